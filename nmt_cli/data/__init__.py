@@ -1,0 +1,1 @@
+"""From a recipe's corpora to token arrays and batches."""

@@ -1,0 +1,62 @@
+"""Dropping pairs that would teach nothing or the wrong thing."""
+
+from dataclasses import dataclass, field
+
+from nmt_cli.data.corpus import Corpus
+from nmt_cli.recipe import DataConfig
+
+# Below this many characters on the longer side, the length ratio says little
+# ("Sim." against "Yes, please."), so it is not applied.
+SHORT = 20
+
+
+@dataclass
+class Cleaning:
+    """What was kept and why the rest was not."""
+
+    read: int = 0
+    empty: int = 0
+    too_long: int = 0
+    ratio: int = 0
+    duplicate: int = 0
+    too_many_tokens: int = 0
+    kept: int = field(default=0)
+
+    def report(self) -> list[str]:
+        """One line a reason, for people."""
+        rows = [
+            ("pairs read", self.read),
+            ("dropped, a side empty", self.empty),
+            ("dropped, a side too long", self.too_long),
+            ("dropped, length ratio", self.ratio),
+            ("dropped, exact duplicate", self.duplicate),
+            ("dropped, too many tokens", self.too_many_tokens),
+            ("pairs kept", self.kept),
+        ]
+        return [f"{label:<26}{count:>10,}" for label, count in rows]
+
+
+def clean(corpora: list[Corpus], config: DataConfig) -> tuple[Corpus, Cleaning]:
+    """Join corpora, drop bad pairs, keep the order. Sides are stripped of outer white space."""
+    counts = Cleaning()
+    seen: set[tuple[str, str]] = set()
+    kept = Corpus("train", [], [])
+    for corpus in corpora:
+        for source, target in zip(corpus.source, corpus.target, strict=True):
+            counts.read += 1
+            source, target = source.strip(), target.strip()
+            longer, shorter = max(len(source), len(target)), min(len(source), len(target))
+            if not shorter:
+                counts.empty += 1
+            elif longer > config.max_characters:
+                counts.too_long += 1
+            elif longer > SHORT and longer > config.max_ratio * shorter:
+                counts.ratio += 1
+            elif (source, target) in seen:
+                counts.duplicate += 1
+            else:
+                seen.add((source, target))
+                kept.source.append(source)
+                kept.target.append(target)
+    counts.kept = len(kept)
+    return kept, counts

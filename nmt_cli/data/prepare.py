@@ -1,0 +1,225 @@
+"""``nmt prepare``: corpora to a folder of token arrays.
+
+The folder is addressed by content: its key is a hash of the texts and of the settings that
+shape it, and a second run with the same inputs finds the key and does nothing.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from nmt_cli.data.arrays import TokenArray
+from nmt_cli.data.clean import Cleaning, clean
+from nmt_cli.data.corpus import Corpus, read_corpus
+from nmt_cli.data.vocabulary import learn_tokenizers
+from nmt_cli.errors import NmtError
+from nmt_cli.files import replacing_folder
+from nmt_cli.recipe import Recipe, fingerprint
+from nmt_cli.text.lines import read_lines
+from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
+
+FORMAT = 1
+ENCODE_CHUNK = 2048  # lines encoded between two movements of the progress bar
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A prepared folder: arrays of the training and development pairs, and the plain text
+    of the development and test sets."""
+
+    folder: Path
+    key: str
+    languages: tuple[str, str]
+    tests: tuple[str, ...]
+
+    @classmethod
+    def open(cls, folder: Path) -> "Prepared":
+        """Open a folder that ``nmt prepare`` wrote.
+
+        Raises:
+            NmtError: there is none, it is damaged, or of a newer format.
+        """
+        path = folder / "prepared.json"
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if record["format"] > FORMAT:
+                raise NmtError(
+                    f"{folder}: prepared by a newer nmt (format {record['format']}, "
+                    f"this one reads up to {FORMAT})",
+                    "upgrade nmt or run nmt prepare --force",
+                )
+            return cls(folder, record["key"], tuple(record["languages"]), tuple(record["tests"]))
+        except FileNotFoundError:
+            raise NmtError(f"{folder}: no prepared data", "run nmt prepare first") from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise NmtError(f"{path}: damaged ({error})", "run nmt prepare --force") from None
+
+    def tokenizers(self) -> TokenizerPair:
+        """The tokenizers learned from the training text."""
+        return load_tokenizers(self.folder / "tokenizer")
+
+    def arrays(self, split: str) -> tuple[TokenArray, TokenArray]:
+        """Source (framed) and target arrays of "train" or "dev"."""
+        stem = self.folder / split
+        return TokenArray.open(stem.with_suffix(".source")), TokenArray.open(
+            stem.with_suffix(".target")
+        )
+
+    def text(self, name: str) -> Corpus:
+        """The plain text of "dev" or of one of ``tests``."""
+        source, target = (
+            read_lines(self.folder / f"{name}.{language}.txt") for language in self.languages
+        )
+        return Corpus(name, source, target)
+
+
+def prepare(
+    recipe: Recipe, folder: Path, force: bool = False, say: Callable[[str], None] = print
+) -> Prepared:
+    """Make ``folder`` hold the prepared data of a recipe, unless it does already.
+
+    Args:
+        recipe: what to read, how to clean and tokenize it.
+        folder: where to; replaced as a whole once everything is written.
+        force: do the work even if the folder is current.
+        say: receives lines for people.
+
+    Raises:
+        NmtError: as :func:`read_corpus`; no training text; too little for the vocabulary.
+    """
+    data = recipe.data
+    if not data.train:
+        raise NmtError(
+            f"recipe '{recipe.name}' names no training text",
+            "set data.train, e.g. --set 'data.train=[\"PREFIX\"]' for PREFIX."
+            f"{data.source} and PREFIX.{data.target}",
+        )
+    train, dev, test = (
+        [read_corpus(each, data) for each in specifications]
+        for specifications in (data.train, data.dev, data.test)
+    )
+    key = _key(recipe, [*train, *dev, *test])
+    if not force and _is_current(folder, key):
+        say(f"{folder} is up to date")
+        return Prepared.open(folder)
+    kept, counts = clean(train, data)
+    if not kept:
+        raise NmtError(
+            f"no pair of {counts.read:,} is left after cleaning",
+            "see the counts of nmt prepare, and data.max_characters and data.max_ratio",
+        )
+    with replacing_folder(folder) as work:
+        say(f"learning the {recipe.tokenizer.kind} vocabulary from {len(kept):,} pairs")
+        tokenizers = learn_tokenizers(
+            recipe.tokenizer, kept.source, kept.target, _made(work / "tokenizer"), recipe.seed
+        )
+        counts.too_many_tokens = _encode(kept, tokenizers, data.max_tokens, work / "train")
+        counts.kept -= counts.too_many_tokens
+        if not counts.kept:
+            raise NmtError(
+                f"every pair is longer than data.max_tokens = {data.max_tokens}", "raise it"
+            )
+        for line in counts.report():
+            say(line)
+        joined = Corpus("dev", *_joined(dev))
+        _encode(joined, tokenizers, data.max_tokens, work / "dev")
+        _write_text(joined, work, recipe)
+        tests = _unique(test)
+        for corpus in tests:
+            _write_text(corpus, work, recipe)
+        _finish(work, recipe, key, [each.name for each in tests], counts)
+    say(f"prepared {counts.kept:,} pairs in {folder}")
+    return Prepared.open(folder)
+
+
+def _key(recipe: Recipe, corpora: Iterable[Corpus]) -> str:
+    """Hash what the folder's content depends on: texts, cleaning, tokenizer, seed."""
+    text = hashlib.sha256()
+    for corpus in corpora:
+        text.update(corpus.name.encode())
+        for side in (corpus.source, corpus.target):
+            text.update("\n".join(side).encode("utf-8", "surrogatepass") + b"\0")
+    data = asdict(recipe.data)
+    # Where the text lies does not matter, only what it says.
+    for place in ("root", "train", "dev", "test", "tsv_columns", "tfds_dir"):
+        del data[place]
+    lengths = [len(recipe.data.train), len(recipe.data.dev), len(recipe.data.test)]
+    return fingerprint(FORMAT, data, recipe.tokenizer, recipe.seed, lengths, text.hexdigest())
+
+
+def _is_current(folder: Path, key: str) -> bool:
+    try:
+        return Prepared.open(folder).key == key
+    except NmtError:
+        return False
+
+
+def _encode(corpus: Corpus, tokenizers: TokenizerPair, limit: int, stem: Path) -> int:
+    """Write both sides' arrays; returns how many pairs were too long and left out."""
+    sources: list[list[int]] = []
+    targets: list[list[int]] = []
+    with tqdm(total=len(corpus), desc=f"encoding {corpus.name}", unit="pair", disable=None) as bar:
+        for at in range(0, len(corpus), ENCODE_CHUNK):
+            chunk = slice(at, at + ENCODE_CHUNK)
+            source_ids = tokenizers.source.encode(corpus.source[chunk])
+            target_ids = tokenizers.target.encode(corpus.target[chunk])
+            for ids, target in zip(source_ids, target_ids, strict=True):
+                source = tokenizers.source.frame_source(ids)
+                if len(source) <= limit and len(target) + 1 <= limit:
+                    sources.append(source)
+                    targets.append(target)
+            bar.update(len(source_ids))
+    TokenArray.of(sources).save(stem.with_suffix(".source"))
+    TokenArray.of(targets).save(stem.with_suffix(".target"))
+    return len(corpus) - len(sources)
+
+
+def _joined(corpora: list[Corpus]) -> tuple[list[str], list[str]]:
+    return (
+        [line for corpus in corpora for line in corpus.source],
+        [line for corpus in corpora for line in corpus.target],
+    )
+
+
+def _unique(corpora: list[Corpus]) -> list[Corpus]:
+    """Give corpora of one name numbers, so that each has a file of its own."""
+    taken = {"dev", "train"}
+    unique = []
+    for corpus in corpora:
+        name, number = corpus.name, 2
+        while name in taken:
+            name, number = f"{corpus.name}-{number}", number + 1
+        taken.add(name)
+        unique.append(Corpus(name, corpus.source, corpus.target))
+    return unique
+
+
+def _write_text(corpus: Corpus, folder: Path, recipe: Recipe) -> None:
+    for language, lines in (
+        (recipe.data.source, corpus.source),
+        (recipe.data.target, corpus.target),
+    ):
+        with (folder / f"{corpus.name}.{language}.txt").open(
+            "w", encoding="utf-8", newline="\n"
+        ) as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+
+
+def _finish(work: Path, recipe: Recipe, key: str, tests: list[str], counts: Cleaning) -> None:
+    record = {
+        "format": FORMAT,
+        "key": key,
+        "languages": [recipe.data.source, recipe.data.target],
+        "tests": tests,
+        "counts": asdict(counts),
+    }
+    (work / "prepared.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder

@@ -1,0 +1,164 @@
+"""Learn the subword vocabularies of a corpus."""
+
+import io
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import sentencepiece
+
+from nmt_cli.errors import NmtError
+from nmt_cli.files import replacing_path
+from nmt_cli.recipe import TokenizerConfig
+from nmt_cli.text.tokenizer import (
+    END_ID,
+    PAD_ID,
+    START_ID,
+    UNK_ID,
+    TokenizerPair,
+    TokenizerSpec,
+    load_tokenizers,
+)
+from nmt_cli.text.word_piece import RESERVED_TOKENS, SUFFIX_MARK
+from nmt_cli.text.words import split_words
+
+_LINES_LEARNT_FROM = 5_000_000
+_LONGEST_LINE_BYTES = 2**30  # the most that the library takes; it drops longer lines
+_ERRORS_ONLY = 2
+_THREADS = 16  # fixed: the last digits of the scores, and so the pieces, depend on it
+
+
+def learn_tokenizers(
+    config: TokenizerConfig,
+    source_lines: Iterable[str],
+    target_lines: Iterable[str],
+    folder: Path,
+    seed: int,
+) -> TokenizerPair:
+    """Learn the vocabularies of both sides and write them into `folder`, which is made if need be.
+
+    The same lines, config and seed give the same files, byte for byte. The seed matters only
+    to SentencePiece, and only beyond five million lines: it then learns from a sample.
+
+    Raises:
+        NmtError: if there is no text, the text does not support the vocabulary asked for, or
+            the folder cannot be written.
+    """
+    suffix = ".model" if config.kind == "sentencepiece" else ".vocab.txt"
+    if config.joint:
+        source = target = f"joint{suffix}"
+        texts: list[tuple[str, Iterator[str]]] = [
+            (source, itertools.chain(source_lines, target_lines))
+        ]
+    else:
+        source, target = f"source{suffix}", f"target{suffix}"
+        texts = [(source, iter(source_lines)), (target, iter(target_lines))]
+    for name, lines in texts:
+        if config.kind == "sentencepiece":
+            content = _learn_sentence_pieces(config, lines, name, seed)
+        else:
+            content = _learn_word_pieces(config, lines, name)
+        with replacing_path(folder / name) as path:
+            path.write_bytes(content)
+    lowercase = config.kind == "wordpiece" and config.lowercase
+    TokenizerSpec(config.kind, source, target, lowercase).write(folder)
+    return load_tokenizers(folder)
+
+
+def _learn_sentence_pieces(
+    config: TokenizerConfig, lines: Iterator[str], name: str, seed: int
+) -> bytes:
+    relay = _Relay(lines)
+    model = io.BytesIO()
+    sentencepiece.set_random_generator_seed(seed)
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=relay,
+            model_writer=model,
+            model_type=config.model,
+            vocab_size=config.vocab_size,
+            # Unigram may come out smaller than asked (tiny texts); BPE says what is possible.
+            hard_vocab_limit=config.model != "unigram",
+            byte_fallback=config.byte_fallback,
+            character_coverage=config.character_coverage,
+            input_sentence_size=_LINES_LEARNT_FROM,
+            shuffle_input_sentence=True,
+            max_sentence_length=_LONGEST_LINE_BYTES,
+            num_threads=_THREADS,
+            pad_id=PAD_ID,
+            unk_id=UNK_ID,
+            bos_id=START_ID,
+            eos_id=END_ID,
+            minloglevel=_ERRORS_ONLY,
+        )
+    except RuntimeError as error:
+        if relay.failure is not None:
+            raise relay.failure from None
+        # "INTERNAL: file.cc(12) [condition] What is wrong.", where the last part may be empty.
+        raise _unlearnable(config, name, str(error).rpartition("] ")[2]) from error
+    return model.getvalue()
+
+
+class _Relay:
+    """An iterator that keeps the exception of another: the library turns it into a text."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self.failure: BaseException | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        try:
+            return next(self._lines)
+        except StopIteration:
+            raise
+        except BaseException as error:
+            self.failure = error
+            raise
+
+
+def _learn_word_pieces(config: TokenizerConfig, lines: Iterator[str], name: str) -> bytes:
+    """Do what tensorflow-text's `bert_vocab_from_dataset` does, with word counts of our own.
+
+    They are the same counts, come faster, and an exception in `lines` stays itself.
+    """
+    # Imports TensorFlow, though it needs nothing of it.
+    from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib as learner
+
+    counts: Counter[str] = Counter()
+    for line in lines:
+        counts.update(split_words(line, lowercase=config.lowercase))
+    if not counts:
+        raise _unlearnable(config, name, "")
+    pieces = learner.learn(counts, config.vocab_size, list(RESERVED_TOKENS))
+    kept = _drop_rarest(pieces, len(pieces) - config.vocab_size)
+    if len(kept) > config.vocab_size:
+        reason = f"the characters alone, at the start and inside of words, need {len(kept)}."
+        raise _unlearnable(config, name, reason)
+    return "".join(f"{piece}\n" for piece in kept).encode()
+
+
+def _drop_rarest(pieces: list[str], excess: int) -> list[str]:
+    """Drop pieces from the end, where the rarest stand, but none that is a single character.
+
+    The learner may overshoot its size. Without the characters, words would become unknown.
+    """
+    kept: list[str] = []
+    for piece in reversed(pieces):
+        if excess > 0 and piece not in RESERVED_TOKENS and len(piece.removeprefix(SUFFIX_MARK)) > 1:
+            excess -= 1
+        else:
+            kept.append(piece)
+    return kept[::-1]
+
+
+def _unlearnable(config: TokenizerConfig, name: str, reason: str) -> NmtError:
+    if not reason:
+        return NmtError(f"{name}: there is no text to learn a vocabulary from")
+    return NmtError(
+        f"{name}: this text gives no vocabulary of {config.vocab_size} pieces",
+        f"change tokenizer.vocab_size; {reason[0].lower()}{reason[1:].strip().rstrip('.')}",
+    )

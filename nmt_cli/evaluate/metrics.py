@@ -1,0 +1,45 @@
+"""Scores of translations, always with the signature that makes them reproducible."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nmt_cli.errors import NmtError
+
+
+@dataclass(frozen=True)
+class Score:
+    """One metric's value (0 to 100) and its sacreBLEU signature."""
+
+    name: str
+    value: float
+    signature: str
+
+
+def evaluate(hypotheses: Sequence[str], references: Sequence[str]) -> list[Score]:
+    """BLEU (Papineni et al. 2002) and chrF (Popović 2015) of line-aligned texts.
+
+    Raises:
+        NmtError: the sides differ in length, or there is nothing to score.
+    """
+    if len(hypotheses) != len(references):
+        raise NmtError(
+            f"{len(hypotheses)} translations against {len(references)} references",
+            "give one line a sentence, aligned",
+        )
+    if not hypotheses:
+        raise NmtError("nothing to evaluate: the files are empty")
+    from sacrebleu.metrics import BLEU, CHRF
+
+    return [
+        Score(
+            label,
+            metric.corpus_score(list(hypotheses), [list(references)]).score,
+            str(metric.get_signature()),
+        )
+        for label, metric in (("BLEU", BLEU()), ("chrF", CHRF()))
+    ]
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Corpus BLEU alone."""
+    return evaluate(hypotheses, references)[0].value

@@ -1,0 +1,133 @@
+"""Multi-head attention (Vaswani et al. 2017, section 3.2), whole sequences or step by step.
+
+Shapes: B batch, T queries, S keys, d model width, h heads, k = d / h.
+"""
+
+import math
+from typing import Any
+
+import keras
+from keras import ops
+
+
+def attend(query: Any, key: Any, value: Any, mask: Any) -> Any:
+    """``softmax(Q K^T / sqrt(k) + mask) V`` (equation 1), heads joined again.
+
+    Args:
+        query: [B, h, T, k].
+        key, value: [B, h, S, k].
+        mask: additive, broadcast to [B, h, T, S].
+
+    Returns:
+        [B, T, d].
+    """
+    scale = 1.0 / math.sqrt(query.shape[-1])
+    scores = ops.matmul(query * scale, ops.transpose(key, (0, 1, 3, 2))) + mask  # [B, h, T, S]
+    weights = ops.cast(ops.softmax(ops.cast(scores, "float32"), axis=-1), value.dtype)
+    mixed = ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3))  # [B, T, h, k]
+    heads, size = query.shape[1], value.shape[-1]
+    return ops.reshape(mixed, (-1, ops.shape(mixed)[1], heads * size))
+
+
+@keras.saving.register_keras_serializable("nmt")
+class _Attention(keras.layers.Layer):
+    """What both kinds of attention share: the number of heads and the split into them.
+
+    Args:
+        heads: h; divides the width.
+    """
+
+    def __init__(self, heads: int, **options: Any) -> None:
+        super().__init__(**options)
+        self.heads = heads
+
+    def _dense(self, units: int, name: str, width: int) -> keras.layers.Dense:
+        """A projection whose blocks of ``width`` columns start as Glorot draws of their own.
+
+        Fused query, key and value projections would otherwise start smaller than the
+        separate matrices of the paper.
+        """
+        limit = math.sqrt(6.0 / (width + width))
+        layer = keras.layers.Dense(
+            units,
+            kernel_initializer=keras.initializers.RandomUniform(-limit, limit),
+            dtype=self.dtype_policy,
+            name=name,
+        )
+        layer.build((None, None, width))
+        return layer
+
+    def _split(self, joined: Any, parts: int) -> list[Any]:
+        """[B, T, parts * d] to ``parts`` tensors [B, h, T, k]."""
+        size = joined.shape[-1] // (parts * self.heads)
+        shape = (-1, ops.shape(joined)[1], parts * self.heads, size)
+        split = ops.transpose(ops.reshape(joined, shape), (0, 2, 1, 3))  # [B, parts * h, T, k]
+        return [split[:, at * self.heads : (at + 1) * self.heads] for at in range(parts)]
+
+    def get_config(self) -> dict[str, Any]:
+        """Everything that __init__ takes."""
+        return {**super().get_config(), "heads": self.heads}
+
+
+@keras.saving.register_keras_serializable("nmt")
+class SelfAttention(_Attention):
+    """A sequence attends to itself; query, key and value are one fused projection."""
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Make the fused projection [d, 3d] and the output projection [d, d]."""
+        width = inputs_shape[-1]
+        assert width is not None
+        self.query_key_value = self._dense(3 * width, "query_key_value", width)
+        self.output_projection = self._dense(width, "output", width)
+
+    def call(self, inputs: Any, mask: Any) -> Any:
+        """[B, T, d] under an additive mask to [B, T, d]."""
+        query, key, value = self._split(self.query_key_value(inputs), 3)
+        return self.output_projection(attend(query, key, value, mask))
+
+    def step(self, inputs: Any, keys: Any, values: Any, mask: Any) -> tuple[Any, Any, Any]:
+        """Read K more columns: the beams of one step.
+
+        Args:
+            inputs: [B, K, d].
+            keys, values: caches [B, h, P, k], P columns so far.
+            mask: additive [B, 1, K, P + K]: which columns each beam may see.
+
+        Returns:
+            [B, K, d], and the caches with K more columns, [B, h, P + K, k].
+        """
+        query, key, value = self._split(self.query_key_value(inputs), 3)
+        keys = ops.concatenate([keys, key], axis=2)
+        values = ops.concatenate([values, value], axis=2)
+        return self.output_projection(attend(query, keys, values, mask)), keys, values
+
+
+@keras.saving.register_keras_serializable("nmt")
+class CrossAttention(_Attention):
+    """The decoder attends to the encoder's output; key and value are one projection."""
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Make the projections: query [d, d], key and value [d, 2d], output [d, d]."""
+        width = inputs_shape[-1]
+        assert width is not None
+        self.query = self._dense(width, "query", width)
+        self.key_value = self._dense(2 * width, "key_value", width)
+        self.output_projection = self._dense(width, "output", width)
+
+    def call(self, inputs: Any, memory: Any, mask: Any) -> Any:
+        """[B, T, d] over memory [B, S, d] to [B, T, d]."""
+        return self.look(inputs, *self.project(memory), mask)
+
+    def project(self, memory: Any) -> tuple[Any, Any]:
+        """Keys and values [B, h, S, k] of memory [B, S, d]: once a sentence."""
+        key, value = self._split(self.key_value(memory), 2)
+        return key, value
+
+    def look(self, inputs: Any, keys: Any, values: Any, mask: Any) -> Any:
+        """Queries [B, T, d] over projected memory to [B, T, d].
+
+        In search T is the beam: beams are queries of one sentence, and its keys and values
+        are never repeated.
+        """
+        (query,) = self._split(self.query(inputs), 1)
+        return self.output_projection(attend(query, keys, values, mask))

@@ -1,0 +1,54 @@
+"""The one contract between search and whatever runs a model.
+
+Search is written once, in numpy, over these two calls; Keras and ONNX Runtime implement
+them. B is the number of sentences in the batch, S the source width, K the beam size, t the
+number of steps taken so far.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The best continuations of each beam, best first; ties stand lower token id first.
+
+    Attributes:
+        scores: float32 [B, K, C], log-probabilities.
+        ids: int32 [B, K, C], tokens.
+    """
+
+    scores: NDArray[np.float32]
+    ids: NDArray[np.int32]
+
+
+class StepModel(Protocol):
+    """A translation model, one target position at a time.
+
+    The state that :meth:`encode` gives is opaque to search: encoder keys and values, and
+    the decoder's own caches, which grow by K columns a step and are never reordered.
+    """
+
+    def encode(self, source: NDArray[np.int32]) -> Any:
+        """Read source ids [B, S], padded with PAD; returns the state before step 0."""
+
+    def step(
+        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> tuple[Candidates, Any]:
+        """Read one more token a beam and rank what may follow.
+
+        Args:
+            state: of the step before, or of :meth:`encode`.
+            tokens: [B, K], the last token of each beam.
+            ancestry: [B, K, (t + 1) * K]: which cache columns are the beam's own history,
+                the token just given included (column ``t * K + k`` for beam k).
+
+        Returns:
+            The K best candidates a beam (C = K), and the new state.
+        """
+
+    def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
+        """The state of the sentences ``rows`` alone."""

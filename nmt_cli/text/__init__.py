@@ -1,0 +1,1 @@
+"""Lines, pairs and tokenizers."""

@@ -1,0 +1,61 @@
+"""Reading and writing lines of UTF-8 text.
+
+A line ends at LF or CRLF and nowhere else: str.splitlines() would also break at U+2028,
+form feeds and other characters that stand inside real sentences.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from nmt_cli.errors import NmtError
+from nmt_cli.files import replacing
+
+BYTE_ORDER_MARK = "\ufeff"
+
+
+def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
+    """Decode a binary stream of lines, without their ends.
+
+    Raises:
+        NmtError: a line is not UTF-8; names the file and the line.
+    """
+    for number, raw in enumerate(stream, start=1):
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise NmtError(
+                f"{name}, line {number}: invalid UTF-8 at byte {error.start + 1}",
+                "convert the file, e.g. with iconv -f latin1 -t utf-8",
+            ) from None
+        if number == 1:
+            line = line.removeprefix(BYTE_ORDER_MARK)
+        yield line.removesuffix("\n").removesuffix("\r")
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file for reading.
+
+    Raises:
+        NmtError: it is missing, a folder, or may not be read.
+    """
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise NmtError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise NmtError(f"{path}: is a folder, not a file") from None
+    except OSError as error:
+        raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def read_lines(path: Path) -> list[str]:
+    """All lines of a UTF-8 file, without their ends."""
+    with open_binary(path) as stream:
+        return list(decode_lines(stream, str(path)))
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines to a file, each ended by LF, whole or not at all."""
+    with replacing(path) as stream:
+        stream.writelines(f"{line}\n" for line in lines)

@@ -1,0 +1,62 @@
+"""Subwords of the SentencePiece library: the default tokenizer."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sentencepiece import SentencePieceProcessor
+
+from nmt_cli.errors import NmtError
+from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, PAD_ID, START_ID, UNK_ID
+
+
+class SentencePieceTokenizer:
+    """A tokenizer over one `.model` file, for text as it is written."""
+
+    def __init__(self, path: Path) -> None:
+        """Load the model.
+
+        Raises:
+            NmtError: if the file is missing, corrupt, or numbers its control pieces differently.
+        """
+        self._processor = _load_processor(path)
+        self.vocab_size: int = self._processor.get_piece_size()
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """Return the ids of each line, without start and end."""
+        return self._processor.encode(list(lines), out_type=int)
+
+    def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+        """Return the text of each sequence; padding, start and end ids are dropped.
+
+        Byte pieces that form no valid UTF-8 become U+FFFD, and the unknown id " ⁇ ".
+        """
+        kept = [[i for i in map(int, ids) if i not in FRAMING_IDS] for ids in sequences]
+        # The library takes an empty batch for one empty sequence, and would return "".
+        return self._processor.decode(kept) if kept else []
+
+    def frame_source(self, ids: Sequence[int]) -> list[int]:
+        """Return the ids with the end mark behind them."""
+        return [*ids, END_ID]
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """Return the piece of each id; "▁" in a piece stands for a space."""
+        return [self._processor.id_to_piece(int(i)) for i in ids]
+
+
+def _load_processor(path: Path) -> SentencePieceProcessor:
+    try:
+        model = path.read_bytes()
+    except OSError as error:
+        raise NmtError(f"{path}: cannot be read ({error.strerror})") from error
+    processor = SentencePieceProcessor()
+    try:
+        processor.LoadFromSerializedProto(model)
+    except (RuntimeError, OSError) as error:
+        raise NmtError(f"{path}: is not a SentencePiece model") from error
+    ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+    if ids != (PAD_ID, UNK_ID, START_ID, END_ID):
+        raise NmtError(
+            f"{path}: its padding, unknown, start and end ids are {ids}, not (0, 1, 2, 3)",
+            "train it with pad_id=0, unk_id=1, bos_id=2 and eos_id=3",
+        )
+    return processor

@@ -1,0 +1,95 @@
+"""The Unicode versions of tensorflow-text, whatever version this Python knows.
+
+tensorflow-text 2.21 folds case and decomposes by Unicode 16 (ICU) and knows marks, format
+characters and punctuation by Unicode 15 (RE2). Python 3.11 knows Unicode 14, later ones know
+later versions. For the code points on which those versions disagree this table speaks; all
+others are asked of `unicodedata`. It covers Unicode 14 to 17: see the scan of all code points
+in `tests/parity/test_tokenizers.py`.
+
+One difference is left: the order of marks is this Python's. Where a mark newer than Unicode 14
+meets another mark that case folding keeps, a Python without Unicode 16 (3.14 has it) may leave
+the two in another order.
+"""
+
+
+def _code_points(ranges: str) -> list[int]:
+    points: list[int] = []
+    for item in ranges.split():
+        first, _, last = item.partition("-")
+        points.extend(range(int(first, 16), int(last or first, 16) + 1))
+    return points
+
+
+_MARKS = """
+    ECE 10EFD-10EFF 1171E 11241 11F00-11F01 11F36-11F3A 11F40 11F42 13440 13447-13455 1E08F
+    1E4EC-1E4EF
+"""
+_FORMATS = "13439-1343F"
+_PUNCTUATION = "11B00-11B09 11F43-11F4F"
+_NO_LONGER_CLASSED = """
+    897 1ACF-1ADD 1AE0-1AEB 1B4E-1B4F 1B7F 10D69-10D6E 10ED0 10EFA-10EFC 113BB-113C0 113CE 113D0
+    113D2 113D4-113D5 113D7-113D8 113E1-113E2 11B60 11B62-11B64 11B66 11BE1 11F5A 1611E-16129
+    1612D-1612F 16D6D-16D6F 1E5EE-1E5EF 1E5FF 1E6E3 1E6E6 1E6EE-1E6EF 1E6F5
+"""
+
+CATEGORIES: dict[int, str] = {
+    **dict.fromkeys(_code_points(_MARKS), "Mn"),
+    **dict.fromkeys(_code_points(_FORMATS), "Cf"),
+    **dict.fromkeys(_code_points(_PUNCTUATION), "Po"),
+    **dict.fromkeys(_code_points(_NO_LONGER_CLASSED), "Cn"),
+}
+"""General categories; "Cn" for all that RE2 does not know yet."""
+
+_DECOMPOSED = {
+    0x105C9: "\U000105d2\u0307",
+    0x105E4: "\U000105da\u0307",
+    0x11383: "\U00011382\U000113c9",
+    0x11385: "\U00011384\U000113bb",
+    0x1138E: "\U0001138b\U000113c2",
+    0x11391: "\U00011390\U000113c9",
+    0x113C5: "\U000113c2\U000113c2",
+    0x113C7: "\U000113c2\U000113b8",
+    0x113C8: "\U000113c2\U000113c9",
+    0x16121: "\U0001611e\U0001611e",
+    0x16122: "\U0001611e\U00016129",
+    0x16123: "\U0001611e\U0001611f",
+    0x16124: "\U00016129\U0001611f",
+    0x16125: "\U0001611e\U00016120",
+    0x16126: "\U0001611e\U0001611e\U0001611f",
+    0x16127: "\U0001611e\U00016129\U0001611f",
+    0x16128: "\U0001611e\U0001611e\U00016120",
+    0x16D68: "\U00016d67\U00016d67",
+    0x16D69: "\U00016d63\U00016d67",
+    0x16D6A: "\U00016d63\U00016d67\U00016d67",
+}
+_LOWERED = {0x1C89: 0x1C8A, 0xA7CB: 0x264, 0xA7CC: 0xA7CD, 0xA7DA: 0xA7DB, 0xA7DC: 0x19B}
+_GARAY_CAPITALS = _code_points("10D50-10D65")
+_OUTLINED = _code_points("1CCD6-1CCF9")
+_CYRILLIC_MODIFIERS = _code_points("1E030-1E06D")
+_NOT_YET_FOLDED = _code_points("A7CE A7D2 A7D4 A7F1 16EA0-16EB8")
+
+FOLDED: dict[int, str] = {
+    **_DECOMPOSED,
+    **{capital: chr(small) for capital, small in _LOWERED.items()},
+    **{capital: chr(capital + 0x20) for capital in _GARAY_CAPITALS},
+    **dict(zip(_OUTLINED, "abcdefghijklmnopqrstuvwxyz0123456789", strict=True)),
+    **dict(
+        zip(
+            _CYRILLIC_MODIFIERS,
+            "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ",
+            strict=True,
+        )
+    ),
+    **{point: chr(point) for point in _NOT_YET_FOLDED},
+}
+"""What case folding and decomposition make of a code point."""
+
+DEFAULT_IGNORABLE = frozenset(
+    _code_points(
+        """
+        AD 34F 61C 115F-1160 17B4-17B5 180B-180F 200B-200F 202A-202E 2060-206F 3164 FE00-FE0F
+        FEFF FFA0 FFF0-FFF8 1BCA0-1BCA3 1D173-1D17A E0000-E0FFF
+        """
+    )
+)
+"""The code points without a visible form, which case folding drops; `unicodedata` has them not."""

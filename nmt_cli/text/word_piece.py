@@ -1,0 +1,130 @@
+"""WordPiece subwords, as tensorflow-text's BertTokenizer makes them, without TensorFlow."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nmt_cli.errors import NmtError
+from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, START_ID, UNK_ID
+from nmt_cli.text.words import split_words
+
+RESERVED_TOKENS = ("[PAD]", "[UNK]", "[START]", "[END]")
+"""The first entries of every vocabulary, in the order of their ids."""
+
+SUFFIX_MARK = "##"
+_MAX_BYTES_PER_WORD = 100
+_CACHED_WORDS = 200_000
+
+
+class WordPieceTokenizer:
+    """A tokenizer over one `vocab.txt`: the longest known prefix first, word by word."""
+
+    def __init__(self, path: Path, *, lowercase: bool) -> None:
+        """Load the vocabulary.
+
+        Raises:
+            NmtError: as `read_vocabulary` does.
+        """
+        self._pieces = read_vocabulary(path)
+        self._lowercase = lowercase
+        self._ids = {piece: i for i, piece in enumerate(self._pieces)}
+        self._longest = max(map(len, self._pieces))
+        self._known_words: dict[str, list[int]] = {}
+        self.vocab_size = len(self._pieces)
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """Return the ids of each line, without start and end."""
+        return [
+            [
+                i
+                for word in split_words(line, lowercase=self._lowercase)
+                for i in self._look_up(word)
+            ]
+            for line in lines
+        ]
+
+    def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+        """Return the words of each sequence, a space between them.
+
+        Padding, start and end ids are dropped. An id beyond the vocabulary reads as unknown.
+        """
+        return [
+            self._join(self.tokens([i for i in ids if i not in FRAMING_IDS])) for ids in sequences
+        ]
+
+    def frame_source(self, ids: Sequence[int]) -> list[int]:
+        """Return the ids between a start and an end mark, as the TensorFlow tutorial does."""
+        return [START_ID, *ids, END_ID]
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """Return the piece of each id; "##" begins a piece that continues a word."""
+        return [self._pieces[i if i < self.vocab_size else UNK_ID] for i in ids]
+
+    def _encode_line(self, line: str) -> list[int]:
+        ids: list[int] = []
+        for word in split_words(line, lowercase=self._lowercase):
+            ids += self._look_up(word)
+        return ids
+
+    def _look_up(self, word: str) -> list[int]:
+        if len(word) > _MAX_BYTES_PER_WORD:
+            return [UNK_ID]
+        ids = self._known_words.get(word)
+        if ids is None:
+            ids = self._cut(word)
+            if len(self._known_words) < _CACHED_WORDS:
+                self._known_words[word] = ids
+        return ids
+
+    def _cut(self, word: str) -> list[int]:
+        """Cut a word into its longest known pieces; a remainder makes all of it unknown."""
+        if len(word.encode()) > _MAX_BYTES_PER_WORD:
+            return [UNK_ID]
+        ids: list[int] = []
+        start = 0
+        while start < len(word):
+            mark = SUFFIX_MARK if start else ""
+            for end in range(min(len(word), start + self._longest), start, -1):
+                piece = self._ids.get(mark + word[start:end])
+                if piece is not None:
+                    ids.append(piece)
+                    start = end
+                    break
+            else:
+                return [UNK_ID]
+        return ids
+
+    @staticmethod
+    def _join(pieces: Sequence[str]) -> str:
+        return " ".join(pieces).replace(f" {SUFFIX_MARK}", "").strip(" ")
+
+
+def read_vocabulary(path: Path) -> list[str]:
+    """Read a vocabulary, one piece a line, its first four the reserved tokens.
+
+    Lines end at a line feed alone: the other characters that `str.splitlines` splits at may
+    be pieces.
+
+    Raises:
+        NmtError: if the file is missing, is not UTF-8, lacks the reserved tokens or names a
+            piece twice.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise NmtError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise NmtError(f"{path}: is not a vocabulary in UTF-8 ({error.reason})") from error
+    pieces = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    if tuple(pieces[: len(RESERVED_TOKENS)]) != RESERVED_TOKENS:
+        raise NmtError(
+            f"{path}: is not a WordPiece vocabulary",
+            f"its first lines must be {', '.join(RESERVED_TOKENS)}",
+        )
+    seen: dict[str, int] = {}
+    for number, piece in enumerate(pieces, start=1):
+        if not piece:
+            raise NmtError(f"{path}, line {number}: an empty piece")
+        if piece in seen:
+            raise NmtError(f"{path}, line {number}: {piece!r} stands on line {seen[piece]} too")
+        seen[piece] = number
+    return pieces

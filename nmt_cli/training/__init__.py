@@ -1,0 +1,1 @@
+"""From token arrays to a run folder with trained weights."""

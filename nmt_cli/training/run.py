@@ -1,0 +1,148 @@
+"""A run folder: everything about one training.
+
+run.json       format version, vocabulary sizes, key of the prepared data
+recipe.toml    the recipe as it was used, every default written out
+tokenizer/     a copy of the tokenizers
+last.npz       the newest checkpoint; best.npz: the one of the best validation BLEU
+log.jsonl      one JSON object a log line or validation
+"""
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from nmt_cli.data.prepare import Prepared
+from nmt_cli.errors import NmtError
+from nmt_cli.files import replacing_folder
+from nmt_cli.recipe import Recipe, load_recipe
+from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
+
+FORMAT = 1
+
+# What may differ when a run is resumed: how long, how often to look, how to decode.
+SAFE_TO_CHANGE = {
+    "training": ("max_steps", "max_minutes", "validate_every", "validate_sentences", "log_every"),
+    "decoding": None,
+    "data": ("root", "tfds_dir", "train", "dev", "test", "tsv_columns"),  # the key guards these
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run folder.
+
+    Attributes:
+        source_vocab, target_vocab: sizes of the vocabularies.
+        prepared_key: of the data it was trained on.
+    """
+
+    folder: Path
+    recipe: Recipe
+    source_vocab: int
+    target_vocab: int
+    prepared_key: str
+
+    @classmethod
+    def create(cls, folder: Path, recipe: Recipe, prepared: Prepared) -> "Run":
+        """Make a new run folder, in place of an old one.
+
+        Raises:
+            NmtError: it cannot be written.
+        """
+        tokenizers = prepared.tokenizers()
+        run = cls(
+            folder,
+            recipe,
+            tokenizers.source.vocab_size,
+            tokenizers.target.vocab_size,
+            prepared.key,
+        )
+        record = {
+            "format": FORMAT,
+            "source_vocab": run.source_vocab,
+            "target_vocab": run.target_vocab,
+            "prepared_key": run.prepared_key,
+        }
+        with replacing_folder(folder) as work:
+            shutil.copytree(prepared.folder / "tokenizer", work / "tokenizer")
+            (work / "recipe.toml").write_text(recipe.dump(), encoding="utf-8")
+            (work / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        return run
+
+    @classmethod
+    def open(cls, folder: Path) -> "Run":
+        """Open a run folder.
+
+        Raises:
+            NmtError: it is missing, damaged, or of a newer format.
+        """
+        path = folder / "run.json"
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if record["format"] > FORMAT:
+                raise NmtError(
+                    f"{folder}: a run of a newer nmt (format {record['format']}, this one reads "
+                    f"up to {FORMAT})",
+                    "upgrade nmt",
+                )
+            sizes = int(record["source_vocab"]), int(record["target_vocab"])
+            key = str(record["prepared_key"])
+        except (FileNotFoundError, NotADirectoryError):
+            raise NmtError(f"{folder}: not a run folder", "train first, with nmt train") from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise NmtError(f"{path}: damaged ({error})", "train again") from None
+        return cls(folder, load_recipe(folder / "recipe.toml"), *sizes, key)
+
+    @property
+    def last(self) -> Path:
+        """The newest checkpoint."""
+        return self.folder / "last.npz"
+
+    @property
+    def best(self) -> Path:
+        """The checkpoint of the best validation BLEU."""
+        return self.folder / "best.npz"
+
+    def tokenizers(self) -> TokenizerPair:
+        """The run's own copy of the tokenizers."""
+        return load_tokenizers(self.folder / "tokenizer")
+
+    def check_resumable(self, recipe: Recipe, prepared: Prepared) -> "Run":
+        """The same run under a recipe that differs only where it safely may.
+
+        Raises:
+            NmtError: keys differ that would make it another training, or the data did.
+        """
+        old, new = _guarded(self.recipe), _guarded(recipe)
+        differing = [
+            f"{section}.{key}" if section else key
+            for section, keys in new.items()
+            for key, value in keys.items()
+            if old[section][key] != value
+        ]
+        if differing:
+            raise NmtError(
+                f"{self.folder}: the recipe changed since the checkpoint in "
+                + ", ".join(differing),
+                "set them back, or start a new run without --resume",
+            )
+        if self.prepared_key != prepared.key:
+            raise NmtError(
+                f"{self.folder}: the prepared data changed since the checkpoint",
+                "restore it, or start a new run without --resume",
+            )
+        return replace(self, recipe=recipe)
+
+
+def _guarded(recipe: Recipe) -> dict[str, dict[str, object]]:
+    """The recipe's keys that may not change on resume, by section ("" for its top)."""
+    guarded: dict[str, dict[str, object]] = {"": {}}
+    for section, value in asdict(recipe).items():
+        if not isinstance(value, dict):
+            guarded[""][section] = value
+            continue
+        safe = SAFE_TO_CHANGE.get(section, ())
+        if safe is not None:
+            guarded[section] = {key: each for key, each in value.items() if key not in safe}
+    return guarded

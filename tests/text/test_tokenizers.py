@@ -1,0 +1,256 @@
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.data.vocabulary import learn_tokenizers
+from nmt_cli.errors import NmtError
+from nmt_cli.recipe import TokenizerConfig
+from nmt_cli.text.sentence_piece import SentencePieceTokenizer
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerSpec, load_tokenizers
+from nmt_cli.text.word_piece import WordPieceTokenizer
+from nmt_cli.text.words import split_words
+from tests.made_up_text import ENGLISH, PORTUGUESE
+
+UNIGRAM = TokenizerConfig(kind="sentencepiece", model="unigram", vocab_size=400)
+BPE = TokenizerConfig(kind="sentencepiece", model="bpe", vocab_size=400)
+PIECES = ["[PAD]", "[UNK]", "[START]", "[END]", "a", "un", "##aff", "##able", "!", "aa", "##a"]
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tokenizer")
+    learn_tokenizers(UNIGRAM, PORTUGUESE, ENGLISH, folder, seed=1)
+    return folder
+
+
+@pytest.fixture
+def word_piece(tmp_path: Path) -> WordPieceTokenizer:
+    path = tmp_path / "vocab.txt"
+    path.write_text("\n".join(PIECES) + "\n", encoding="utf-8")
+    return WordPieceTokenizer(path, lowercase=True)
+
+
+class TestSentencePiece:
+    def test_gives_the_text_back(self, learnt: Path) -> None:
+        tokenizer = load_tokenizers(learnt).source
+        lines = [*PORTUGUESE, *ENGLISH, "漢字 👩‍🚀", ""]
+        assert tokenizer.decode(tokenizer.encode(lines)) == lines
+
+    def test_drops_framing_ids_wherever_they_are(self, learnt: Path) -> None:
+        tokenizer = load_tokenizers(learnt).target
+        [ids] = tokenizer.encode(["opened the window"])
+        framed = [START_ID, ids[0], PAD_ID, *ids[1:], END_ID, PAD_ID]
+        assert tokenizer.decode([framed, [END_ID], []]) == ["opened the window", "", ""]
+        assert tokenizer.decode([]) == []
+
+    def test_frames_the_source_with_an_end(self, learnt: Path) -> None:
+        assert load_tokenizers(learnt).source.frame_source([7, 8]) == [7, 8, END_ID]
+
+    def test_bytes_that_are_no_utf8_become_replacement_characters(self, learnt: Path) -> None:
+        tokenizer = load_tokenizers(learnt).source
+        [smiley] = tokenizer.encode(["😀"])
+        assert tokenizer.decode([smiley[:-1]]) == ["\ufffd" * 3]
+
+    def test_shows_its_pieces(self, learnt: Path) -> None:
+        tokenizer = load_tokenizers(learnt).source
+        [ids] = tokenizer.encode(["a janela"])
+        assert "".join(tokenizer.tokens(ids)) == "▁a▁janela"
+
+    def test_ids_are_below_the_vocabulary_size(self, learnt: Path) -> None:
+        tokenizer = load_tokenizers(learnt).source
+        assert max(max(ids) for ids in tokenizer.encode(PORTUGUESE)) < tokenizer.vocab_size
+
+    def test_refuses_a_file_of_another_kind(self, tmp_path: Path) -> None:
+        path = tmp_path / "joint.model"
+        path.write_text("not a model")
+        with pytest.raises(NmtError, match=r"joint\.model: is not a SentencePiece model"):
+            SentencePieceTokenizer(path)
+        path.write_bytes(b"")
+        with pytest.raises(NmtError, match="is not a SentencePiece model"):
+            SentencePieceTokenizer(path)
+
+    def test_refuses_a_model_that_numbers_its_controls_otherwise(self, tmp_path: Path) -> None:
+        import sentencepiece
+
+        path = tmp_path / "usual.model"
+        with path.open("wb") as out:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(ENGLISH), model_writer=out, vocab_size=60, minloglevel=2
+            )
+        with pytest.raises(NmtError, match=r"ids are \(-1, 0, 1, 2\)"):
+            SentencePieceTokenizer(path)
+
+
+class TestWordPiece:
+    def test_takes_the_longest_known_prefix(self, word_piece: WordPieceTokenizer) -> None:
+        [ids] = word_piece.encode(["Unaffable aaa! unknown a"])
+        assert word_piece.tokens(ids) == ["un", "##aff", "##able", "aa", "##a", "!", "[UNK]", "a"]
+
+    def test_joins_words_with_spaces(self, word_piece: WordPieceTokenizer) -> None:
+        sequences = [[START_ID, 5, 6, PAD_ID, 7, UNK_ID, 8, END_ID], [], [6, 4], [999]]
+        assert word_piece.decode(sequences) == ["unaffable [UNK] !", "", "##aff a", "[UNK]"]
+
+    def test_frames_the_source_on_both_sides(self, word_piece: WordPieceTokenizer) -> None:
+        assert word_piece.frame_source([4]) == [START_ID, 4, END_ID]
+
+    def test_a_word_of_more_than_100_bytes_is_unknown(self, word_piece: WordPieceTokenizer) -> None:
+        [longest, longer] = word_piece.encode(["a" * 100, "a" * 101])
+        assert UNK_ID not in longest
+        assert longer == [UNK_ID]
+
+    @pytest.mark.parametrize(
+        ("content", "problem"),
+        [
+            (b"a\nb\n", "is not a WordPiece vocabulary"),
+            ("\n".join(PIECES).encode("utf-16"), "not a vocabulary in UTF-8"),
+            ("\n".join([*PIECES, "a"]).encode(), "line 12: 'a' stands on line 5 too"),
+            ("\n".join([*PIECES, "", "b"]).encode(), "line 12: an empty piece"),
+        ],
+    )
+    def test_refuses_a_damaged_vocabulary(
+        self, tmp_path: Path, content: bytes, problem: str
+    ) -> None:
+        path = tmp_path / "vocab.txt"
+        path.write_bytes(content)
+        with pytest.raises(NmtError, match=problem):
+            WordPieceTokenizer(path, lowercase=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "kept", "folded"),
+    [
+        ("O gato, não?", ["O", "gato", ",", "não", "?"], ["o", "gato", ",", "nao", "?"]),
+        ("Straße İstanbul", ["Straße", "İstanbul"], ["strasse", "istanbul"]),
+        ("ﬁm Ｆｕｌｌ①", ["ﬁm", "Ｆｕｌｌ①"], ["fim", "full1"]),
+        ("a\0b\tc\u200bd\u00ade", ["a", "b", "c", "d", "e"], ["a", "b", "cde"]),
+        ("a\u00a0b\u2028c", ["a\u00a0b\u2028c"], ["a", "b\u2028c"]),
+        ("日本x", ["日", "本", "x"], ["日", "本", "x"]),
+        (" \t\n", [], []),
+    ],
+)
+def test_words(line: str, kept: list[str], folded: list[str]) -> None:
+    assert split_words(line, lowercase=False) == kept
+    assert split_words(line, lowercase=True) == folded
+
+
+class TestSpecification:
+    def test_comes_back_as_written(self, tmp_path: Path) -> None:
+        spec = TokenizerSpec("wordpiece", "vocab.txt", "vocab.txt", lowercase=True)
+        (tmp_path / "vocab.txt").touch()
+        spec.write(tmp_path)
+        assert TokenizerSpec.read(tmp_path) == spec
+
+    def test_two_sides_share_one_tokenizer_of_one_file(self, learnt: Path) -> None:
+        pair = load_tokenizers(learnt)
+        assert pair.shared
+        assert pair.source is pair.target
+
+    def test_missing_folder(self, tmp_path: Path) -> None:
+        with pytest.raises(NmtError, match=r"tokenizer\.json: cannot be read"):
+            load_tokenizers(tmp_path / "nowhere")
+
+    @pytest.mark.parametrize("text", ["", "{", "[]", '"sentencepiece"', "\xff", "[" * 100_000])
+    def test_not_an_object(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "tokenizer.json").write_bytes(text.encode("latin-1"))
+        with pytest.raises(NmtError, match=r"tokenizer\.json: (is not valid JSON|must hold)"):
+            load_tokenizers(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("key", "value", "problem"),
+        [
+            ("kind", "morphemes", "unknown tokenizer kind 'morphemes'"),
+            ("kind", ["wordpiece"], "unknown tokenizer kind"),
+            ("lowercase", "yes", '"lowercase" must be true or false'),
+            ("source", "gone.model", r"gone\.model: no such file"),
+            ("source", None, '"source" must be the name of a file'),
+            ("target", "../joint.model", '"target" must be the name of a file'),
+            ("target", "/etc/passwd", '"target" must be the name of a file'),
+            ("target", "..", '"target" must be the name of a file'),
+            ("target", "C:\\joint.model", '"target" must be the name of a file'),
+        ],
+    )
+    def test_wrong_content(
+        self, learnt: Path, tmp_path: Path, key: str, value: object, problem: str
+    ) -> None:
+        shutil.copytree(learnt, tmp_path, dirs_exist_ok=True)
+        path = tmp_path / "tokenizer.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+        with pytest.raises(NmtError, match=problem):
+            load_tokenizers(tmp_path)
+
+    def test_a_link_out_of_the_folder(self, learnt: Path, tmp_path: Path) -> None:
+        (tmp_path / "tokenizer.json").write_bytes((learnt / "tokenizer.json").read_bytes())
+        (tmp_path / "joint.model").symlink_to(learnt / "joint.model")
+        with pytest.raises(NmtError, match="leaves its folder"):
+            load_tokenizers(tmp_path)
+
+
+class TestLearning:
+    @pytest.mark.parametrize("config", [UNIGRAM, BPE])
+    def test_same_text_gives_the_same_bytes(self, config: TokenizerConfig, tmp_path: Path) -> None:
+        for name in ("one", "two"):
+            learn_tokenizers(config, iter(PORTUGUESE), iter(ENGLISH), tmp_path / name, seed=5)
+        first, second = ((tmp_path / name / "joint.model").read_bytes() for name in ("one", "two"))
+        assert first == second
+        assert len(list((tmp_path / "one").iterdir())) == 2
+
+    def test_separate_vocabularies(self, tmp_path: Path) -> None:
+        config = replace(UNIGRAM, joint=False, byte_fallback=False, vocab_size=90)
+        pair = learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1)
+        assert not pair.shared
+        assert pair.target.encode(["maçã"]) != pair.source.encode(["maçã"])
+        assert "⁇" in pair.target.decode(pair.target.encode(["maçã"]))[0]
+
+    def test_unigram_settles_for_a_smaller_vocabulary(self, tmp_path: Path) -> None:
+        pair = learn_tokenizers(replace(UNIGRAM, vocab_size=9000), ["Olá!"], ["Hi!"], tmp_path, 1)
+        assert pair.source.vocab_size < 9000
+        assert pair.source.decode(pair.source.encode(["Olá!"])) == ["Olá!"]
+
+    @pytest.mark.parametrize(
+        "config",
+        [
+            replace(BPE, vocab_size=50_000),
+            replace(BPE, vocab_size=20),
+            replace(UNIGRAM, vocab_size=20),
+        ],
+    )
+    def test_impossible_sizes_name_the_key(self, config: TokenizerConfig, tmp_path: Path) -> None:
+        with pytest.raises(NmtError, match=r"change tokenizer\.vocab_size; vocabulary size"):
+            learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1)
+
+    @pytest.mark.parametrize("lines", [[], [""], ["  ", ""]])
+    def test_no_text(self, lines: list[str], tmp_path: Path) -> None:
+        with pytest.raises(NmtError, match=r"joint\.model: there is no text"):
+            learn_tokenizers(UNIGRAM, lines, lines, tmp_path, seed=1)
+
+    def test_a_failure_in_the_text_stays_itself(self, tmp_path: Path) -> None:
+        def lines() -> Iterator[str]:
+            yield from ENGLISH
+            raise NmtError("corpus.en, line 101: is not UTF-8")
+
+        with pytest.raises(NmtError, match="line 101"):
+            learn_tokenizers(UNIGRAM, PORTUGUESE, lines(), tmp_path, seed=1)
+
+    def test_no_line_is_too_long(self, tmp_path: Path) -> None:
+        long_line = "só aqui há ź " * 1000
+        config = replace(UNIGRAM, byte_fallback=False, vocab_size=80, character_coverage=1.0)
+        pair = learn_tokenizers(config, [*PORTUGUESE, long_line], ENGLISH, tmp_path, seed=1)
+        assert UNK_ID not in pair.source.encode(["ź"])[0]
+
+    def test_is_silent(self, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        learn_tokenizers(UNIGRAM, PORTUGUESE, ENGLISH, tmp_path, seed=1)
+        assert capfd.readouterr() == ("", "")
+
+
+def test_tokenizing_needs_no_tensorflow() -> None:
+    code = (
+        "import sys, nmt_cli.text.tokenizer, nmt_cli.text.sentence_piece, nmt_cli.text.word_piece;"
+        "sys.exit('tensorflow' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
