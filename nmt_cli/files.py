@@ -51,12 +51,23 @@ def replacing_path(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def replacing_folder(folder: Path) -> Iterator[Path]:
+def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
     """Fill a folder beside its place; it replaces ``folder`` when all went well.
 
+    Args:
+        folder: where to.
+        marker: the file that every folder of this kind holds; a folder that has other
+            things in it and not this file is somebody's own, and is left alone.
+
     Raises:
-        NmtError: no permission, or the disk is full; the old folder stays whole.
+        NmtError: somebody's own folder is there, no permission, or the disk is full; the
+            old folder stays whole.
     """
+    if _is_somebodys_own(folder, marker):
+        raise NmtError(
+            f"{folder}: exists and holds something else (no {marker} in it)",
+            "choose another place with -o",
+        )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -80,6 +91,12 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
         raise _unwritable(folder, error) from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _is_somebodys_own(folder: Path, marker: str) -> bool:
+    if not folder.exists() or (folder / marker).exists():
+        return False
+    return not folder.is_dir() or any(folder.iterdir())
 
 
 def _unwritable(path: Path, error: OSError) -> NmtError:

@@ -23,6 +23,7 @@ from nmt_cli.text.lines import read_lines
 from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
 FORMAT = 1
+HELD_OUT = 500  # pairs at most
 ENCODE_CHUNK = 2048  # lines encoded between two movements of the progress bar
 
 
@@ -112,20 +113,23 @@ def prepare(
             f"no pair of {counts.read:,} is left after cleaning",
             "see the counts of nmt prepare, and data.max_characters and data.max_ratio",
         )
-    with replacing_folder(folder) as work:
+    joined = Corpus("dev", *_joined(dev))
+    if not dev:
+        kept, joined = _hold_out(kept)
+        say(f"data.dev is empty: {len(joined):,} training pairs are held out instead")
+    with replacing_folder(folder, "prepared.json") as work:
         say(f"learning the {recipe.tokenizer.kind} vocabulary from {len(kept):,} pairs")
         tokenizers = learn_tokenizers(
             recipe.tokenizer, kept.source, kept.target, _made(work / "tokenizer"), recipe.seed
         )
         counts.too_many_tokens = _encode(kept, tokenizers, data.max_tokens, work / "train")
-        counts.kept -= counts.too_many_tokens
+        counts.kept = len(kept) - counts.too_many_tokens
         if not counts.kept:
             raise NmtError(
                 f"every pair is longer than data.max_tokens = {data.max_tokens}", "raise it"
             )
         for line in counts.report():
             say(line)
-        joined = Corpus("dev", *_joined(dev))
         _encode(joined, tokenizers, data.max_tokens, work / "dev")
         _write_text(joined, work, recipe)
         tests = _unique(test)
@@ -182,6 +186,17 @@ def _joined(corpora: list[Corpus]) -> tuple[list[str], list[str]]:
     return (
         [line for corpus in corpora for line in corpus.source],
         [line for corpus in corpora for line in corpus.target],
+    )
+
+
+def _hold_out(kept: Corpus) -> tuple[Corpus, Corpus]:
+    """Part one pair in twenty, HELD_OUT at most, from the training text for validation."""
+    every = max(20, -(-len(kept) // HELD_OUT))
+    held = range(every - 1, len(kept), every)
+    rest = sorted(set(range(len(kept))) - set(held))
+    return tuple(  # type: ignore[return-value]
+        Corpus(name, [kept.source[row] for row in rows], [kept.target[row] for row in rows])
+        for name, rows in (("train", rest), ("dev", held))
     )
 
 

@@ -1,1 +1,1 @@
-"""From a trained model to files that others can run."""
+"""From a run to what runs elsewhere: ONNX bundles and SavedModels, verified."""

@@ -50,6 +50,11 @@ class StepGraph:
         return self.target_embedding.d_model // self.heads
 
     @property
+    def vocab_size(self) -> int:
+        """V, of the target side."""
+        return self.target_embedding.vocab_size
+
+    @property
     def depth(self) -> int:
         """Decoder layers."""
         return len(self.decoder_layers)

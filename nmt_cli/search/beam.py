@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_cli.recipe import DecodingConfig
 from nmt_cli.search.step_model import Candidates, StepModel
 from nmt_cli.text.tokenizer import END_ID, START_ID
 
@@ -44,6 +45,22 @@ class SearchOptions:
     max_length: int
     length_ratio: float
     length_extra: int
+
+    @classmethod
+    def of(
+        cls,
+        config: DecodingConfig,
+        beam_size: int | None = None,
+        length_penalty: float | None = None,
+    ) -> "SearchOptions":
+        """A recipe's settings, with what the user asked for instead."""
+        return cls(
+            config.beam_size if beam_size is None else beam_size,
+            config.length_penalty if length_penalty is None else length_penalty,
+            config.max_length,
+            config.length_ratio,
+            config.length_extra,
+        )
 
     def limit(self, source_tokens: int) -> int:
         """The most tokens that a translation of so many source tokens may have."""

@@ -20,6 +20,8 @@ BATCH_TOKENS = 4096
 # exported SavedModel uses the same pattern (RE2), so it keeps to plain classes.
 SENTENCE_END = r"([.!?…][\"'”’»)\]]*)[ \t]+"
 
+LINE_BREAK = re.compile(r"[\r\n]+")
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -28,12 +30,12 @@ class Translation:
     Attributes:
         text: the translation; "" for a blank line.
         score: sum of the pieces' penalised log-probabilities; 0 for a blank line.
-        pieces: how many parts an over-long line was split into; 1 as a rule.
+        ids: tokens of the translation, all pieces together, END excluded.
     """
 
     text: str
     score: float
-    pieces: int
+    ids: list[int]
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,14 @@ class Translator:
         texts = self.tokenizers.target.decode([each.ids for each in hypotheses])
         at = 0
         for count in counts:
-            text = " ".join(texts[at : at + count])
-            score = sum(each.score for each in hypotheses[at : at + count])
-            yield Translation(text, score, max(1, count))
+            # Byte pieces can spell a line break, which would break the line count.
+            text = LINE_BREAK.sub(" ", " ".join(texts[at : at + count]))
+            parts = hypotheses[at : at + count]
+            yield Translation(
+                text,
+                sum(each.score for each in parts),
+                [token for part in parts for token in part.ids],
+            )
             at += count
 
     def _split(self, lines: list[str]) -> Iterator[list[list[int]]]:

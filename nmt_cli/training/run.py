@@ -16,9 +16,12 @@ from nmt_cli.data.prepare import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
 from nmt_cli.recipe import Recipe, load_recipe
+from nmt_cli.text.lines import read_lines, write_lines
 from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
 FORMAT = 1
+HELD_OUT = ("held_out.source.txt", "held_out.target.txt")
+HELD_OUT_LINES = 500
 
 # What may differ when a run is resumed: how long, how often to look, how to decode.
 SAFE_TO_CHANGE = {
@@ -64,8 +67,11 @@ class Run:
             "target_vocab": run.target_vocab,
             "prepared_key": run.prepared_key,
         }
-        with replacing_folder(folder) as work:
+        dev = prepared.text("dev")
+        with replacing_folder(folder, "run.json") as work:
             shutil.copytree(prepared.folder / "tokenizer", work / "tokenizer")
+            write_lines(work / HELD_OUT[0], dev.source[:HELD_OUT_LINES])
+            write_lines(work / HELD_OUT[1], dev.target[:HELD_OUT_LINES])
             (work / "recipe.toml").write_text(recipe.dump(), encoding="utf-8")
             (work / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         return run
@@ -104,9 +110,22 @@ class Run:
         """The checkpoint of the best validation BLEU."""
         return self.folder / "best.npz"
 
+    @property
+    def preferred(self) -> Path:
+        """The checkpoint to use when none is named: the best, else the last."""
+        return self.best if self.best.exists() else self.last
+
     def tokenizers(self) -> TokenizerPair:
         """The run's own copy of the tokenizers."""
         return load_tokenizers(self.folder / "tokenizer")
+
+    def held_out(self) -> tuple[list[str], list[str]]:
+        """Source and target lines that training never saw.
+
+        Raises:
+            NmtError: the files are missing.
+        """
+        return read_lines(self.folder / HELD_OUT[0]), read_lines(self.folder / HELD_OUT[1])
 
     def check_resumable(self, recipe: Recipe, prepared: Prepared) -> "Run":
         """The same run under a recipe that differs only where it safely may.

@@ -77,17 +77,15 @@ def compiled_model(run: Run) -> keras.Model:
     return model
 
 
-def trained_model(run: Run, checkpoint: Path | None = None) -> keras.Model:
-    """The run's model in float32 with trained weights: the best, else the last.
+def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, Progress]:
+    """The run's model in float32 with the weights of a checkpoint, and how far that was.
 
     Raises:
-        NmtError: no checkpoint, or a damaged one.
+        NmtError: no such checkpoint, or a damaged one.
     """
     keras.config.set_dtype_policy("float32")
     model = build_transformer(run.recipe.model, run.source_vocab, run.target_vocab, run.recipe.seed)
-    path = checkpoint or (run.best if run.best.exists() else run.last)
-    load_checkpoint(path, model, training=False)
-    return model
+    return model, load_checkpoint(checkpoint, model, training=False)
 
 
 def _fit(
@@ -119,6 +117,7 @@ def _fit(
             initial_epoch=start.step // config.validate_every,
             epochs=math.ceil(config.max_steps / config.validate_every) + 1,
             callbacks=[watch],
+            shuffle=False,  # the batcher has its own order
             verbose=0,
         )
     if watch.interrupted:

@@ -50,13 +50,7 @@ class Validator:
         self._translator = Translator(
             KerasStepModel(self._twin),
             prepared.tokenizers(),
-            SearchOptions(
-                1,
-                decoding.length_penalty,
-                decoding.max_length,
-                decoding.length_ratio,
-                decoding.length_extra,
-            ),
+            SearchOptions.of(decoding, beam_size=1),
             decoding.max_source,
         )
 

@@ -22,7 +22,6 @@ GOOD = Adjective(
 INTERESTING = Adjective("interessante", "interesting", en_more=True)
 IMPORTANT = Adjective("importante", "important", en_more=True)
 USEFUL = Adjective("útil", "useful", en_more=True)
-EASY = Adjective("fácil", "easy")
 DIFFICULT = Adjective("difícil", "difficult", en_more=True)
 LONG = Adjective("longo", "long")
 SHORT = Adjective("curto", "short")
@@ -44,8 +43,6 @@ OPEN = Adjective("aberto", "open", passing=True)
 CLOSED = Adjective("fechado", "closed", passing=True)
 CLEAN = Adjective("limpo", "clean", passing=True)
 DIRTY = Adjective("sujo", "dirty", passing=True)
-EMPTY = Adjective("vazio", "empty", passing=True)
-FULL = Adjective("cheio", "full", passing=True)
 BROKEN = Adjective("quebrado", "broken", passing=True)
 TALL = Adjective("alto", "tall")
 INTELLIGENT = Adjective("inteligente", "intelligent", en_more=True)
@@ -83,6 +80,7 @@ FITTING: dict[Kind, tuple[Adjective, ...]] = {
     Kind.ROOM: (BIG, SMALL, CLEAN, DIRTY, BEAUTIFUL, QUIET),
     Kind.HOME: (BIG, SMALL, NEW, OLD, BEAUTIFUL, MODERN, EXPENSIVE, CHEAP, COMFORTABLE, QUIET),
     Kind.PLACE: (BIG, SMALL, NEW, OLD, BEAUTIFUL, MODERN, FAMOUS, QUIET),
+    Kind.OUTDOORS: (BIG, SMALL, BEAUTIFUL, FAMOUS, QUIET),
     Kind.VEHICLE: (*COLOURS, NEW, OLD, FAST, SLOW, COMFORTABLE, MODERN, EXPENSIVE, CHEAP, BIG),
     Kind.ANIMAL: (BLACK, WHITE, BIG, SMALL, YOUNG, OLD, BEAUTIFUL, FAST, STRONG),
     Kind.FAMILY: (TALL, INTELLIGENT, YOUNG, STRONG, KIND, FAMOUS),

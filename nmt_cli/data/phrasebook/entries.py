@@ -51,6 +51,7 @@ class Kind(Enum):
     ROOM = "room"
     HOME = "home"
     PLACE = "place"
+    OUTDOORS = "outdoors"
     VEHICLE = "vehicle"
     ANIMAL = "animal"
     FAMILY = "family"
@@ -121,6 +122,7 @@ class Verb:
         objects: its possible objects; none for an intransitive verb.
         pt_link: preposition before the Portuguese object ("de" in "gostar de").
         en_link: preposition before the English object ("for" in "look for").
+        brief: done within a day, and so told of yesterday, not of last year.
     """
 
     pt: str
@@ -129,6 +131,7 @@ class Verb:
     objects: tuple[Noun, ...] = ()
     pt_link: str = ""
     en_link: str = ""
+    brief: bool = False
 
 
 class NounPhrase(NamedTuple):

@@ -53,7 +53,7 @@ _ALL = (
     Noun("garrafa", F, "bottle", Kind.THING),
     Noun("faca", F, "knife", Kind.THING, en_plural="knives"),
     Noun("caixa", F, "box", Kind.THING),
-    Noun("bola", F, "ball", Kind.THING),
+    Noun("boneca", F, "doll", Kind.THING),
     Noun("relógio", M, "watch", Kind.DEVICE),
     Noun("telefone", M, "phone", Kind.DEVICE),
     Noun("computador", M, "computer", Kind.DEVICE),
@@ -84,14 +84,14 @@ _ALL = (
     Noun("hotel", M, "hotel", Kind.PLACE),
     Noun("estação", F, "station", Kind.PLACE, en_place="at"),
     Noun("aeroporto", M, "airport", Kind.PLACE, en_place="at"),
-    Noun("praia", F, "beach", Kind.PLACE, en_place="on"),
-    Noun("parque", M, "park", Kind.PLACE),
+    Noun("praia", F, "beach", Kind.OUTDOORS, en_place="on"),
+    Noun("parque", M, "park", Kind.OUTDOORS),
     Noun("museu", M, "museum", Kind.PLACE, en_place="at"),
     Noun("cinema", M, "cinema", Kind.PLACE, en_place="at"),
     Noun("biblioteca", F, "library", Kind.PLACE),
     Noun("igreja", F, "church", Kind.PLACE, en_place="in"),
     Noun("correio", M, "post office", Kind.PLACE, en_place="at"),
-    Noun("praça", F, "square", Kind.PLACE),
+    Noun("praça", F, "square", Kind.OUTDOORS),
     Noun("loja", F, "shop", Kind.PLACE),
     Noun("teatro", M, "theatre", Kind.PLACE, en_place="at"),
     Noun("universidade", F, "university", Kind.PLACE, en_place="at"),
@@ -180,9 +180,9 @@ DRINKS = of_kind(Kind.HOT_DRINK, Kind.COLD_DRINK)
 CLOTHES = of_kind(Kind.CLOTHING)
 GOODS = of_kind(Kind.CLOTHING, Kind.THING, Kind.DEVICE)
 PORTABLE = named("chave mala bolsa caneta caderno guarda-chuva mapa livro relógio telefone câmera")
-SMALL = (*PORTABLE, *named("lápis copo faca bola carta revista"))
+SMALL = (*PORTABLE, *named("lápis copo faca boneca carta revista"))
 ROOMS = of_kind(Kind.ROOM)
-PLACES = of_kind(Kind.PLACE)
+PLACES = of_kind(Kind.PLACE, Kind.OUTDOORS)
 ANIMALS = of_kind(Kind.ANIMAL)
 FAMILY = of_kind(Kind.FAMILY)
 STRANGERS = of_kind(Kind.STRANGER)

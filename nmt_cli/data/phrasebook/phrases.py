@@ -26,6 +26,10 @@ _DEFINITE = (Kind.ROOM, Kind.STRANGER, Kind.OPENING)
 _TASTES = (
     Kind.FRUIT, Kind.FOOD, Kind.DISH, Kind.HOT_DRINK, Kind.COLD_DRINK, Kind.CLOTHING, Kind.READING,
 )  # fmt: skip
+# There is no letter yet when one is written, nor a certain house when one is rented.
+_BRINGING_FORTH = ("escrever", "fazer", "alugar")
+# Nobody drives two cars.
+_ONE_AT_A_TIME = ("pegar", "dirigir", "esperar", "chamar")
 _BY_THE_DOZEN = (Kind.FRUIT, Kind.DISH)
 
 
@@ -134,8 +138,10 @@ def object_phrase(draw: Draw, verb: Verb, doer: Person) -> NounPhrase:
         if verb.pt == "ter":
             return a(noun) if draw.chance(0.4) else counted(draw.between(2, 6), noun)
         return somebodys(draw, noun, doer, many=draw.chance(0.2) and noun.pt not in ("pai", "mãe"))
+    if noun.kind is Kind.ROOM:
+        return the(noun) if draw.chance(0.6) else somebodys(draw, noun, doer)
     adjective = _occasional_adjective(draw, noun)
-    roll = draw.between(1, 20)
+    roll = draw.between(11 if verb.pt in _BRINGING_FORTH else 1, 20)
     if roll <= 3 and noun.kind is not Kind.STRANGER:
         return somebodys(draw, noun, doer, many=noun.kind in _BY_THE_DOZEN)
     if roll <= 5:
@@ -144,9 +150,20 @@ def object_phrase(draw: Draw, verb: Verb, doer: Person) -> NounPhrase:
         return the(noun, adjective, many=not noun.mass and draw.chance(0.25))
     if noun.mass:
         return bare(noun, adjective)
-    if roll <= 14:
+    if roll <= 14 and verb.pt not in _ONE_AT_A_TIME:
         return counted(draw.between(2, 12 if noun.kind in _BY_THE_DOZEN else 4), noun, adjective)
     return a(noun, adjective)
+
+
+def known_object(draw: Draw, verb: Verb, doer: Person) -> NounPhrase:
+    """An object that both speakers know: the, this, that, my."""
+    noun = draw.object_of(verb)
+    if noun.kind is Kind.NAMELIKE:
+        return bare(noun)
+    if noun.kind is Kind.FAMILY or (draw.chance(0.25) and noun.kind is not Kind.STRANGER):
+        return somebodys(draw, noun, doer, many=noun.kind in _BY_THE_DOZEN)
+    determined = draw.one((the, the, this, that))
+    return determined(noun, _occasional_adjective(draw, noun), not noun.mass and draw.chance(0.25))
 
 
 def usual_object(draw: Draw, verb: Verb, doer: Person) -> NounPhrase:

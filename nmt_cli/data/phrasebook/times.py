@@ -1,7 +1,7 @@
 """When: adverbs of time, days, months and the clock."""
 
 from nmt_cli.data.phrasebook.draw import Draw
-from nmt_cli.data.phrasebook.entries import Gender, Text
+from nmt_cli.data.phrasebook.entries import Gender, Text, Verb
 from nmt_cli.data.phrasebook.numbers import english_ordinal, spelt
 
 WEEKDAYS = (
@@ -52,24 +52,30 @@ def _on_days(day: Text) -> Text:
 
 # "Nós comemos" is both present and past. So that either reading can be told, the past
 # always comes with a time of its own, and so does what is done again and again.
-PAST = (
-    Text("ontem", "yesterday"),
-    Text("ontem à noite", "last night"),
-    Text("na semana passada", "last week"),
-    Text("no mês passado", "last month"),
-    Text("no ano passado", "last year"),
+YESTERDAY = (Text("ontem", "yesterday"), Text("ontem à noite", "last night"))
+_DAYS_AGO = (
+    *YESTERDAY,
     *(
         Text(f"{on_day(day).pt} passad{'a' if day.pt.endswith('feira') else 'o'}", f"last {day.en}")
         for day in (WEEKDAYS[0], WEEKDAYS[4], WEEKDAYS[5])
     ),
 )
-FUTURE = (
+PAST = (
+    *_DAYS_AGO,
+    Text("na semana passada", "last week"),
+    Text("no mês passado", "last month"),
+    Text("no ano passado", "last year"),
+)
+TOMORROW = (
     Text("amanhã", "tomorrow"),
     Text("amanhã de manhã", "tomorrow morning"),
     Text("hoje à noite", "tonight"),
+)
+_DAYS_AHEAD = (*TOMORROW, *(on_day(day) for day in WEEKDAYS))
+FUTURE = (
+    *_DAYS_AHEAD,
     Text("na próxima semana", "next week"),
     Text("no próximo mês", "next month"),
-    *(on_day(day) for day in WEEKDAYS),
 )
 USUAL = (
     Text("todos os dias", "every day"),
@@ -86,6 +92,17 @@ FREQUENCY = (
     Text("raramente", "rarely"),
 )
 NOW = (Text("agora", "now"), Text("neste momento", "at the moment"))
+
+
+def past(draw: Draw, verb: Verb) -> Text:
+    """A time at which the verb's action may have been done."""
+    return draw.one(_DAYS_AGO if verb.brief else PAST)
+
+
+def future(draw: Draw, verb: Verb) -> Text:
+    """A time at which the verb's action may be going to be done."""
+    return draw.one(_DAYS_AHEAD if verb.brief else FUTURE)
+
 
 _PARTS_OF_DAY = {
     "morning": Text("da manhã", "in the morning"),

@@ -6,8 +6,8 @@ from nmt_cli.data.phrasebook.nouns import named
 
 # Actions on an object.
 ACTIONS = (
-    Verb("comer", "eat", "ate", nouns.EDIBLE),
-    Verb("beber", "drink", "drank", nouns.DRINKS),
+    Verb("comer", "eat", "ate", nouns.EDIBLE, brief=True),
+    Verb("beber", "drink", "drank", nouns.DRINKS, brief=True),
     Verb(
         "comprar", "buy", "bought",
         (*nouns.EDIBLE, *nouns.GOODS, *named("livro revista jornal carro bicicleta mesa sofá")),
@@ -16,44 +16,75 @@ ACTIONS = (
         "vender", "sell", "sold",
         (*nouns.FRUIT, *nouns.GOODS, *named("livro carro bicicleta barco casa mesa cadeira cama")),
     ),
-    Verb("ler", "read", "read", named("livro jornal revista carta")),
+    Verb("ler", "read", "read", named("livro jornal revista carta"), brief=True),
     Verb("escrever", "write", "wrote", named("livro carta")),
-    Verb("abrir", "open", "", named("porta janela caixa mala garrafa gaveta geladeira carta loja")),
-    Verb("fechar", "close", "", named("porta janela caixa mala gaveta loja livro")),
-    Verb("lavar", "wash", "", (*nouns.CLOTHES, *named("carro copo prato faca maçã bicicleta"))),
-    Verb("limpar", "clean", "", (*nouns.ROOMS, *named("mesa casa carro gaveta geladeira janela"))),
+    Verb(
+        "abrir", "open", "",
+        named("porta janela caixa mala garrafa gaveta geladeira carta loja"), brief=True,
+    ),
+    Verb("fechar", "close", "", named("porta janela caixa mala gaveta loja livro"), brief=True),
+    Verb(
+        "lavar", "wash", "",
+        (*nouns.CLOTHES, *named("carro copo prato faca maçã bicicleta")), brief=True,
+    ),
+    Verb(
+        "limpar", "clean", "",
+        (*nouns.ROOMS, *named("mesa casa carro gaveta geladeira janela")), brief=True,
+    ),
     Verb("perder", "lose", "lost", nouns.PORTABLE),
     Verb("encontrar", "find", "found", (*nouns.SMALL, *named("gato cachorro"))),
-    Verb("procurar", "look", "", (*nouns.SMALL, *named("gato cachorro")), en_link="for"),
+    Verb(
+        "procurar", "look", "",
+        (*nouns.SMALL, *named("gato cachorro")), en_link="for", brief=True,
+    ),
     Verb("esquecer", "forget", "forgot", nouns.PORTABLE),
-    Verb("usar", "use", "", named("computador telefone mapa faca caneta carro câmera bicicleta")),
+    Verb(
+        "usar", "use", "",
+        named("computador telefone mapa faca caneta carro câmera bicicleta"), brief=True,
+    ),
     Verb(
         "consertar", "repair", "",
         named("carro bicicleta computador relógio telefone câmera porta cadeira mesa barco"),
     ),
     Verb("pintar", "paint", "", (*nouns.ROOMS, *named("porta janela casa mesa cadeira barco"))),
-    Verb("fazer", "make", "made", named("bolo sanduíche salada sopa café chá suco pão")),
-    Verb("cortar", "cut", "cut", (*nouns.FRUIT, *named("pão bolo queijo carne batata"))),
-    Verb("cozinhar", "cook", "", named("arroz batata peixe frango carne ovo")),
+    Verb(
+        "fazer", "make", "made",
+        named("bolo sanduíche salada sopa café chá suco pão"), brief=True,
+    ),
+    Verb(
+        "cortar", "cut", "cut",
+        (*nouns.FRUIT, *named("pão bolo queijo carne batata")), brief=True,
+    ),
+    Verb("cozinhar", "cook", "", named("arroz batata peixe frango carne ovo"), brief=True),
     Verb("estudar", "study", "", (*nouns.SCHOOL_SUBJECTS, *nouns.LANGUAGES)),
     Verb("aprender", "learn", "learnt", (*nouns.SCHOOL_SUBJECTS, *nouns.LANGUAGES)),
     Verb("ensinar", "teach", "taught", (*nouns.SCHOOL_SUBJECTS, *nouns.LANGUAGES)),
-    Verb("tocar", "play", "", nouns.INSTRUMENTS),
-    Verb("jogar", "play", "", nouns.SPORTS),
+    Verb("tocar", "play", "", nouns.INSTRUMENTS, brief=True),
+    Verb("jogar", "play", "", nouns.SPORTS, brief=True),
     Verb("visitar", "visit", "", (*nouns.FAMILY, *named("museu igreja universidade escola"))),
-    Verb("ajudar", "help", "", nouns.PEOPLE),
-    Verb("chamar", "call", "", (*nouns.PEOPLE, *named("táxi"))),
-    Verb("esperar", "wait", "", (*nouns.PEOPLE, *named("ônibus trem táxi")), en_link="for"),
-    Verb("pegar", "take", "took", named("ônibus trem táxi avião")),
+    Verb("ajudar", "help", "", nouns.PEOPLE, brief=True),
+    Verb("chamar", "call", "", (*nouns.PEOPLE, *named("táxi")), brief=True),
+    Verb(
+        "esperar", "wait", "",
+        (*nouns.PEOPLE, *named("ônibus trem táxi")), en_link="for", brief=True,
+    ),
+    Verb("pegar", "take", "took", named("ônibus trem táxi avião"), brief=True),
     Verb("alugar", "rent", "", named("casa apartamento carro bicicleta barco")),
     Verb("dirigir", "drive", "drove", named("carro ônibus táxi")),
-    Verb("assistir", "watch", "", named("filme jogo concerto"), pt_link="a"),
-    Verb("ouvir", "listen", "", named("música concerto professora médico"), en_link="to"),
+    Verb("assistir", "watch", "", named("filme jogo concerto"), pt_link="a", brief=True),
+    Verb(
+        "ouvir", "listen", "",
+        named("música concerto professora médico"), en_link="to", brief=True,
+    ),
     Verb(
         "trazer", "bring", "brought",
-        (*nouns.EDIBLE, *nouns.DRINKS, *named("livro mapa guarda-chuva bola câmera prato copo")),
+        (*nouns.EDIBLE, *nouns.DRINKS, *named("livro mapa guarda-chuva boneca câmera prato copo")),
+        brief=True,
     ),
-    Verb("carregar", "carry", "", named("mala bolsa caixa mesa cadeira criança guarda-chuva")),
+    Verb(
+        "carregar", "carry", "",
+        named("mala bolsa caixa mesa cadeira criança guarda-chuva"), brief=True,
+    ),
     Verb("ver", "see", "saw", (*nouns.ANIMALS, *nouns.PEOPLE, *nouns.TRANSPORT)),
 )  # fmt: skip
 
@@ -103,18 +134,25 @@ GIVING = (
 
 # Activities without an object.
 ACTIVITIES = (
-    Verb("nadar", "swim", "swam"),
-    Verb("correr", "run", "ran"),
-    Verb("dançar", "dance"),
-    Verb("cantar", "sing", "sang"),
-    Verb("dormir", "sleep", "slept"),
+    Verb("nadar", "swim", "swam", brief=True),
+    Verb("correr", "run", "ran", brief=True),
+    Verb("dançar", "dance", brief=True),
+    Verb("cantar", "sing", "sang", brief=True),
+    Verb("dormir", "sleep", "slept", brief=True),
     Verb("viajar", "travel"),
-    Verb("cozinhar", "cook"),
-    Verb("caminhar", "walk"),
-    Verb("descansar", "rest"),
+    Verb("cozinhar", "cook", brief=True),
+    Verb("caminhar", "walk", brief=True),
+    Verb("descansar", "rest", brief=True),
     Verb("trabalhar", "work"),
     Verb("estudar", "study"),
 )
+
+
+def actions(names: str) -> tuple[Verb, ...]:
+    """The actions with these Portuguese names, parted by spaces."""
+    by_name = {verb.pt: verb for verb in ACTIONS}
+    return tuple(by_name[name] for name in names.split())
+
 
 GO = Verb("ir", "go", "went")
 COME = Verb("voltar", "come", "came")  # told with "back"
@@ -124,4 +162,3 @@ STUDY = Verb("estudar", "study")
 WALK = Verb("caminhar", "walk")
 TALK = Verb("falar", "talk")
 SPEAK = Verb("falar", "speak", "spoke", nouns.LANGUAGES)
-STAY = Verb("ficar", "stay")

@@ -20,13 +20,21 @@ from nmt_cli.data.phrasebook.subjects import another, anyone
 from nmt_cli.data.phrasebook.variation import vary
 
 _Tense = Callable[[Verb, Person], VerbGroup]
+_Time = Callable[[Draw, Verb], Text]
 
 
-def _predicate(draw: Draw, subject: NounPhrase) -> tuple[Verb, Text]:
+# Done in an instant, or not on purpose: nobody "is losing a key now" or wants to.
+_MOMENTARY = ("perder", "encontrar", "esquecer", "ver")
+_DELIBERATE = tuple(verb for verb in verbs.ACTIONS if verb.pt not in _MOMENTARY)
+
+
+def _predicate(
+    draw: Draw, subject: NounPhrase, options: tuple[Verb, ...] = _DELIBERATE
+) -> tuple[Verb, Text]:
     """Something done once: a verb, mostly with an object."""
     if draw.chance(0.15):
         return draw.one(verbs.ACTIVITIES), clauses.NOTHING
-    verb = draw.one(verbs.ACTIONS)
+    verb = draw.one(options)
     thing = object_phrase(draw, verb, subject.person)
     while thing.pt == subject.pt:
         thing = object_phrase(draw, verb, subject.person)
@@ -45,15 +53,16 @@ def _usual_predicate(draw: Draw, subject: NounPhrase) -> tuple[Verb, Text]:
 
 
 _ONCE = ("perder", "encontrar", "procurar", "esquecer", "alugar", "pintar", "consertar", "ver")
-_HABITUAL = tuple(verb for verb in verbs.ACTIONS if verb.pt not in (*_ONCE, "carregar"))
+_HABITUAL = tuple(verb for verb in verbs.ACTIONS if verb.pt not in (*_ONCE, "carregar", "aprender"))
 
 
 def _parts(
-    draw: Draw, subject: NounPhrase, tense: _Tense, when: tuple[Text, ...]
+    draw: Draw, subject: NounPhrase, tense: _Tense, when: _Time
 ) -> tuple[NounPhrase, VerbGroup, Text]:
     """Subject, verb and the rest of something done once."""
-    verb, thing = _predicate(draw, subject)
-    return subject, tense(verb, subject.person), chain(thing, draw.one(when))
+    options = verbs.ACTIONS if tense is clauses.past else _DELIBERATE
+    verb, thing = _predicate(draw, subject, options)
+    return subject, tense(verb, subject.person), chain(thing, when(draw, verb))
 
 
 def _usual_parts(draw: Draw, subject: NounPhrase) -> tuple[NounPhrase, VerbGroup, Text]:
@@ -87,32 +96,32 @@ def frequency(draw: Draw) -> Text:
 
 def past(draw: Draw) -> Text:
     """Ele comprou dois livros ontem / he bought two books yesterday."""
-    return statement(affirm(*_parts(draw, anyone(draw), clauses.past, times.PAST)))
+    return statement(affirm(*_parts(draw, anyone(draw), clauses.past, times.past)))
 
 
 def past_denied(draw: Draw) -> Text:
     """Eu não abri a porta ontem / I did not open the door yesterday."""
-    return statement(deny(*_parts(draw, anyone(draw), clauses.past, times.PAST)))
+    return statement(deny(*_parts(draw, anyone(draw), clauses.past, times.past)))
 
 
 def past_asked(draw: Draw) -> Text:
     """Você leu esta carta ontem? / did you read this letter yesterday?"""
-    return question(ask(*_parts(draw, another(draw), clauses.past, times.PAST)))
+    return question(ask(*_parts(draw, another(draw), clauses.past, times.past)))
 
 
 def plan(draw: Draw) -> Text:
     """Nós vamos alugar um carro amanhã / we are going to rent a car tomorrow."""
-    return statement(affirm(*_parts(draw, anyone(draw), clauses.going_to, times.FUTURE)))
+    return statement(affirm(*_parts(draw, anyone(draw), clauses.going_to, times.future)))
 
 
 def plan_denied(draw: Draw) -> Text:
     """Ela não vai vender a casa amanhã / she is not going to sell the house tomorrow."""
-    return statement(deny(*_parts(draw, anyone(draw), clauses.going_to, times.FUTURE)))
+    return statement(deny(*_parts(draw, anyone(draw), clauses.going_to, times.future)))
 
 
 def plan_asked(draw: Draw) -> Text:
     """Você vai cozinhar amanhã? / are you going to cook tomorrow?"""
-    return question(ask(*_parts(draw, another(draw), clauses.going_to, times.FUTURE)))
+    return question(ask(*_parts(draw, another(draw), clauses.going_to, times.future)))
 
 
 def ongoing(draw: Draw) -> Text:
@@ -132,18 +141,12 @@ def ongoing_asked(draw: Draw) -> Text:
 
 def _ongoing_parts(draw: Draw, subject: NounPhrase) -> tuple[NounPhrase, VerbGroup, Text]:
     verb, thing = _predicate(draw, subject)
-    while verb.pt in _MOMENTARY:
-        verb, thing = _predicate(draw, subject)
     when = draw.one(times.NOW) if draw.chance(0.4) else clauses.NOTHING
     return subject, clauses.going_on(verb, subject.person), chain(thing, when)
 
 
-# Done in an instant, or not on purpose: nobody "is losing a key now".
-_MOMENTARY = ("perder", "encontrar", "esquecer", "ver")
-
-
-# "I do not prefer tea" would leave open what I do prefer.
-_DENIABLE = tuple(verb for verb in verbs.STATES if verb.pt != "preferir")
+# "I do not prefer tea" would leave open what I do prefer; and no family is unloved.
+_DENIABLE = tuple(verb for verb in verbs.STATES if verb.pt not in ("preferir", "amar"))
 
 
 def _state_parts(
@@ -174,9 +177,7 @@ def state_asked(draw: Draw) -> Text:
 def _modal_parts(draw: Draw, subject: NounPhrase) -> tuple[NounPhrase, VerbGroup, Text]:
     modal = draw.one(clauses.MODALS)
     verb, thing = _predicate(draw, subject)
-    while verb.pt in _MOMENTARY:
-        verb, thing = _predicate(draw, subject)
-    when = draw.one(times.FUTURE) if draw.chance(0.2) else clauses.NOTHING
+    when = times.future(draw, verb) if verb.brief and draw.chance(0.3) else clauses.NOTHING
     return subject, clauses.governed(modal, verb, subject.person), chain(thing, when)
 
 
@@ -199,8 +200,6 @@ def wish(draw: Draw) -> Text:
     """Nós gostaríamos de visitar o museu / we would like to visit the museum."""
     subject = anyone(draw)
     verb, thing = _predicate(draw, subject)
-    while verb.pt in _MOMENTARY:
-        verb, thing = _predicate(draw, subject)
     group = clauses.would_like(verb, subject.person)
     return vary(draw, subject, group, thing)
 

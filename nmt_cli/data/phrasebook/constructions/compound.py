@@ -18,11 +18,8 @@ from nmt_cli.data.phrasebook.subjects import (
     someone,
 )
 
-_PLEASANT = tuple(
-    verb for verb in verbs.ACTIONS
-    if verb.pt in ("encontrar", "comprar", "consertar", "ver", "visitar", "vender")
-)  # fmt: skip
-_UNPLEASANT = tuple(verb for verb in verbs.ACTIONS if verb.pt in ("perder", "esquecer"))
+_PLEASANT = verbs.actions("encontrar comprar consertar ver visitar vender")
+_UNPLEASANT = verbs.actions("perder esquecer")
 _AT_HOME = tuple(
     verb for verb in (*verbs.ACTIONS, *verbs.ACTIVITIES)
     if verb.pt in (
@@ -36,25 +33,21 @@ def _one_or_pronoun(draw: Draw) -> NounPhrase:
     return draw.one(PRONOUNS) if draw.chance(0.6) else someone(draw)
 
 
-def _mood(draw: Draw, subject: NounPhrase) -> Text:
-    genderless = subject.person in (Person.I, Person.YOU)
-    word = draw.one(adjectives.GENDERLESS_MOODS if genderless else adjectives.MOODS[:5])
-    return Text(portuguese.agree(word.pt, subject.gender, subject.person.plural), word.en)
-
-
 def _join(first: Text, link: Text, second: Text) -> Text:
     return statement(chain(first, link, second))
 
 
 def because_of_past(draw: Draw) -> Text:
-    """Ela está triste porque perdeu... / she is sad because she lost her bag yesterday."""
+    """Ela está triste porque ela perdeu a chave ontem / she is sad because she lost the key ..."""
     subject = _one_or_pronoun(draw)
     again = pronoun_for(subject)
     word = draw.one((adjectives.HAPPY, adjectives.SAD))
     mood = Text(portuguese.agree(word.pt, subject.gender, subject.person.plural), word.en)
     verb = draw.one(_PLEASANT if word is adjectives.HAPPY else _UNPLEASANT)
     thing = with_object(verb, object_phrase(draw, verb, subject.person))
-    reason = affirm(again, clauses.past(verb, again.person), chain(thing, draw.one(times.PAST[:3])))
+    reason = affirm(
+        again, clauses.past(verb, again.person), chain(thing, draw.one(times.YESTERDAY))
+    )
     feeling = affirm(subject, clauses.is_(subject.person, True), mood)
     return _join(feeling, Text("porque", "because"), reason)
 
@@ -112,7 +105,7 @@ def contrast(draw: Draw) -> Text:
 
 
 def weather_habit(draw: Draw) -> Text:
-    """Quando chove, nós ficamos... / when it rains, she reads books."""
+    """Quando chove, ela lê livros / when it rains, she reads books."""
     subject, verb = _one_or_pronoun(draw), draw.one(_AT_HOME)
     thing = clauses.NOTHING
     if verb.objects:
@@ -129,7 +122,7 @@ def weather_plan(draw: Draw) -> Text:
     if verb.objects:
         thing = with_object(verb, object_phrase(draw, verb, subject.person))
     sky = draw.one((Text("chover", "rains"), Text("nevar", "snows")))
-    when = draw.one(times.FUTURE[:3])
+    when = draw.one(times.TOMORROW)
     does = affirm(subject, clauses.going_to(verb, subject.person), thing)
     return statement(
         Text(f"se {sky.pt} {when.pt}, {does.pt}", f"if it {sky.en} {when.en}, {does.en}")
@@ -153,14 +146,14 @@ def belief(draw: Draw) -> Text:
 
 
 _JUDGED = (
-    *of_kind(Kind.CLOTHING, Kind.READING, Kind.PLACE, Kind.SHOW, Kind.DEVICE),
+    *of_kind(Kind.CLOTHING, Kind.READING, Kind.PLACE, Kind.OUTDOORS, Kind.SHOW, Kind.DEVICE),
     *named("carro casa apartamento sopa bolo maçã laranja cozinha jardim"),
 )
 
 
 _ENUMERATED = (
-    Verb("comprar", "buy", "bought", EDIBLE),
-    Verb("comer", "eat", "ate", EDIBLE),
+    Verb("comprar", "buy", "bought", EDIBLE, brief=True),
+    Verb("comer", "eat", "ate", EDIBLE, brief=True),
     Verb("gostar", "like", "", (*EDIBLE, *DRINKS), pt_link="de"),
 )
 
@@ -175,7 +168,7 @@ def pair_of_objects(draw: Draw) -> Text:
     if verb.pt == "gostar":
         return statement(affirm(subject, clauses.present(verb, subject.person), both))
     group = clauses.past(verb, subject.person)
-    return statement(affirm(subject, group, chain(both, draw.one(times.PAST))))
+    return statement(affirm(subject, group, chain(both, times.past(draw, verb))))
 
 
 def pair_of_people(draw: Draw) -> Text:
@@ -192,7 +185,7 @@ def pair_of_people(draw: Draw) -> Text:
     if verb.objects:
         thing = with_object(verb, object_phrase(draw, verb, Person.THEY))
     tense = draw.one((clauses.going_to, clauses.past))
-    when = draw.one(times.FUTURE if tense is clauses.going_to else times.PAST)
+    when = (times.future if tense is clauses.going_to else times.past)(draw, verb)
     return statement(affirm(subject, tense(verb, Person.THEY), chain(thing, when)))
 
 
@@ -200,7 +193,7 @@ _KIN = named("irmão irmã pai mãe filho filha avó tio tia vizinho")
 
 
 def order_of_actions(draw: Draw) -> Text:
-    """Eu bebo água antes de correr / I drink water before I run."""
+    """Ele sempre bebe água antes de correr / he always drinks water before running."""
     subject = _one_or_pronoun(draw)
     verb, later = draw.one(_AT_HOME), draw.one(verbs.ACTIVITIES)
     while verb.pt == later.pt:

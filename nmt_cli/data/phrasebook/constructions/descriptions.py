@@ -122,7 +122,7 @@ def _superlative(adjective: Adjective, subject: NounPhrase) -> Text:
 
 _COMPARED_KINDS = (
     Kind.FRUIT, Kind.CLOTHING, Kind.READING, Kind.THING, Kind.DEVICE, Kind.FURNITURE, Kind.ROOM,
-    Kind.HOME, Kind.PLACE, Kind.VEHICLE, Kind.ANIMAL, Kind.SHOW, Kind.STRANGER,
+    Kind.HOME, Kind.PLACE, Kind.OUTDOORS, Kind.VEHICLE, Kind.ANIMAL, Kind.SHOW, Kind.STRANGER,
 )  # fmt: skip
 
 
@@ -184,6 +184,7 @@ _SCOPES: dict[Kind, tuple[Text, ...]] = {
     Kind.ROOM: (Text("da casa", "in the house"),),
     Kind.HOME: _CITY,
     Kind.PLACE: _WORLD,
+    Kind.OUTDOORS: _WORLD,
     Kind.STRANGER: (Text("da escola", "in the school"), *_WORLD),
     Kind.ANIMAL: _WORLD,
     Kind.SHOW: (Text("do ano", "of the year"), Text("do mês", "of the month")),

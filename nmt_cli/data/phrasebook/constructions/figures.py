@@ -7,9 +7,7 @@ from nmt_cli.data.phrasebook.draw import Draw
 from nmt_cli.data.phrasebook.entries import Kind, Noun, NounPhrase, Person, Text, Verb
 from nmt_cli.data.phrasebook.nouns import (
     FAMILY,
-    PLACES,
     SHOWS,
-    SMALL,
     TRANSPORT,
     named,
     of_kind,
@@ -20,7 +18,8 @@ from nmt_cli.data.phrasebook.subjects import NAMES, another, anyone
 _CURRENCIES = (Text("reais", "reais"), Text("euros", "euros"), Text("dólares", "dollars"))
 _WARES = (
     *of_kind(Kind.CLOTHING, Kind.DEVICE, Kind.FRUIT, Kind.DISH, Kind.FOOD, Kind.COLD_DRINK),
-    *SMALL, *named("bicicleta mesa cadeira"),
+    *named("livro revista caneta caderno mala bolsa guarda-chuva mapa copo faca boneca"),
+    *named("bicicleta mesa cadeira"),
 )  # fmt: skip
 _CHEAP = (Kind.FRUIT, Kind.DISH, Kind.FOOD, Kind.COLD_DRINK, Kind.READING)
 _COST = Verb("custar", "cost")
@@ -29,7 +28,9 @@ _COST = Verb("custar", "cost")
 def _amount(draw: Draw, noun: Noun) -> Text:
     if noun.kind in _CHEAP:
         return spelt(draw.between(2, 20))
-    return spelt(draw.between(5, 99) if draw.chance(0.5) else 10 * draw.between(10, 99))
+    if noun.kind is Kind.THING or draw.chance(0.5):
+        return spelt(draw.between(5, 99))
+    return spelt(10 * draw.between(10, 99))
 
 
 def _ware(draw: Draw, noun: Noun) -> NounPhrase:
@@ -63,7 +64,7 @@ def paying(draw: Draw) -> Text:
     noun = draw.one(_WARES)
     buyer, ware = anyone(draw), _ware(draw, noun)
     amount, currency = _amount(draw, noun), draw.one(_CURRENCIES)
-    when = draw.one(times.PAST[:3])
+    when = draw.one(times.YESTERDAY)
     sum_ = Text(f"{amount.pt} {currency.pt}", f"{amount.en} {currency.en}")
     for_ = Text(portuguese.contract("por", ware.pt), f"for {ware.en}")
     group = clauses.past(Verb("pagar", "pay", "paid"), buyer.person)
@@ -109,9 +110,14 @@ def departure(draw: Draw) -> Text:
     return statement(clauses.affirm(subject, group, times.at_clock(draw)))
 
 
+_WITH_HOURS = named(
+    "escola farmácia banco mercado padaria restaurante museu cinema biblioteca igreja correio loja"
+)
+
+
 def opening_hours(draw: Draw) -> Text:
     """A loja abre às nove horas / the shop opens at nine o'clock."""
-    place = phrases.the(draw.one([noun for noun in PLACES if noun.pt not in ("praia", "praça")]))
+    place = phrases.the(draw.one(_WITH_HOURS))
     verb = draw.one((Verb("abrir", "open"), Verb("fechar", "close")))
     group, time = clauses.present(verb, Person.HE), times.at_clock(draw)
     if draw.chance(0.3):

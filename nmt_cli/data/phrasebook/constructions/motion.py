@@ -153,7 +153,7 @@ def staying(draw: Draw) -> Text:
     subject, place = anyone(draw), at(draw.one(PLACES))
     if draw.chance(0.5):
         return vary(draw, subject, clauses.is_(subject.person, True), place)
-    rest = chain(place, draw.one(times.PAST[:2]))
+    rest = chain(place, draw.one(times.YESTERDAY))
     return vary(draw, subject, clauses.was(subject.person, True), rest)
 
 

@@ -13,13 +13,10 @@ _WHERE = Text("onde", "where")
 _WHEN = Text("quando", "when")
 _WHY = Text("por que", "why")
 
-_OPEN_ENDED = tuple(
-    verb for verb in verbs.ACTIONS
-    if verb.pt in (
-        "comer", "beber", "comprar", "vender", "ler", "escrever", "estudar", "ensinar", "fazer",
-        "perder", "encontrar", "procurar", "lavar", "limpar", "trazer", "esquecer", "aprender",
-    )
-)  # fmt: skip
+_OPEN_ENDED = verbs.actions(
+    "comer beber comprar vender ler escrever estudar ensinar "
+    "fazer perder encontrar procurar lavar limpar trazer esquecer aprender"
+)
 _LASTING = tuple(verb for verb in _OPEN_ENDED if verb.pt not in ("perder", "encontrar", "esquecer"))
 
 
@@ -29,10 +26,10 @@ def what(draw: Draw) -> Text:
     roll = draw.between(1, 4)
     if roll == 1:
         verb = draw.one(_OPEN_ENDED)
-        group, when = clauses.past(verb, subject.person), draw.one(times.PAST)
+        group, when = clauses.past(verb, subject.person), times.past(draw, verb)
     elif roll == 2:
         verb = draw.one(_LASTING)
-        group, when = clauses.going_to(verb, subject.person), draw.one(times.FUTURE)
+        group, when = clauses.going_to(verb, subject.person), times.future(draw, verb)
     elif roll == 3:
         verb = draw.one(_LASTING)
         group, when = clauses.going_on(verb, subject.person), clauses.NOTHING
@@ -55,10 +52,7 @@ def where(draw: Draw) -> Text:
     return question(ask(subject, group, thing, _WHERE))
 
 
-_FOUND_SOMEWHERE = tuple(
-    verb for verb in verbs.ACTIONS
-    if verb.pt in ("comprar", "estudar", "esperar", "alugar", "aprender", "pegar", "lavar", "comer")
-)  # fmt: skip
+_FOUND_SOMEWHERE = verbs.actions("comprar estudar esperar alugar aprender pegar lavar comer")
 
 
 def when(draw: Draw) -> Text:
@@ -85,11 +79,15 @@ def why(draw: Draw) -> Text:
     return question(ask(subject, group, thing, _WHY))
 
 
+# One does not ask why somebody is ready.
+_PUZZLING = tuple(mood for mood in adjectives.MOODS if mood is not adjectives.READY)
+
+
 def why_mood(draw: Draw) -> Text:
     """Por que ela está triste? / why is she sad?"""
     subject = another(draw)
     genderless = subject.person in (Person.I, Person.YOU)
-    mood = draw.one(adjectives.GENDERLESS_MOODS if genderless else adjectives.MOODS)
+    mood = draw.one(adjectives.GENDERLESS_MOODS if genderless else _PUZZLING)
     pt = portuguese.agree(mood.pt, subject.gender, subject.person.plural)
     return question(ask(subject, clauses.is_(subject.person, True), Text(pt, mood.en), _WHY))
 
@@ -99,10 +97,10 @@ def who(draw: Draw) -> Text:
     roll = draw.between(1, 3)
     if roll == 1:
         verb = draw.one(verbs.ACTIONS)
-        group, when_ = clauses.past(verb, Person.HE), draw.one(times.PAST)
+        group, when_ = clauses.past(verb, Person.HE), times.past(draw, verb)
     elif roll == 2:
         verb = draw.one(_LASTING + _FOUND_SOMEWHERE)
-        group, when_ = clauses.going_to(verb, Person.HE), draw.one(times.FUTURE)
+        group, when_ = clauses.going_to(verb, Person.HE), times.future(draw, verb)
     else:
         verb = draw.one(verbs.STATES)
         group, when_ = clauses.present(verb, Person.HE), clauses.NOTHING
@@ -137,8 +135,8 @@ def how_many(draw: Draw) -> Text:
     group = clauses.present(verb, subject.person)
     when_ = clauses.NOTHING
     if draw.chance(0.6):
-        verb = draw.one([verb for verb in _OPEN_ENDED if verb.pt in _COUNTED])
-        group, when_ = clauses.past(verb, subject.person), draw.one(times.PAST)
+        verb = draw.one(_COUNTABLE)
+        group, when_ = clauses.past(verb, subject.person), times.past(draw, verb)
     noun = draw.object_of(verb)
     things = phrases.bare(noun)
     much = portuguese.agree("quanto", noun.gender, not noun.mass)
@@ -146,7 +144,7 @@ def how_many(draw: Draw) -> Text:
     return question(ask(subject, group, when_, opener))
 
 
-_COUNTED = ("comer", "beber", "comprar", "vender", "ler", "escrever", "trazer")
+_COUNTABLE = verbs.actions("comer beber comprar vender ler escrever trazer")
 
 
 def how_often(draw: Draw) -> Text:
@@ -158,9 +156,7 @@ def how_often(draw: Draw) -> Text:
     return question(ask(subject, clauses.present(verb, subject.person), thing, opener))
 
 
-_REPEATED: tuple[Verb, ...] = tuple(
-    verb for verb in verbs.ACTIONS if verb.pt in ("jogar", "tocar", "visitar", "ouvir", "cozinhar")
-)
+_REPEATED: tuple[Verb, ...] = verbs.actions("jogar tocar visitar ouvir cozinhar")
 
 
 def how_to_get(draw: Draw) -> Text:

@@ -1,6 +1,6 @@
 """About people: moods, feelings, pain, age, origin, trade and family."""
 
-from nmt_cli.data.phrasebook import adjectives, clauses, english, phrases, portuguese, verbs
+from nmt_cli.data.phrasebook import adjectives, clauses, english, phrases, portuguese, times, verbs
 from nmt_cli.data.phrasebook.clauses import ask, question, statement
 from nmt_cli.data.phrasebook.draw import Draw
 from nmt_cli.data.phrasebook.entries import Adjective, Gender, NounPhrase, Person, Text, Verb
@@ -57,7 +57,7 @@ _TRADES = (
 _RECENTLY = (clauses.NOTHING, Text("hoje", "today"), Text("agora", "now"))
 
 
-def _plain_parts(draw: Draw) -> tuple[NounPhrase, Text]:
+def _with_mood(draw: Draw) -> tuple[NounPhrase, Text]:
     subject = anyone(draw)
     genderless = subject.person in (Person.I, Person.YOU)
     word = draw.one(adjectives.GENDERLESS_MOODS if genderless else adjectives.MOODS)
@@ -69,15 +69,15 @@ def _plain_parts(draw: Draw) -> tuple[NounPhrase, Text]:
 
 def mood(draw: Draw) -> Text:
     """As meninas estão cansadas / the girls are tired."""
-    subject, words = _plain_parts(draw)
+    subject, words = _with_mood(draw)
     when = draw.one(_RECENTLY)
     return vary(draw, subject, clauses.is_(subject.person, True), clauses.chain(words, when))
 
 
 def mood_past(draw: Draw) -> Text:
     """Nós estávamos nervosos ontem / we were nervous yesterday."""
-    subject, words = _plain_parts(draw)
-    when = draw.one((Text("ontem", "yesterday"), Text("ontem à noite", "last night")))
+    subject, words = _with_mood(draw)
+    when = draw.one(times.YESTERDAY)
     return vary(draw, subject, clauses.was(subject.person, True), clauses.chain(words, when))
 
 

@@ -1,6 +1,6 @@
 """Where things are, what there is, and the way there."""
 
-from nmt_cli.data.phrasebook import clauses, phrases, portuguese
+from nmt_cli.data.phrasebook import clauses, phrases, portuguese, times
 from nmt_cli.data.phrasebook.clauses import chain, question, statement
 from nmt_cli.data.phrasebook.constructions.motion import CITIES, at
 from nmt_cli.data.phrasebook.draw import Draw
@@ -47,10 +47,15 @@ def _stands(place: NounPhrase) -> clauses.VerbGroup:
 def where_is(draw: Draw) -> Text:
     """Onde fica a farmácia mais próxima? / where is the nearest pharmacy?"""
     noun = draw.one(PLACES)
-    place = phrases.the(noun, draw.adjective_for(noun) if draw.chance(0.5) else None)
-    nearest = Text(f"{place.pt} mais próxim{place.pt[0]}", place.en.replace("the ", "the nearest "))
-    tail = nearest if draw.chance(0.3) and place == phrases.the(noun) else Text(place.pt, place.en)
-    return question(Text(f"onde fica {tail.pt}", f"where is {tail.en}"))
+    pt, en = phrases.the(noun)[:2]
+    if draw.chance(0.5):
+        pt, en = phrases.the(noun, draw.adjective_for(noun))[:2]
+    elif draw.chance(0.3):
+        pt, en = (
+            f"{pt} mais {portuguese.agree('próximo', noun.gender, False)}",
+            f"the nearest {noun.en}",
+        )
+    return question(Text(f"onde fica {pt}", f"where is {en}"))
 
 
 def where_are_things(draw: Draw) -> Text:
@@ -139,7 +144,7 @@ def there_was(draw: Draw) -> Text:
     if draw.chance(0.5):
         people, where = draw.one(STRANGERS), at(draw.one(PLACES))
         crowd = phrases.many_of(people)
-        when = draw.one((Text("ontem", "yesterday"), Text("ontem à noite", "last night")))
+        when = draw.one(times.YESTERDAY)
         return statement(chain(Text("havia", "there were"), _text(crowd), where, when))
     thing, spot = _existing(draw)
     return statement(
@@ -228,10 +233,13 @@ def waiting_place(draw: Draw) -> Text:
     return statement(chain(order, _related(relation, place)))
 
 
+_BUILT = (*of_kind(Kind.PLACE, Kind.ROOM, Kind.HOME), *named("carro ônibus trem"))
+
+
 def entrance(draw: Draw) -> Text:
     """A porta da cozinha está fechada / the door of the kitchen is closed."""
     part = draw.one(of_kind(Kind.OPENING))
-    whole = phrases.the(draw.one((*PLACES, *ROOMS, *named("casa apartamento carro ônibus trem"))))
+    whole = phrases.the(draw.one(_BUILT))
     many = draw.chance(0.4)
     pt, en, gender, person = phrases.the(part, None, many)
     subject = NounPhrase(

@@ -20,7 +20,7 @@ from nmt_cli.data.phrasebook.variation import vary
 _COMMANDED = tuple(
     verb for verb in verbs.ACTIONS if verb.pt not in ("perder", "encontrar", "ver", "esquecer")
 )
-_FORBIDDEN = (*_COMMANDED, *(verb for verb in verbs.ACTIONS if verb.pt in ("perder", "esquecer")))
+_FORBIDDEN = (*_COMMANDED, *verbs.actions("perder esquecer"))
 
 # What things are sold by: uma garrafa de leite, dois quilos de batatas.
 _BOTTLE = (named("garrafa")[0], named("água leite suco vinho cerveja"))
@@ -46,7 +46,8 @@ def command(draw: Draw) -> Text:
 
 def prohibition(draw: Draw) -> Text:
     """Não abra a janela! / do not open the window!"""
-    verb, thing = _order(draw, _FORBIDDEN)
+    verb = draw.one(_FORBIDDEN)
+    thing = with_object(verb, phrases.known_object(draw, verb, Person.YOU))
     return exclamation(
         chain(Text(f"não {portuguese.command(verb.pt)}", f"do not {verb.en}"), thing)
     )
@@ -55,7 +56,7 @@ def prohibition(draw: Draw) -> Text:
 def suggestion(draw: Draw) -> Text:
     """Vamos fazer um bolo! / let's make a cake!"""
     verb, thing = _order(draw, _COMMANDED)
-    when = draw.one(times.FUTURE) if draw.chance(0.4) else clauses.NOTHING
+    when = times.future(draw, verb) if draw.chance(0.4) else clauses.NOTHING
     return exclamation(chain(Text(f"vamos {verb.pt}", f"let's {verb.en}"), thing, when))
 
 
@@ -71,7 +72,7 @@ def portion(draw: Draw) -> Text:
         )
     people = anyone(draw)
     return statement(
-        affirm(people, clauses.past(_BUY, people.person), chain(goods, draw.one(times.PAST)))
+        affirm(people, clauses.past(_BUY, people.person), chain(goods, times.past(draw, _BUY)))
     )
 
 
@@ -87,7 +88,7 @@ def weight(draw: Draw) -> Text:
     return vary(draw, people, clauses.present(verb, people.person), linked)
 
 
-_BUY = Verb("comprar", "buy", "bought")
+_BUY = Verb("comprar", "buy", "bought", brief=True)
 _WANT = Verb("querer", "want", "", (*EDIBLE, *DRINKS))
 _WEIGHING = (
     Verb("querer", "want", "", _WEIGHED),
@@ -119,7 +120,7 @@ def giving(draw: Draw) -> Text:
     giver = anyone(draw)
     verb, gift = _gift(draw, giver)
     return statement(
-        affirm(giver, clauses.past(verb, giver.person), chain(gift, draw.one(times.PAST)))
+        affirm(giver, clauses.past(verb, giver.person), chain(gift, times.past(draw, verb)))
     )
 
 
@@ -139,7 +140,7 @@ def giving_asked_for(draw: Draw) -> Text:
 def liking(draw: Draw) -> Text:
     """Eu gosto de laranjas / I like oranges; ela não gosta deste filme / she does not like ..."""
     subject = anyone(draw)
-    choose = draw.one((phrases.usual_object, phrases.object_phrase))
+    choose = draw.one((phrases.usual_object, phrases.known_object))
     thing = choose(draw, verbs.LIKING, subject.person)
     while thing.pt == subject.pt:
         thing = choose(draw, verbs.LIKING, subject.person)
@@ -164,10 +165,7 @@ def pastime(draw: Draw) -> Text:
     return vary(draw, subject, group, rest)
 
 
-_PASTIMES = tuple(
-    verb for verb in verbs.ACTIONS
-    if verb.pt in ("tocar", "jogar", "cozinhar", "ler", "estudar", "ensinar")
-)  # fmt: skip
+_PASTIMES = verbs.actions("tocar jogar cozinhar ler estudar ensinar")
 
 
 _SKILLS = tuple(

@@ -1,0 +1,1 @@
+"""The translation bundle: what a folder must hold to translate without TensorFlow."""

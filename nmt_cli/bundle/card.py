@@ -1,0 +1,42 @@
+"""MODEL_CARD.md: the manifest for people."""
+
+from nmt_cli.bundle.manifest import Manifest
+
+
+def model_card(manifest: Manifest) -> str:
+    """A Markdown page on what the bundle is, what it was made of and how good it is."""
+    shape, provenance = manifest.architecture, manifest.provenance
+    lines = [
+        f"# {manifest.name}: {manifest.source_language} to {manifest.target_language}",
+        "",
+        f"A Transformer ({shape.encoder_layers} encoder and {shape.decoder_layers} decoder "
+        f"layers, width {shape.d_model}, {shape.heads} heads, feed-forward "
+        f"{shape.feed_forward}), exported by nmt {provenance.get('nmt_version', '?')}.",
+        "",
+        "## Use",
+        "",
+        "    nmt translate -m THIS_FOLDER file.txt",
+        "",
+        "It needs onnxruntime, sentencepiece and numpy, not TensorFlow. Without nmt:",
+        "`manifest.json` describes every input and output of `encoder.onnx` and `decoder.onnx`.",
+        "",
+        "## Training",
+        "",
+        f"Steps: {provenance.get('steps', '?')}. Training text: "
+        + (", ".join(provenance.get("corpora", [])) or "not recorded")
+        + ". The licence of the model follows from that of its texts.",
+        "",
+        "## Scores",
+        "",
+    ]
+    if manifest.metrics:
+        lines += ["| set | metric | score | signature |", "|---|---|---|---|"]
+        lines += [
+            f"| {row['set']} | {row['metric']} | {row['value']:.2f} | `{row['signature']}` |"
+            for row in manifest.metrics
+        ]
+    else:
+        lines.append("Not evaluated at export.")
+    lines += ["", "## Verification", ""]
+    lines += [f"- {key}: {value}" for key, value in manifest.verification.items()]
+    return "\n".join(lines) + "\n"

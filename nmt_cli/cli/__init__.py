@@ -1,0 +1,89 @@
+"""The command line: parse, call one function, print. The only package that imports click.
+
+Each command imports what it needs inside its function, so that ``nmt --help`` and
+``nmt translate`` never wait for TensorFlow.
+"""
+
+import os
+import sys
+import traceback
+
+import click
+
+from nmt_cli import __version__
+from nmt_cli.cli.evaluate import evaluate
+from nmt_cli.cli.export import export
+from nmt_cli.cli.prepare import prepare
+from nmt_cli.cli.quickstart import quickstart
+from nmt_cli.cli.train import train
+from nmt_cli.cli.translate import translate
+from nmt_cli.errors import NmtError
+
+USER_ERROR = 1
+INTERRUPTED = 130
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
+    epilog="Start with: nmt quickstart",
+)
+@click.version_option(__version__, prog_name="nmt")
+@click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
+@click.pass_context
+def cli(context: click.Context, debug: bool) -> None:
+    """Train translation models from parallel text and run them anywhere.
+
+    \b
+    nmt prepare     clean and tokenize parallel text
+    nmt train       train a Transformer
+    nmt export      write it as an ONNX bundle or a TensorFlow SavedModel
+    nmt translate   translate text, without TensorFlow
+    """
+    context.obj = debug
+
+
+for command in (prepare, train, translate, export, evaluate, quickstart):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Entry point: run the command and turn its failure into one line and an exit code."""
+    # Before click has parsed anything, so that errors in parsing can show a traceback too.
+    debug = "--debug" in sys.argv[1:]
+    try:
+        sys.exit(cli(standalone_mode=False))
+    except NmtError as error:
+        _fail(str(error), USER_ERROR, debug)
+    except click.UsageError as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        _fail(error.format_message(), USER_ERROR, debug)
+    except (KeyboardInterrupt, click.Abort) as error:
+        _fail(str(error) or "interrupted", INTERRUPTED, debug)
+    except BrokenPipeError:
+        # The reader of our output is gone: nothing is wrong, and nothing more can be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + 13)
+    except ImportError as error:
+        if error.name is None or error.name.startswith("nmt_cli"):
+            raise
+        package = error.name.partition(".")[0]
+        _fail(f"this command needs {package}; pip install 'nmt_cli[train]'", USER_ERROR, debug)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror or error}", USER_ERROR, debug)
+    except Exception as error:
+        _fail(
+            f"unexpected {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            "; this is a defect of nmt: run again with 'nmt --debug ...' and report it",
+            USER_ERROR,
+            debug,
+        )
+
+
+def _fail(message: str, code: int, debug: bool) -> None:
+    if debug:
+        traceback.print_exc()
+    click.echo(f"nmt: {message}", err=True)
+    sys.exit(code)

@@ -1,0 +1,121 @@
+"""Options and look-ups that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nmt_cli.errors import NmtError
+from nmt_cli.recipe import Recipe, load_recipe
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+DEFAULT_RECIPE = "ted-pt-en"
+PREPARED, RUNS, EXPORTS = Path("prepared"), Path("runs"), Path("exports")
+
+
+def recipe_argument(required: bool) -> Decorator:
+    """RECIPE: a file, or the name of one that comes with nmt."""
+    return click.argument("recipe", required=required, default=None if required else DEFAULT_RECIPE)
+
+
+def set_option() -> Decorator:
+    """--set KEY=VALUE, repeatable."""
+    return click.option(
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Override a recipe key, e.g. --set model.heads=4; repeatable.",
+    )
+
+
+def output_option(help: str) -> Decorator:
+    """-o/--output, a folder."""
+    return click.option("-o", "--output", type=click.Path(path_type=Path), help=help)
+
+
+def beam_options() -> Decorator:
+    """--beam-size and --length-penalty."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        penalty = click.option(
+            "--length-penalty",
+            type=click.FloatRange(0, 10),
+            help="GNMT's alpha: 0 for none, larger for longer translations.",
+        )
+        size = click.option(
+            "--beam-size", type=click.IntRange(1, 256), help="Hypotheses followed; 1 is greedy."
+        )
+        return size(penalty(function))
+
+    return decorate
+
+
+def say(message: str) -> None:
+    """Tell people how work goes on: on stderr, so that stdout carries results alone."""
+    click.echo(message, err=True)
+
+
+def find_recipe(name: str, overrides: tuple[str, ...]) -> Recipe:
+    """Load a recipe by path, or by the name of one that comes with nmt.
+
+    Raises:
+        NmtError: no such recipe, or a bad one.
+    """
+    path = Path(name)
+    if not path.exists():
+        shipped = _shipped_recipes() / f"{path.stem}.toml"
+        # "recipes/x.toml" means the shipped one too when one is elsewhere than a checkout.
+        if shipped.exists() and path.parent in (Path(), Path("recipes")):
+            path = shipped
+        elif path.suffix != ".toml":
+            known = ", ".join(sorted(each.stem for each in _shipped_recipes().glob("*.toml")))
+            raise NmtError(f"{name}: no such recipe", f"nmt comes with {known}")
+    return load_recipe(path, overrides)
+
+
+def _shipped_recipes() -> Path:
+    """Beside this package in a checkout, inside it when installed from a wheel."""
+    package = Path(__file__).parent.parent
+    inside = package / "recipes"
+    return inside if inside.exists() else package.parent / "recipes"
+
+
+def find_run(path: Path | None) -> Path:
+    """The run folder given, else the newest under runs/.
+
+    Raises:
+        NmtError: there is none.
+    """
+    if path:
+        return path
+    newest = _newest(RUNS, "run.json")
+    if newest is None:
+        raise NmtError("no run under runs/", "train first with nmt train, or name a run folder")
+    return newest
+
+
+def find_model(path: Path | None) -> Path:
+    """The run or bundle given, else the newest bundle under exports/, else the newest run.
+
+    Raises:
+        NmtError: there is none.
+    """
+    if path:
+        if not path.exists():
+            raise NmtError(f"{path}: no such run or bundle")
+        return path
+    newest = _newest(EXPORTS, "manifest.json") or _newest(RUNS, "run.json")
+    if newest is None:
+        raise NmtError(
+            "no model: neither a bundle under exports/ nor a run under runs/",
+            "make one with nmt quickstart, or give one with -m",
+        )
+    return newest
+
+
+def _newest(folder: Path, marker: str) -> Path | None:
+    found = [(each.stat().st_mtime_ns, each.parent) for each in folder.glob(f"*/{marker}")]
+    return max(found)[1] if found else None

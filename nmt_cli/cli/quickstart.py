@@ -1,0 +1,55 @@
+"""nmt quickstart."""
+
+import time
+from pathlib import Path
+
+import click
+
+from nmt_cli.cli.options import EXPORTS, RUNS, find_recipe, say
+
+RECIPE = "phrasebook"
+SENTENCES = (
+    "Bom dia!",
+    "Onde fica a farmácia?",
+    "Nós vamos ao mercado amanhã.",
+    "Ela não quer duas maçãs verdes.",
+)
+
+
+@click.command(epilog="Example: nmt quickstart && echo 'Bom dia!' | nmt translate")
+@click.pass_context
+def quickstart(context: click.Context) -> None:
+    """Prepare, train, evaluate, export and translate, on the embedded phrasebook.
+
+    Takes a few minutes on two cores and shows each command that it runs.
+    """
+    from nmt_cli.cli.evaluate import evaluate
+    from nmt_cli.cli.export import export
+    from nmt_cli.cli.prepare import prepare
+    from nmt_cli.cli.train import train
+    from nmt_cli.cli.translate import translate
+
+    began = time.monotonic()
+    label = find_recipe(RECIPE, ()).label
+    run, bundle = RUNS / label, EXPORTS / label
+    sample = run / "sample.pt"
+    for command, words in (
+        (prepare, [RECIPE]),
+        (train, [RECIPE, "--force"]),
+        (evaluate, ["-m", str(run)]),
+        (export, [str(run), "--onnx", "-o", str(bundle)]),
+        (translate, ["-m", str(bundle), str(sample)]),
+    ):
+        if command is translate:
+            _write_sample(sample)
+        say(f"\n$ nmt {command.name} {' '.join(words)}")
+        command.main(words, parent=context, standalone_mode=False)
+    say(f"\nDone in {time.monotonic() - began:.0f} s. Your own sentences:")
+    say("$ echo 'Bom dia!' | nmt translate")
+
+
+def _write_sample(path: Path) -> None:
+    path.write_text("".join(f"{line}\n" for line in SENTENCES), encoding="utf-8")
+    say("")
+    for line in SENTENCES:
+        say(f"  {line}")

@@ -1,0 +1,66 @@
+"""nmt train."""
+
+from pathlib import Path
+
+import click
+
+from nmt_cli.cli.options import (
+    PREPARED,
+    RUNS,
+    find_recipe,
+    output_option,
+    recipe_argument,
+    say,
+    set_option,
+)
+from nmt_cli.errors import NmtError
+
+
+@click.command(epilog="Example: nmt train docs-pt-en --set data.root=corpora --resume")
+@recipe_argument(required=False)
+@set_option()
+@output_option("Run folder to write; default: runs/NAME.")
+@click.option(
+    "--prepared",
+    type=click.Path(path_type=Path),
+    help="Folder of the prepared data; default: prepared/NAME, made when needed.",
+)
+@click.option("--resume", is_flag=True, help="Go on from the run's last checkpoint.")
+@click.option("--force", is_flag=True, help="Replace a run that is there already.")
+def train(
+    recipe: str,
+    overrides: tuple[str, ...],
+    output: Path | None,
+    prepared: Path | None,
+    resume: bool,
+    force: bool,
+) -> None:
+    """Train a Transformer by RECIPE (default: ted-pt-en).
+
+    Ctrl-C saves a checkpoint; --resume goes on from it.
+    """
+    loaded = find_recipe(recipe, overrides)
+    folder = output or RUNS / loaded.label
+    if (folder / "run.json").exists() and not (resume or force):
+        raise NmtError(
+            f"{folder}: holds a run already", "go on with --resume, or replace it with --force"
+        )
+    from nmt_cli.data.prepare import prepare
+    from nmt_cli.training.train import train as train_model
+
+    data = prepare(loaded, prepared or PREPARED / loaded.label, say=say)
+    try:
+        train_model(loaded, data, folder, resume, say)
+    except KeyboardInterrupt as stop:
+        again = " ".join(
+            ["nmt train", recipe, *(f"--set '{each}'" for each in overrides)]
+            + ([f"-o {output}"] if output else [])
+            + ([f"--prepared {prepared}"] if prepared else [])
+        )
+        step = stop.args[0] if stop.args else None
+        if step is None:
+            raise
+        raise KeyboardInterrupt(
+            f"stopped at step {step:,}; checkpoint saved; go on with: {again} --resume"
+        ) from None
+    say(f"run written to {folder}; next: nmt export {folder} --onnx")

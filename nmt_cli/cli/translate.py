@@ -1,0 +1,56 @@
+"""nmt translate."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from nmt_cli.cli.options import beam_options, find_model
+
+
+@click.command(epilog="Example: echo 'Bom dia!' | nmt translate -m exports/phrasebook-pt-en")
+@click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "-m",
+    "--model",
+    type=click.Path(path_type=Path),
+    help="Run or bundle; default: the newest under exports/, else under runs/.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File to write; default: stdout."
+)
+@beam_options()
+def translate(
+    file: Path | None,
+    model: Path | None,
+    output: Path | None,
+    beam_size: int | None,
+    length_penalty: float | None,
+) -> None:
+    """Translate FILE, or standard input, line by line.
+
+    N lines in, N lines out, in order; a blank line stays blank.
+    """
+    from nmt_cli.cli.models import load_translator
+    from nmt_cli.text.lines import write_lines
+
+    lines = _lines(file)
+    translator = load_translator(find_model(model), beam_size, length_penalty)
+    translations = (each.text for each in translator.translate(lines))
+    if output:
+        write_lines(output, translations)
+        return
+    out = sys.stdout.buffer
+    for text in translations:
+        out.write(text.encode("utf-8") + b"\n")
+    out.flush()
+
+
+def _lines(file: Path | None) -> Iterator[str]:
+    """Open the input before the model is loaded, so that a wrong name fails at once."""
+    from nmt_cli.text.lines import decode_lines, open_binary
+
+    if file is None or str(file) == "-":
+        return decode_lines(sys.stdin.buffer, "standard input")
+    return decode_lines(open_binary(file), str(file))

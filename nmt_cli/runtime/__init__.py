@@ -1,0 +1,1 @@
+"""Running bundles on ONNX Runtime."""
