@@ -76,7 +76,10 @@ class Validator:
             for ours, theirs in zip(self._twin.weights, self._model.weights, strict=True):
                 ours.assign(theirs)
         measured = self._model.evaluate(
-            Feed(self._dev.once()).dataset(), verbose=0, return_dict=True
+            Feed(self._dev.once()).dataset(),
+            steps=self._dev.steps_per_epoch(),
+            verbose=0,
+            return_dict=True,
         )
         translations = [each.text for each in self._translator.translate(self._source)]
         return Judgement(
