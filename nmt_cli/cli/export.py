@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from nmt_cli.cli.options import EXPORTS, beam_options, find_run, output_option, say
+from nmt_cli.cli.quiet import import_keras
 
 
 @click.command(epilog="Example: nmt export runs/phrasebook-pt-en --onnx")
@@ -36,6 +37,7 @@ def export(
     if onnx == saved_model:
         raise click.UsageError("give one of --onnx and --saved-model")
     folder = find_run(run)
+    import_keras()
     from nmt_cli.training.run import Run
 
     opened = Run.open(folder)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.cli.options import say
+from nmt_cli.cli.quiet import import_keras
 from nmt_cli.errors import NmtError
 from nmt_cli.search.translator import Translator
 
@@ -33,6 +34,7 @@ def load_translator(
 def _run_translator(
     folder: Path, beam_size: int | None, length_penalty: float | None
 ) -> Translator:
+    import_keras()
     from nmt_cli.model.step_model import KerasStepModel
     from nmt_cli.search.beam import SearchOptions
     from nmt_cli.training.run import Run

@@ -13,6 +13,7 @@ from nmt_cli.cli.options import (
     say,
     set_option,
 )
+from nmt_cli.cli.quiet import import_keras
 from nmt_cli.errors import NmtError
 
 
@@ -45,6 +46,7 @@ def train(
         raise NmtError(
             f"{folder}: holds a run already", "go on with --resume, or replace it with --force"
         )
+    import_keras()
     from nmt_cli.data.prepare import prepare
     from nmt_cli.training.train import train as train_model
 

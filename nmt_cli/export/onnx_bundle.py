@@ -104,12 +104,12 @@ def _verify(
     pairs = list(zip(source, target, strict=True))[:FORCED_SENTENCES]
     largest = compare_logits(original, exported, tokenizers, pairs)
     options = SearchOptions.of(manifest.decoding)
-    translators = [
+    ours, theirs = (
         Translator(model, tokenizers, options, manifest.decoding.max_source)
         for model in (original, exported)
-    ]
+    )
     comparison, translations = compare_translators(
-        [*source, *HARD_LINES], *translators, what="the ONNX bundle"
+        [*source, *HARD_LINES], ours, theirs, what="the ONNX bundle"
     )
     manifest.verification.update(
         {

@@ -81,7 +81,9 @@ def _convert(
 ) -> GraphSpec:
     logging.getLogger("tf2onnx").setLevel(logging.ERROR)
     try:
-        proto, _ = tf2onnx.convert.from_function(tf.function(function), inputs, opset=OPSET)
+        proto, _ = tf2onnx.convert.from_function(
+            tf.function(function, autograph=False), inputs, opset=OPSET
+        )
     except Exception as error:
         raise NmtError(f"{path.name}: tf2onnx cannot convert the graph ({error})") from error
     _name_axes(proto, graph)

@@ -92,7 +92,7 @@ class TranslationModule(tf.Module):
         # What the saved graph keeps; the Keras model itself is not needed to serve.
         self.weights = [variable.value for variable in graph.model.weights]
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")], autograph=False)
     def translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Lines string [N] to {"translation": string [N], "score": float32 [N]}."""
         pieces, counts = self._split(text)  # ragged [B, (ids)], [N]

@@ -44,9 +44,10 @@ class KerasStepModel:
         cache = tf.TensorSpec([None, graph.heads, None, graph.key_size], tf.float32)
         mask = tf.TensorSpec([None, 1, 1, None], tf.float32)
         caches = [cache] * (2 * graph.depth)
-        self._encode = tf.function(graph.encode, input_signature=[ids])
+        self._encode = tf.function(graph.encode, input_signature=[ids], autograph=False)
         self._step = tf.function(
             graph.step,
+            autograph=False,
             input_signature=[
                 ids,
                 tf.TensorSpec([1], tf.int32),

@@ -77,9 +77,9 @@ class Hypothesis:
     score: float
 
 
-def penalty(length: int | NDArray[np.int64], alpha: float) -> float | NDArray[np.float64]:
+def penalty(lengths: int | NDArray[np.int64], alpha: float) -> NDArray[np.float64]:
     """``((5 + length) / 6) ** alpha``, Wu et al. 2016, equation 14."""
-    return ((5.0 + length) / 6.0) ** alpha
+    return ((5.0 + np.asarray(lengths, np.float64)) / 6.0) ** alpha
 
 
 def beam_search(

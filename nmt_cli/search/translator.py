@@ -81,11 +81,11 @@ class Translator:
         for count in counts:
             # Byte pieces can spell a line break, which would break the line count.
             text = LINE_BREAK.sub(" ", " ".join(texts[at : at + count]))
-            parts = hypotheses[at : at + count]
+            found = hypotheses[at : at + count]
             yield Translation(
                 text,
-                sum(each.score for each in parts),
-                [token for part in parts for token in part.ids],
+                sum(each.score for each in found),
+                [token for each in found for token in each.ids],
             )
             at += count
 

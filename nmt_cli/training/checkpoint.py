@@ -52,7 +52,7 @@ def save_checkpoint(path: Path, model: Any, progress: Progress) -> None:
     arrays = {name: np.asarray(variable) for name, variable in _variables(model).items()}
     arrays["progress"] = np.frombuffer(json.dumps(asdict(progress)).encode(), np.uint8)
     with replacing_path(path) as beside, beside.open("wb") as stream:
-        np.savez(stream, **arrays)
+        np.savez(stream, allow_pickle=False, **arrays)
 
 
 def load_checkpoint(path: Path, model: Any, training: bool) -> Progress:
@@ -63,7 +63,7 @@ def load_checkpoint(path: Path, model: Any, training: bool) -> Progress:
             lists what only the file and only the model has.
     """
     arrays = _read(path)
-    progress = arrays.pop("progress", None)
+    progress = arrays.pop("progress", np.zeros(0, np.uint8))
     wanted = _variables(model)
     if not training:
         wanted = {name: each for name, each in wanted.items() if name.startswith("weights/")}
@@ -72,8 +72,8 @@ def load_checkpoint(path: Path, model: Any, training: bool) -> Progress:
     for name, variable in wanted.items():
         variable.assign(arrays[name])
     try:
-        return Progress(**json.loads(bytes(progress)))
-    except (TypeError, ValueError):
+        return Progress(**json.loads(progress.tobytes()))
+    except (AttributeError, TypeError, ValueError):
         raise NmtError(f"{path}: damaged checkpoint (no progress record)") from None
 
 

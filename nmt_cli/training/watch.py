@@ -62,10 +62,10 @@ class Watch(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Validate (unless told to stop at once) and save."""
+        """Save, then validate (unless told to stop at once)."""
+        self.save()
         if self._validator and not self.interrupted:
             self._validate()
-        self.save()
 
     def save(self) -> None:
         """Write last.npz."""
@@ -151,7 +151,7 @@ class Watch(keras.callbacks.Callback):
 
         def ask_to_stop(number: int, frame: FrameType | None) -> None:
             self.interrupted = True
-            signal.signal(number, before[number])
+            signal.signal(number, before[signal.Signals(number)])
 
         wanted = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, ask_to_stop) for number in wanted}

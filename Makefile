@@ -1,0 +1,44 @@
+# The README's two commands are `make quickstart` and `make test`: each sets up .venv by itself.
+# PYTHON may name another interpreter, e.g. make test PYTHON=python3.12.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: quickstart test test-slow lint format docs clean
+
+quickstart: $(VENV)/train
+	$(BIN)/nmt quickstart
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/dev
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python docs/generate_cli.py --check
+
+format: $(VENV)/dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/dev
+	$(BIN)/python docs/generate_cli.py
+
+# A marker file for each set of installed packages, newer than what it was installed from.
+$(VENV)/train: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train]'
+	touch $@
+
+$(VENV)/dev: $(VENV)/train
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

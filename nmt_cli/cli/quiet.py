@@ -1,0 +1,32 @@
+"""Importing TensorFlow without its notes to its own developers."""
+
+import importlib
+import os
+import sys
+import tempfile
+
+
+def import_keras() -> None:
+    """Import Keras and its backend with the process's stderr turned aside.
+
+    While it loads, TensorFlow writes about logging, CUDA stubs and oneDNN straight to file
+    descriptor 2, before any of its own settings can stop it. What it wrote is shown after
+    all if the import fails.
+
+    Raises:
+        ImportError: Keras or its backend is not installed.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as aside:
+        os.dup2(aside.fileno(), 2)
+        try:
+            importlib.import_module("keras")
+        except BaseException:
+            os.dup2(kept, 2)
+            aside.seek(0)
+            sys.stderr.write(aside.read().decode("utf-8", "replace"))
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
