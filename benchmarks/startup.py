@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-LINE = "Bom dia!\n".encode()
+LINE = b"Bom dia!\n"
 NMT = Path(sys.executable).with_name("nmt")
 
 

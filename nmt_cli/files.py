@@ -26,13 +26,21 @@ def replacing(path: Path) -> Iterator[IO[str]]:
 def replacing_path(path: Path) -> Iterator[Path]:
     """As :func:`replacing`, for whoever writes by path: gives the path to write to.
 
+    A link is followed; a device or pipe (/dev/stdout) is written to as it stands.
+
     Raises:
         NmtError: no permission, or the disk is full; the old file stays whole.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise NmtError(f"{path}: is a folder, not a file", "name a file")
+        if path.exists() and not path.is_file():
+            yield path
+            return
+        place = Path(os.path.realpath(path))
+        place.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
+            prefix=f".{place.name}.", suffix=place.suffix, dir=place.parent
         )
         os.close(handle)
         beside = Path(name)
@@ -42,8 +50,8 @@ def replacing_path(path: Path) -> Iterator[Path]:
         yield beside
         _sync(beside)
         beside.chmod(0o666 & ~_umask())
-        beside.replace(path)
-        _sync(path.parent)
+        beside.replace(place)
+        _sync(place.parent)
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:
@@ -63,14 +71,15 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
         NmtError: somebody's own folder is there, no permission, or the disk is full; the
             old folder stays whole.
     """
-    if _is_somebodys_own(folder, marker):
-        raise NmtError(
-            f"{folder}: exists and holds something else (no {marker} in it)",
-            "choose another place with -o",
-        )
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        if _is_somebodys_own(folder, marker):
+            raise NmtError(
+                f"{folder}: exists and holds something else (no {marker} in it)",
+                "choose another place with -o",
+            )
+        place = Path(os.path.realpath(folder))  # a link stays, what it leads to is replaced
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
     except OSError as error:
         raise _unwritable(folder, error) from None
     try:
@@ -78,15 +87,19 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
         for path in beside.rglob("*"):
             _sync(path)
         beside.chmod(0o777 & ~_umask())
-        if folder.exists():
+        if place.exists():
             # A folder cannot be renamed over a full one: the old one steps aside first.
             aside = beside.with_name(f"{beside.name}.old")
-            folder.rename(aside)
-            beside.rename(folder)
+            place.rename(aside)
+            try:
+                beside.rename(place)
+            except BaseException:
+                aside.rename(place)
+                raise
             shutil.rmtree(aside)
         else:
-            beside.rename(folder)
-        _sync(folder.parent)
+            beside.rename(place)
+        _sync(place.parent)
     except OSError as error:
         raise _unwritable(folder, error) from None
     finally:
@@ -100,8 +113,11 @@ def _is_somebodys_own(folder: Path, marker: str) -> bool:
 
 
 def _unwritable(path: Path, error: OSError) -> NmtError:
+    reason = error.strerror or error
+    if isinstance(error, shutil.Error):  # of a copied folder: a list of (from, to, reason)
+        reason = error.args[0][-1][-1]
     return NmtError(
-        f"{path}: cannot be written ({error.strerror or error})",
+        f"{path}: cannot be written ({reason})",
         "check the path, its permissions and the free space of its disk",
     )
 

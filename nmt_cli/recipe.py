@@ -9,6 +9,7 @@ import dataclasses
 import difflib
 import hashlib
 import json
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -169,6 +170,11 @@ def recipe_from(tree: Mapping[str, Any], where: str) -> Recipe:
     return recipe
 
 
+def section_from(kind: type[Section], tree: Mapping[str, Any], where: str) -> Section:
+    """Make one checked table of a recipe, e.g. a bundle's copy of [decoding]."""
+    return _section(kind, tree, where, prefix="")
+
+
 def fingerprint(*parts: Any) -> str:
     """A SHA-256 (hex) of dataclasses and plain values, for content-addressed folders."""
     plain = [dataclasses.asdict(part) if dataclasses.is_dataclass(part) else part for part in parts]  # type: ignore[arg-type]
@@ -210,7 +216,7 @@ def _value(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
         hint = f"did you mean '{near[0]}'?" if near else "choose one of " + ", ".join(options)
         raise NmtError(f"{where} must be one of {', '.join(options)}, not '{value}'", hint)
     low, high = item.metadata.get("minimum"), item.metadata.get("maximum")
-    if low is not None and not low <= value <= high:
+    if low is not None and not (low <= value <= high and math.isfinite(value)):
         bounds = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
         raise NmtError(f"{where} must be {bounds}, not {value!r}")
     return value
@@ -252,14 +258,15 @@ def _divisor_near(number: int, wanted: int) -> int:
 
 
 def _suggestion(key: str, prefix: str, known: Mapping[str, Any]) -> str:
+    # The right key in the wrong table comes before a similar key in this one.
+    for section in dataclasses.fields(Recipe):
+        if key == section.name:
+            return f"did you mean '{key}' outside of any table?"
+        if key in getattr(section.type, "__dataclass_fields__", {}):
+            return f"did you mean '{section.name}.{key}'?"
     near = difflib.get_close_matches(key, known, 1)
     if near:
         return f"did you mean '{prefix}{near[0]}'?"
-    if not prefix:
-        for section in dataclasses.fields(Recipe):
-            names = getattr(section.type, "__dataclass_fields__", {})
-            if key in names:
-                return f"did you mean '{section.name}.{key}'?"
     return "known keys: " + ", ".join(sorted(known))
 
 
@@ -289,5 +296,6 @@ def _toml(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml(each) for each in value) + "]"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)  # a JSON string is a TOML basic string
+        # A JSON string is a TOML basic string, but for DEL, which TOML wants escaped too.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value).lower() if isinstance(value, bool) else repr(value)

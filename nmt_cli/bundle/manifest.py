@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import DecodingConfig, ModelConfig
+from nmt_cli.recipe import DecodingConfig, ModelConfig, section_from
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -110,7 +110,7 @@ def read_manifest(folder: Path) -> Manifest:
             "upgrade nmt",
         )
     try:
-        return _manifest(tree)
+        return _manifest(tree, str(path))
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise NmtError(f"{path}: damaged ({error!r})", "export the bundle again") from None
 
@@ -156,23 +156,27 @@ def file_records(folder: Path) -> dict[str, FileRecord]:
     }
 
 
-def _manifest(tree: dict[str, Any]) -> Manifest:
+def _manifest(tree: dict[str, Any], where: str) -> Manifest:
     known = Manifest.__dataclass_fields__
     values = {key: value for key, value in tree.items() if key in known}
-    values["architecture"] = ModelConfig(**tree["architecture"])
-    values["decoding"] = DecodingConfig(**tree["decoding"])
+    values["architecture"] = section_from(
+        ModelConfig, tree["architecture"], f"{where}, architecture"
+    )
+    values["decoding"] = section_from(DecodingConfig, tree["decoding"], f"{where}, decoding")
     values["encoder"] = _graph(tree["encoder"])
     values["decoder"] = _graph(tree["decoder"])
     values["files"] = {str(name): FileRecord(**each) for name, each in tree["files"].items()}
-    for needed in (ENCODER, DECODER):
-        if needed not in values["files"]:
-            raise KeyError(needed)
+    for graph in (values["encoder"], values["decoder"]):
+        if graph.file not in values["files"]:  # it would not be checked
+            raise KeyError(graph.file)
     return Manifest(**values)
 
 
 def _graph(tree: dict[str, Any]) -> GraphSpec:
     def tensors(rows: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
-        return tuple(TensorSpec(row["name"], row["dtype"], tuple(row["shape"])) for row in rows)
+        return tuple(
+            TensorSpec(str(row["name"]), row["dtype"], tuple(row["shape"])) for row in rows
+        )
 
     return GraphSpec(
         tree["file"], int(tree["opset"]), tensors(tree["inputs"]), tensors(tree["outputs"])

@@ -4,7 +4,7 @@ Each command imports what it needs inside its function, so that ``nmt --help`` a
 ``nmt translate`` never wait for TensorFlow.
 """
 
-import os
+import signal
 import sys
 import traceback
 
@@ -47,9 +47,14 @@ for command in (prepare, train, translate, export, evaluate, quickstart):
 
 
 def main() -> None:
-    """Entry point: run the command and turn its failure into one line and an exit code."""
+    """Entry point: run the command and turn its failure into one line and an exit code.
+
+    When the reader of our output is gone, click ends the process quietly with code 1.
+    """
     # Before click has parsed anything, so that errors in parsing can show a traceback too.
     debug = "--debug" in sys.argv[1:]
+    # As Ctrl-C, so that what is half-written is removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(cli(standalone_mode=False))
     except NmtError as error:
@@ -61,10 +66,6 @@ def main() -> None:
         _fail(error.format_message(), USER_ERROR, debug)
     except (KeyboardInterrupt, click.Abort) as error:
         _fail(str(error) or "interrupted", INTERRUPTED, debug)
-    except BrokenPipeError:
-        # The reader of our output is gone: nothing is wrong, and nothing more can be said.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + 13)
     except ImportError as error:
         if error.name is None or error.name.startswith("nmt_cli"):
             raise

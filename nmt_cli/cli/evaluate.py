@@ -57,8 +57,6 @@ def _systems(
     length_penalty: float | None,
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """What is to be scored: (name, translations, references)."""
-    from nmt_cli.text.lines import read_lines
-
     if translation or source:
         if not reference or (translation and source):
             raise click.UsageError(
@@ -67,7 +65,7 @@ def _systems(
     elif reference:
         raise click.UsageError("--reference needs --source or --translation")
     if translation and reference:
-        yield translation.name, read_lines(translation), read_lines(reference)
+        yield translation.name, *_paired(translation, reference)
         return
     folder = find_model(model)
     if source and reference:

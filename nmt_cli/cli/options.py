@@ -117,5 +117,7 @@ def find_model(path: Path | None) -> Path:
 
 
 def _newest(folder: Path, marker: str) -> Path | None:
-    found = [(each.stat().st_mtime_ns, each.parent) for each in folder.glob(f"*/{marker}")]
+    # Names with a dot in front are half-written.
+    markers = (each for each in folder.glob(f"[!.]*/{marker}"))
+    found = [(each.stat().st_mtime_ns, each.parent) for each in markers]
     return max(found)[1] if found else None

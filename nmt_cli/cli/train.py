@@ -1,5 +1,6 @@
 """nmt train."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -40,6 +41,8 @@ def train(
 
     Ctrl-C saves a checkpoint; --resume goes on from it.
     """
+    if resume and force:
+        raise click.UsageError("give one of --resume and --force")
     loaded = find_recipe(recipe, overrides)
     folder = output or RUNS / loaded.label
     if (folder / "run.json").exists() and not (resume or force):
@@ -54,15 +57,15 @@ def train(
     try:
         train_model(loaded, data, folder, resume, say)
     except KeyboardInterrupt as stop:
-        again = " ".join(
-            ["nmt train", recipe, *(f"--set '{each}'" for each in overrides)]
-            + ([f"-o {output}"] if output else [])
-            + ([f"--prepared {prepared}"] if prepared else [])
-        )
+        again = ["nmt", "train", recipe]
+        again += [word for each in overrides for word in ("--set", each)]
+        again += ["-o", str(output)] if output else []
+        again += ["--prepared", str(prepared)] if prepared else []
         step = stop.args[0] if stop.args else None
         if step is None:
             raise
         raise KeyboardInterrupt(
-            f"stopped at step {step:,}; checkpoint saved; go on with: {again} --resume"
+            f"stopped at step {step:,}; checkpoint saved; go on with: "
+            + shlex.join([*again, "--resume"])
         ) from None
     say(f"run written to {folder}; next: nmt export {folder} --onnx")

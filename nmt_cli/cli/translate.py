@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from nmt_cli.cli.options import beam_options, find_model
+from nmt_cli.errors import NmtError
 
 
 @click.command(epilog="Example: echo 'Bom dia!' | nmt translate -m exports/phrasebook-pt-en")
@@ -41,10 +42,17 @@ def translate(
     if output:
         write_lines(output, translations)
         return
+    if sys.stdout is None:
+        raise NmtError("standard output is closed", "give -o FILE")
     out = sys.stdout.buffer
-    for text in translations:
-        out.write(text.encode("utf-8") + b"\n")
-    out.flush()
+    try:
+        for text in translations:
+            out.write(text.encode("utf-8") + b"\n")
+        out.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise NmtError(f"standard output: cannot be written ({error.strerror})") from None
 
 
 def _lines(file: Path | None) -> Iterator[str]:
@@ -52,5 +60,7 @@ def _lines(file: Path | None) -> Iterator[str]:
     from nmt_cli.text.lines import decode_lines, open_binary
 
     if file is None or str(file) == "-":
+        if sys.stdin is None:
+            raise NmtError("standard input is closed", "give a FILE")
         return decode_lines(sys.stdin.buffer, "standard input")
     return decode_lines(open_binary(file), str(file))

@@ -39,11 +39,13 @@ class TokenArray:
         try:
             ids = np.load(f"{stem}.ids.npy", mmap_mode="r", allow_pickle=False)
             offsets = np.load(f"{stem}.offsets.npy", allow_pickle=False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:
             raise NmtError(
                 f"{stem}.*.npy: cannot be read ({error})", "run nmt prepare --force"
             ) from None
-        if ids.dtype != np.int32 or offsets.dtype != np.int64 or offsets[-1] != len(ids):
+        flat = (ids.ndim, offsets.ndim) == (1, 1) and len(offsets) > 0
+        types = (ids.dtype, offsets.dtype) == (np.int32, np.int64)
+        if not flat or not types or offsets[-1] != len(ids):
             raise NmtError(f"{stem}.*.npy: not token arrays", "run nmt prepare --force")
         return cls(ids, offsets)
 

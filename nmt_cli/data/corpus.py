@@ -11,6 +11,7 @@ Every reader gives pairs in the recipe's direction, so that swapping data.source
 data.target trains the other way.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from nmt_cli.data.phrasebook import sentence_pairs
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe import DataConfig
 from nmt_cli.text.lines import decode_lines, open_binary, read_lines
+
+LINE_BREAK = re.compile(r"[\r\n]+")
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ def read_corpus(specification: str, config: DataConfig) -> Corpus:
     if kind == "tfds":
         return _tfds(rest, config)
     path = Path(config.root) / specification
+    if not specification or not path.name:
+        raise NmtError(f"'{specification}' names no corpus", "see data.train, data.dev, data.test")
     if path.suffix == ".tsv":
         return _tsv(path, config)
     return _two_files(path, config)
@@ -158,7 +163,11 @@ def _tfds_records(builder: Any, split: str, config: DataConfig) -> Iterator[dict
         )
     try:
         for record in builder.as_dataset(split=split).as_numpy_iterator():
-            yield {language: record[language].decode("utf-8") for language in languages}
+            # A line break inside a record would break the alignment of the prepared text.
+            yield {
+                language: LINE_BREAK.sub(" ", record[language].decode("utf-8"))
+                for language in languages
+            }
     except Exception as error:
         reason = str(error).strip().splitlines()
         raise NmtError(

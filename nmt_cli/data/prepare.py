@@ -24,7 +24,12 @@ from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
 FORMAT = 1
 HELD_OUT = 500  # pairs at most
+HOLD_OUT_FROM = 20  # pairs at least
 ENCODE_CHUNK = 2048  # lines encoded between two movements of the progress bar
+
+
+class _NewerFormat(NmtError):
+    """The folder is none of ours to replace unasked."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,13 @@ class Prepared:
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
             if record["format"] > FORMAT:
-                raise NmtError(
+                raise _NewerFormat(
                     f"{folder}: prepared by a newer nmt (format {record['format']}, "
                     f"this one reads up to {FORMAT})",
                     "upgrade nmt or run nmt prepare --force",
                 )
             return cls(folder, record["key"], tuple(record["languages"]), tuple(record["tests"]))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise NmtError(f"{folder}: no prepared data", "run nmt prepare first") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise NmtError(f"{path}: damaged ({error})", "run nmt prepare --force") from None
@@ -117,6 +122,12 @@ def prepare(
     if not dev:
         kept, joined = _hold_out(kept)
         say(f"data.dev is empty: {len(joined):,} training pairs are held out instead")
+    if not joined:
+        raise NmtError(
+            f"no development pairs: data.dev holds none, and none of {len(kept):,} training "
+            "pairs can be spared",
+            f"set data.dev, or give {HOLD_OUT_FROM} training pairs or more",
+        )
     with replacing_folder(folder, "prepared.json") as work:
         say(f"learning the {recipe.tokenizer.kind} vocabulary from {len(kept):,} pairs")
         tokenizers = learn_tokenizers(
@@ -158,6 +169,8 @@ def _key(recipe: Recipe, corpora: Iterable[Corpus]) -> str:
 def _is_current(folder: Path, key: str) -> bool:
     try:
         return Prepared.open(folder).key == key
+    except _NewerFormat:
+        raise
     except NmtError:
         return False
 
@@ -191,7 +204,7 @@ def _joined(corpora: list[Corpus]) -> tuple[list[str], list[str]]:
 
 def _hold_out(kept: Corpus) -> tuple[Corpus, Corpus]:
     """Part one pair in twenty, HELD_OUT at most, from the training text for validation."""
-    every = max(20, -(-len(kept) // HELD_OUT))
+    every = max(HOLD_OUT_FROM, -(-len(kept) // HELD_OUT))
     held = range(every - 1, len(kept), every)
     rest = sorted(set(range(len(kept))) - set(held))
     return tuple(  # type: ignore[return-value]

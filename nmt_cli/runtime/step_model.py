@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli.bundle.manifest import Manifest
+from nmt_cli.bundle.manifest import MANIFEST, GraphSpec, Manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.search.step_model import Candidates
 
@@ -33,13 +33,13 @@ class OnnxStepModel:
         threads: of each operator; 0 lets ONNX Runtime use every core.
 
     Raises:
-        NmtError: ONNX Runtime cannot load a graph.
+        NmtError: ONNX Runtime cannot load a graph, or it is not the one of the manifest.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, threads: int = 0) -> None:
         self._manifest = manifest
-        self._encoder = _session(folder / manifest.encoder.file, threads)
-        self._decoder = _session(folder / manifest.decoder.file, threads)
+        self._encoder = _session(folder, manifest.encoder, threads)
+        self._decoder = _session(folder, manifest.decoder, threads)
         self._encoded_names = [each.name for each in manifest.encoder.outputs]
         self._cache_names = [
             each.name for each in manifest.decoder.inputs if each.name.startswith("self_")
@@ -104,14 +104,26 @@ class OnnxStepModel:
         return OnnxState(chosen(state.encoded), chosen(state.caches), state.steps)
 
 
-def _session(path: Path, threads: int) -> Any:
+def _session(folder: Path, graph: GraphSpec, threads: int) -> Any:
+    path = folder / graph.file
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ERRORS_ONLY
     options.intra_op_num_threads = threads
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
     except Exception as error:  # ONNX Runtime's own exceptions have no common base
         raise NmtError(
             f"{path}: ONNX Runtime cannot load it ({str(error).splitlines()[0][:160]})",
             "export the bundle again",
         ) from None
+    for kind, wanted, found in (
+        ("inputs", graph.inputs, session.get_inputs()),
+        ("outputs", graph.outputs, session.get_outputs()),
+    ):
+        if [each.name for each in wanted] != [each.name for each in found]:
+            raise NmtError(
+                f"{path}: its {kind} are not those that {MANIFEST} names", "export the bundle again"
+            )
+    return session

@@ -43,6 +43,8 @@ def train(
     """
     if resume:
         run = Run.open(folder).check_resumable(recipe, prepared)
+        if not run.last.exists():
+            raise NmtError(f"{folder}: has no checkpoint yet", "start anew with --force")
     else:
         run = Run.create(folder, recipe, prepared)
     model = compiled_model(run)

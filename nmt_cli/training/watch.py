@@ -142,8 +142,15 @@ class Watch(keras.callbacks.Callback):
 
     def _record(self, **values: float) -> None:
         line = {"step": self.progress.step, "seconds": round(self.progress.seconds, 1), **values}
-        with (self._run.folder / "log.jsonl").open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(line) + "\n")
+        path = self._run.folder / "log.jsonl"
+        try:
+            with path.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise NmtError(
+                f"{path}: cannot be written ({error.strerror})",
+                f"{self._run.last} is the last good checkpoint",
+            ) from None
 
     @contextmanager
     def signals(self) -> Iterator[None]:
@@ -151,7 +158,8 @@ class Watch(keras.callbacks.Callback):
 
         def ask_to_stop(number: int, frame: FrameType | None) -> None:
             self.interrupted = True
-            signal.signal(number, before[signal.Signals(number)])
+            for each, handler in before.items():
+                signal.signal(each, handler)
 
         wanted = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, ask_to_stop) for number in wanted}

@@ -1,0 +1,185 @@
+"""Batches: every pair once an epoch, bounded shapes, and a position that can be resumed."""
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_cli.data.arrays import TokenArray
+from nmt_cli.data.batches import LADDER, Batch, Batches, Position
+from nmt_cli.errors import NmtError
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
+
+
+def made(lengths: list[tuple[int, int]], budget: int = 200, seed: int = 3) -> Batches:
+    """Pairs of given lengths; every token of pair i is 10 + i, so that rows can be told."""
+    source = [[10 + row] * (length - 1) + [END_ID] for row, (length, _) in enumerate(lengths)]
+    target = [[10 + row] * length for row, (_, length) in enumerate(lengths)]
+    return Batches(TokenArray.of(source), TokenArray.of(target), budget, seed)
+
+
+def rows(batch: Batch) -> list[int]:
+    """The pairs in a batch, padding rows left out."""
+    return [int(row[0]) - 10 for row in batch.source if row[0] != PAD_ID]
+
+
+def same(one: Batch, other: Batch) -> bool:
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for name in ("source", "target_in", "target_out")
+    )
+
+
+# Source lengths count END; targets may be empty.
+pairs = st.lists(st.tuples(st.integers(2, 140), st.integers(0, 140)), min_size=1, max_size=40)
+
+
+@settings(deadline=None)
+@given(pairs, st.integers(200, 600), st.integers(0, 2**40), st.integers(0, 3))
+def test_every_pair_once_an_epoch_in_shapes_of_the_ladder(
+    lengths: list[tuple[int, int]], budget: int, seed: int, epoch: int
+) -> None:
+    batches = made(lengths, budget, seed)
+    order = batches.epoch(epoch)
+    assert len(order) == batches.steps_per_epoch()
+    found = [batches.make(*each) for each in order]
+    assert sorted(row for batch in found for row in rows(batch)) == list(range(len(lengths)))
+    for batch in found:
+        count, width = batch.source.shape
+        assert batch.target_in.shape == batch.target_out.shape == (count, width)
+        assert width in (*LADDER, 160)
+        assert count == budget // width  # full, whatever is in it
+        longest = max(max(lengths[row][0], lengths[row][1] + 1) for row in rows(batch))
+        narrower = [each for each in LADDER if each < width]
+        assert (narrower[-1] if narrower else 0) < longest <= width
+
+
+def test_padding_and_marks() -> None:
+    batches = made([(3, 2), (5, 0)], budget=24)
+    ((width, order),) = batches.epoch(0)
+    assert width == 8
+    batch = batches.make(8, np.array([0, 1]))
+    assert {each.dtype for each in (batch.source, batch.target_in)} == {np.dtype(np.int32)}
+    blank = [PAD_ID] * 8
+    assert batch.source.tolist() == [
+        [10, 10, END_ID, *blank[3:]],
+        [11, 11, 11, 11, END_ID, *blank[5:]],
+        blank,  # the budget has room for a third row
+    ]
+    assert batch.target_in.tolist() == [
+        [START_ID, 10, 10, *blank[3:]],
+        [START_ID, *blank[1:]],
+        blank,
+    ]
+    assert batch.target_out.tolist() == [[10, 10, END_ID, *blank[3:]], [END_ID, *blank[1:]], blank]
+    assert sorted(order) == [0, 1]
+
+
+def test_the_bucket_counts_the_marks() -> None:
+    # A target of 8 needs 9 cells, a framed source of 8 needs 8.
+    assert made([(8, 7)]).epoch(0)[0][0] == 8
+    assert made([(8, 8)]).epoch(0)[0][0] == 12
+    assert made([(9, 1)]).epoch(0)[0][0] == 12
+    assert made([(129, 1)]).epoch(0)[0][0] == 160
+    assert made([(161, 1)]).epoch(0)[0][0] == 192
+
+
+def test_shapes_are_few_and_within_the_budget() -> None:
+    rng = np.random.default_rng(0)
+    batches = made([tuple(each) for each in rng.integers(2, 127, (2000, 2))], budget=4096)
+    shapes = {batches.make(*each).source.shape for each in batches.epoch(0)}
+    assert len(shapes) <= len(LADDER)
+    assert all(count * width <= 4096 < (count + 1) * width for count, width in shapes)
+
+
+def test_the_order_depends_on_seed_and_epoch_alone() -> None:
+    lengths = [(5, 5)] * 50
+
+    def order(seed: int, epoch: int) -> list[int]:
+        batches = made(lengths, 80, seed)
+        return [row for each in batches.epoch(epoch) for row in rows(batches.make(*each))]
+
+    assert order(1, 0) == order(1, 0)
+    assert len({tuple(order(seed, epoch)) for seed in (1, 2) for epoch in (0, 1)}) == 4
+    # Bucket by bucket, but the buckets' batches are mixed.
+    mixed = made([(5, 5)] * 40 + [(30, 30)] * 40, 64)
+    widths = [width for width, _ in mixed.epoch(0)]
+    assert sorted(widths) != widths != sorted(widths, reverse=True)
+
+
+@settings(deadline=None)
+@given(pairs, st.integers(0, 3), st.integers(0, 30), st.integers(0, 30))
+def test_resuming_gives_the_uninterrupted_sequence(
+    lengths: list[tuple[int, int]], epoch: int, before: int, steps: int
+) -> None:
+    batches = made(lengths)
+    start = batches.advance(Position(epoch), before)
+    there = batches.advance(start, steps)
+    assert there == batches.advance(Position(epoch), before + steps)
+    assert 0 <= there.index < batches.steps_per_epoch()
+    uninterrupted = list(islice(batches.forever(start), steps + 5))
+    resumed = list(islice(made(lengths).forever(there), 5))
+    assert all(map(same, uninterrupted[steps:], resumed))
+    assert len(resumed) == 5
+
+
+def test_an_epoch_ends_and_the_next_begins() -> None:
+    batches = made([(5, 5)] * 50, 80)  # 5 batches of 10
+    assert batches.steps_per_epoch() == 5
+    assert batches.advance(Position(0, 3), 2) == Position(1, 0)
+    assert batches.advance(Position(2, 4), 12) == Position(5, 1)
+    found = [tuple(rows(each)) for each in islice(batches.forever(Position()), 10)]
+    first, second = found[:5], found[5:]
+    assert sorted(sum(first, ())) == sorted(sum(second, ())) == list(range(50))
+    assert first != second
+    assert [tuple(rows(each)) for each in batches.once()] == first
+
+
+def test_efficiency_is_the_share_of_cells_with_tokens() -> None:
+    # Three targets of 4 with END 5, in a batch of 3 x 8 cells.
+    assert made([(5, 4)] * 3, budget=24).efficiency() == pytest.approx(15 / 24)
+    assert made([(5, 4)] * 3, budget=48).efficiency() == pytest.approx(15 / 48)
+
+
+def test_nothing_once() -> None:
+    empty = made([])
+    assert list(empty.once()) == []
+    assert empty.steps_per_epoch() == 0
+
+
+@given(st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=5)))
+def test_arrays_come_back_from_disk(
+    tmp_path_factory: pytest.TempPathFactory, sequences: list[list[int]]
+) -> None:
+    stem = tmp_path_factory.getbasetemp() / "train.source"
+    TokenArray.of(sequences).save(stem)
+    found = TokenArray.open(stem)
+    assert [found[row].tolist() for row in range(len(found))] == sequences
+    assert found.lengths.tolist() == [len(each) for each in sequences]
+
+
+def test_damaged_arrays_are_refused(tmp_path: Path) -> None:
+    stem = tmp_path / "train.source"
+    with pytest.raises(NmtError, match=r"cannot be read .*; run nmt prepare --force"):
+        TokenArray.open(stem)
+    TokenArray.of([[1, 2, 3], [4]]).save(stem)
+    path = Path(f"{stem}.ids.npy")
+    whole = path.read_bytes()
+    for content in (whole[:-4], whole[:20], b"", b"text"):
+        path.write_bytes(content)
+        with pytest.raises(NmtError, match=r"train\.source\.\*\.npy: .*--force"):
+            TokenArray.open(stem)
+    for ids, offsets in (
+        (np.zeros(3, np.int32), np.array([0, 3, 4])),
+        (np.zeros(4, np.int64), np.array([0, 3, 4])),
+        (np.zeros(4, np.int32), np.array([0.0, 3, 4])),
+        (np.zeros(0, np.int32), np.zeros(0, np.int64)),
+        (np.int32(4), np.array([0, 4])),
+    ):
+        np.save(path, ids)
+        np.save(f"{stem}.offsets.npy", offsets)
+        with pytest.raises(NmtError, match="not token arrays"):
+            TokenArray.open(stem)

@@ -1,0 +1,83 @@
+"""Which pairs are dropped, and why."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_cli.data.clean import SHORT, Cleaning, clean
+from nmt_cli.data.corpus import Corpus
+from nmt_cli.recipe import DataConfig
+
+CONFIG = DataConfig(max_characters=50, max_ratio=2.0)
+
+
+def cleaned(*pairs: tuple[str, str]) -> tuple[list[tuple[str, str]], Cleaning]:
+    corpus = Corpus("c", [source for source, _ in pairs], [target for _, target in pairs])
+    kept, counts = clean([corpus], CONFIG)
+    assert kept.name == "train"
+    return list(zip(kept.source, kept.target, strict=True)), counts
+
+
+def test_every_reason_is_counted_once() -> None:
+    good = ("um dois", "one two")
+    pairs = [
+        good,
+        (" \t", "empty"),
+        ("vazio", ""),
+        ("", ""),
+        ("a" * 51, "b" * 49),
+        ("a", "b" * 51),  # too long before its ratio counts
+        ("a" * 41, "b" * 20),
+        (" um dois ", "one two\u3000"),  # the same pair but for its outer white space
+        ("um dois", "one, two"),
+        ("Um dois", "one two"),
+    ]
+    kept, counts = cleaned(*pairs)
+    assert kept == [good, ("um dois", "one, two"), ("Um dois", "one two")]
+    assert counts == Cleaning(read=10, empty=3, too_long=2, ratio=1, duplicate=1, kept=3)
+
+
+def test_the_bounds_themselves_are_kept() -> None:
+    edges = [
+        ("a" * 50, "b" * 25),  # longest, and at the ratio
+        ("a" * 25, "b" * 50),
+        ("a" * SHORT, "b"),  # short: the ratio says nothing
+        ("a", "b" * SHORT),
+    ]
+    assert cleaned(*edges)[0] == edges
+    assert cleaned(("a" * (SHORT + 1), "b" * 10))[1].ratio == 1
+    assert cleaned(("a" * 10, "b" * (SHORT + 1)))[1].ratio == 1
+
+
+def test_duplicates_are_found_across_corpora_and_the_first_stays() -> None:
+    first, second = Corpus("1", ["a", "b"], ["x", "y"]), Corpus("2", ["c", "a"], ["z", "x"])
+    kept, counts = clean([first, second], CONFIG)
+    assert (kept.source, kept.target) == (["a", "b", "c"], ["x", "y", "z"])
+    assert (counts.read, counts.duplicate) == (4, 1)
+    assert second.source == ["c", "a"]  # what was read is left as it was
+
+
+def test_nothing_to_clean() -> None:
+    kept, counts = clean([], CONFIG)
+    assert len(kept) == 0
+    assert counts == Cleaning()
+
+
+def test_the_report_has_a_line_a_reason() -> None:
+    report = Cleaning(1234567, 2, 3, 4, 5, 6, 1234547).report()
+    assert [line.split()[-1] for line in report] == ["1,234,567", *"23456", "1,234,547"]
+    assert report[0].startswith("pairs read")
+    assert len({len(line) for line in report}) == 1  # a column
+
+
+texts = st.one_of(st.text("ab \t", max_size=5), st.integers(0, 60).map(lambda size: "x" * size))
+
+
+@given(st.lists(st.tuples(texts, texts)))
+def test_counts_add_up_and_cleaning_twice_changes_nothing(pairs: list[tuple[str, str]]) -> None:
+    kept, counts = cleaned(*pairs)
+    dropped = counts.empty + counts.too_long + counts.ratio + counts.duplicate
+    assert counts.read == len(pairs) == dropped + counts.kept
+    assert counts.kept == len(kept)
+    assert cleaned(*kept) == (kept, Cleaning(read=len(kept), kept=len(kept)))
+    stripped = iter([(source.strip(), target.strip()) for source, target in pairs])
+    assert all(pair in stripped for pair in kept)  # in order

@@ -1,0 +1,160 @@
+"""Reading corpora: files, tables, the phrasebook and TensorFlow Datasets."""
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from nmt_cli.data import corpus
+from nmt_cli.data.corpus import Corpus, read_corpus
+from nmt_cli.errors import NmtError
+from nmt_cli.recipe import DataConfig
+
+DATA = Path(os.environ.get("NMT_TEST_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
+TED = "ted_hrlr_translate/pt_to_en"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quiet_tensorflow() -> None:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def config(root: Path | str = "", **others: object) -> DataConfig:
+    return DataConfig(root=str(root), **others)  # type: ignore[arg-type]
+
+
+def refusal(specification: str, settings: DataConfig) -> NmtError:
+    with pytest.raises(NmtError) as caught:
+        read_corpus(specification, settings)
+    return caught.value
+
+
+def test_two_files(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "v1.2.pt").write_text("um\u2028dois\r\n\r\ntrês", encoding="utf-8")
+    (tmp_path / "sub" / "v1.2.en").write_text("\ufeffone two\n\nthree\n", encoding="utf-8")
+    found = read_corpus("sub/v1.2", config(tmp_path))
+    assert found == Corpus("v1.2", ["um\u2028dois", "", "três"], ["one two", "", "three"])
+    assert len(found) == 3
+    assert read_corpus(str(tmp_path / "sub" / "v1.2"), config("/elsewhere")) == found
+    swapped = read_corpus("sub/v1.2", config(tmp_path, source="en", target="pt"))
+    assert (swapped.source, swapped.target) == (found.target, found.source)
+
+
+def test_two_files_that_do_not_match(tmp_path: Path) -> None:
+    (tmp_path / "a.pt").write_text("um\ndois\n")
+    missing = refusal("a", config(tmp_path))
+    assert missing.message == f"{tmp_path / 'a.en'}: no such file"
+    (tmp_path / "a.en").write_text("one\ntwo\nthree\n")
+    error = refusal("a", config(tmp_path))
+    assert error.message == f"{tmp_path / 'a.pt'} has 2 lines, {tmp_path / 'a.en'} has 3"
+    assert "one sentence a line" in error.hint
+
+
+@pytest.mark.parametrize("nothing", ["", ".", "/"])
+def test_a_specification_of_nothing(nothing: str) -> None:
+    assert refusal(nothing, config()).message == f"'{nothing}' names no corpus"
+
+
+def test_a_table_in_either_direction(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("um\tone\tx\ndois\t\n", encoding="utf-8")
+    assert read_corpus("a.tsv", config(tmp_path)) == Corpus("a", ["um", "dois"], ["one", ""])
+    # Without tsv_columns the columns are source and target, whichever these are.
+    backwards = config(tmp_path, source="en", target="pt")
+    assert read_corpus("a.tsv", backwards).source == ["um", "dois"]
+
+
+def test_the_columns_of_a_table_have_languages(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("1\tone\tum\n2\ttwo\tdois\n")
+    columns = ("id", "en", "pt")
+    found = read_corpus("a.tsv", config(tmp_path, tsv_columns=columns))
+    assert found == Corpus("a", ["um", "dois"], ["one", "two"])
+    swapped = read_corpus("a.tsv", config(tmp_path, tsv_columns=columns, source="en", target="pt"))
+    assert swapped == Corpus("a", ["one", "two"], ["um", "dois"])
+    error = refusal("a.tsv", config(tmp_path, tsv_columns=("en", "de")))
+    assert "data.tsv_columns ['en', 'de'] has no column 'pt'" in error.message
+    assert 'data.tsv_columns=["pt", "en"]' in error.hint
+
+
+def test_a_line_of_a_table_with_too_few_fields(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("um\tone\ndois two\n")
+    error = refusal("a.tsv", config(tmp_path))
+    assert error.message == f"{tmp_path / 'a.tsv'}, line 2: 1 field(s), 2 needed"
+    (tmp_path / "b.tsv").write_bytes(b"um\tone\na\xe7\xe3o\taction\n")
+    assert "b.tsv, line 2: invalid UTF-8 at byte 2" in refusal("b.tsv", config(tmp_path)).message
+
+
+def test_the_phrasebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    dev = read_corpus("phrasebook:dev", config())
+    assert dev.name == "phrasebook.dev"
+    assert len(dev) == len(dev.target) == 300
+    swapped = read_corpus("phrasebook:dev", config(source="en", target="pt"))
+    assert (swapped.source, swapped.target) == (dev.target, dev.source)
+    error = refusal("phrasebook:all", config())
+    assert str(error) == "phrasebook:all: no such split; choose train, dev or test"
+    error = refusal("phrasebook:dev", config(source="de"))
+    assert error.message == "the phrasebook knows pt and en, not de and en"
+
+
+@pytest.mark.parametrize("malformed", ["tfds:", "tfds:name", "tfds::train", "tfds:name:"])
+def test_malformed_names_of_data_sets(malformed: str) -> None:
+    assert refusal(malformed, config()).message == f"{malformed}: not of the form tfds:NAME:SPLIT"
+
+
+def records(*given: dict[str, bytes]) -> SimpleNamespace:
+    """As much of a builder as reading its records needs."""
+    dataset = SimpleNamespace(as_numpy_iterator=lambda: iter(given))
+    return SimpleNamespace(
+        name="fake",
+        data_path="/data/fake",
+        info=SimpleNamespace(features={"pt": "text", "en": "text"}),
+        as_dataset=lambda split: dataset,
+    )
+
+
+def test_records_of_several_lines_stay_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = records({"pt": b"um\r\ndois", "en": b"one\n\ntwo\x0c"}, {"pt": b"a", "en": b"b"})
+    monkeypatch.setattr(corpus, "_tfds_builder", lambda *_: builder)
+    found = read_corpus("tfds:a/b:train", config())
+    assert found == Corpus("a-b.train", ["um dois", "a"], ["one two\x0c", "b"])
+
+
+def test_records_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = records({"pt": b"\xff", "en": b"one"})
+    monkeypatch.setattr(corpus, "_tfds_builder", lambda *_: builder)
+    error = refusal("tfds:a:train", config())
+    assert error.message.startswith("/data/fake: split 'train' cannot be read (")
+    assert "can't decode byte 0xff" in error.message
+    error = refusal("tfds:a:train", config(source="de"))
+    assert error.message == "fake has no language 'de' (it has pt, en)"
+
+
+def test_a_data_set_that_is_not_to_be_had(tmp_path: Path) -> None:
+    pytest.importorskip("tensorflow_datasets")
+    # An unknown name fails before any download; a known one would retry for minutes.
+    bogus = tmp_path / "bogus"
+    error = refusal("tfds:no_such_set:train", config(tfds_dir=str(bogus)))
+    assert error.message.startswith("TensorFlow Datasets cannot get no_such_set (")
+    assert "--set data.tfds_dir=DIR" in error.hint
+    assert "\n" not in str(error)
+    assert not bogus.exists()
+
+
+def test_the_real_records() -> None:
+    pytest.importorskip("tensorflow_datasets")
+    folder = DATA / "tfds"
+    if not (folder / TED).is_dir():
+        pytest.skip(f"no {TED} under {folder}: set NMT_TEST_DATA to a folder that holds it")
+    settings = config(tfds_dir=str(folder))
+    found = read_corpus(f"tfds:{TED}:validation", settings)
+    assert found.name == "ted_hrlr_translate-pt_to_en.validation"
+    assert len(found) == len(found.target) == 1193
+    assert found.source[0] == "tinham comido peixe com batatas fritas ?"
+    assert found.target[0] == "did they eat fish and chips ?"
+    error = refusal(f"tfds:{TED}:nonesuch", settings)
+    assert f"{TED} in " in error.message
+    assert "has no split 'nonesuch' (it has " in error.message
+    assert "validation" in error.message
+    error = refusal(f"tfds:{TED}:validation", config(tfds_dir=str(folder), source="fr"))
+    assert error.message == "ted_hrlr_translate has no language 'fr' (it has pt, en)"

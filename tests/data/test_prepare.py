@@ -1,0 +1,270 @@
+"""`nmt prepare`: what is made, when it is made again, and what is left when it fails."""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_cli.data.prepare import Prepared, prepare
+from nmt_cli.errors import NmtError
+from nmt_cli.files import replacing_folder
+from nmt_cli.recipe import Recipe, recipe_from
+from nmt_cli.text.tokenizer import END_ID
+from tests.made_up_text import ENGLISH, PORTUGUESE
+
+PAIRS = list(zip(PORTUGUESE, ENGLISH, strict=True))
+
+
+def write(prefix: Path, pairs: list[tuple[str, str]]) -> None:
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    for side, language in enumerate(("pt", "en")):
+        text = "".join(f"{pair[side]}\n" for pair in pairs)
+        prefix.with_name(f"{prefix.name}.{language}").write_text(text, encoding="utf-8")
+
+
+def recipe(root: Path, tokenizer: dict[str, Any] | None = None, **data: Any) -> Recipe:
+    tree = {
+        "data": {"root": str(root), "train": ["train"], "dev": ["dev"], **data},
+        "tokenizer": {"vocab_size": 400, **(tokenizer or {})},
+    }
+    return recipe_from(tree, "test")
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    folder = tmp_path / "texts"
+    write(folder / "train", PAIRS[:80])
+    write(folder / "dev", PAIRS[80:90])
+    write(folder / "test", PAIRS[90:])
+    return folder
+
+
+def run(wanted: Recipe, folder: Path, force: bool = False) -> tuple[Prepared, list[str]]:
+    said: list[str] = []
+    return prepare(wanted, folder, force, said.append), said
+
+
+def refusal(wanted: Recipe, folder: Path) -> NmtError:
+    with pytest.raises(NmtError) as caught:
+        run(wanted, folder)
+    return caught.value
+
+
+def snapshot(folder: Path) -> dict[Path, tuple[int, int]]:
+    return {
+        each: (each.stat().st_mtime_ns, each.stat().st_ino) for each in (folder, *folder.rglob("*"))
+    }
+
+
+def test_what_is_made(texts: Path, tmp_path: Path) -> None:
+    write(texts / "train", [*PAIRS[:80], PAIRS[0], ("", "nothing"), ("a" * 30, "b")])
+    found, said = run(recipe(texts, test=["test", "dev", "test"]), tmp_path / "out")
+    source, target = found.arrays("train")
+    tokenizers = found.tokenizers()
+    assert len(source) == len(target) == 80
+    for row in (0, 79):
+        assert source[row][-1] == END_ID
+        assert END_ID not in target[row]
+        assert tokenizers.source.decode([source[row]]) == [PAIRS[row][0]]
+        assert tokenizers.target.decode([target[row]]) == [PAIRS[row][1]]
+    assert [len(each) for each in found.arrays("dev")] == [10, 10]
+    dev = found.text("dev")
+    assert list(zip(dev.source, dev.target, strict=True)) == PAIRS[80:90]
+    assert found.languages == ("pt", "en")
+    assert found.tests == ("test", "dev-2", "test-2")  # "dev" is taken by data.dev
+    assert found.text("dev-2").source == dev.source
+    assert found.text("test-2").target == ENGLISH[90:]
+    counts = json.loads((tmp_path / "out" / "prepared.json").read_text())["counts"]
+    assert counts == {
+        "read": 83,
+        "empty": 1,
+        "too_long": 0,
+        "ratio": 1,
+        "duplicate": 1,
+        "too_many_tokens": 0,
+        "kept": 80,
+    }
+    assert "pairs kept                        80" in said
+    assert said[-1] == f"prepared 80 pairs in {tmp_path / 'out'}"
+
+
+def test_the_other_direction_is_the_same_with_sides_swapped(texts: Path, tmp_path: Path) -> None:
+    found, _ = run(recipe(texts, source="en", target="pt"), tmp_path / "out")
+    assert found.languages == ("en", "pt")
+    assert found.text("dev").source == ENGLISH[80:90]
+    source, _ = found.arrays("train")
+    assert found.tokenizers().source.decode([source[0]]) == [ENGLISH[0]]
+
+
+def test_a_second_run_does_nothing(texts: Path, tmp_path: Path) -> None:
+    wanted, out = recipe(texts, test=["test"]), tmp_path / "out"
+    first, _ = run(wanted, out)
+    before = snapshot(out)
+    again, said = run(wanted, out)
+    assert again == first
+    assert said == [f"{out} is up to date"]
+    assert snapshot(out) == before
+    # What does not shape the data does not matter.
+    other = dataclasses.replace(
+        wanted, name="x", model=dataclasses.replace(wanted.model, d_model=64)
+    )
+    run(other, out)
+    assert snapshot(out) == before
+    forced, _ = run(wanted, out, force=True)
+    assert forced == first
+    assert snapshot(out) != before
+    content = {each.name for each in before if each.is_file()}
+    assert content == {each.name for each in out.rglob("*") if each.is_file()}
+
+
+def test_the_same_text_elsewhere_is_not_prepared_again(texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(recipe(texts), out)
+    before = snapshot(out)
+    texts.rename(tmp_path / "moved")
+    for path in (tmp_path / "moved").iterdir():
+        os.utime(path, (1, 1))
+    run(recipe(tmp_path / "moved"), out)
+    run(recipe(tmp_path, train=["moved/train"], dev=["moved/dev"]), out)
+    assert snapshot(out) == before
+
+
+@pytest.mark.parametrize("name", ["train", "dev", "test"])
+def test_changed_text_is_prepared_again(texts: Path, tmp_path: Path, name: str) -> None:
+    wanted, out = recipe(texts, test=["test"]), tmp_path / "out"
+    first, _ = run(wanted, out)
+    path = texts / f"{name}.en"
+    path.write_text(path.read_text(encoding="utf-8")[:-1] + "!\n", encoding="utf-8")
+    again, said = run(wanted, out)
+    assert again.key != first.key
+    assert said[-1].startswith("prepared")
+    if name != "train":
+        assert again.text(name).target[-1].endswith("!")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"max_ratio": 3.0},
+        {"max_tokens": 60},
+        {"max_characters": 500},
+        {"tokenizer": {"vocab_size": 380}},
+        {"tokenizer": {"model": "bpe"}},
+        {"train": ["train", "test"]},
+        {"dev": ["test"]},
+        {"source": "en", "target": "pt"},
+    ],
+)
+def test_changed_settings_are_prepared_again(
+    texts: Path, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    first, _ = run(recipe(texts), tmp_path / "out")
+    assert run(recipe(texts, **changes), tmp_path / "out")[0].key != first.key
+
+
+def test_without_a_development_set_training_pairs_are_held_out(texts: Path, tmp_path: Path) -> None:
+    found, said = run(recipe(texts, dev=[]), tmp_path / "out")
+    dev = found.text("dev")
+    held = list(zip(dev.source, dev.target, strict=True))
+    assert held == [PAIRS[19], PAIRS[39], PAIRS[59], PAIRS[79]]
+    assert "data.dev is empty: 4 training pairs are held out instead" in said
+    source, _ = found.arrays("train")
+    trained = found.tokenizers().source.decode([source[row] for row in range(len(source))])
+    assert trained == [pair[0] for pair in PAIRS[:80] if pair not in held]
+
+
+def test_too_little_text_to_hold_out_from(texts: Path, tmp_path: Path) -> None:
+    for count in (1, 19):
+        write(texts / "train", PAIRS[:count])
+        error = refusal(recipe(texts, dev=[]), tmp_path / "out")
+        assert f"none of {count} training pairs can be spared" in error.message
+        assert error.hint == "set data.dev, or give 20 training pairs or more"
+    write(texts / "train", PAIRS[:20])
+    assert len(run(recipe(texts, dev=[]), tmp_path / "out")[0].text("dev")) == 1
+    write(texts / "dev", [])
+    assert "data.dev holds none" in refusal(recipe(texts), tmp_path / "out2").message
+
+
+def test_pairs_of_too_many_tokens_are_counted_and_left_out(texts: Path, tmp_path: Path) -> None:
+    long = " ".join(["O padeiro perdeu o último comboio"] * 8)
+    write(texts / "train", [*PAIRS[:40], (long, ENGLISH[0]), (PORTUGUESE[0], long), *PAIRS[40:80]])
+    found, said = run(recipe(texts, max_tokens=40, max_ratio=99), tmp_path / "out")
+    source, target = found.arrays("train")
+    assert len(source) == 80
+    assert max(source.lengths.max(), target.lengths.max() + 1) <= 40
+    assert "dropped, too many tokens           2" in said
+    error = refusal(recipe(texts, max_tokens=2), tmp_path / "none")
+    assert str(error) == "every pair is longer than data.max_tokens = 2; raise it"
+
+
+def test_too_little_text(texts: Path, tmp_path: Path) -> None:
+    error = refusal(recipe(texts, train=[]), tmp_path / "out")
+    assert "recipe 'model' names no training text" in error.message
+    assert "PREFIX.pt and PREFIX.en" in error.hint
+    write(texts / "train", [])
+    assert refusal(recipe(texts), tmp_path / "out").message.startswith("no pair of 0 is left")
+    write(texts / "train", [("", "a"), ("b", " ")])
+    assert refusal(recipe(texts), tmp_path / "out").message.startswith("no pair of 2 is left")
+    assert [each.name for each in tmp_path.iterdir()] == ["texts"]
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "message"),
+    [
+        ({"model": "bpe", "vocab_size": 99_999}, "gives no vocabulary of 99999 pieces"),
+        ({"vocab_size": 20}, "gives no vocabulary of 20 pieces"),
+    ],
+)
+def test_a_vocabulary_that_the_text_does_not_support_leaves_the_old_folder(
+    texts: Path, tmp_path: Path, tokenizer: dict[str, Any], message: str
+) -> None:
+    out = tmp_path / "out"
+    run(recipe(texts), out)
+    before = snapshot(out)
+    error = refusal(recipe(texts, tokenizer), out)
+    assert message in error.message
+    assert error.hint.startswith("change tokenizer.vocab_size; ")
+    assert snapshot(out) == before
+    assert {each.name for each in tmp_path.iterdir()} == {"texts", "out"}
+
+
+def test_unigram_takes_what_the_text_gives(texts: Path, tmp_path: Path) -> None:
+    found, _ = run(recipe(texts, {"vocab_size": 99_999}), tmp_path / "out")
+    assert 260 < found.tokenizers().source.vocab_size < 1000
+
+
+def test_folders_that_cannot_be_opened(texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(NmtError, match=r"out: no prepared data; run nmt prepare first$"):
+        Prepared.open(out)
+    first, _ = run(recipe(texts), out)
+    path = out / "prepared.json"
+    whole = path.read_text()
+    for damaged in ("", "{", "[]", "null", "{}", '{"format": "1"}', whole[:-20], "\x00"):
+        path.write_text(damaged)
+        with pytest.raises(NmtError) as caught:
+            Prepared.open(out)
+        assert caught.value.message.startswith(f"{path}: damaged (")
+        assert caught.value.hint == "run nmt prepare --force"
+    path.write_bytes(b'{"format": 1, "key": "\xff"}')
+    with pytest.raises(NmtError, match="damaged"):
+        Prepared.open(out)
+    assert run(recipe(texts), out)[0] == first  # a damaged one is made again
+    path.write_text(whole.replace('"format": 1', '"format": 99'))
+    with pytest.raises(NmtError, match=r"prepared by a newer nmt \(format 99.*up to 1\)"):
+        Prepared.open(out)
+    assert "prepared by a newer nmt" in refusal(recipe(texts), out).message
+    assert run(recipe(texts), out, force=True)[0] == first
+
+
+def test_somebodys_own_folder_is_not_replaced(texts: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("years")
+    assert "holds something else" in refusal(recipe(texts), tmp_path / "thesis").message
+    assert [each.name for each in (tmp_path / "thesis").iterdir()] == ["chapter.txt"]
+    with replacing_folder(tmp_path / "old", "prepared.json") as work:
+        (work / "prepared.json").write_text("{}")
+    assert run(recipe(texts), tmp_path / "old")[0].tests == ()

@@ -1,0 +1,51 @@
+"""Scores: always signed, never of texts that do not match."""
+
+import pytest
+
+from nmt_cli.errors import NmtError
+from nmt_cli.evaluate.metrics import bleu, evaluate
+
+TEXT = ["The cat sat on the mat, didn't it?", "There is a house over there.", ""]
+
+
+def test_identical_texts_score_100_on_every_metric() -> None:
+    scores = evaluate(TEXT, TEXT)
+    assert [each.name for each in scores] == ["BLEU", "chrF"]
+    assert [each.value for each in scores] == pytest.approx([100.0, 100.0])
+
+
+def test_signatures_say_how_it_was_measured() -> None:
+    first, second = evaluate(TEXT, TEXT)
+    for part in ("nrefs:1", "case:mixed", "tok:13a", "smooth:exp", "version:"):
+        assert part in first.signature
+    for part in ("nrefs:1", "nc:6", "nw:0", "version:"):
+        assert part in second.signature
+
+
+def test_bleu_by_hand() -> None:
+    # Precisions 5/6, 3/5, 2/4, 1/3, no brevity: (5/6 * 3/5 * 1/2 * 1/3) ** (1/4) = 0.5373.
+    hypothesis, reference = ["the cat sat on a mat"], ["the cat sat on the mat"]
+    expected = 100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25
+    assert bleu(hypothesis, reference) == pytest.approx(expected)
+    assert evaluate(hypothesis, reference)[0].value == bleu(hypothesis, reference)
+
+
+def test_scores_know_case_order_and_side() -> None:
+    assert bleu(["THE CAT SAT ON THE MAT"], ["the cat sat on the mat"]) < 5
+    swapped = evaluate([TEXT[1], TEXT[0], ""], TEXT)
+    assert all(each.value < 50 for each in swapped)
+    short, long = ["the cat sat on"], ["the cat sat on the mat"]
+    assert bleu(short, long) == pytest.approx(100 * 2.718281828 ** (1 - 6 / 4))  # brevity alone
+    assert bleu(long, short) != pytest.approx(bleu(short, long))
+
+
+def test_texts_of_different_length_are_refused() -> None:
+    with pytest.raises(NmtError, match=r"^2 translations against 3 references; "):
+        evaluate(TEXT[:2], TEXT)
+    with pytest.raises(NmtError, match="3 translations against 0 references"):
+        bleu(TEXT, [])
+
+
+def test_nothing_is_refused() -> None:
+    with pytest.raises(NmtError, match="nothing to evaluate: the files are empty"):
+        evaluate([], [])

@@ -1,0 +1,161 @@
+"""Step models and tokenizers small enough to reason about.
+
+The step models honour the contract of `nmt_cli.search.step_model`: they are told the last
+tokens and the ancestry alone, and find each beam's history from these. A wrong ancestry, a
+wrong `select` or a wrong order of tokens gives them another history, and other scores.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.step_model import Candidates
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, TokenizerPair
+
+# What follows a history (START excluded) of a sentence (its source row without padding).
+Follow = Callable[[tuple[int, ...], tuple[int, ...]], dict[int, float]]
+
+
+@dataclass(frozen=True)
+class State:
+    source: np.ndarray  # [B, S]
+    columns: np.ndarray  # [B, t * K], every token read so far: the cache
+
+
+class FakeStepModel:
+    """A model that is a function of (source, history) to log-probabilities."""
+
+    def __init__(self, follow: Follow) -> None:
+        self.follow = follow
+        self.batches: list[int] = []  # sentences in the batch at each step
+        self.widths: list[tuple[int, int]] = []  # shape of each source batch
+
+    def encode(self, source: np.ndarray) -> State:
+        assert source.dtype == np.int32
+        self.widths.append(source.shape)
+        return State(source, np.zeros((len(source), 0), np.int32))
+
+    def step(
+        self, state: State, tokens: np.ndarray, ancestry: np.ndarray
+    ) -> tuple[Candidates, State]:
+        count, beams = tokens.shape
+        columns = np.concatenate([state.columns, tokens], axis=1)
+        assert tokens.dtype == np.int32
+        assert ancestry.dtype == np.bool_
+        assert ancestry.shape == (count, beams, columns.shape[1])
+        # One column of every step, the own one of this step.
+        assert (ancestry.reshape(count, beams, -1, beams).sum(axis=3) == 1).all()
+        assert (ancestry[:, :, -beams:] == np.eye(beams, dtype=bool)).all()
+        self.batches.append(count)
+        scores = np.full((count, beams, beams), -np.inf, np.float32)
+        ids = np.zeros((count, beams, beams), np.int32)
+        for b in range(count):
+            source = tuple(int(token) for token in state.source[b] if token != PAD_ID)
+            for k in range(beams):
+                start, *history = columns[b, ancestry[b, k]].tolist()
+                assert start == START_ID
+                ranked = sorted(
+                    self.follow(source, tuple(history)).items(), key=lambda item: (-item[1], item)
+                )
+                for c, (token, score) in enumerate(ranked[:beams]):
+                    ids[b, k, c], scores[b, k, c] = token, score
+        return Candidates(scores, ids), State(state.source, columns)
+
+    def select(self, state: State, rows: np.ndarray) -> State:
+        return State(state.source[rows], state.columns[rows])
+
+
+def hashed(seed: int, tokens: Sequence[int], grain: int = 16, end_from: int = 0) -> Follow:
+    """Arbitrary scores for END and `tokens`, multiples of 1/grain, so that sums are exact.
+
+    No distribution: search never asks that probabilities sum to one. A coarse grain makes
+    ties common. END has no probability before the step `end_from`.
+    """
+
+    def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        digest = hashlib.sha256(repr((seed, source, history)).encode()).digest()
+        scores = {
+            token: -(1 + digest[at] % (4 * grain)) / grain
+            for at, token in enumerate((END_ID, *tokens))
+        }
+        return scores if len(history) >= end_from else {**scores, END_ID: -np.inf}
+
+    return follow
+
+
+def reference_search(
+    follow: Follow, source: tuple[int, ...], beams: int, alpha: float, limit: int
+) -> tuple[list[int], float]:
+    """What `nmt_cli.search.beam` says of one sentence, in plain lists."""
+    hypotheses: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    finished: list[tuple[float, list[int]]] = []
+    for length in range(1, limit + 1):
+        # Ties: lower token, then lower beam. Where a beam stands counts finished ones too.
+        ranked = sorted(
+            (-(total + score), token, place, history)
+            for place, (total, history) in enumerate(hypotheses)
+            for token, score in follow(source, history).items()
+            if score > -np.inf
+        )[: beams - len(finished)]
+        hypotheses = []
+        for negative, token, _, history in ranked:
+            if token == END_ID:
+                score = -negative / ((5 + length) / 6) ** alpha
+                finished.append((score, list(history)))
+            else:
+                hypotheses.append((-negative, (*history, token)))
+        if not hypotheses or length == limit:
+            break
+        best_open = max(total for total, _ in hypotheses)
+        bound = best_open / ((5 + limit) / 6) ** alpha
+        if finished and bound <= max(score for score, _ in finished):
+            break
+    if finished:
+        score, ids = max(finished, key=lambda each: each[0])  # the earliest of equals
+        return ids, score
+    total, history = hypotheses[0]
+    return list(history), total / ((5 + limit) / 6) ** alpha
+
+
+def copying(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+    """The source (which ends in END), token by token."""
+    wanted = source[len(history)] if len(history) < len(source) else END_ID
+    return {token: -0.125 if token == wanted else -9.0 for token in {wanted, END_ID, 5}}
+
+
+FIRST_CHARACTER_ID = 10
+
+
+class Characters:
+    """A tokenizer with one id a character; a line of white space alone has no ids."""
+
+    vocab_size = FIRST_CHARACTER_ID + 0x110000
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        return [
+            [FIRST_CHARACTER_ID + ord(each) for each in line] if line.strip() else []
+            for line in lines
+        ]
+
+    def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+        return [
+            "".join(chr(id_ - FIRST_CHARACTER_ID) for id_ in ids if id_ >= FIRST_CHARACTER_ID)
+            for ids in sequences
+        ]
+
+    def frame_source(self, ids: Sequence[int]) -> list[int]:
+        return [*ids, END_ID]
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        return self.decode([[each] for each in ids])
+
+
+CHARACTERS = TokenizerPair(Characters(), Characters(), shared=False)
+
+
+def options(beams: int = 4, alpha: float = 0.0, limit: int = 1000) -> SearchOptions:
+    """Search options with a limit that does not depend on the source."""
+    return SearchOptions(beams, alpha, limit, 1.0, 1_000_000)

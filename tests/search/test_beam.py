@@ -1,0 +1,250 @@
+"""Beam search against hand-worked chains, an exhaustive oracle and a plain reference."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_cli.recipe import DecodingConfig
+from nmt_cli.search.beam import Hypothesis, SearchOptions, beam_search, penalty
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
+from tests.search.fakes import FakeStepModel, Follow, hashed, options, reference_search
+
+A, B, C, D, E, F = 4, 5, 6, 7, 8, 9
+
+
+def chain(table: dict[tuple[int, ...], dict[int, float]]) -> Follow:
+    """Probabilities by history; anything may follow a history that is not named, at 0.01."""
+
+    def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        following = table.get(history, dict.fromkeys((A, B, C, END_ID), 0.01))
+        return {token: math.log(chance) for token, chance in following.items()}
+
+    return follow
+
+
+def search(
+    follow: Follow, settings: SearchOptions, sources: list[tuple[int, ...]] | None = None
+) -> list[Hypothesis]:
+    sources = sources or [(A, END_ID)]
+    lengths = np.array([len(each) for each in sources], np.int64)
+    source = np.full((len(sources), int(lengths.max())), PAD_ID, np.int32)
+    for row, each in enumerate(sources):
+        source[row, : len(each)] = each
+    return beam_search(FakeStepModel(follow), source, lengths, settings)
+
+
+GARDEN_PATH = chain(
+    {
+        (): {A: 0.6, B: 0.4},
+        (A,): {C: 0.5, END_ID: 0.3, D: 0.2},
+        (A, C): {END_ID: 0.6, D: 0.4},
+        (B,): {END_ID: 0.9, C: 0.1},
+    }
+)
+
+
+def test_beam_search_finds_what_greedy_search_misses() -> None:
+    greedy, beam = (search(GARDEN_PATH, options(beams))[0] for beams in (1, 2))
+    assert greedy.ids == [A, C]
+    assert greedy.score == pytest.approx(math.log(0.6 * 0.5 * 0.6))
+    assert beam.ids == [B]
+    assert beam.score == pytest.approx(math.log(0.4 * 0.9))
+
+
+def test_scores_are_divided_by_the_penalty_of_the_length_with_its_end() -> None:
+    for alpha in (0.6, 1.0):
+        found = search(GARDEN_PATH, options(2, alpha))[0]
+        assert found.ids == [B]
+        assert found.score == pytest.approx(math.log(0.36) / (7 / 6) ** alpha)
+    # Short against long: log 0.4 / 1 = -0.92; log 0.3 / (8 / 6) = -0.90 (alpha 1), -1.20 (0).
+    follow = chain({(): {END_ID: 0.4, A: 0.6}, (A,): {B: 1.0}, (A, B): {END_ID: 0.5, C: 0.1}})
+    assert search(follow, options(2, 0.0))[0].ids == []
+    assert search(follow, options(2, 1.0))[0].ids == [A, B]
+
+
+def test_penalty_is_equation_14() -> None:
+    assert penalty(1, 0.6) == 1.0
+    assert penalty(7, 1.0) == 2.0
+    assert penalty(19, 0.5) == 2.0
+    assert penalty(100, 0.0) == 1.0
+
+
+def test_finished_hypotheses_are_frozen() -> None:
+    # The empty translation (0.4) is the best. A search that goes on extending it would give
+    # it what the model says of a sentence behind its END, 0.01, and return [A, B] (0.21).
+    follow = chain(
+        {
+            (): {A: 0.6, END_ID: 0.4},
+            (A,): {B: 0.7, END_ID: 0.3},
+            (A, B): {END_ID: 0.5, C: 0.3, D: 0.2},
+            (END_ID,): {A: 0.01, END_ID: 0.01},
+        }
+    )
+    found = search(follow, options(2))[0]
+    assert found.ids == []
+    assert found.score == pytest.approx(math.log(0.4))
+
+
+def test_finished_hypotheses_hold_their_slots() -> None:
+    # Behind the finished empty translation one slot is left: it goes to [A, C] (0.39), and
+    # [A, B] (0.21), which would have scored -0.88 against -0.92, is not followed.
+    table = {
+        (): {A: 0.6, END_ID: 0.4},
+        (A,): {C: 0.65, B: 0.35},
+        (A, C): {END_ID: 0.26, D: 0.25, E: 0.25, F: 0.24},
+        (A, B): {END_ID: 1.0},
+    }
+    assert search(chain(table), options(2, 2.0))[0].ids == []
+    assert search(chain(table), options(3, 2.0))[0].ids == [A, B]
+
+
+def test_an_early_finish_does_not_stop_what_can_still_win() -> None:
+    # [] finishes first; [A, B, C] has less probability but, at alpha 1, the better score.
+    follow = chain(
+        {
+            (): {END_ID: 0.5, A: 0.5},
+            (A,): {B: 0.9, END_ID: 0.1},
+            (A, B): {C: 0.9, END_ID: 0.1},
+            (A, B, C): {END_ID: 0.9, A: 0.1},
+        }
+    )
+    found = search(follow, options(2, 1.0))[0]
+    assert found.ids == [A, B, C]
+    assert found.score == pytest.approx(math.log(0.5 * 0.9**3) / 1.5)
+
+
+def test_ties_go_to_the_lower_token() -> None:
+    same = chain({(): {B: 0.5, A: 0.5}, (A,): {D: 0.5, C: 0.5}, (B,): {C: 0.5, D: 0.5}})
+    assert search(same, options(1, limit=2))[0].ids == [A, C]
+    assert search(same, options(2, limit=2))[0].ids == [A, C]
+    # All of four continuations tie; C of both beams stands before D of either.
+    assert search(same, options(3, limit=2))[0].ids == [A, C]
+    end_first = chain({(): {END_ID: 0.5, A: 0.5}})
+    assert search(end_first, options(1))[0].ids == []
+
+
+def test_the_limit_without_an_end() -> None:
+    for beams in (1, 3):
+        found = search(
+            lambda source, history: {A: math.log(0.5), B: math.log(0.25)},
+            options(beams, 1.0, limit=4),
+        )[0]
+        assert found.ids == [A] * 4
+        assert found.score == pytest.approx(math.log(0.5**4) / 1.5)
+
+
+def test_at_the_limit_a_finished_hypothesis_goes_before_a_better_open_one() -> None:
+    follow = chain({(): {A: 0.9, END_ID: 0.1}, (A,): {B: 1.0}, (A, B): {C: 1.0}})
+    assert search(follow, options(2, limit=3))[0].ids == []
+    assert search(chain({(): {A: 0.9}, (A,): {END_ID: 1.0}}), options(1, limit=2))[0].ids == [A]
+
+
+def test_limits_follow_the_source() -> None:
+    config = DecodingConfig(max_length=20, length_ratio=1.5, length_extra=10)
+    settings = SearchOptions.of(config)
+    assert [settings.limit(tokens) for tokens in (0, 1, 3, 6, 7, 100)] == [10, 12, 15, 19, 20, 20]
+    assert (settings.beam_size, settings.length_penalty) == (4, 0.6)
+    chosen = SearchOptions.of(config, beam_size=1, length_penalty=0.0)
+    assert (chosen.beam_size, chosen.length_penalty) == (1, 0.0)
+    endless = chain({(A,) * n: {A: 1.0} for n in range(30)})
+    found = search(endless, SearchOptions.of(config, 1), [(A,), (A, A, A), (A,) * 30])
+    assert [len(each.ids) for each in found] == [12, 15, 20]
+
+
+def test_no_sentence_at_all() -> None:
+    none = np.zeros((0, 4), np.int32)
+    assert beam_search(FakeStepModel(hashed(0, [A])), none, np.zeros(0, np.int64), options()) == []
+
+
+def exhaustive(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, ...], float]:
+    """The score of every sequence that ends within the limit."""
+    scores = {}
+    for length in range(limit):
+        for ids in product((A, B, C), repeat=length):
+            total = sum(follow((A, END_ID), ids[:at])[ids[at]] for at in range(length))
+            end = follow((A, END_ID), ids)[END_ID]
+            scores[ids] = (total + end) / ((6 + length) / 6) ** alpha
+    return scores
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0), st.sampled_from([0.0, 0.6, 1.0, 3.0]), st.integers(1, 4), st.integers(0, 4))
+def test_a_beam_wide_enough_is_exhaustive(
+    seed: int, alpha: float, limit: int, end_from: int
+) -> None:
+    # With a slot for every open and every finished hypothesis nothing is ever pruned.
+    slots = 3**limit + sum(3**length for length in range(limit))
+    follow = hashed(seed, (A, B, C), end_from=min(end_from, limit - 1))
+    scores = exhaustive(follow, alpha, limit)
+    found = search(follow, options(slots, alpha, limit))[0]
+    assert found.score == pytest.approx(max(scores.values()), rel=1e-6)
+    assert scores[tuple(found.ids)] == pytest.approx(found.score, rel=1e-6)
+
+
+sources = st.lists(st.lists(st.integers(4, 9), max_size=6).map(lambda x: (*x, END_ID)), min_size=1)
+
+
+@settings(deadline=None)
+@given(
+    st.integers(0),
+    sources,
+    st.integers(1, 5),
+    st.sampled_from([0.0, 0.6, 2.0]),
+    st.sampled_from([1, 4, 16]),
+    st.integers(0, 5),
+)
+def test_every_sentence_of_a_batch_matches_the_reference(
+    seed: int, sources: list[tuple[int, ...]], beams: int, alpha: float, grain: int, end_from: int
+) -> None:
+    # Sentences end at different steps, so that they leave the batch in different orders;
+    # scores are exact, and the coarse grains make ties the rule.
+    follow = hashed(seed, (A, B, C, D), grain, end_from)
+    settings = SearchOptions(beams, alpha, 7, 1.0, 1)
+    found = search(follow, settings, sources)
+    for source, hypothesis in zip(sources, found, strict=True):
+        ids, score = reference_search(follow, source, beams, alpha, min(7, len(source) + 1))
+        assert hypothesis.ids == ids
+        assert hypothesis.score == pytest.approx(score, rel=1e-6)
+        assert search(follow, settings, [source]) == [hypothesis]
+
+
+@settings(deadline=None)
+@given(st.integers(0), st.integers(0, 6), st.sampled_from([1, 16]))
+def test_beam_one_is_greedy(seed: int, end_from: int, grain: int) -> None:
+    follow = hashed(seed, (A, B, C), grain, end_from)
+    history: tuple[int, ...] = ()
+    while len(history) < 8:
+        scores = follow((A, END_ID), history)
+        token = min(scores, key=lambda each: (-scores[each], each))
+        if token == END_ID:
+            break
+        history = (*history, token)
+    assert search(follow, options(1, 0.6, limit=8))[0].ids == list(history)
+
+
+def test_sentences_that_are_done_leave_the_batch() -> None:
+    # Sentence n is its own first token minus 3 long.
+    def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        end = len(history) >= source[0] - 3
+        return {END_ID: -0.1 if end else -20.0, A: -0.1 if not end else -20.0}
+
+    model = FakeStepModel(follow)
+    source = np.array([[4], [11], [4], [6], [4], [5], [4], [4]], np.int32)
+    found = beam_search(model, source, np.ones(8, np.int64), options(2))
+    assert [len(each.ids) for each in found] == [1, 8, 1, 3, 1, 2, 1, 1]
+    assert model.batches == [8, 8, 3, 2] + [1] * 5
+
+
+@settings(deadline=None)
+@given(st.integers(0), st.integers(1, 4))
+def test_the_score_is_that_of_the_ids(seed: int, beams: int) -> None:
+    follow = hashed(seed, (A, B, C, D), end_from=3)
+    found = search(follow, options(beams, limit=30))[0]
+    path = [*found.ids, END_ID][:30]
+    total = sum(follow((A, END_ID), tuple(path[:at]))[path[at]] for at in range(len(path)))
+    assert found.score == pytest.approx(total)
+    assert not {START_ID, PAD_ID, END_ID} & set(found.ids)

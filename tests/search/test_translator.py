@@ -1,0 +1,181 @@
+"""Lines in, as many lines out, in order: windows, batches, splitting and rejoining."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_cli.search import translator
+from nmt_cli.search.translator import Translator
+from nmt_cli.text.tokenizer import END_ID, PAD_ID
+from tests.search.fakes import (
+    CHARACTERS,
+    FIRST_CHARACTER_ID,
+    FakeStepModel,
+    copying,
+    options,
+)
+
+
+def copier(max_source: int = 1000, beams: int = 1) -> tuple[Translator, FakeStepModel, list[str]]:
+    """A translator that copies, its model, and the warnings that it gave."""
+    model, warnings = FakeStepModel(copying), list[str]()
+    made = Translator(model, CHARACTERS, options(beams), max_source, warnings.append)
+    return made, model, warnings
+
+
+def texts(made: Translator, lines: list[str]) -> list[str]:
+    return [each.text for each in made.translate(lines)]
+
+
+line = st.one_of(st.sampled_from(["", "  ", "\t", "\u3000"]), st.text("ab .!\u2028", max_size=12))
+
+
+@settings(deadline=None)
+@given(st.lists(line, max_size=20), st.integers(1, 7), st.integers(1, 40), st.integers(1, 3))
+def test_as_many_lines_come_out_in_order(
+    lines: list[str], window: int, budget: int, beams: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(translator, "WINDOW", window)
+        patch.setattr(translator, "BATCH_TOKENS", budget)
+        made, _, warnings = copier(beams=beams)
+        assert texts(made, lines) == [each if each.strip() else "" for each in lines]
+    assert warnings == []
+
+
+@settings(deadline=None)
+@given(st.lists(line, max_size=12), st.integers(1, 5), st.integers(1, 6))
+def test_nothing_is_lost_of_lines_that_are_split(
+    lines: list[str], window: int, longest: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(translator, "WINDOW", window)
+        made, model, _ = copier(longest)
+        found = texts(made, lines)
+    assert [re.sub(r"\s", "", each) for each in found] == [re.sub(r"\s", "", x) for x in lines]
+    assert all(width <= longest + 1 for _, width in model.widths)  # with END
+
+
+def test_scores_and_ids() -> None:
+    made, _, _ = copier()
+    blank, short = made.translate(["", "ab"])
+    assert (blank.text, blank.score, blank.ids) == ("", 0, [])
+    assert short.ids == [FIRST_CHARACTER_ID + ord(each) for each in "ab"]
+    assert short.score == pytest.approx(3 * -0.125)
+
+
+def test_an_over_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
+    made, model, warnings = copier(max_source=12)
+    lines = ["One, two?", "", "A first one. A second!  «A third?» The last…", "End."]
+    assert texts(made, lines) == [
+        "One, two?",
+        "",
+        "A first one. A second! «A third?» The last…",
+        "End.",
+    ]
+    assert warnings == ["line 3: longer than 12 tokens, translated in 4 parts"]
+    assert model.widths == [(6, 13)]
+
+
+def test_a_sentence_that_is_over_long_itself_is_cut_in_pieces() -> None:
+    made, _, warnings = copier(max_source=4)
+    # What follows a cut is joined by a space, as nothing tells a cut inside a word.
+    found = list(made.translate(["abcdefghij. xy."]))
+    assert found[0].text == "abcd efgh ij. xy."
+    assert warnings == ["line 1: longer than 4 tokens, translated in 4 parts"]
+    assert found[0].ids == [FIRST_CHARACTER_ID + ord(each) for each in "abcdefghij.xy."]
+    assert found[0].score == pytest.approx(-0.125 * (5 + 5 + 4 + 4))
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("One here. Two.", 2),
+        ("One here.\tTwo.", 2),
+        ('"One here." Two.', 2),
+        ("(One here!) Two.", 2),
+        ("Version 1.25 is out", 2),  # no end of a sentence: cut at 12 tokens
+        ("One here. ", 1),  # nothing behind the white space
+        ("One here.  \t Two.", 2),
+    ],
+)
+def test_where_sentences_end(text: str, parts: int) -> None:
+    made, _, _ = copier(max_source=12)
+    ids = CHARACTERS.source.encode([text + " " * 12 if parts == 1 else text])
+    assert len(ids[0]) > 12
+    lines = [text + " " * 12 if parts == 1 else text]
+    (pieces,) = made._split(lines)
+    assert len(pieces) == parts
+    assert all(piece[-1] == END_ID and len(piece) <= 13 for piece in pieces)
+
+
+def test_a_line_at_the_limit_is_not_split() -> None:
+    made, _, warnings = copier(max_source=5)
+    assert texts(made, ["a. b.", "a. b. "]) == ["a. b.", "a. b."]
+    assert warnings == ["line 2: longer than 5 tokens, translated in 2 parts"]
+
+
+def test_warnings_number_lines_across_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translator, "WINDOW", 2)
+    made, _, warnings = copier(max_source=3)
+    lines = ["ab", "", "", "abcd", "", "ab. ab."]
+    assert len(texts(made, lines)) == 6
+    assert [each.split(":")[0] for each in warnings] == ["line 4", "line 6"]
+
+
+def test_no_more_than_a_window_is_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translator, "WINDOW", 3)
+    read: list[int] = []
+
+    def source() -> Iterator[str]:
+        for number in range(10):
+            read.append(number)
+            yield str(number)
+
+    found = copier()[0].translate(source())
+    assert read == []
+    assert [next(found).text for _ in range(3)] == ["0", "1", "2"]
+    assert len(read) == 3
+    assert next(found).text == "3"
+    assert len(read) == 6
+    assert list(copier()[0].translate([])) == []
+
+
+def test_line_breaks_in_a_translation_become_spaces() -> None:
+    made, _, _ = copier()
+    assert texts(made, ["a\nb", "a\r\n\nb", "c\r"]) == ["a b", "a b", "c "]
+    assert texts(copier(max_source=3)[0], ["a\rb\rc"]) == ["a b  c"]
+
+
+def test_batches_keep_the_budget_and_put_like_lengths_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(translator, "BATCH_TOKENS", 40)
+    lines = ["a" * length for length in (1, 9, 2, 30, 4, 4, 4, 9)]
+    made, model, _ = copier(beams=2)
+    assert texts(made, lines) == lines
+    # 20 tokens a batch at beam 2; a line longer than the budget goes alone.
+    assert model.widths == [(1, 31), (2, 10), (4, 5), (1, 2)]
+    sizes = [len(each) for each in made._batches([[1] * 5] * 9)]
+    assert sizes == [4, 4, 1]
+
+
+def test_padding_and_lengths_reach_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def spy(model, source, lengths, settings):  # type: ignore[no-untyped-def]
+        seen.append((source.copy(), lengths.copy()))
+        return original(model, source, lengths, settings)
+
+    original = translator.beam_search
+    monkeypatch.setattr(translator, "beam_search", spy)
+    texts(copier()[0], ["a", "abc"])
+    ((source, lengths),) = seen
+    a, b, c = (FIRST_CHARACTER_ID + ord(each) for each in "abc")
+    assert source.tolist() == [[a, b, c, END_ID], [a, END_ID, PAD_ID, PAD_ID]]
+    assert lengths.tolist() == [4, 2]
+    assert source.dtype == np.int32

@@ -1,0 +1,70 @@
+"""Small systems for tests: recipes, prepared data and runs made in a moment."""
+
+from pathlib import Path
+
+import numpy as np
+
+from nmt_cli.data.prepare import Prepared, prepare
+from nmt_cli.recipe import Recipe, recipe_from
+from nmt_cli.training.checkpoint import Progress, save_checkpoint
+from nmt_cli.training.run import Run
+from nmt_cli.training.train import compiled_model
+
+WORDS = ["um", "dois", "três", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez"]
+WORDS += ["casa", "gato", "água", "pão", "café", "sol"]
+
+
+def write_toy_corpus(folder: Path, pairs: int = 300, seed: int = 0) -> None:
+    """train.xx and train.yy: a line of words, and the same words reversed."""
+    rng = np.random.default_rng(seed)
+    lines = [list(rng.choice(WORDS, rng.integers(1, 7))) for _ in range(pairs)]
+    for suffix, text in (("xx", lines), ("yy", [line[::-1] for line in lines])):
+        (folder / f"train.{suffix}").write_text(
+            "".join(" ".join(line) + "\n" for line in text), encoding="utf-8"
+        )
+
+
+def toy_recipe(root: Path, **sections: dict[str, object]) -> Recipe:
+    """A tiny recipe over :func:`write_toy_corpus`; ``sections`` override its tables."""
+    tree: dict[str, dict[str, object]] = {
+        "data": {"source": "xx", "target": "yy", "root": str(root), "train": ["train"]},
+        "tokenizer": {"vocab_size": 320, "character_coverage": 1.0},
+        "model": {
+            "d_model": 32,
+            "feed_forward": 64,
+            "heads": 2,
+            "encoder_layers": 1,
+            "decoder_layers": 2,
+        },
+        "training": {
+            "batch_tokens": 256,
+            "max_steps": 12,
+            "warmup_steps": 20,
+            "validate_every": 6,
+            "validate_sentences": 4,
+            "log_every": 3,
+        },
+        "decoding": {"max_length": 24},
+    }
+    for section, values in sections.items():
+        tree[section] = {**tree.get(section, {}), **values}
+    return recipe_from({"name": "toy", **tree}, where="toy recipe")
+
+
+def toy_data(folder: Path, **sections: dict[str, object]) -> tuple[Recipe, Prepared]:
+    """A recipe and its prepared data under ``folder``."""
+    write_toy_corpus(folder)
+    recipe = toy_recipe(folder, **sections)
+    return recipe, prepare(recipe, folder / "prepared", say=lambda line: None)
+
+
+def untrained_run(folder: Path, **sections: dict[str, object]) -> Run:
+    """A run whose weights are random, biases included: parity needs no training."""
+    recipe, prepared = toy_data(folder, **sections)
+    run = Run.create(folder / "run", recipe, prepared)
+    model = compiled_model(run)
+    rng = np.random.default_rng(7)
+    for weight in model.weights:
+        weight.assign(weight + rng.normal(scale=0.3, size=weight.shape))
+    save_checkpoint(run.last, model, Progress(step=1))
+    return run

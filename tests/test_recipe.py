@@ -1,0 +1,221 @@
+"""Recipes: defaults, TOML, overrides, the errors a user meets, and the way back to TOML."""
+
+import dataclasses
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_cli.errors import NmtError
+from nmt_cli.recipe import Recipe, fingerprint, load_recipe, recipe_from
+
+
+def load(tmp_path: Path, text: str, *overrides: str) -> Recipe:
+    path = tmp_path / "r.toml"
+    path.write_bytes(text.encode())
+    return load_recipe(path, overrides)
+
+
+def refusal(tmp_path: Path, text: str, *overrides: str) -> NmtError:
+    with pytest.raises(NmtError) as caught:
+        load(tmp_path, text, *overrides)
+    return caught.value
+
+
+def test_an_empty_recipe_is_all_defaults(tmp_path: Path) -> None:
+    recipe = load(tmp_path, "")
+    assert recipe == Recipe()
+    assert (recipe.model.d_model, recipe.model.heads, recipe.decoding.beam_size) == (256, 8, 4)
+    assert (recipe.model.norm, recipe.tokenizer.kind) == ("pre", "sentencepiece")
+    assert recipe.label == "model-pt-en"
+
+
+def test_toml_sets_what_it_names_and_nothing_else(tmp_path: Path) -> None:
+    recipe = load(
+        tmp_path,
+        'name = "x"\r\n[data]\r\nsource = "en"\r\ntarget = "pt"\r\ntrain = ["a", "b"]\r\n'
+        "dev = 'c'\r\n[training]\r\nlearning_rate = 2\r\n",
+    )
+    assert recipe.label == "x-en-pt"
+    assert recipe.data.train == ("a", "b")
+    assert recipe.data.dev == ("c",)  # one string is a list of one
+    assert type(recipe.training.learning_rate) is float  # a whole number will do
+    expected = dataclasses.replace(
+        Recipe(name="x"),
+        data=dataclasses.replace(
+            Recipe().data, source="en", target="pt", train=("a", "b"), dev=("c",)
+        ),
+        training=dataclasses.replace(Recipe().training, learning_rate=2.0),
+    )
+    assert recipe == expected
+
+
+@pytest.mark.parametrize(
+    ("override", "table", "key", "value"),
+    [
+        ("name=bare words", None, "name", "bare words"),
+        ('name="a=b"', None, "name", "a=b"),
+        ("seed=7", None, "seed", 7),
+        ("model.heads=4", "model", "heads", 4),
+        (" model.heads = 4", "model", "heads", 4),
+        ("training.adam_epsilon=1e-8", "training", "adam_epsilon", 1e-8),
+        ("training.max_minutes=5", "training", "max_minutes", 5.0),
+        ("tokenizer.byte_fallback=false", "tokenizer", "byte_fallback", False),
+        ("model.norm=post", "model", "norm", "post"),
+        ("data.root=/a/b c", "data", "root", "/a/b c"),
+        ("data.root=", "data", "root", ""),
+        ('data.train=["a", "tfds:b/c:train"]', "data", "train", ("a", "tfds:b/c:train")),
+        ("data.train=tfds:b/c:train", "data", "train", ("tfds:b/c:train",)),
+        ("data.train=[]", "data", "train", ()),
+    ],
+)
+def test_overrides_of_every_type(
+    tmp_path: Path, override: str, table: str | None, key: str, value: object
+) -> None:
+    recipe = load(tmp_path, 'name = "old"\n[model]\nheads = 2\n[data]\ntrain = ["z"]\n', override)
+    assert getattr(getattr(recipe, table) if table else recipe, key) == value
+
+
+def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -> None:
+    recipe = load(tmp_path, "[model]\nheads = 2\n", "model.heads=4", "model.heads=16")
+    assert recipe.model.heads == 16
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("[model]\nhead = 4", "r.toml: unknown key 'model.head'", "did you mean 'model.heads'?"),
+        ("[modle]\nheads = 4", "unknown key 'modle'", "did you mean 'model'?"),
+        ("heads = 4", "unknown key 'heads'", "did you mean 'model.heads'?"),
+        ("[training]\nheads = 4", "unknown key 'training.heads'", "did you mean 'model.heads'?"),
+        ("[model]\nseed = 4", "unknown key 'model.seed'", "did you mean 'seed' outside of any"),
+        ("[decoding]\nmax_tokens = 4", "'decoding.max_tokens'", "did you mean 'data.max_tokens'?"),
+        ("[model]\nzzz = 4", "unknown key 'model.zzz'", "known keys: d_model, decoder_layers"),
+        ("model = 4", "r.toml: 'model' must be a table", "write [model]"),
+        ("[model]\nheads = 4.0", "model.heads must be a whole number, not 4.0", ""),
+        ("[model]\nheads = true", "model.heads must be a whole number, not True", ""),
+        ("[model]\ndropout = 'much'", "model.dropout must be a number, not 'much'", ""),
+        ("[tokenizer]\njoint = 1", "tokenizer.joint must be true or false, not 1", ""),
+        ("name = 3", "name must be a string, not 3", ""),
+        ("[data]\ntrain = [1]", "data.train must be a list of strings, not [1]", ""),
+        ("[data]\ntrain = 1", "data.train must be a list of strings, not 1", ""),
+        ("[model]\nnorm = 'prex'", "model.norm must be one of pre, post", "did you mean 'pre'?"),
+        ("[model]\nnorm = 'zzz'", "not 'zzz'", "choose one of pre, post"),
+        ("[model]\nheads = 0", "model.heads must be at least 1, not 0", ""),
+        ("[model]\ndropout = 1.0", "model.dropout must be between 0 and 0.95, not 1.0", ""),
+        ("[decoding]\nbeam_size = 257", "beam_size must be between 1 and 256, not 257", ""),
+        ("[training]\nlearning_rate = nan", "learning_rate must be at least 0, not nan", ""),
+        ("[decoding]\nlength_ratio = inf", "length_ratio must be at least 0.1, not inf", ""),
+        (
+            "[model]\nd_model = 100\nheads = 8",
+            "model.d_model = 100 is not divisible by model.heads = 8",
+            "try model.heads=10",
+        ),
+        ("[model]\nd_model = 9\nheads = 3", "model.d_model = 9 must be even", ""),
+        (
+            "[tokenizer]\njoint = false",
+            "model.embeddings = 'all' needs one joint vocabulary",
+            "set tokenizer.joint=true or model.embeddings=target-softmax",
+        ),
+        ("[data]\nsource = 'en'", "data.source and data.target are both 'en'", ""),
+        ("name = 'a/b'", "must make a folder name", ""),
+        ("name = ''", "must make a folder name", ""),
+        ("[training]\nbatch_tokens = 127", "smaller than one sentence", "raise the first"),
+    ],
+)
+def test_refusals_say_where_what_and_how_to_mend(
+    tmp_path: Path, text: str, message: str, hint: str
+) -> None:
+    error = refusal(tmp_path, text)
+    assert error.message.startswith(f"{tmp_path / 'r.toml'}: ")
+    assert message in error.message
+    assert error.hint.startswith(hint) if hint else not error.hint
+
+
+def test_the_hint_on_heads_is_a_divisor(tmp_path: Path) -> None:
+    hint = refusal(tmp_path, "", "model.d_model=254", "model.heads=8").hint
+    assert 254 % int(hint.removeprefix("try model.heads=")) == 0
+
+
+def test_contradictions_that_are_none(tmp_path: Path) -> None:
+    for embeddings in ("target-softmax", "none"):
+        load(tmp_path, f"[tokenizer]\njoint = false\n[model]\nembeddings = '{embeddings}'")
+    load(tmp_path, "[training]\nbatch_tokens = 128")
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.heads", "--set model.heads: not of the form KEY=VALUE"),
+        ("=4", "--set =4: not of the form KEY=VALUE"),
+        ("name.x=4", "--set name.x=4: 'name' is not a table"),
+        ("model.headz=4", "unknown key 'model.headz'"),
+        ("model.heads=four", "model.heads must be a whole number, not 'four'"),
+    ],
+)
+def test_bad_overrides(tmp_path: Path, override: str, message: str) -> None:
+    assert message in refusal(tmp_path, "name = 'n'", override).message
+
+
+def test_files_that_are_no_recipes(tmp_path: Path) -> None:
+    with pytest.raises(NmtError, match=r"none\.toml: no such recipe"):
+        load_recipe(tmp_path / "none.toml")
+    with pytest.raises(NmtError, match=r"cannot be read \(Is a directory\)"):
+        load_recipe(tmp_path)
+    latin = tmp_path / "latin.toml"
+    latin.write_bytes(b'name = "a\xe7\xe3o"')
+    with pytest.raises(NmtError, match=r"latin\.toml: not UTF-8 text; save the recipe as UTF-8"):
+        load_recipe(latin)
+    assert "r.toml: not valid TOML: " in refusal(tmp_path, "[model\nheads = 4").message
+    assert "line 2" in refusal(tmp_path, "name = 'a'\nname = 'b'\n").message
+
+
+def values(item: "dataclasses.Field") -> st.SearchStrategy:
+    """Anything that may stand in one field of a section."""
+    low, high = (item.metadata.get(each) for each in ("minimum", "maximum"))
+    if "options" in item.metadata:
+        return st.sampled_from(item.metadata["options"])
+    if item.type is int:
+        return st.integers(int(low), None if high == float("inf") else int(high))
+    if item.type is float:
+        return st.floats(low, None if high == float("inf") else high, allow_infinity=False)
+    if item.type is bool:
+        return st.booleans()
+    text = st.text(st.characters(codec="utf-8"))
+    return text if item.type is str else st.lists(text).map(tuple)
+
+
+@st.composite
+def recipes(draw: st.DrawFn) -> Recipe:
+    sections = {
+        field.name: field.type(**{f.name: draw(values(f)) for f in dataclasses.fields(field.type)})
+        for field in dataclasses.fields(Recipe)
+        if dataclasses.is_dataclass(field.type)
+    }
+    name = draw(st.text(st.characters(codec="utf-8", exclude_characters="/"), min_size=1))
+    recipe = Recipe(name=name, seed=draw(st.integers(0)), **sections)
+    heads = recipe.model.heads
+    return dataclasses.replace(
+        recipe,  # mended where the fields depend on each other
+        model=dataclasses.replace(recipe.model, d_model=2 * heads, embeddings="none"),
+        data=dataclasses.replace(recipe.data, source="pt", target="en", max_tokens=2),
+    )
+
+
+@given(recipes())
+def test_dump_and_load_are_inverse(recipe: Recipe) -> None:
+    assert recipe_from(tomllib.loads(recipe.dump()), "dump") == recipe
+
+
+@pytest.mark.parametrize("odd", ["\x7f", "\0", "\r\n", '"\\', "\u2028", "é🂡", "#", "'''"])
+def test_odd_strings_survive_the_file_too(tmp_path: Path, odd: str) -> None:
+    recipe = Recipe(name=odd)
+    assert load(tmp_path, recipe.dump()) == recipe
+
+
+def test_fingerprints_tell_settings_apart() -> None:
+    base = fingerprint(Recipe(), 1)
+    assert base == fingerprint(Recipe(), 1) != fingerprint(Recipe(seed=2), 1)
+    assert base != fingerprint(Recipe(), 2)

@@ -1,0 +1,91 @@
+"""Lines end at LF or CRLF and nowhere else."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_cli.errors import NmtError
+from nmt_cli.text.lines import decode_lines, read_lines, write_lines
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a\nb\n", ["a", "b"]),
+        (b"a\nb", ["a", "b"]),
+        (b"a\r\nb\r\n", ["a", "b"]),
+        (b"a\r\n\nb\n\n", ["a", "", "b", ""]),
+        (b"a\r\r\n", ["a\r"]),
+        (b"a\rb\n", ["a\rb"]),
+        ("a\u2028b\u2029c\x85d\n".encode(), ["a\u2028b\u2029c\x85d"]),
+        (b"a\x0cb\x0bc\x1cd\n", ["a\x0cb\x0bc\x1cd"]),
+        (b" a\t \n", [" a\t "]),
+        ("\ufeffa\n\ufeffb\n".encode(), ["a", "\ufeffb"]),
+        ("\ufeff\ufeffa".encode(), ["\ufeffa"]),
+        ("\ufeff".encode(), [""]),
+    ],
+)
+def test_where_lines_end(tmp_path: Path, content: bytes, lines: list[str]) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(content)
+    assert read_lines(path) == lines
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"))))
+def test_any_line_comes_back(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+    # A mark of byte order and a carriage return mean something at a line's edge.
+    lines = [line.lstrip("\ufeff").rstrip("\r") for line in lines]
+    path = tmp_path_factory.getbasetemp() / "lines.txt"
+    write_lines(path, iter(lines))
+    assert read_lines(path) == lines
+    assert path.read_bytes().count(b"\n") == len(lines)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "byte"),
+    [
+        (b"a\xe7\xe3o\n", 1, 2),
+        (b"good\nalso good\n\xff\n", 3, 1),
+        ("ç".encode() + b"\x80", 1, 3),
+        (b"\xef\xbb\xbf\xff", 1, 4),  # bytes are counted as an editor's hex view would
+        (b"cut \xc3", 1, 5),
+        (b"surrogate \xed\xa0\x80", 1, 11),
+    ],
+)
+def test_invalid_utf8_is_located(tmp_path: Path, content: bytes, line: int, byte: int) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes(content)
+    with pytest.raises(NmtError) as caught:
+        read_lines(path)
+    assert caught.value.message == f"{path}, line {line}: invalid UTF-8 at byte {byte}"
+    assert "iconv -f latin1 -t utf-8" in caught.value.hint
+
+
+def test_lines_before_the_bad_one_are_given_first() -> None:
+    lines = decode_lines(iter([b"one\n", b"\xff\n"]), "stdin")
+    assert next(lines) == "one"
+    with pytest.raises(NmtError, match=r"^stdin, line 2: invalid UTF-8 at byte 1;"):
+        next(lines)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(NmtError, match=r"none\.txt: no such file$"):
+        read_lines(tmp_path / "none.txt")
+    with pytest.raises(NmtError, match="is a folder, not a file$"):
+        read_lines(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(NmtError, match=r"cannot be read \(Not a directory\)$"):
+        read_lines(tmp_path / "file" / "a.txt")
+
+
+def test_a_failing_source_of_lines_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    write_lines(path, ["old"])
+    with pytest.raises(ZeroDivisionError):
+        write_lines(path, (str(1 // each) for each in (1, 0)))
+    assert path.read_text() == "old\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
