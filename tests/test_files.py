@@ -118,7 +118,9 @@ def test_somebodys_own_folder_is_left_alone(tmp_path: Path) -> None:
 def test_unwritable_places(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder" / "full").mkdir(parents=True)
-    for path in (tmp_path / "file" / "a", tmp_path / "file" / "a" / "b", tmp_path / "folder"):
+    with pytest.raises(NmtError, match=r"folder: is a folder, not a file; name a file$"):
+        replacing(tmp_path / "folder").__enter__()
+    for path in (tmp_path / "file" / "a", tmp_path / "file" / "a" / "b"):
         with pytest.raises(NmtError, match="cannot be written") as caught, replacing(path) as out:
             out.write("x")
         assert caught.value.message.startswith(f"{path}: ")

@@ -12,6 +12,8 @@ from nmt_cli.cli.options import (
     say,
     set_option,
 )
+from nmt_cli.cli.quiet import import_keras
+from nmt_cli.recipe import Recipe
 
 
 @click.command(epilog="Example: nmt prepare docs-pt-en --set data.root=corpora")
@@ -25,6 +27,15 @@ def prepare(recipe: str, overrides: tuple[str, ...], output: Path | None, force:
     A second run with the same inputs does nothing.
     """
     loaded = find_recipe(recipe, overrides)
+    if _needs_tensorflow(loaded):
+        import_keras()
     from nmt_cli.data.prepare import prepare as prepare_data
 
     prepare_data(loaded, output or PREPARED / loaded.label, force, say)
+
+
+def _needs_tensorflow(recipe: Recipe) -> bool:
+    """TensorFlow Datasets and the WordPiece learner do; SentencePiece on files does not."""
+    data = recipe.data
+    named = (*data.train, *data.dev, *data.test)
+    return recipe.tokenizer.kind == "wordpiece" or any(each.startswith("tfds:") for each in named)

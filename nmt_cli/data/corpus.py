@@ -12,6 +12,9 @@ data.target trains the other way.
 """
 
 import re
+import contextlib
+import logging
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,7 +137,7 @@ def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
     try:
         builder = tfds.builder(name, data_dir=config.tfds_dir or None)
         if not builder.data_path.exists():
-            builder.download_and_prepare()
+            _download(builder)
     except Exception as error:
         reason = str(error).strip().splitlines()
         raise NmtError(
@@ -150,6 +153,20 @@ def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
             "data.dev=..., data.test=...",
         )
     return builder
+
+
+def _download(builder: Any) -> None:
+    """Let TensorFlow Datasets fetch its data, without its habits that suit no pipeline."""
+    import tensorflow_datasets as tfds
+    from tensorflow_datasets.core.download import downloader
+
+    # Ten retries with doubling pauses keep a machine without internet waiting 200 s.
+    downloader.MAX_RETRIES = min(downloader.MAX_RETRIES, 4)
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
+    if not sys.stderr.isatty():
+        tfds.disable_progress_bar()
+    with contextlib.redirect_stdout(sys.stderr):  # results alone go to stdout
+        builder.download_and_prepare()
 
 
 def _tfds_records(builder: Any, split: str, config: DataConfig) -> Iterator[dict[str, str]]:

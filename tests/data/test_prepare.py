@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from nmt_cli.data.clean import Cleaning
 from nmt_cli.data.prepare import Prepared, prepare
 from nmt_cli.errors import NmtError
-from nmt_cli.files import replacing_folder
 from nmt_cli.recipe import Recipe, recipe_from
 from nmt_cli.text.tokenizer import END_ID
 from tests.made_up_text import ENGLISH, PORTUGUESE
@@ -78,15 +78,8 @@ def test_what_is_made(texts: Path, tmp_path: Path) -> None:
     assert found.text("dev-2").source == dev.source
     assert found.text("test-2").target == ENGLISH[90:]
     counts = json.loads((tmp_path / "out" / "prepared.json").read_text())["counts"]
-    assert counts == {
-        "read": 83,
-        "empty": 1,
-        "too_long": 0,
-        "ratio": 1,
-        "duplicate": 1,
-        "too_many_tokens": 0,
-        "kept": 80,
-    }
+    expected = Cleaning(read=83, empty=1, ratio=1, duplicate=1, kept=80)
+    assert counts == dataclasses.asdict(expected)
     assert "pairs kept                        80" in said
     assert said[-1] == f"prepared 80 pairs in {tmp_path / 'out'}"
 
@@ -200,6 +193,16 @@ def test_pairs_of_too_many_tokens_are_counted_and_left_out(texts: Path, tmp_path
     assert str(error) == "every pair is longer than data.max_tokens = 2; raise it"
 
 
+def test_the_limit_of_tokens_counts_the_marks(texts: Path, tmp_path: Path) -> None:
+    # The vocabulary does not depend on the limit, so the first run tells the lengths.
+    for turn in ({}, {"source": "en", "target": "pt"}):
+        source, target = run(recipe(texts, **turn), tmp_path / "out")[0].arrays("train")
+        needed = [max(pair) for pair in zip(source.lengths, target.lengths + 1, strict=True)]
+        for limit in (max(needed), max(needed) - 1):
+            found, _ = run(recipe(texts, max_tokens=int(limit), **turn), tmp_path / "out")
+            assert len(found.arrays("train")[0]) == sum(each <= limit for each in needed)
+
+
 def test_too_little_text(texts: Path, tmp_path: Path) -> None:
     error = refusal(recipe(texts, train=[]), tmp_path / "out")
     assert "recipe 'model' names no training text" in error.message
@@ -265,6 +268,3 @@ def test_somebodys_own_folder_is_not_replaced(texts: Path, tmp_path: Path) -> No
     (tmp_path / "thesis" / "chapter.txt").write_text("years")
     assert "holds something else" in refusal(recipe(texts), tmp_path / "thesis").message
     assert [each.name for each in (tmp_path / "thesis").iterdir()] == ["chapter.txt"]
-    with replacing_folder(tmp_path / "old", "prepared.json") as work:
-        (work / "prepared.json").write_text("{}")
-    assert run(recipe(texts), tmp_path / "old")[0].tests == ()

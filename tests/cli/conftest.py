@@ -1,0 +1,154 @@
+"""The real ``nmt``, run as a process, and a tiny system made with it once."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NMT = [sys.executable, "-m", "nmt_cli"]
+
+RECIPE = """
+name = "toy"
+[data]
+train = ["toy"]
+test = ["toy"]
+[tokenizer]
+vocab_size = 300
+[model]
+d_model = 16
+feed_forward = 32
+heads = 2
+encoder_layers = 1
+decoder_layers = 1
+[training]
+batch_tokens = 512
+max_steps = 20
+validate_every = 20
+validate_sentences = 4
+log_every = 5
+[decoding]
+max_length = 32
+length_extra = 2
+"""
+
+SUBJECTS = (
+    ("o gato", "the cat"),
+    ("o cão", "the dog"),
+    ("a menina", "the girl"),
+    ("o menino", "the boy"),
+    ("a casa", "the house"),
+    ("o livro", "the book"),
+    ("o pão", "the bread"),
+    ("a mesa", "the table"),
+    ("o carro", "the car"),
+    ("a flor", "the flower"),
+)
+PREDICATES = (
+    ("está aqui", "is here"),
+    ("está ali", "is there"),
+    ("já não existe", "is no more"),
+    ("não fala", "does not speak"),
+    ("custa dez euros", "costs ten euros"),
+)
+ENDS = ((".", "."), ("!", "!"), (" hoje.", " today."), (" agora.", " now."))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a process did: its exit code and what it wrote."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def message(self) -> str:
+        """The one line that says what went wrong."""
+        return self.err.rstrip("\n").rpartition("\n")[2]
+
+
+def nmt(
+    *words: object,
+    cwd: Path,
+    stdin: bytes = b"",
+    command: list[str] = NMT,
+    environment: dict[str, str] | None = None,
+    limit: Callable[[], Any] | None = None,
+) -> Result:
+    """Run nmt in a folder; ``limit`` is called in the new process first."""
+    done = subprocess.run(
+        [*command, *map(str, words)],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        env={**os.environ, **(environment or {})},
+        preexec_fn=limit,
+        timeout=300,
+    )
+    return Result(done.returncode, done.stdout, done.stderr.decode("utf-8"))
+
+
+def assert_fails(result: Result, *fragments: str, code: int = 1) -> None:
+    """It ended with one line to the user that holds the fragments, and no traceback."""
+    assert result.code == code, result.err
+    assert "Traceback" not in result.err
+    assert "unexpected" not in result.message
+    assert result.message.startswith("nmt: "), result.err
+    assert result.err.count("nmt: ") == 1
+    for fragment in fragments:
+        assert fragment in result.message
+
+
+def snapshot(folder: Path) -> dict[str, bytes | None]:
+    """Everything below a folder: paths, and what the files hold."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+def write_corpus(folder: Path) -> None:
+    """200 aligned pairs: toy.pt and toy.en."""
+    pairs = [
+        (f"{subject[0]} {predicate[0]}{end[0]}", f"{subject[1]} {predicate[1]}{end[1]}")
+        for subject in SUBJECTS
+        for predicate in PREDICATES
+        for end in ENDS
+    ]
+    for side, suffix in enumerate(("pt", "en")):
+        text = "".join(f"{pair[side]}\n" for pair in pairs)
+        (folder / f"toy.{suffix}").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def system(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with toy.toml, its text, prepared/, runs/toy-pt-en and exports/toy-pt-en."""
+    folder = tmp_path_factory.mktemp("system")
+    write_corpus(folder)
+    (folder / "toy.toml").write_text(RECIPE, encoding="utf-8")
+    for words in (["train", "toy.toml"], ["export", "--onnx"]):
+        result = nmt(*words, cwd=folder)
+        assert result.code == 0, result.err
+    return folder
+
+
+@pytest.fixture
+def place(system: Path, tmp_path: Path) -> Path:
+    """A copy of the system for one test to harm."""
+    return Path(shutil.copytree(system, tmp_path / "place"))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """A folder with the recipe and its text alone."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    write_corpus(folder)
+    (folder / "toy.toml").write_text(RECIPE, encoding="utf-8")
+    return folder

@@ -1,0 +1,288 @@
+"""Bad input of every kind: one line, an exit code, nothing half-written left behind."""
+
+import json
+import resource
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_cli.errors import NmtError
+from nmt_cli.training.checkpoint import load_checkpoint
+from tests.cli.conftest import assert_fails, nmt, snapshot
+
+RUN, BUNDLE, PREPARED = "runs/toy-pt-en", "exports/toy-pt-en", "prepared/toy-pt-en"
+
+
+def edit_json(path: Path, **values: Any) -> None:
+    tree = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**tree, **values}), encoding="utf-8")
+
+
+def flip_bit(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(bytes(content))
+
+
+def truncate(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def limit_file_size(size: int) -> Any:
+    """For ``limit``: the process's disk is full once a file of it has so many bytes."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+class TestText:
+    def test_missing_training_text(self, corpus: Path) -> None:
+        (corpus / "toy.en").unlink()
+        before = snapshot(corpus)
+        assert_fails(nmt("prepare", "toy.toml", cwd=corpus), "toy.en: no such file")
+        assert snapshot(corpus) == before
+
+    def test_sides_of_different_length_name_both_counts(self, corpus: Path) -> None:
+        with (corpus / "toy.en").open("a", encoding="utf-8") as stream:
+            stream.write("one more\n")
+        before = snapshot(corpus)
+        result = nmt("prepare", "toy.toml", cwd=corpus)
+        assert_fails(result, "toy.pt has 200 lines", "toy.en has 201", "aligned")
+        assert snapshot(corpus) == before
+
+    def test_invalid_utf8_in_training_text_names_file_and_line(self, corpus: Path) -> None:
+        lines = (corpus / "toy.pt").read_bytes().split(b"\n")
+        lines[41] = "coração".encode("latin1")
+        (corpus / "toy.pt").write_bytes(b"\n".join(lines))
+        before = snapshot(corpus)
+        result = nmt("prepare", "toy.toml", cwd=corpus)
+        assert_fails(result, "toy.pt, line 42: invalid UTF-8 at byte 5", "iconv")
+        assert snapshot(corpus) == before
+
+    def test_no_such_input_to_translate(self, place: Path) -> None:
+        assert_fails(nmt("translate", "absent.txt", cwd=place), "absent.txt: no such file")
+
+    @pytest.mark.parametrize("words", [["bad.txt"], []])
+    def test_invalid_utf8_to_translate(self, place: Path, words: list[str]) -> None:
+        (place / "bad.txt").write_bytes(b"o gato\n\xff\n")
+        before = snapshot(place)
+        with (place / "bad.txt").open("rb") as stream:
+            result = nmt("translate", *words, "-o", "out.txt", cwd=place, stdin=stream.read())
+        assert_fails(result, f"{words[0] if words else 'standard input'}, line 2: invalid UTF-8")
+        assert snapshot(place) == before
+
+    def test_evaluate_names_the_counts_of_both_files(self, place: Path) -> None:
+        (place / "short.txt").write_text("the cat\n", encoding="utf-8")
+        for words in (["--translation", "toy.en"], ["--source", "toy.pt"]):
+            result = nmt("evaluate", *words, "--reference", "short.txt", cwd=place)
+            assert_fails(result, "has 200 lines, short.txt has 1")
+
+
+class TestRecipe:
+    @pytest.mark.parametrize(
+        ("override", "fragments"),
+        [
+            ("model.haeds=4", ("unknown key 'model.haeds'", "did you mean 'model.heads'?")),
+            ("heads=4", ("unknown key 'heads'", "did you mean 'model.heads'?")),
+            ("model.heads=3", ("d_model = 16", "heads = 3", "try model.heads=2")),
+            ("model.dropout=1.5", ("model.dropout must be between 0 and 0.95, not 1.5",)),
+            ("training.learning_rate=inf", ("learning_rate must be at least 0, not inf",)),
+            ("tokenizer.kind=word", ("tokenizer.kind must be one of", "'wordpiece'?")),
+            ("model.heads=two", ("model.heads must be a whole number, not 'two'",)),
+            ("model.heads", ("--set model.heads: not of the form KEY=VALUE",)),
+        ],
+    )
+    @pytest.mark.parametrize("command", ["prepare", "train"])
+    def test_bad_keys_and_values(
+        self, corpus: Path, command: str, override: str, fragments: tuple[str, ...]
+    ) -> None:
+        before = snapshot(corpus)
+        result = nmt(command, "toy.toml", "--set", override, cwd=corpus)
+        assert_fails(result, *fragments)
+        assert snapshot(corpus) == before
+
+    def test_no_such_recipe_names_those_there_are(self, corpus: Path) -> None:
+        result = nmt("prepare", "phrasebok", cwd=corpus)
+        assert_fails(result, "phrasebok: no such recipe", "phrasebook", "ted-pt-en")
+
+    def test_newer_prepared_data_is_not_replaced_unasked(self, place: Path) -> None:
+        edit_json(place / PREPARED / "prepared.json", format=99)
+        before = snapshot(place)
+        result = nmt("prepare", "toy.toml", cwd=place)
+        assert_fails(result, "newer nmt (format 99", "upgrade nmt")
+        assert snapshot(place) == before
+        assert nmt("prepare", "toy.toml", "--force", cwd=place).code == 0
+
+
+class TestBundle:
+    @pytest.mark.parametrize("harm", [truncate, flip_bit])
+    @pytest.mark.parametrize("name", ["encoder.onnx", "decoder.onnx", "tokenizer/joint.model"])
+    def test_damaged_file(self, place: Path, harm: Any, name: str) -> None:
+        harm(place / BUNDLE / name)
+        before = snapshot(place)
+        result = nmt("translate", "-o", "out.txt", cwd=place, stdin=b"o gato\n")
+        assert_fails(result, f"{BUNDLE}/{name}: is not the file that was exported")
+        assert snapshot(place) == before
+
+    def test_missing_file(self, place: Path) -> None:
+        (place / BUNDLE / "decoder.onnx").unlink()
+        result = nmt("translate", cwd=place, stdin=b"o gato\n")
+        assert_fails(result, "decoder.onnx: cannot be read (No such file or directory)")
+
+    @pytest.mark.parametrize(
+        "content", ["", "{", "[]", "{}", '{"format": 1}', '{"format": "1"}', "\0\0", "null"]
+    )
+    def test_damaged_manifest(self, place: Path, content: str) -> None:
+        (place / BUNDLE / "manifest.json").write_text(content, encoding="utf-8")
+        result = nmt("translate", cwd=place, stdin=b"o gato\n")
+        assert_fails(result, f"{BUNDLE}/manifest.json", "export the bundle again")
+
+    @pytest.mark.parametrize(
+        ("section", "key", "value"),
+        [
+            ("architecture", "heads", "two"),
+            ("architecture", "heads", -1),
+            ("decoding", "beam_size", None),
+            ("decoding", "beam_sise", 4),
+            ("encoder", "file", "../encoder.onnx"),
+            ("encoder", "outputs", []),
+            ("decoder", "inputs", []),
+        ],
+    )
+    def test_manifest_with_a_bad_value(
+        self, place: Path, section: str, key: str, value: Any
+    ) -> None:
+        path = place / BUNDLE / "manifest.json"
+        tree = json.loads(path.read_text(encoding="utf-8"))
+        edit_json(path, **{section: {**tree[section], key: value}})
+        assert_fails(nmt("translate", cwd=place, stdin=b"o gato\n"), BUNDLE)
+
+    def test_newer_format(self, place: Path) -> None:
+        edit_json(place / BUNDLE / "manifest.json", format=99)
+        result = nmt("translate", cwd=place, stdin=b"o gato\n")
+        assert_fails(result, BUNDLE, "newer nmt (format 99", "upgrade nmt")
+
+    @pytest.mark.parametrize("name", ["absent", "toy.pt", "runs", "toy.pt/below"])
+    def test_no_bundle(self, place: Path, name: str) -> None:
+        result = nmt("translate", "-m", name, cwd=place, stdin=b"o gato\n")
+        assert_fails(result, f"{name}: n")
+
+
+class TestRun:
+    @pytest.mark.parametrize("kept", [0, 1, 3, 22, 100, 0.1, 0.5, 0.9, 0.999, -1])
+    def test_truncated_checkpoint_at_many_points(self, place: Path, kept: float) -> None:
+        path = place / RUN / "best.npz"
+        content = path.read_bytes()
+        cut = int(kept * len(content)) if isinstance(kept, float) else kept
+        path.write_bytes(content[:cut])
+        with pytest.raises(NmtError, match="best.npz: damaged checkpoint"):
+            load_checkpoint(path, None, training=False)
+
+    def test_truncated_checkpoint_in_the_shell(self, place: Path) -> None:
+        truncate(place / RUN / "best.npz")
+        before = snapshot(place)
+        result = nmt("export", "--onnx", cwd=place)
+        assert_fails(result, "best.npz: damaged checkpoint", "use the other checkpoint")
+        assert snapshot(place) == before
+
+    @pytest.mark.parametrize(
+        ("name", "content", "fragments"),
+        [
+            ("run.json", "{", ("run.json: damaged",)),
+            ("run.json", "[]", ("run.json: damaged",)),
+            ("run.json", '{"format": 99}', ("newer nmt (format 99", "upgrade nmt")),
+            ("tokenizer/tokenizer.json", "{", ("tokenizer.json: is not valid JSON",)),
+            ("tokenizer/joint.model", "{", ("joint.model: is not a SentencePiece model",)),
+            ("recipe.toml", "[", ("recipe.toml: not valid TOML",)),
+        ],
+    )
+    def test_damaged_run(
+        self, place: Path, name: str, content: str, fragments: tuple[str, ...]
+    ) -> None:
+        (place / RUN / name).write_text(content, encoding="utf-8")
+        assert_fails(nmt("translate", "-m", RUN, cwd=place, stdin=b"o gato\n"), RUN, *fragments)
+
+    def test_no_run_to_export(self, tmp_path: Path) -> None:
+        assert_fails(nmt("export", "--onnx", cwd=tmp_path), "no run under runs/", "nmt train")
+        assert not snapshot(tmp_path)
+
+
+class TestPlaces:
+    def test_full_disk_while_translating_keeps_the_old_file(self, place: Path) -> None:
+        (place / "out.txt").write_text("precious\n", encoding="utf-8")
+        before = snapshot(place)
+        words = ["translate", "toy.pt", "--beam-size", 1, "-o", "out.txt"]
+        result = nmt(*words, cwd=place, limit=limit_file_size(64))
+        assert_fails(result, "out.txt: cannot be written (File too large)", "free space")
+        assert snapshot(place) == before
+
+    def test_full_standard_output(self, place: Path) -> None:
+        shell = [
+            "sh",
+            "-c",
+            '"$0" -m nmt_cli translate >/dev/full',
+            nmt.__kwdefaults__["command"][0],
+        ]
+        result = nmt(cwd=place, stdin=b"o gato\n", command=shell)
+        assert_fails(result, "standard output: cannot be written (No space left on device)")
+
+    def test_full_disk_at_a_checkpoint_keeps_the_old_one(self, place: Path) -> None:
+        size = (place / RUN / "last.npz").stat().st_size // 2
+        before = snapshot(place / RUN)
+        words = ["train", "toy.toml", "--resume", "--set", "training.max_steps=21"]
+        result = nmt(*words, cwd=place, limit=limit_file_size(size))
+        assert_fails(result, "npz: cannot be written (File too large)", "free space")
+        after = snapshot(place / RUN)
+        assert after.keys() == before.keys()
+        assert [name for name in after if after[name] != before[name]] == ["log.jsonl"]
+
+    @pytest.mark.parametrize("where", ["toy.pt/out", "/proc/out"])
+    def test_no_permission(self, place: Path, where: str) -> None:
+        before = snapshot(place)
+        result = nmt("translate", "-o", where, cwd=place, stdin=b"o gato\n")
+        assert_fails(result, f"{where}: cannot be written")
+        assert_fails(nmt("prepare", "toy.toml", "-o", where, cwd=place), where)
+        assert snapshot(place) == before
+
+    def test_translating_into_a_folder(self, place: Path) -> None:
+        result = nmt("translate", "-o", "runs", cwd=place, stdin=b"o gato\n")
+        assert_fails(result, "runs: is a folder, not a file")
+
+    @pytest.mark.parametrize(
+        "words",
+        [["prepare", "toy.toml"], ["train", "toy.toml"], ["export", "--onnx"]],
+        ids=lambda words: words[0],
+    )
+    def test_somebodys_own_folder_is_left_alone(self, place: Path, words: list[str]) -> None:
+        (place / "own").mkdir()
+        (place / "own" / "thesis.txt").write_text("years of work\n", encoding="utf-8")
+        before = snapshot(place)
+        assert_fails(nmt(*words, "-o", "own", cwd=place), "own: exists and holds something else")
+        assert snapshot(place) == before
+
+    def test_a_run_is_not_replaced_unasked(self, place: Path) -> None:
+        before = snapshot(place)
+        result = nmt("train", "toy.toml", cwd=place)
+        assert_fails(result, f"{RUN}: holds a run already", "--resume", "--force")
+        assert snapshot(place) == before
+
+    def test_resuming_what_is_not_there(self, place: Path) -> None:
+        shutil.rmtree(place / "runs")
+        before = snapshot(place)
+        result = nmt("train", "toy.toml", "--resume", cwd=place)
+        assert_fails(result, f"{RUN}: not a run folder", "nmt train")
+        assert snapshot(place) == before
+
+    def test_resuming_before_the_first_checkpoint(self, place: Path) -> None:
+        (place / RUN / "last.npz").unlink()
+        result = nmt("train", "toy.toml", "--resume", cwd=place)
+        assert_fails(result, f"{RUN}: has no checkpoint yet", "--force")
+
+    def test_training_data_out_of_reach(self, tmp_path: Path) -> None:
+        nowhere = {f"{scheme}_proxy": "http://127.0.0.1:9" for scheme in ("http", "https")}
+        (tmp_path / "tfds").mkdir()
+        words = ["train", "--set", "data.tfds_dir=tfds"]
+        result = nmt(*words, cwd=tmp_path, environment=nowhere)
+        assert_fails(result, "ted_hrlr_translate", "--set data.tfds_dir=DIR", "data.train")
+        assert [name for name in snapshot(tmp_path) if not name.startswith("tfds")] == []
