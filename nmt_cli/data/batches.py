@@ -122,7 +122,6 @@ class Batches:
 
 
 def _widths(longest: int) -> NDArray[np.int64]:
-    widths = list(LADDER)
-    while widths[-1] < longest:
-        widths.append(widths[-1] + 32)
-    return np.array(widths, np.int64)
+    """The ladder as far as it is needed; its last step is the longest sequence itself."""
+    ladder = [*LADDER, *range(LADDER[-1] + 32, longest, 32)]
+    return np.array([width for width in ladder if width < longest] + [longest], np.int64)

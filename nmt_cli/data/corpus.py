@@ -11,9 +11,9 @@ Every reader gives pairs in the recipe's direction, so that swapping data.source
 data.target trains the other way.
 """
 
-import re
 import contextlib
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass

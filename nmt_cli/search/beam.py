@@ -8,9 +8,10 @@ Semantics, the same for every model and for the exported SavedModel:
   they keep their slot and are never extended.
 - A finished hypothesis scores ``sum of log-probabilities / penalty(length)``, the penalty
   of Wu et al. 2016 (https://arxiv.org/abs/1609.08144, equation 14), the length with END.
-- A sentence is done when every slot is finished, when no open beam can still beat the
-  best finished hypothesis even if every further token were certain, or at its maximum
-  length; only if nothing finished by then is the best open beam taken as it stands.
+- One finished hypothesis is kept, the best. A sentence is done when every slot is finished,
+  when no open beam can still beat the kept hypothesis even if every further token were
+  certain, or at its maximum length; only if nothing finished by then is the best open beam
+  taken as it stands.
 - Beam 1 is greedy search.
 """
 

@@ -84,7 +84,7 @@ class Translator:
             found = hypotheses[at : at + count]
             yield Translation(
                 text,
-                sum(each.score for each in found),
+                sum((each.score for each in found), 0.0),
                 [token for each in found for token in each.ids],
             )
             at += count

@@ -109,7 +109,9 @@ def _fit(
         f"{100 * batches.efficiency():.0f}% of the target cells are tokens"
     )
     feed = Feed(batches.forever(Position(start.epoch, start.index)))
-    has_dev = len(prepared.text("dev")) > 0
+    has_dev = len(prepared.arrays("dev")[0]) > 0
+    if not has_dev:
+        say("no development pair is short enough: training goes on without validation")
     validator = Validator(model, run.recipe, prepared) if has_dev else None
     watch = Watch(run, start, batches, feed, validator, say)
     with watch.signals():

@@ -50,7 +50,7 @@ def test_every_pair_once_an_epoch_in_shapes_of_the_ladder(
     for batch in found:
         count, width = batch.source.shape
         assert batch.target_in.shape == batch.target_out.shape == (count, width)
-        assert width in (*LADDER, 160)
+        assert width in (*LADDER, max(8, max(max(each[0], each[1] + 1) for each in lengths)))
         assert count == budget // width  # full, whatever is in it
         longest = max(max(lengths[row][0], lengths[row][1] + 1) for row in rows(batch))
         narrower = [each for each in LADDER if each < width]
@@ -79,12 +79,14 @@ def test_padding_and_marks() -> None:
 
 
 def test_the_bucket_counts_the_marks() -> None:
-    # A target of 8 needs 9 cells, a framed source of 8 needs 8.
-    assert made([(8, 7)]).epoch(0)[0][0] == 8
-    assert made([(8, 8)]).epoch(0)[0][0] == 12
-    assert made([(9, 1)]).epoch(0)[0][0] == 12
-    assert made([(129, 1)]).epoch(0)[0][0] == 160
-    assert made([(161, 1)]).epoch(0)[0][0] == 192
+    # A target of 8 needs 9 cells, a framed source of 8 needs 8. The longest pair (60 here)
+    # makes the last step of the ladder itself.
+    def width(pair: tuple[int, int]) -> int:
+        batches = made([pair, (60, 1)])
+        return next(width for width, row in batches.epoch(0) if 0 in row)
+
+    assert [width(pair) for pair in ((8, 7), (8, 8), (9, 1), (57, 2))] == [8, 12, 12, 60]
+    assert list(made([(161, 1)]).widths) == [*LADDER, 160, 161]
 
 
 def test_shapes_are_few_and_within_the_budget() -> None:
