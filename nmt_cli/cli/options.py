@@ -77,10 +77,8 @@ def find_recipe(name: str, overrides: tuple[str, ...]) -> Recipe:
 
 
 def _shipped_recipes() -> Path:
-    """Beside this package in a checkout, inside it when installed from a wheel."""
-    package = Path(__file__).parent.parent
-    inside = package / "recipes"
-    return inside if inside.exists() else package.parent / "recipes"
+    """recipes/ of the project: linked into this package, and so part of its wheel."""
+    return Path(__file__).parent.parent / "recipes"
 
 
 def find_run(path: Path | None) -> Path:

@@ -49,6 +49,7 @@ def export_saved_model(
         NmtError: the run is damaged, the verification fails, or the folder cannot be
             written.
     """
+    tf.get_logger().setLevel("ERROR")  # its notes on serializing tables are for itself
     model, _ = trained_model(run, checkpoint)
     graph = StepGraph(model)
     module = TranslationModule(graph, run.folder / "tokenizer", decoding)

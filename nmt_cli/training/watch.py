@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -130,14 +131,9 @@ class Watch(keras.callbacks.Callback):
             + ("  (best so far)" if better else "")
         )
         if better:
-            self.progress = Progress(
-                self.progress.step,
-                self.progress.epoch,
-                self.progress.index,
-                self.progress.seconds,
-                judgement.bleu,
-            )
+            self.progress = replace(self.progress, best_bleu=judgement.bleu)
             save_checkpoint(self._run.best, self.model, self.progress)
+            self.save()  # so that a resumed run knows the score to beat
         self._window_began, self._window_tokens = time.monotonic(), 0
 
     def _record(self, **values: float) -> None:
