@@ -65,7 +65,8 @@ def main() -> None:
     except click.ClickException as error:
         _fail(error.format_message(), USER_ERROR, debug)
     except (KeyboardInterrupt, click.Abort) as error:
-        _fail(str(error) or "interrupted", INTERRUPTED, debug)
+        # click puts an Abort of its own in place of a KeyboardInterrupt, and of its message.
+        _fail(str(error.__cause__ or error) or "interrupted", INTERRUPTED, debug)
     except ImportError as error:
         if error.name is None or error.name.startswith("nmt_cli"):
             raise
