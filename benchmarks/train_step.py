@@ -21,11 +21,8 @@ import subprocess
 import sys
 import time
 
-from nmt_cli.recipe import (
-    ModelConfig,
-    Recipe,
-    TrainingConfig,
-)  # before TensorFlow: sets its switches
+# Before TensorFlow: nmt_cli sets its switches.
+from nmt_cli.recipe import ModelConfig, Recipe, TrainingConfig
 
 LAYERS, WIDTH, INNER, HEADS, VOCAB = 4, 256, 1024, 8, 8000
 ROWS, LENGTH, DROPOUT, SMOOTHING = 64, 32, 0.1, 0.1
@@ -48,7 +45,6 @@ def nmt_side(precision: str) -> tuple:
     policy = "float32" if precision == "float32" else f"mixed_{precision}"
     recipe = Recipe(model=shape, training=TrainingConfig(precision=policy))
     model = compiled_model(Run(None, recipe, VOCAB, VOCAB, ""))  # type: ignore[arg-type]
-    # Target in and target out are the same ids here: the time does not depend on them.
     source, target = np.random.default_rng(0).integers(4, VOCAB, (2, ROWS, LENGTH), np.int32)
     data = tf.data.Dataset.from_tensors(((source, target), target)).repeat()
     a, b = tf.random.normal(PRODUCT[:2]), tf.random.normal(PRODUCT[1:])
@@ -68,8 +64,7 @@ def torch_side(precision: str) -> tuple:
     transformer = nn.Transformer(
         WIDTH, HEADS, LAYERS, LAYERS, INNER, DROPOUT, batch_first=True, norm_first=True
     )
-    weights = [embedding.weight, *transformer.parameters()]
-    optimizer = torch.optim.Adam(weights, lr=1e-4, fused=True)
+    optimizer = torch.optim.Adam([embedding.weight, *transformer.parameters()], fused=True)
     source, target = torch.randint(4, VOCAB, (2, ROWS, LENGTH))
     angles = torch.arange(LENGTH)[:, None] * 10000.0 ** (-torch.arange(0, WIDTH, 2) / WIDTH)
     positions = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
@@ -123,7 +118,6 @@ def main() -> None:
         return serve(*SIDES[options.serve](options.precision))
     if not importlib.util.find_spec("torch"):
         sys.exit("PyTorch is missing, the other side of this benchmark: pip install torch==2.13.0")
-
     command = [sys.executable, "-W", "ignore", __file__, "--precision", options.precision]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     sides = {name: subprocess.Popen([*command, "--serve", name], **pipes) for name in SIDES}

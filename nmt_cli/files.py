@@ -1,10 +1,10 @@
 """Writing files and folders whole or not at all: beside, synced, then renamed."""
 
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -38,15 +38,12 @@ def replacing_path(path: Path) -> Iterator[Path]:
             yield path
             return
         place = Path(os.path.realpath(path))
-        place.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            prefix=f".{place.name}.", suffix=place.suffix, dir=place.parent
-        )
-        os.close(handle)
-        beside = Path(name)
     except OSError as error:
         raise _unwritable(path, error) from None
+    beside = _beside(place)
     try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside.touch(0o600, exist_ok=False)
         yield beside
         _sync(beside)
         beside.chmod(0o666 & ~_umask())
@@ -55,7 +52,8 @@ def replacing_path(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink()
 
 
 @contextmanager
@@ -78,11 +76,12 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
                 "choose another place with -o",
             )
         place = Path(os.path.realpath(folder))  # a link stays, what it leads to is replaced
-        place.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
     except OSError as error:
         raise _unwritable(folder, error) from None
+    beside = _beside(place)
     try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside.mkdir(0o700)
         yield beside
         for path in beside.rglob("*"):
             _sync(path)
@@ -104,6 +103,14 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
         raise _unwritable(folder, error) from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _beside(place: Path) -> Path:
+    """A new name next to a file or folder.
+
+    Named before it is made, so that a signal at any moment finds it cleaned up.
+    """
+    return place.parent / f".{place.name}.{secrets.token_hex(4)}{place.suffix}"
 
 
 def _is_somebodys_own(folder: Path, marker: str) -> bool:

@@ -45,7 +45,14 @@ def lines() -> list[str]:
     return [*sentences, *HARD_LINES, long, "", endless]
 
 
-@pytest.fixture(scope="module", params=VARIANTS.values(), ids=VARIANTS.keys())
+# The first variant is in the default suite; each takes a minute on two cores.
+PARAMS = [
+    pytest.param(sections, id=name, marks=[] if not sections else [pytest.mark.slow])
+    for name, sections in VARIANTS.items()
+]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def run(request, tmp_path_factory) -> Run:
     sections = {**request.param, "decoding": {"max_length": 24, "max_source": 20}}
     return untrained_run(tmp_path_factory.mktemp("run"), **sections)

@@ -1,0 +1,236 @@
+"""nmt among other programs: pipes, signals, defaults, exit codes, help, and what it imports."""
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmt_cli.cli import cli
+from nmt_cli.cli.options import find_model
+from nmt_cli.errors import NmtError
+from tests.cli.conftest import NMT, assert_fails, nmt, snapshot
+
+RUN, BUNDLE = "runs/toy-pt-en", "exports/toy-pt-en"
+HEAVY = ("tensorflow", "keras", "tensorflow_text", "tensorflow_datasets", "onnx", "tf2onnx")
+
+
+class TestHelp:
+    @pytest.mark.parametrize("name", sorted(cli.commands))
+    def test_every_command_has_help_and_an_example(self, name: str, tmp_path: Path) -> None:
+        result = nmt(name, "--help", cwd=tmp_path)
+        assert result.code == 0
+        assert b"Usage: " in result.out
+        assert b"Example: " in result.out
+        assert cli.commands[name].help
+        assert f"nmt {name}" in (cli.commands[name].epilog or "")
+
+    def test_every_option_has_help(self) -> None:
+        for command in cli.commands.values():
+            for each in command.params:
+                assert each.param_type_name == "argument" or each.help, (command.name, each.name)
+
+    def test_no_command_shows_them_all(self, tmp_path: Path) -> None:
+        result = nmt(cwd=tmp_path)
+        assert result.code == 2
+        for name in cli.commands:
+            assert f"  {name} " in result.err + result.out.decode()
+
+    def test_version(self, tmp_path: Path) -> None:
+        result = nmt("--version", cwd=tmp_path)
+        assert result.code == 0
+        assert result.out.startswith(b"nmt, version ")
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["export"],
+            ["export", "--onnx", "--saved-model"],
+            ["train", "toy.toml", "--resume", "--force"],
+            ["translate", "--beam-size", "0"],
+            ["evaluate", "--source", "toy.pt"],
+            ["translate", "--bem-size", "1"],
+            ["tranlate"],
+        ],
+        ids=" ".join,
+    )
+    def test_misuse_is_a_usage_error(self, corpus: Path, words: list[str]) -> None:
+        before = snapshot(corpus)
+        result = nmt(*words, cwd=corpus)
+        assert result.code == 2
+        assert "Usage: " in result.err
+        assert "Traceback" not in result.err
+        assert snapshot(corpus) == before
+
+
+class TestTranslate:
+    def test_input_and_output_by_file_or_pipe_are_the_same_bytes(self, place: Path) -> None:
+        text = (place / "toy.pt").read_bytes()
+        piped = nmt("translate", cwd=place, stdin=text)
+        assert piped.code == 0, piped.err
+        assert piped.out.count(b"\n") == 200
+        assert nmt("translate", "-", cwd=place, stdin=text).out == piped.out
+        assert nmt("translate", "toy.pt", cwd=place).out == piped.out
+        result = nmt("translate", "toy.pt", "-o", "out.txt", cwd=place)
+        assert (result.code, result.out) == (0, b"")
+        assert (place / "out.txt").read_bytes() == piped.out
+
+    def test_as_many_lines_out_as_in(self, place: Path) -> None:
+        text = "\ufeffo gato\r\n\r\n \n\to cão\u2028a casa\x0c.\n\na mesa".encode()
+        result = nmt("translate", cwd=place, stdin=text)
+        assert result.code == 0, result.err
+        lines = result.out.decode("utf-8").split("\n")
+        assert [bool(line) for line in lines] == [True, False, False, True, False, True, False]
+        assert b"\r" not in result.out
+        plain = nmt("translate", cwd=place, stdin=b"o gato\n")
+        assert plain.out == f"{lines[0]}\n".encode()
+
+    def test_nothing_in_nothing_out(self, place: Path) -> None:
+        result = nmt("translate", cwd=place)
+        assert (result.code, result.out, result.err) == (0, b"", "")
+
+    def test_an_over_long_line_is_translated_in_parts_with_a_warning(self, place: Path) -> None:
+        text = ("o gato está aqui. " * 60).encode() + b"\n"
+        result = nmt("translate", "--beam-size", 1, cwd=place, stdin=text)
+        assert result.code == 0
+        assert result.out.count(b"\n") == 1
+        assert result.err.startswith("line 1: longer than 128 tokens, translated in ")
+
+    def test_a_closed_reader_ends_it_quietly(self, place: Path) -> None:
+        text = (place / "toy.pt").read_bytes() * 30
+        shell = ["bash", "-c", '"$@" | head -1; exit ${PIPESTATUS[0]}', "bash", *NMT]
+        result = nmt("translate", "--beam-size", 1, cwd=place, stdin=text, command=shell)
+        assert result.out.count(b"\n") == 1
+        assert (result.code, result.err) == (1, "")
+
+    @pytest.mark.parametrize("stream", ["<&-", ">&-"])
+    def test_closed_streams(self, place: Path, stream: str) -> None:
+        shell = ["bash", "-c", f'"$@" {stream}', "bash", *NMT]
+        result = nmt("translate", cwd=place, stdin=b"o gato\n", command=shell)
+        assert_fails(result, "is closed; give ")
+
+    def test_a_bundle_needs_nothing_of_tensorflow(self, place: Path) -> None:
+        script = (
+            "import json, sys\n"
+            "from nmt_cli.cli import main\n"
+            "try:\n"
+            "    main()\n"
+            "finally:\n"
+            "    print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+        )
+        command = [sys.executable, "-c", script]
+        result = nmt("translate", cwd=place, stdin=b"o gato\n", command=command)
+        assert result.code == 0
+        assert result.out.count(b"\n") == 1
+        modules = json.loads(result.message)
+        assert "onnxruntime" in modules
+        assert not {each.partition(".")[0] for each in modules} & set(HEAVY)
+
+    def test_a_run_translates_like_its_bundle(self, place: Path) -> None:
+        text = b"o gato\n\na mesa custa dez euros!\n"
+        by_run = nmt("translate", "-m", RUN, cwd=place, stdin=text)
+        assert by_run.code == 0, by_run.err
+        assert by_run.out == nmt("translate", "-m", BUNDLE, cwd=place, stdin=text).out
+
+
+class TestDefaultModel:
+    def put(self, folder: Path, marker: str, age: int) -> Path:
+        folder.mkdir(parents=True)
+        (folder / marker).write_text("{}", encoding="utf-8")
+        os.utime(folder / marker, (10_000 - age, 10_000 - age))
+        return folder
+
+    def test_the_newest_bundle_then_the_newest_run(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(NmtError, match="no model: neither a bundle .* nmt quickstart"):
+            find_model(None)
+        self.put(Path("runs/old"), "run.json", age=9)
+        new_run = self.put(Path("runs/new"), "run.json", age=1)
+        assert find_model(None) == new_run
+        self.put(Path("exports/z-old"), "manifest.json", age=8)
+        new_bundle = self.put(Path("exports/a-new"), "manifest.json", age=7)
+        self.put(Path("exports/.a-new.half"), "manifest.json", age=0)
+        self.put(Path("exports/saved-model"), "saved_model.pb", age=0)
+        assert find_model(None) == new_bundle
+        assert find_model(Path("runs/old")) == Path("runs/old")
+
+    def test_it_is_what_translate_takes(self, place: Path) -> None:
+        expected = nmt("translate", "-m", BUNDLE, cwd=place, stdin=b"o gato\n")
+        assert nmt("translate", cwd=place, stdin=b"o gato\n").out == expected.out
+        self.put(place / "exports" / "damaged", "manifest.json", age=-(10**10))
+        assert_fails(nmt("translate", cwd=place, stdin=b"o gato\n"), "exports/damaged")
+
+
+class TestSignals:
+    OPTIONS = ("--set", "training.max_steps=100000", "--set", "training.validate_every=100000")
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_a_signal_in_training_saves_and_says_how_to_go_on(
+        self, place: Path, number: signal.Signals
+    ) -> None:
+        shutil.rmtree(place / "runs")
+        words = [*NMT, "train", "toy.toml", *self.OPTIONS, "-o", "runs/it's mine"]
+        with subprocess.Popen(words, cwd=place, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                if line.startswith("step "):
+                    process.send_signal(number)
+                    break
+            rest = process.stderr.read()
+            assert process.wait(60) == 130, rest
+        message = rest.rstrip("\n").rpartition("\n")[2]
+        assert message.startswith("nmt: stopped at step ")
+        assert "Traceback" not in rest
+        run = place / "runs" / "it's mine"
+        assert sorted(path.name for path in run.parent.iterdir()) == [run.name]
+        assert not [path for path in run.iterdir() if path.name.startswith(".")]
+        with np.load(run / "last.npz") as checkpoint:
+            step = json.loads(bytes(checkpoint["progress"]))["step"]
+        assert f"stopped at step {step:,}; checkpoint saved; " in message
+
+        program, *words = shlex.split(message.partition("go on with: ")[2])
+        assert program == "nmt"
+        result = nmt(*words, "--set", f"training.max_steps={step + 3}", cwd=place)
+        assert result.code == 0, result.err
+        assert f"resuming at step {step:,}\n" in result.err
+        assert f"trained {step + 3:,} steps" in result.err
+
+    def test_a_second_signal_kills(self, tmp_path: Path) -> None:
+        script = (
+            "import os, signal\n"
+            "from nmt_cli.training.checkpoint import Progress\n"
+            "from nmt_cli.training.watch import Watch\n"
+            "watch = Watch(None, Progress(), None, None, None, print)\n"
+            "with watch.signals():\n"
+            "    os.kill(os.getpid(), signal.SIGINT)\n"
+            "    print(watch.interrupted, flush=True)\n"
+            "    os.kill(os.getpid(), signal.SIGTERM)\n"
+            "    print('still here', flush=True)\n"
+        )
+        result = nmt(cwd=tmp_path, command=[sys.executable, "-c", script])
+        assert (result.code, result.out) == (-signal.SIGTERM, b"True\n"), result.err
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_a_signal_elsewhere_leaves_nothing_behind(
+        self, place: Path, number: signal.Signals
+    ) -> None:
+        before = snapshot(place)
+        words = [*NMT, "translate", "-o", "out.txt"]
+        with subprocess.Popen(
+            words, cwd=place, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            while not list(place.glob(".out.txt.*")):  # it waits for input with the file open
+                assert process.poll() is None
+            process.send_signal(number)
+            _, err = process.communicate(timeout=60)
+        assert (process.returncode, err.strip()) == (130, "nmt: interrupted")
+        assert snapshot(place) == before
