@@ -20,10 +20,9 @@ def reference() -> str:
         "## Exit codes\n\n"
         "| code | meaning |\n|---|---|\n"
         "| 0 | done |\n"
-        "| 1 | an error that the line on stderr explains |\n"
+        "| 1 | an error that the line on stderr explains; or, quietly, the reader of stdout is gone |\n"
         "| 2 | the command was not called as its usage says |\n"
         "| 130 | interrupted (Ctrl-C); a training has saved its checkpoint |\n"
-        "| 141 | the reader of standard output went away |\n"
     )
     return "\n".join(parts)
 
