@@ -20,7 +20,7 @@ def reference() -> str:
         "## Exit codes\n\n"
         "| code | meaning |\n|---|---|\n"
         "| 0 | done |\n"
-        "| 1 | an error that the line on stderr explains; or, quietly, the reader of stdout is gone |\n"
+        "| 1 | an error, as the line on stderr explains; or stdout was closed (quietly) |\n"
         "| 2 | the command was not called as its usage says |\n"
         "| 130 | interrupted (Ctrl-C); a training has saved its checkpoint |\n"
     )
