@@ -9,14 +9,13 @@ from nmt_cli.cli.options import EXPORTS, RUNS, find_recipe, say
 
 RECIPE = "phrasebook"
 SENTENCES = (
-    "Bom dia!",
     "Onde fica a farmácia?",
     "Nós vamos ao mercado amanhã.",
     "Ela não quer duas maçãs verdes.",
 )
 
 
-@click.command(epilog="Example: nmt quickstart && echo 'Bom dia!' | nmt translate")
+@click.command(epilog="Example: nmt quickstart && echo 'Onde fica a farmácia?' | nmt translate")
 @click.pass_context
 def quickstart(context: click.Context) -> None:
     """Prepare, train, evaluate, export and translate, on the embedded phrasebook.
@@ -45,7 +44,7 @@ def quickstart(context: click.Context) -> None:
         say(f"\n$ nmt {command.name} {' '.join(words)}")
         command.main(words, parent=context, standalone_mode=False)
     say(f"\nDone in {time.monotonic() - began:.0f} s. Your own sentences:")
-    say("$ echo 'Bom dia!' | nmt translate")
+    say("$ echo 'Onde fica a farmácia?' | nmt translate")
 
 
 def _write_sample(path: Path) -> None:

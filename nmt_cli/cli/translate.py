@@ -10,7 +10,9 @@ from nmt_cli.cli.options import beam_options, find_model
 from nmt_cli.errors import NmtError
 
 
-@click.command(epilog="Example: echo 'Bom dia!' | nmt translate -m exports/phrasebook-pt-en")
+@click.command(
+    epilog="Example: echo 'Onde fica a farmácia?' | nmt translate -m exports/phrasebook-pt-en"
+)
 @click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "-m",
