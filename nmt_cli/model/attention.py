@@ -21,12 +21,23 @@ def attend(query: Any, key: Any, value: Any, mask: Any) -> Any:
     Returns:
         [B, T, d].
     """
+    mixed = ops.transpose(_mix(query, key, value, mask), (0, 2, 1, 3))  # [B, T, h, k]
+    heads, size = query.shape[1], value.shape[-1]
+    return ops.reshape(mixed, (-1, ops.shape(mixed)[1], heads * size))
+
+
+def _mix(query: Any, key: Any, value: Any, mask: Any) -> Any:
+    """As :func:`attend`, heads apart: [B, h, T, k]."""
     scale = 1.0 / math.sqrt(query.shape[-1])
     scores = ops.matmul(query * scale, ops.transpose(key, (0, 1, 3, 2))) + mask  # [B, h, T, S]
     weights = ops.cast(ops.softmax(ops.cast(scores, "float32"), axis=-1), value.dtype)
-    mixed = ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3))  # [B, T, h, k]
-    heads, size = query.shape[1], value.shape[-1]
-    return ops.reshape(mixed, (-1, ops.shape(mixed)[1], heads * size))
+    return ops.matmul(weights, value)
+
+
+def _join_rows(mixed: Any) -> Any:
+    """[B, h, K, k] to rows [B * K, d]."""
+    heads, size = mixed.shape[1], mixed.shape[3]
+    return ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, heads * size))
 
 
 @keras.saving.register_keras_serializable("nmt")
@@ -64,6 +75,13 @@ class _Attention(keras.layers.Layer):
         split = ops.transpose(ops.reshape(joined, shape), (0, 2, 1, 3))  # [B, parts * h, T, k]
         return [split[:, at * self.heads : (at + 1) * self.heads] for at in range(parts)]
 
+    def _split_rows(self, joined: Any, beams: Any, parts: int) -> list[Any]:
+        """Rows [B * K, parts * d] to ``parts`` tensors [B, h, K, k]."""
+        size = joined.shape[-1] // (parts * self.heads)
+        columns = ops.split(joined, parts, axis=1) if parts > 1 else [joined]
+        shape = (-1, beams, self.heads, size)
+        return [ops.transpose(ops.reshape(each, shape), (0, 2, 1, 3)) for each in columns]
+
     def get_config(self) -> dict[str, Any]:
         """Everything that __init__ takes."""
         return {**super().get_config(), "heads": self.heads}
@@ -85,21 +103,32 @@ class SelfAttention(_Attention):
         query, key, value = self._split(self.query_key_value(inputs), 3)
         return self.output_projection(attend(query, key, value, mask))
 
-    def step(self, inputs: Any, keys: Any, values: Any, mask: Any) -> tuple[Any, Any, Any]:
+    def step(
+        self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any
+    ) -> tuple[Any, Any, Any]:
         """Read K more columns: the beams of one step.
 
+        A beam sees, beside its past, its own new column alone. That one is a product of
+        vectors, and the caches are read where they lie: joining the new columns to them
+        first would copy them at each step, which costs more than the attention itself.
+
         Args:
-            inputs: [B, K, d].
+            rows: [B * K, d].
+            beams: K.
             keys, values: caches [B, h, P, k], P columns so far.
-            mask: additive [B, 1, K, P + K]: which columns each beam may see.
+            mask: additive [B, 1, K, P]: which columns each beam may see.
 
         Returns:
-            [B, K, d], and the caches with K more columns, [B, h, P + K, k].
+            [B * K, d], and the new columns of the caches, [B, h, K, k].
         """
-        query, key, value = self._split(self.query_key_value(inputs), 3)
-        keys = ops.concatenate([keys, key], axis=2)
-        values = ops.concatenate([values, value], axis=2)
-        return self.output_projection(attend(query, keys, values, mask)), keys, values
+        query, key, value = self._split_rows(self.query_key_value(rows), beams, 3)
+        query = query * (1.0 / math.sqrt(query.shape[-1]))
+        past = ops.matmul(query, ops.transpose(keys, (0, 1, 3, 2))) + mask  # [B, h, K, P]
+        own = ops.sum(query * key, axis=-1, keepdims=True)  # [B, h, K, 1]
+        # The own column first: its place does not depend on P.
+        weights = ops.softmax(ops.concatenate([own, past], axis=3), axis=-1)
+        mixed = ops.matmul(weights[..., 1:], values) + weights[..., :1] * value
+        return self.output_projection(_join_rows(mixed)), key, value
 
 
 @keras.saving.register_keras_serializable("nmt")
@@ -116,18 +145,18 @@ class CrossAttention(_Attention):
 
     def call(self, inputs: Any, memory: Any, mask: Any) -> Any:
         """[B, T, d] over memory [B, S, d] to [B, T, d]."""
-        return self.look(inputs, *self.project(memory), mask)
+        (query,) = self._split(self.query(inputs), 1)
+        return self.output_projection(attend(query, *self.project(memory), mask))
 
     def project(self, memory: Any) -> tuple[Any, Any]:
         """Keys and values [B, h, S, k] of memory [B, S, d]: once a sentence."""
         key, value = self._split(self.key_value(memory), 2)
         return key, value
 
-    def look(self, inputs: Any, keys: Any, values: Any, mask: Any) -> Any:
-        """Queries [B, T, d] over projected memory to [B, T, d].
+    def look(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
+        """Rows [B * K, d] over projected memory to [B * K, d].
 
-        In search T is the beam: beams are queries of one sentence, and its keys and values
-        are never repeated.
+        The K beams are queries of one sentence, and its keys and values are never repeated.
         """
-        (query,) = self._split(self.query(inputs), 1)
-        return self.output_projection(attend(query, keys, values, mask))
+        (query,) = self._split_rows(self.query(rows), beams, 1)
+        return self.output_projection(_join_rows(_mix(query, keys, values, mask)))

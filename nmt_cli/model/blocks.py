@@ -120,26 +120,28 @@ class DecoderLayer(_Block):
     def step(
         self,
         x: Any,
+        beams: Any,
         cross: tuple[Any, Any],
         caches: tuple[Any, Any],
         self_mask: Any,
         cross_mask: Any,
     ) -> tuple[Any, tuple[Any, Any]]:
-        """One step of K beams, [B, K, d]; ``cross`` and ``caches`` are (keys, values).
+        """One step of K beams, rows [B * K, d]; ``cross`` and ``caches`` are (keys, values).
 
         Returns:
-            [B, K, d] and the grown caches.
+            [B * K, d] and the new columns of the caches.
         """
-        grown: list[Any] = []
+        new: list[Any] = []
 
         def self_attention(normed: Any) -> Any:
-            mixed, *columns = self.attention.step(normed, *caches, self_mask)
-            grown.extend(columns)
+            mixed, *columns = self.attention.step(normed, beams, *caches, self_mask)
+            new.extend(columns)
             return mixed
 
+        def cross_attention(normed: Any) -> Any:
+            return self.cross.look(normed, beams, *cross, cross_mask)
+
         x = self._residual(x, self.attention_norm, self_attention, training=False)
-        x = self._residual(
-            x, self.cross_norm, lambda normed: self.cross.look(normed, *cross, cross_mask), False
-        )
-        x = self._residual(x, self.feed_norm, self.feed, False)
-        return x, (grown[0], grown[1])
+        x = self._residual(x, self.cross_norm, cross_attention, training=False)
+        x = self._residual(x, self.feed_norm, self.feed, training=False)
+        return x, (new[0], new[1])

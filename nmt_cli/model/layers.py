@@ -43,7 +43,7 @@ class TokenEmbedding(keras.layers.Layer):
     """Token vectors scaled by sqrt(d) (Vaswani et al. 2017, section 3.4).
 
     Called with ``reverse=True`` it is the softmax layer that shares its matrix: vectors
-    [B, T, d] to logits [B, T, V].
+    [B, T, d] or [N, d] to logits [B, T, V] or [N, V].
 
     Args:
         vocab_size: V.
@@ -64,10 +64,12 @@ class TokenEmbedding(keras.layers.Layer):
         )
 
     def call(self, inputs: Any, reverse: bool = False) -> Any:
-        """Ids [B, T] to vectors [B, T, d]; in reverse, vectors to logits [B, T, V]."""
+        """Ids [...] to vectors [..., d]; in reverse, vectors to logits."""
         matrix = ops.cast(self.matrix, self.compute_dtype)
         if reverse:
             # One flat product: with three axes TensorFlow's takes half as long again.
+            if len(inputs.shape) == 2:
+                return ops.matmul(inputs, ops.transpose(matrix))
             flat = ops.matmul(ops.reshape(inputs, (-1, self.d_model)), ops.transpose(matrix))
             return ops.reshape(flat, (-1, ops.shape(inputs)[1], self.vocab_size))
         vectors = ops.take(self.matrix, inputs, axis=0)

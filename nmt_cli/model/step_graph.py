@@ -94,36 +94,39 @@ class StepGraph:
         Args:
             tokens: int32 [B, K], last token of each beam.
             position: int32 [1], the step's number, from 0.
-            ancestry: bool [B, K, P + K], the columns each beam may see.
+            ancestry: bool [B, K, P], the cached columns that each beam may see.
             encoded: what :meth:`encode` returned.
             caches: keys and values [B, h, P, k] of each layer's self-attention.
 
         Returns:
             scores float32 [B, K, K] and ids int32 [B, K, K] of the best continuations;
-            log_probs float32 [B, K, V]; the caches with K more columns.
+            log_probs float32 [B, K, V]; the new columns of the caches, [B, h, K, k].
         """
         source_mask, *cross = encoded
         hidden = (1.0 - ops.cast(ancestry, "float32")) * MASKED
-        self_mask = ops.expand_dims(hidden, 1)  # [B, 1, K, P + K]
-        x = self.target_embedding(tokens)
-        x = x + positions(position, x.shape[-1])  # [B, K, d]
-        grown: list[Any] = []
+        self_mask = ops.expand_dims(hidden, 1)  # [B, 1, K, P]
+        beams = ops.shape(tokens)[1]
+        # Rows, not [B, K, d]: products of two axes are the ones that runtimes fuse best.
+        x = self.target_embedding(ops.reshape(tokens, (-1,)))
+        x = x + positions(position, x.shape[-1])  # [B * K, d]
+        new: list[Any] = []
         for index, layer in enumerate(self.decoder_layers):
             pair = slice(2 * index, 2 * index + 2)
             x, columns = layer.step(
-                x, tuple(cross[pair]), tuple(caches[pair]), self_mask, source_mask
+                x, beams, tuple(cross[pair]), tuple(caches[pair]), self_mask, source_mask
             )
-            grown.extend(columns)
+            new.extend(columns)
         if self.decoder_norm:
             x = self.decoder_norm(x)
         if self.dense_logits:
             logits = self.dense_logits(x)
         else:
             logits = self.target_embedding(x, reverse=True)
+        # Reshaped before and not after, where it would copy what it gives.
+        logits = ops.reshape(logits, (-1, beams, self.vocab_size))
         log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
-        beams = ops.minimum(ops.shape(tokens)[1], logits.shape[-1])
-        scores, ids = ops.top_k(log_probs, beams)
-        return scores, ops.cast(ids, "int32"), log_probs, grown
+        scores, ids = ops.top_k(log_probs, ops.minimum(beams, self.vocab_size))
+        return scores, ops.cast(ids, "int32"), log_probs, new
 
 
 def _numbered(model: keras.Model, prefix: str) -> list[Any]:

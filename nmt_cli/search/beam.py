@@ -224,8 +224,5 @@ def _rank(
     # equal score keep the order of their beams.
     order = np.lexsort((ids, -totals), axis=-1)[:, :beams]
     parents = order // candidates.ids.shape[2]
-    return (
-        parents,
-        np.take_along_axis(ids, order, axis=1),
-        np.take_along_axis(totals, order, axis=1),
-    )
+    rows = np.arange(count)[:, None]
+    return parents, ids[rows, order], totals[rows, order]

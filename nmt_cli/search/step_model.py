@@ -25,6 +25,10 @@ class Candidates:
     ids: NDArray[np.int32]
 
 
+class BatchTooLarge(Exception):
+    """Memory does not suffice for a batch; a smaller one may do."""
+
+
 class StepModel(Protocol):
     """A translation model, one target position at a time.
 
@@ -44,10 +48,12 @@ class StepModel(Protocol):
             state: of the step before, or of :meth:`encode`.
             tokens: [B, K], the last token of each beam.
             ancestry: [B, K, (t + 1) * K]: which cache columns are the beam's own history,
-                the token just given included (column ``t * K + k`` for beam k).
+                the token just given included (column ``t * K + k`` for beam k: a beam
+                always sees its own last token, and no other's).
 
         Returns:
-            The K best candidates a beam (C = K), and the new state.
+            The K best candidates a beam (C = K; the arrays may be the state's own, good until
+            its next step), and the new state. The old state is used up.
         """
 
     def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
