@@ -1,11 +1,11 @@
 """The step graphs as ONNX, through tf2onnx.
 
-Outputs are named by the dictionary keys that the traced functions return; the caches that
-come out are the ones that went in, with ``new_`` before their names.
+Outputs are named by the dictionary keys that the traced functions return; the columns to be
+appended to a cache have its name with ``new_`` before.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,12 @@ import onnx
 import tensorflow as tf
 import tf2onnx
 
-from nmt_cli.bundle.manifest import DECODER, ENCODER, GraphSpec, TensorSpec
+from nmt_cli.bundle.manifest import APPEND, DECODER, ENCODER, GraphSpec, TensorSpec
 from nmt_cli.errors import NmtError
+from nmt_cli.export.graph_pass import RULES, mend
+from nmt_cli.export.half import half
+from nmt_cli.export.quantize import quantize
+from nmt_cli.export.weights import save_with_shared_weights, share_transposed
 from nmt_cli.model.step_graph import StepGraph
 
 OPSET = 18  # the newest that tf2onnx 1.17 writes
@@ -25,40 +29,76 @@ _AXES = {
     "source_mask": ("B", 1, 1, "S"),
     "tokens": ("B", "K"),
     "position": (1,),
-    "ancestry": ("B", "K", "P + K"),
+    "ancestry": ("B", "K", "P"),
     "scores": ("B", "K", "C"),
     "ids": ("B", "K", "C"),
 }
 
 
-def write_graphs(graph: StepGraph, folder: Path) -> tuple[GraphSpec, GraphSpec]:
-    """Write encoder.onnx and decoder.onnx; returns their contracts.
+def write_graphs(
+    graph: StepGraph,
+    folder: Path,
+    precision: str = "float32",
+    rules: Sequence[str] = tuple(RULES),
+) -> dict[str, GraphSpec]:
+    """Write the graphs and their weights; returns the graphs' contracts by file name.
+
+    Args:
+        graph: what to write.
+        folder: where to.
+        precision: one of nmt_cli.bundle.manifest.PRECISIONS.
+        rules: of the graph pass; benchmarks/graph_pass.py leaves some out.
 
     Raises:
         NmtError: tf2onnx cannot convert, or left operators that are not standard.
     """
-    return _write_encoder(graph, folder), _write_decoder(graph, folder)
+    protos = {
+        ENCODER: _finish(_encoder(graph), ENCODER, graph, precision, rules),
+        DECODER: _finish(_decoder(graph), DECODER, graph, precision, rules),
+        APPEND: _append(precision),
+    }
+    specs = {
+        name: GraphSpec(name, OPSET, _specs(proto.graph.input), _specs(proto.graph.output))
+        for name, proto in protos.items()
+    }
+    save_with_shared_weights(protos, folder)
+    return specs
 
 
-def _write_encoder(graph: StepGraph, folder: Path) -> GraphSpec:
+def _finish(
+    proto: onnx.ModelProto, name: str, graph: StepGraph, precision: str, rules: Sequence[str]
+) -> onnx.ModelProto:
+    """Mend what tf2onnx gave, bring it to its precision and name its axes."""
+    share_transposed(proto)
+    proto = mend(proto, rules)
+    if precision == "int8":
+        proto = quantize(proto)
+    elif precision == "float16":
+        proto = half(proto)
+    _name_axes(proto, graph)
+    _check_standard(proto, name)
+    return proto
+
+
+def _encoder(graph: StepGraph) -> onnx.ModelProto:
     names = graph.encoder_outputs()
 
     def encode(source: Any) -> dict[str, Any]:
         return dict(zip(names, graph.encode(source), strict=True))
 
     inputs = [tf.TensorSpec([None, None], tf.int32, "source")]
-    return _convert(encode, inputs, names, folder / ENCODER, graph)
+    return _convert(encode, inputs, names, ENCODER)
 
 
-def _write_decoder(graph: StepGraph, folder: Path) -> GraphSpec:
+def _decoder(graph: StepGraph) -> onnx.ModelProto:
     encoded, caches = graph.encoder_outputs(), graph.cache_names()
 
     def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> dict[str, Any]:
-        scores, ids, log_probs, grown = graph.step(
+        scores, ids, log_probs, columns = graph.step(
             tokens, position, ancestry, list(state[: len(encoded)]), list(state[len(encoded) :])
         )
         outputs = {"scores": scores, "ids": ids, "log_probs": log_probs}
-        return outputs | {f"new_{name}": each for name, each in zip(caches, grown, strict=True)}
+        return outputs | {f"new_{name}": each for name, each in zip(caches, columns, strict=True)}
 
     size = [None, graph.heads, None, graph.key_size]
     inputs = [
@@ -69,30 +109,49 @@ def _write_decoder(graph: StepGraph, folder: Path) -> GraphSpec:
         *(tf.TensorSpec(size, tf.float32, name) for name in [*encoded[1:], *caches]),
     ]
     outputs = ["scores", "ids", "log_probs", *(f"new_{name}" for name in caches)]
-    return _convert(step, inputs, outputs, folder / DECODER, graph)
+    return _convert(step, inputs, outputs, DECODER)
+
+
+def _append(precision: str) -> onnx.ModelProto:
+    """``values[rows]`` with ``columns[rows]`` behind them along the third axis."""
+    kind = onnx.TensorProto.FLOAT16 if precision == "float16" else onnx.TensorProto.FLOAT
+    make, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        [
+            make("Gather", ["values", "rows"], ["old"], axis=0),
+            make("Gather", ["columns", "rows"], ["new"], axis=0),
+            make("Concat", ["old", "new"], ["joined"], axis=2),
+        ],
+        "append",
+        [
+            value("values", kind, ["B", "H", "P", "D"]),
+            value("columns", kind, ["B", "H", "K", "D"]),
+            value("rows", onnx.TensorProto.INT64, ["R"]),
+        ],
+        [value("joined", kind, ["R", "H", "P + K", "D"])],
+    )
+    return onnx.helper.make_model(
+        graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=8
+    )
 
 
 def _convert(
     function: Callable[..., Any],
     inputs: list[tf.TensorSpec],
     outputs: list[str],
-    path: Path,
-    graph: StepGraph,
-) -> GraphSpec:
+    name: str,
+) -> onnx.ModelProto:
     logging.getLogger("tf2onnx").setLevel(logging.ERROR)
     try:
         proto, _ = tf2onnx.convert.from_function(
             tf.function(function, autograph=False), inputs, opset=OPSET
         )
     except Exception as error:
-        raise NmtError(f"{path.name}: tf2onnx cannot convert the graph ({error})") from error
-    _name_axes(proto, graph)
-    _check_standard(proto, path.name)
+        raise NmtError(f"{name}: tf2onnx cannot convert the graph ({error})") from error
     missing = set(outputs) - {each.name for each in proto.graph.output}
     if missing:
-        raise NmtError(f"{path.name}: tf2onnx lost the outputs {', '.join(sorted(missing))}")
-    onnx.save(proto, str(path))
-    return GraphSpec(path.name, OPSET, _specs(proto.graph.input), _specs(proto.graph.output))
+        raise NmtError(f"{name}: tf2onnx lost the outputs {', '.join(sorted(missing))}")
+    return proto
 
 
 def _name_axes(proto: Any, graph: StepGraph) -> None:
@@ -114,7 +173,7 @@ def _axes(name: str, graph: StepGraph) -> tuple[int | str, ...]:
     if name.startswith("self_"):
         return ("B", graph.heads, "P", graph.key_size)
     if name.startswith("new_self_"):
-        return ("B", graph.heads, "P + K", graph.key_size)
+        return ("B", graph.heads, "K", graph.key_size)
     return _AXES[name]
 
 

@@ -1,0 +1,132 @@
+"""Matrix products in 8-bit integers, with standard ONNX operators.
+
+A product ``x W`` of float rows becomes ``s_x (q_x Q_W) s_w``: each row of x has a scale of its
+own, found when it is multiplied, and each column of W one found here. The integer product is
+exact, and a row's result depends on that row alone: a sentence translates alike whatever
+stands beside it. (ONNX Runtime's own dynamic quantisation shares one scale a batch.)
+
+Weights keep 7 bits, -64 to 64. Processors with AVX2 alone add pairs of products of unsigned
+activations and signed weights in 16 bits, saturating; ``2 * 255 * 64 < 2^15`` never does, so
+that every processor gives the same integers.
+"""
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+from numpy.typing import NDArray
+from onnx_ir.passes.common import CommonSubexpressionEliminationPass, RemoveUnusedNodesPass
+from onnxscript.rewriter import RewriteRule, RewriteRuleSet, rewrite
+
+LARGEST_WEIGHT = 64
+# Activations of both signs are stored with 128 added; those behind a ReLU use all 256 steps.
+ZERO_POINT, LARGEST_SIGNED, LARGEST_UNSIGNED = 128, 127, 255
+# Keeps the scale of a column of zeros away from zero.
+TINY = 1e-30
+
+
+def quantize(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """Rewrite every product with a constant matrix, and every embedding, in 8 bits."""
+    model = ir.from_proto(proto)
+    model = rewrite(model, _Quantizer(model.graph.inputs[0]).rules())
+    CommonSubexpressionEliminationPass()(model)
+    RemoveUnusedNodesPass()(model)
+    return ir.to_proto(model)
+
+
+def quantized_columns(
+    matrix: NDArray[np.float32],
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """An int8 matrix and the scale of each of its columns; their product is near the matrix."""
+    scales = np.maximum(np.abs(matrix).max(axis=0), TINY) / LARGEST_WEIGHT
+    return np.round(matrix / scales).astype(np.int8), scales.astype(np.float32)
+
+
+def _is_matrix(context: Any, weight: Any, **rest: Any) -> bool:
+    value = weight.const_value
+    return value is not None and len(value.shape) == 2 and value.dtype == ir.DataType.FLOAT
+
+
+class _Quantizer:
+    """The rules; remembers embeddings, which stand in two places, so as to store them once.
+
+    Args:
+        tokens: the graph's first input: every product has a row for each of its tokens.
+    """
+
+    def __init__(self, tokens: Any) -> None:
+        self._tokens = tokens
+        self._embeddings: dict[str, tuple[Any, Any]] = {}
+
+    def rules(self) -> RewriteRuleSet:
+        return RewriteRuleSet(
+            [
+                RewriteRule(lambda op, x, weight: op.MatMul(x, weight), self._product, _is_matrix),
+                RewriteRule(
+                    lambda op, x, weight: op.MatMul(x, op.Transpose(weight, perm=[1, 0])),
+                    self._transposed_product,
+                    _is_matrix,
+                ),
+                RewriteRule(
+                    lambda op, weight, ids: op.Gather(weight, ids, axis=0),
+                    self._look_up,
+                    _is_matrix,
+                ),
+            ]
+        )
+
+    def _product(self, op: Any, x: Any, weight: Any) -> Any:
+        values, scales = quantized_columns(weight.const_value.numpy())
+        matrix = op.initializer(ir.tensor(values), f"{weight.name}_int8")
+        factors = op.initializer(ir.tensor(scales), f"{weight.name}_scales")
+        return self._scaled(op, x, matrix, factors)
+
+    def _transposed_product(self, op: Any, x: Any, weight: Any) -> Any:
+        """The embedding as softmax layer: stored as it is, transposed at loading."""
+        values, scales = self._rows(op, weight)
+        return self._scaled(op, x, op.Transpose(values, perm=[1, 0]), scales)
+
+    def _look_up(self, op: Any, weight: Any, ids: Any) -> Any:
+        values, scales = self._rows(op, weight)
+        vectors = op.Cast(op.Gather(values, ids, axis=0), to=ir.DataType.FLOAT)
+        return op.Mul(vectors, op.Unsqueeze(op.Gather(scales, ids, axis=0), _vector(op, [-1])))
+
+    def _rows(self, op: Any, weight: Any) -> tuple[Any, Any]:
+        """An embedding [V, d] as int8 [V, d] and scales [V]."""
+        if weight.name not in self._embeddings:
+            values, scales = quantized_columns(weight.const_value.numpy().T)
+            values = np.ascontiguousarray(values.T)
+            self._embeddings[weight.name] = (
+                op.initializer(ir.tensor(values), f"{weight.name}_int8"),
+                op.initializer(ir.tensor(scales), f"{weight.name}_scales"),
+            )
+        return self._embeddings[weight.name]
+
+    def _scaled(self, op: Any, x: Any, matrix: Any, scales: Any) -> Any:
+        """``x W`` of rows [N, d] from an int8 matrix and the scales of its columns."""
+        positive = x.producer() is not None and x.producer().op_type == "Relu"
+        zero, largest = (0, LARGEST_UNSIGNED) if positive else (ZERO_POINT, LARGEST_SIGNED)
+        size = op.ReduceMax(x if positive else op.Abs(x), _vector(op, [-1]), keepdims=0)
+        # A row of zeros has scale 0 and any integers: their product is 0 all the same.
+        row_scales = op.Mul(size, _number(op, 1.0 / largest))  # [N]
+        zeros = op.ConstantOfShape(
+            op.Reshape(op.Size(self._tokens), _vector(op, [1])),
+            value=ir.tensor(np.array([zero], np.uint8)),
+        )
+        integers = op.QuantizeLinear(x, row_scales, zeros, axis=0)
+        zero_point = op.Constant(value=ir.tensor(np.uint8(zero)))
+        product = op.Cast(op.MatMulInteger(integers, matrix, zero_point), to=ir.DataType.FLOAT)
+        # ONNX Runtime makes one operator of a product, its cast and a scale, if the scale is
+        # a number found at run time times a constant. The number is 1.
+        some = op.Min(op.Size(self._tokens), op.Constant(value=ir.tensor(np.int64(1))))
+        columns_scaled = op.Mul(product, op.Mul(op.Cast(some, to=ir.DataType.FLOAT), scales))
+        return op.Mul(columns_scaled, op.Unsqueeze(row_scales, _vector(op, [-1])))
+
+
+def _number(op: Any, value: float) -> Any:
+    return op.Constant(value=ir.tensor(np.float32(value)))
+
+
+def _vector(op: Any, values: list[int]) -> Any:
+    return op.Constant(value=ir.tensor(np.array(values, np.int64)))

@@ -1,0 +1,65 @@
+"""The weights of a bundle's graphs in one file, each matrix once.
+
+Encoder and decoder share embeddings, and the softmax layer may be the embedding transposed.
+ONNX calls such a file external data: a tensor names the file, its offset and its length.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnx.external_data_helper import set_external_data
+
+from nmt_cli.bundle.manifest import WEIGHTS
+
+# Smaller tensors stay inside the graph, where shape inference wants some of them.
+_SMALLEST = 1024
+# Runtimes map the file into memory: matrices begin on a page of their own.
+_PAGE = 4096
+
+
+def share_transposed(proto: onnx.ModelProto) -> None:
+    """Replace constants that are another one transposed by a Transpose of that one.
+
+    Runtimes fold it when they load the graph.
+    """
+    matrices = {each.name: each for each in proto.graph.initializer if len(each.dims) == 2}
+    by_content = {_digest(numpy_helper.to_array(each)): each for each in matrices.values()}
+    looked_up = {node.input[0] for node in proto.graph.node if node.op_type == "Gather"}
+    for name, tensor in matrices.items():
+        values = numpy_helper.to_array(tensor)
+        twin = by_content.get(_digest(values.T))
+        if twin is None or twin.name == name or twin.name not in looked_up:
+            continue
+        proto.graph.initializer.remove(tensor)
+        node = onnx.helper.make_node("Transpose", [twin.name], [name], perm=[1, 0])
+        proto.graph.node.insert(0, node)
+
+
+def save_with_shared_weights(protos: Mapping[str, onnx.ModelProto], folder: Path) -> None:
+    """Write graphs, by file name, and their weights beside them; empties the graphs' own."""
+    places: dict[str, tuple[int, int]] = {}
+    with (folder / WEIGHTS).open("wb") as stream:
+        for name, proto in protos.items():
+            for tensor in proto.graph.initializer:
+                values = np.ascontiguousarray(numpy_helper.to_array(tensor))
+                if values.nbytes < _SMALLEST:
+                    continue
+                digest = _digest(values)
+                if digest not in places:
+                    stream.write(b"\0" * (-stream.tell() % _PAGE))
+                    places[digest] = (stream.tell(), values.nbytes)
+                    stream.write(values.tobytes())
+                tensor.ClearField("float_data")
+                tensor.raw_data = b""
+                set_external_data(tensor, WEIGHTS, *places[digest])
+                tensor.ClearField("raw_data")
+            onnx.save(proto, str(folder / name))
+
+
+def _digest(values: np.ndarray) -> str:
+    array = np.ascontiguousarray(values)
+    return f"{array.dtype} {array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}"

@@ -1,0 +1,210 @@
+"""Integer products against the same arithmetic in numpy, through ONNX Runtime."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+
+from nmt_cli.export.graph_pass import RULES, mend
+from nmt_cli.export.quantize import LARGEST_WEIGHT, quantize, quantized_columns
+from nmt_cli.export.weights import save_with_shared_weights, share_transposed
+
+RNG = np.random.default_rng(5)
+WEIGHT = RNG.normal(size=(6, 5)).astype(np.float32)
+TABLE = RNG.normal(size=(9, 6)).astype(np.float32)
+
+
+def model(nodes: list[onnx.NodeProto], **constants: NDArray[np.float32]) -> onnx.ModelProto:
+    """Of ids [N] and rows x [N, 6]; its output is y. The first input has a value for each row."""
+    value, kinds = helper.make_tensor_value_info, onnx.TensorProto
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [value("ids", kinds.INT32, ["N"]), value("x", kinds.FLOAT, ["N", 6])],
+        [value("y", kinds.FLOAT, ["N", None])],
+        [numpy_helper.from_array(each, name) for name, each in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+
+def session(proto: onnx.ModelProto, optimized: Path | None = None):  # type: ignore[no-untyped-def]
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    if optimized:
+        options.optimized_model_filepath = str(optimized)
+    return onnxruntime.InferenceSession(
+        proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+
+
+def run(proto: onnx.ModelProto, x: NDArray[np.float32]) -> NDArray[np.float32]:
+    ids = np.arange(len(x), dtype=np.int32) % 9
+    return session(proto).run(["y"], {"ids": ids, "x": x})[0]
+
+
+def product(relu: bool = False) -> onnx.ModelProto:
+    nodes = [helper.make_node("MatMul", ["r" if relu else "x", "w"], ["y"])]
+    if relu:
+        nodes.insert(0, helper.make_node("Relu", ["x"], ["r"]))
+    return quantize(model(nodes, w=WEIGHT))
+
+
+def oracle(x: NDArray[np.float32], zero: int, largest: int) -> NDArray[np.float32]:
+    """``s_x (q_x Q_W) s_w``, integers as Python's would be."""
+    scales = np.abs(x).max(axis=1) * np.float32(1 / largest)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        steps = np.rint(x / scales[:, None])
+    integers = np.clip(np.nan_to_num(steps) + zero, 0, 255).astype(np.int64) - zero
+    weights, columns = quantized_columns(WEIGHT)
+    return (integers @ weights.astype(np.int64)) * columns * scales[:, None]
+
+
+@given(
+    arrays.arrays(
+        np.float32,
+        st.tuples(st.integers(1, 9), st.integers(1, 5)),
+        elements=st.floats(-1000, 1000, width=32),
+    )
+)
+def test_columns_are_within_half_a_step(matrix: NDArray[np.float32]) -> None:
+    values, scales = quantized_columns(matrix)
+    assert values.dtype == np.int8
+    assert np.abs(values.astype(int)).max() <= LARGEST_WEIGHT
+    assert (np.abs(matrix - values * scales) <= scales * 0.5001 + 1e-6 * np.abs(matrix)).all()
+
+
+def test_pairs_of_products_fit_in_sixteen_bits() -> None:
+    assert 2 * 255 * LARGEST_WEIGHT < 2**15
+
+
+@pytest.mark.parametrize(("relu", "zero", "largest"), [(False, 128, 127), (True, 0, 255)])
+def test_a_product_is_the_oracle_s(relu: bool, zero: int, largest: int) -> None:
+    x = RNG.normal(scale=3, size=(7, 6)).astype(np.float32)
+    seen = np.maximum(x, 0) if relu else x
+    np.testing.assert_allclose(run(product(relu), x), oracle(seen, zero, largest), rtol=1e-5)
+    assert np.abs(run(product(relu), x) - seen @ WEIGHT).max() < 0.3
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    arrays.arrays(
+        np.float32, st.tuples(st.integers(1, 8), st.just(6)), elements=st.floats(-50, 50, width=32)
+    )
+)
+def test_a_row_s_result_is_its_own_to_the_last_bit(x: NDArray[np.float32]) -> None:
+    proto = PRODUCT
+    together = run(proto, x)
+    alone = np.concatenate([run(proto, row[None]) for row in x])
+    assert together.tobytes() == alone.tobytes()
+
+
+PRODUCT = product()
+
+
+def test_rows_of_zeros_give_zeros() -> None:
+    x = np.zeros((3, 6), np.float32)
+    x[1] = 1.0
+    found = run(product(), x)
+    assert np.isfinite(found).all()
+    assert (found[[0, 2]] == 0).all()
+
+
+def test_an_embedding_that_is_the_softmax_layer_too_is_stored_once(tmp_path: Path) -> None:
+    looked_up = helper.make_node("Gather", ["e", "ids"], ["v"], axis=0)
+    both = helper.make_node("Add", ["x", "v"], ["h"])
+    logits = helper.make_node("MatMul", ["h", "t"], ["y"])
+    table = np.tile(TABLE, (1, 1))
+    proto = model([looked_up, both, logits], e=table, t=np.ascontiguousarray(table.T))
+    expected = run(proto, WEIGHT.T)
+    share_transposed(proto)
+    assert [each.name for each in proto.graph.initializer] == ["e"]
+    np.testing.assert_allclose(run(proto, WEIGHT.T), expected, rtol=1e-5)
+    small = quantize(proto)
+    sizes = [
+        each.dims for each in small.graph.initializer if each.data_type == onnx.TensorProto.INT8
+    ]
+    assert sizes == [[9, 6]]
+    assert np.abs(run(small, WEIGHT.T) - expected).max() < 0.3
+
+
+def test_onnx_runtime_fuses_the_product_with_its_scale(tmp_path: Path) -> None:
+    session(product(), tmp_path / "optimized.onnx")
+    operators = [node.op_type for node in onnx.load(tmp_path / "optimized.onnx").graph.node]
+    assert "MatMulIntegerToFloat" in operators
+    assert "MatMulInteger" not in operators
+
+
+def test_weights_of_two_graphs_stand_once_outside_them(tmp_path: Path) -> None:
+    large = RNG.normal(size=(60, 6)).astype(np.float32)
+    nodes = [
+        helper.make_node("Gather", ["e", "ids"], ["v"], axis=0),
+        helper.make_node("Add", ["x", "v"], ["y"]),
+    ]
+    protos = {name: model(nodes, e=large) for name in ("a.onnx", "b.onnx")}
+    expected = run(protos["a.onnx"], WEIGHT.T)
+    save_with_shared_weights(protos, tmp_path)
+    assert (tmp_path / "weights.bin").stat().st_size == large.nbytes
+    for name in protos:
+        assert (tmp_path / name).stat().st_size < large.nbytes
+        found = onnxruntime.InferenceSession(tmp_path / name, providers=["CPUExecutionProvider"])
+        ids = np.arange(5, dtype=np.int32)
+        np.testing.assert_array_equal(
+            found.run(["y"], {"ids": ids, "x": np.ascontiguousarray(WEIGHT.T)})[0], expected
+        )
+
+
+class TestGraphPass:
+    """Rules on the pieces that tf2onnx writes."""
+
+    def norm(self, axis: int = -1) -> onnx.ModelProto:
+        make = helper.make_node
+        nodes = [
+            make("ReduceMean", ["x", "axes"], ["m"], keepdims=1),
+            make("Sub", ["x", "m"], ["c"]),
+            make("Mul", ["c", "c"], ["s"]),
+            make("ReduceMean", ["s", "axes"], ["v"], keepdims=1),
+            make("Add", ["v", "epsilon"], ["e"]),
+            make("Sqrt", ["e"], ["d"]),
+            make("Div", ["c", "d"], ["n"]),
+            make("Mul", ["n", "scale"], ["k"]),
+            make("Add", ["k", "offset"], ["y"]),
+        ]
+        proto = model(nodes, epsilon=np.float32(1e-6), scale=TABLE[0], offset=TABLE[1])
+        proto.graph.initializer.append(numpy_helper.from_array(np.array([axis]), "axes"))
+        return proto
+
+    def test_a_layer_norm_becomes_one_operator(self) -> None:
+        x = RNG.normal(size=(4, 6)).astype(np.float32)
+        mended = mend(self.norm())
+        assert [node.op_type for node in mended.graph.node] == ["LayerNormalization"]
+        np.testing.assert_allclose(run(mended, x), run(self.norm(), x), rtol=1e-4, atol=1e-5)
+
+    def test_over_another_axis_it_stays_as_it_is(self) -> None:
+        assert len(mend(self.norm(axis=0)).graph.node) == 9
+
+    def test_a_bias_and_an_activation_come_before_the_reshape(self) -> None:
+        make = helper.make_node
+        nodes = [
+            make("MatMul", ["x", "w"], ["p"]),
+            make("Reshape", ["p", "shape"], ["r"]),
+            make("Add", ["r", "b"], ["s"]),
+            make("Relu", ["s"], ["y"]),
+        ]
+        proto = model(nodes, w=WEIGHT, b=TABLE[0, :5])
+        proto.graph.initializer.append(numpy_helper.from_array(np.array([-1, 5]), "shape"))
+        x = RNG.normal(size=(4, 6)).astype(np.float32)
+        mended = mend(proto)
+        operators = [node.op_type for node in mended.graph.node]
+        assert operators == ["MatMul", "Add", "Relu", "Reshape"]
+        np.testing.assert_array_equal(run(mended, x), run(proto, x))
+
+    def test_no_rules_change_nothing(self) -> None:
+        assert len(mend(self.norm(), rules=()).graph.node) == 9
+        assert set(RULES) == {"layer norm", "take", "bias", "activation", "reshapes"}
