@@ -1,5 +1,6 @@
 """Making a translator of whatever model the user names."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.bundle.manifest import MANIFEST
@@ -9,20 +10,53 @@ from nmt_cli.errors import NmtError
 from nmt_cli.search.translator import Translator
 
 
+@dataclass(frozen=True)
+class Compute:
+    """What a bundle is run with, as the user gave it; see cli.options.runtime_options."""
+
+    threads: int | None
+    workers: int | None
+    device: str
+    provider: str | None
+
+
 def load_translator(
-    folder: Path, beam_size: int | None, length_penalty: float | None
+    folder: Path,
+    beam_size: int | None,
+    length_penalty: float | None,
+    compute: Compute,
+    sentences: int,
 ) -> Translator:
     """A translator over a bundle (ONNX Runtime) or a run (Keras).
 
+    Args:
+        folder: of the bundle or run.
+        beam_size, length_penalty: of the search; what is not given is the model's own.
+        compute: cores and device.
+        sentences: how many are to be translated, as far as is known.
+
     Raises:
-        NmtError: the folder is neither, or is damaged.
+        NmtError: the folder is neither, or is damaged; the device is not there.
     """
     if (folder / MANIFEST).exists():
+        from nmt_cli.runtime.device import find_device, share_threads
         from nmt_cli.runtime.load import load_bundle
 
-        return load_bundle(folder, beam_size, length_penalty, warn=say)
+        device = find_device(compute.device, compute.provider)
+        threads = share_threads(compute.threads, compute.workers, sentences)
+        return load_bundle(folder, beam_size, length_penalty, say, threads, device)
     if (folder / "run.json").exists():
+        if compute != Compute(None, None, "cpu", None):
+            raise NmtError(
+                f"{folder}: is a run, and --threads, --workers, --device and --provider are for "
+                "bundles",
+                "make one with nmt export --onnx",
+            )
         return _run_translator(folder, beam_size, length_penalty)
+    if (folder / "nmt_ctranslate2.json").exists():
+        raise NmtError(
+            f"{folder}: a CTranslate2 model", "its MODEL_CARD.md says how to translate with it"
+        )
     if (folder / "saved_model.pb").exists():
         raise NmtError(f"{folder}: a TensorFlow SavedModel", "nmt translates runs and ONNX bundles")
     raise NmtError(

@@ -53,6 +53,36 @@ def beam_options() -> Decorator:
     return decorate
 
 
+def runtime_options() -> Decorator:
+    """--threads, --workers, --device and --provider."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        threads = click.option(
+            "--threads", type=click.IntRange(1, 1024), help="Cores to use; default: all."
+        )
+        workers = click.option(
+            "--workers",
+            type=click.IntRange(1, 1024),
+            help="Batches side by side, sharing --threads; default: one a thread, or one in all "
+            "for a single line.",
+        )
+        device = click.option(
+            "--device",
+            type=click.Choice(("cpu", "cuda", "auto")),
+            default="cpu",
+            show_default=True,
+            help="Where a bundle runs; auto: on CUDA if the installed onnxruntime has it.",
+        )
+        provider = click.option(
+            "--provider",
+            metavar="NAME",
+            help="Execution provider of ONNX Runtime, e.g. OpenVINO, instead of --device.",
+        )
+        return threads(workers(device(provider(function))))
+
+    return decorate
+
+
 def say(message: str) -> None:
     """Tell people how work goes on: on stderr, so that stdout carries results alone."""
     click.echo(message, err=True)

@@ -2,11 +2,12 @@
 
 import sys
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import beam_options, find_model
+from nmt_cli.cli.options import beam_options, find_model, runtime_options
 from nmt_cli.errors import NmtError
 
 
@@ -24,22 +25,32 @@ from nmt_cli.errors import NmtError
     "-o", "--output", type=click.Path(path_type=Path), help="File to write; default: stdout."
 )
 @beam_options()
+@runtime_options()
 def translate(
     file: Path | None,
     model: Path | None,
     output: Path | None,
     beam_size: int | None,
     length_penalty: float | None,
+    threads: int | None,
+    workers: int | None,
+    device: str,
+    provider: str | None,
 ) -> None:
     """Translate FILE, or standard input, line by line.
 
     N lines in, N lines out, in order; a blank line stays blank.
     """
-    from nmt_cli.cli.models import load_translator
+    from nmt_cli.cli.models import Compute, load_translator
     from nmt_cli.text.lines import write_lines
 
-    lines = _lines(file)
-    translator = load_translator(find_model(model), beam_size, length_penalty)
+    lines: Iterator[str] = _lines(file)
+    first = list(islice(lines, 2))
+    compute = Compute(threads, workers, device, provider)
+    translator = load_translator(
+        find_model(model), beam_size, length_penalty, compute, sentences=len(first)
+    )
+    lines = chain(first, lines)
     translations = (each.text for each in translator.translate(lines))
     if output:
         write_lines(output, translations)

@@ -1,6 +1,5 @@
 """The step contract over ONNX Runtime."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,122 +7,145 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli.bundle.manifest import MANIFEST, GraphSpec, Manifest
+from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.errors import NmtError
-from nmt_cli.search.step_model import Candidates
+from nmt_cli.runtime.device import HOST, Device
+from nmt_cli.runtime.device_state import DeviceState, empty_cache, encode_on_device
+from nmt_cli.runtime.host_state import HostState
+from nmt_cli.search.step_model import BatchTooLarge, Candidates
 
-_ERRORS_ONLY = 3
+OnnxState = HostState | DeviceState
 
-
-@dataclass(frozen=True)
-class OnnxState:
-    """Encoder output and decoder caches by name, kept as OrtValues, and the steps taken."""
-
-    encoded: dict[str, Any]
-    caches: dict[str, Any]
-    steps: int
+_FATAL_ONLY = 4  # errors come as exceptions too
+# Tokens that the encoder reads at a time: what its layers hand on then stays in the
+# processor's cache, where passing over it is several times faster.
+ENCODER_TOKENS = 1024
+# What ONNX Runtime's allocators say when memory does not suffice.
+_OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "out of memory", "bad allocation")
 
 
 class OnnxStepModel:
     """Runs a bundle's graphs (search.step_model.StepModel).
 
+    Batches may run side by side in several threads. A state is used up by the step that
+    follows it.
+
     Args:
         folder: of the bundle.
         manifest: its manifest, files checked.
-        threads: of each operator; 0 lets ONNX Runtime use every core.
+        threads: inside each operator; 0 lets ONNX Runtime use every core.
+        device: where to run.
 
     Raises:
-        NmtError: ONNX Runtime cannot load a graph, or it is not the one of the manifest.
+        NmtError: ONNX Runtime cannot load a graph.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, threads: int = 0) -> None:
-        self._manifest = manifest
-        self._encoder = _session(folder, manifest.encoder, threads)
-        self._decoder = _session(folder, manifest.decoder, threads)
-        self._encoded_names = [each.name for each in manifest.encoder.outputs]
-        self._cache_names = [
-            each.name for each in manifest.decoder.inputs if each.name.startswith("self_")
-        ]
-        self._grown_names = [f"new_{name}" for name in self._cache_names]
+    def __init__(
+        self, folder: Path, manifest: Manifest, threads: int = 0, device: Device = HOST
+    ) -> None:
+        self._device = device
+        self._encoder = _session(folder, manifest.encoder, threads, self._device)
+        self._decoder = _session(folder, manifest.decoder, threads, self._device)
+        self._append = None
+        if self._device.memory != "cpu":
+            self._append = _session(folder, manifest.append, threads, self._device)
+        self._encoded = manifest.encoder.outputs
+        self._caches = [each for each in manifest.decoder.inputs if each.name.startswith("self_")]
+        self._dtype = np.float16 if self._caches[0].dtype == "float16" else np.float32
+        self._heads, self._size = manifest.architecture.heads, manifest.key_size
+        self._vocab_size = manifest.vocabulary["target"]
 
     def encode(self, source: NDArray[np.int32]) -> OnnxState:
-        """Read source ids [B, S]."""
-        feed = {"source": onnxruntime.OrtValue.ortvalue_from_numpy(source)}
-        outputs = self._encoder.run_with_ort_values(self._encoded_names, feed)
-        shape = (len(source), self._manifest.architecture.heads, 0, self._manifest.key_size)
-        empty = onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros(shape, np.float32))
-        return OnnxState(
-            dict(zip(self._encoded_names, outputs, strict=True)),
-            dict.fromkeys(self._cache_names, empty),
-            0,
-        )
+        """Read source ids [B, S].
+
+        Raises:
+            BatchTooLarge: memory does not suffice.
+        """
+        shape = (len(source), self._heads, 0, self._size)
+        try:
+            if self._append is None:
+                encoded = self._encode_in_parts(source)
+                caches = {each.name: np.zeros(shape, self._dtype) for each in self._caches}
+                return HostState(self._decoder, encoded, caches, self._vocab_size)
+            encoded = encode_on_device(self._encoder, source, self._device)
+            empty = empty_cache(shape, self._dtype, self._device)
+            names = [each.name for each in self._caches]
+            return DeviceState(
+                self._decoder, self._append, self._device, encoded, dict.fromkeys(names, empty)
+            )
+        except Exception as error:
+            raise _too_large(error) or error from None
+
+    def _encode_in_parts(self, source: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """Run the encoder on some sentences at a time; its outputs for all, by name."""
+        count, width = source.shape
+        sizes = {"B": count, "S": width}
+        encoded = {
+            each.name: np.empty([sizes.get(str(axis), axis) for axis in each.shape], self._dtype)
+            for each in self._encoded
+        }
+        rows = max(1, ENCODER_TOKENS // width)
+        for start in range(0, count, rows):
+            part = slice(start, start + rows)
+            binding = self._encoder.io_binding()
+            binding.bind_cpu_input("source", source[part])
+            for name, values in encoded.items():
+                binding.bind_ortvalue_output(
+                    name, onnxruntime.OrtValue.ortvalue_from_numpy(values[part])
+                )
+            self._encoder.run_with_iobinding(binding)
+        return encoded
 
     def step(
         self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[Candidates, OnnxState]:
-        """Read one token a beam; see search.step_model."""
-        (scores, ids), state = self._advance(["scores", "ids"], state, tokens, ancestry)
-        return Candidates(scores, ids), state
+        """Read one token a beam; see search.step_model.
+
+        Raises:
+            BatchTooLarge: memory does not suffice.
+        """
+        try:
+            return state.step(tokens, ancestry), state
+        except Exception as error:
+            raise _too_large(error) or error from None
 
     def log_probs(
         self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], OnnxState]:
         """As :meth:`step`, but all log-probabilities, float32 [B, K, V]."""
-        (log_probs,), state = self._advance(["log_probs"], state, tokens, ancestry)
-        return log_probs, state
-
-    def _advance(
-        self,
-        wanted: list[str],
-        state: OnnxState,
-        tokens: NDArray[np.int32],
-        ancestry: NDArray[np.bool_],
-    ) -> tuple[list[NDArray[Any]], OnnxState]:
-        value = onnxruntime.OrtValue.ortvalue_from_numpy
-        feed = {
-            "tokens": value(np.ascontiguousarray(tokens)),
-            "position": value(np.array([state.steps], np.int32)),
-            "ancestry": value(np.ascontiguousarray(ancestry)),
-            **state.encoded,
-            **state.caches,
-        }
-        outputs = self._decoder.run_with_ort_values([*wanted, *self._grown_names], feed)
-        results = [each.numpy() for each in outputs[: len(wanted)]]
-        caches = dict(zip(self._cache_names, outputs[len(wanted) :], strict=True))
-        return results, OnnxState(state.encoded, caches, state.steps + 1)
+        return state.log_probs(tokens, ancestry), state
 
     def select(self, state: OnnxState, rows: NDArray[np.int64]) -> OnnxState:
         """The state of some sentences alone."""
-
-        def chosen(values: dict[str, Any]) -> dict[str, Any]:
-            return {
-                name: onnxruntime.OrtValue.ortvalue_from_numpy(each.numpy()[rows])
-                for name, each in values.items()
-            }
-
-        return OnnxState(chosen(state.encoded), chosen(state.caches), state.steps)
+        return state.select(rows)
 
 
-def _session(folder: Path, graph: GraphSpec, threads: int) -> Any:
+def _too_large(error: Exception) -> BatchTooLarge | None:
+    """What stands for an error if it is one of memory."""
+    text = str(error).lower()
+    if isinstance(error, MemoryError) or any(each in text for each in _OUT_OF_MEMORY):
+        return BatchTooLarge()
+    return None
+
+
+def _session(folder: Path, graph: GraphSpec, threads: int, device: Device) -> Any:
     path = folder / graph.file
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = _ERRORS_ONLY
+    options.log_severity_level = _FATAL_ONLY
     options.intra_op_num_threads = threads
+    # Plans of memory are kept for each shape seen, and search never sees one twice.
+    options.enable_mem_pattern = False
     try:
-        session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
+        session = onnxruntime.InferenceSession(str(path), options, providers=device.providers)
     except Exception as error:  # ONNX Runtime's own exceptions have no common base
         raise NmtError(
             f"{path}: ONNX Runtime cannot load it ({str(error).splitlines()[0][:160]})",
             "export the bundle again",
         ) from None
-    for kind, wanted, found in (
-        ("inputs", graph.inputs, session.get_inputs()),
-        ("outputs", graph.outputs, session.get_outputs()),
-    ):
-        if [each.name for each in wanted] != [each.name for each in found]:
-            raise NmtError(
-                f"{path}: its {kind} are not those that {MANIFEST} names", "export the bundle again"
-            )
+    if device.provider not in session.get_providers():
+        # ONNX Runtime falls back on the CPU without a word where a driver is missing.
+        raise NmtError(
+            f"{device.provider}: the installed onnxruntime offers it, but cannot start it",
+            "check the device's driver and libraries, or take --device cpu",
+        )
     return session

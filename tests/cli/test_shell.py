@@ -228,6 +228,9 @@ class TestSignals:
         with subprocess.Popen(
             words, cwd=place, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
+            assert process.stdin
+            process.stdin.write("o gato\n" * 2)  # enough to know that there is more than one
+            process.stdin.flush()
             while not list(place.glob(".out.txt.*")):  # it waits for input with the file open
                 assert process.poll() is None
             process.send_signal(number)

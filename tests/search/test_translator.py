@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.search import translator
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import WIDTH_STEP, Translator
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from tests.search.fakes import (
     CHARACTERS,
@@ -41,8 +42,8 @@ def test_as_many_lines_come_out_in_order(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(translator, "WINDOW", window)
-        patch.setattr(translator, "BATCH_TOKENS", budget)
         made, _, warnings = copier(beams=beams)
+        made = replace(made, batch_tokens=budget)
         assert texts(made, lines) == [each if each.strip() else "" for each in lines]
     assert warnings == []
 
@@ -57,7 +58,8 @@ def test_nothing_is_lost_of_lines_that_are_split(
         made, model, _ = copier(longest)
         found = texts(made, lines)
     assert [re.sub(r"\s", "", each) for each in found] == [re.sub(r"\s", "", x) for x in lines]
-    assert all(width <= longest + 1 for _, width in model.widths)  # with END
+    # With END, in whole steps of width.
+    assert all(width < longest + 1 + WIDTH_STEP for _, width in model.widths)
 
 
 def test_scores_and_ids() -> None:
@@ -78,7 +80,7 @@ def test_an_over_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
         "End.",
     ]
     assert warnings == ["line 3: longer than 12 tokens, translated in 4 parts"]
-    assert model.widths == [(6, 13)]
+    assert model.widths == [(6, 16)]  # 13 with END, in steps of 4
 
 
 def test_a_sentence_that_is_over_long_itself_is_cut_in_pieces() -> None:
@@ -151,15 +153,13 @@ def test_line_breaks_in_a_translation_become_spaces() -> None:
     assert texts(copier(max_source=3)[0], ["a\rb\rc"]) == ["a b  c"]
 
 
-def test_batches_keep_the_budget_and_put_like_lengths_together(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(translator, "BATCH_TOKENS", 40)
+def test_batches_keep_the_budget_and_put_like_lengths_together() -> None:
     lines = ["a" * length for length in (1, 9, 2, 30, 4, 4, 4, 9)]
     made, model, _ = copier(beams=2)
+    made = replace(made, batch_tokens=40)
     assert texts(made, lines) == lines
     # 20 tokens a batch at beam 2; a line longer than the budget goes alone.
-    assert model.widths == [(1, 31), (2, 10), (4, 5), (1, 2)]
+    assert model.widths == [(1, 32), (2, 12), (4, 8), (1, 4)]
     sizes = [len(each) for each in made._batches([[1] * 5] * 9)]
     assert sizes == [4, 4, 1]
 

@@ -1,0 +1,81 @@
+"""A sentence's translation, and its score to the last bit, depend on the sentence alone.
+
+Random weights are a harsh test of it: the best candidates are near-ties all along.
+"""
+
+import ast
+import sysconfig
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.export.onnx_bundle import export_onnx
+from nmt_cli.runtime.device import Threads
+from nmt_cli.runtime.load import load_bundle
+from nmt_cli.search.translator import Translation
+from tests.systems import untrained_run
+
+SENTENCES = 500
+# Sizes of real models, and some that are no multiple of what a processor adds at a time.
+MODELS = {
+    "d 64": {"d_model": 64, "feed_forward": 128, "heads": 4, "norm": "pre"},
+    "d 36": {"d_model": 36, "feed_forward": 52, "heads": 3, "norm": "post"},
+}
+
+
+def real_sentences(count: int) -> list[str]:
+    """First lines of docstrings of Python's own library: real text on any machine."""
+    found: dict[str, None] = {}
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8", errors="replace"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                first = (ast.get_docstring(node) or "").split("\n")[0]
+                if 8 < len(first) < 80:
+                    found[first] = None
+        if len(found) >= count:
+            break
+    assert len(found) >= count
+    return list(found)[:count]
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def folder(request, tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("independence")
+    decoding = {"max_length": 20, "length_ratio": 1.0, "length_extra": 1}
+    run = untrained_run(place, model=MODELS[request.param], decoding=decoding)
+    for precision in ("float32", "int8"):
+        export_onnx(
+            run,
+            run.last,
+            run.recipe.decoding,
+            place / precision,
+            lambda line: None,
+            precision,
+            verify=False,
+        )
+    return place
+
+
+def translate(
+    bundle: Path, lines: list[str], beams: int, threads: Threads, tokens: int
+) -> list[Translation]:
+    translator = load_bundle(bundle, beams, threads=threads)
+    return list(replace(translator, batch_tokens=tokens).translate(lines))
+
+
+@pytest.mark.parametrize("beams", [4, 1])
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+@pytest.mark.parametrize(
+    "count", [40, pytest.param(SENTENCES, marks=pytest.mark.slow)], ids=["some", "all"]
+)
+def test_company_order_and_threads_change_nothing(
+    folder: Path, precision: str, beams: int, count: int
+) -> None:
+    bundle, lines = folder / precision, real_sentences(count)
+    expected = translate(bundle, lines, beams, Threads(2, 1), 4096)
+    assert translate(bundle, lines, beams, Threads(1, 1), 512) == expected
+    assert translate(bundle, lines, beams, Threads(2, 1), 1) == expected  # one by one
+    backwards = translate(bundle, lines[::-1], beams, Threads(1, 2), 2048)
+    assert backwards[::-1] == expected

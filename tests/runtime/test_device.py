@@ -1,0 +1,66 @@
+"""Devices and threads: what is asked for, what is there, what to install."""
+
+import pytest
+
+from nmt_cli.errors import NmtError
+from nmt_cli.runtime import device
+from nmt_cli.runtime.device import CPU, CUDA, HOST, Device, Threads, find_device, share_threads
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    names = [CPU]
+    monkeypatch.setattr(device.onnxruntime, "get_available_providers", lambda: names)
+    return names
+
+
+def test_the_cpu_is_the_default_and_what_auto_falls_back_on(offered: list[str]) -> None:
+    assert find_device() == find_device("auto") == HOST
+    assert HOST.providers == [CPU]
+
+
+def test_cuda_where_there_is_none_names_the_package(offered: list[str]) -> None:
+    with pytest.raises(NmtError, match="has none; .*pip install onnxruntime-gpu"):
+        find_device("cuda")
+
+
+def test_cuda_keeps_tensors_in_its_own_memory(offered: list[str]) -> None:
+    offered.insert(0, CUDA)
+    assert find_device("cuda") == find_device("auto") == find_device(provider="cuda")
+    assert find_device("cuda") == Device(CUDA, "cuda")
+    assert find_device("cuda").providers == [CUDA, CPU]
+    assert find_device("cpu") == HOST
+
+
+@pytest.mark.parametrize("name", ["OpenVINO", "openvino", "OpenVINOExecutionProvider"])
+def test_a_provider_by_short_or_long_name(offered: list[str], name: str) -> None:
+    offered.append("OpenVINOExecutionProvider")
+    assert find_device(provider=name) == Device("OpenVINOExecutionProvider", "cpu")
+
+
+def test_an_unknown_provider_is_told_what_there_is(offered: list[str]) -> None:
+    with pytest.raises(NmtError, match="--provider Abacus: .* does not offer it; it offers CPU;"):
+        find_device(provider="Abacus")
+
+
+@pytest.mark.parametrize(
+    ("total", "workers", "sentences", "shared"),
+    [
+        (4, None, 100, Threads(4, 1)),
+        (4, None, 1, Threads(1, 4)),
+        (4, None, 0, Threads(1, 4)),
+        (4, 2, 100, Threads(2, 2)),
+        (4, 2, 1, Threads(2, 2)),
+        (3, 2, 100, Threads(2, 1)),
+        (1, 8, 100, Threads(8, 1)),
+    ],
+)
+def test_threads_are_shared_out(
+    total: int, workers: int | None, sentences: int, shared: Threads
+) -> None:
+    assert share_threads(total, workers, sentences) == shared
+
+
+def test_all_cores_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device.os, "sched_getaffinity", lambda pid: {0, 3, 5})
+    assert share_threads(None, None, 9) == Threads(3, 1)
