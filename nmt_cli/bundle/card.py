@@ -11,7 +11,8 @@ def model_card(manifest: Manifest) -> str:
         "",
         f"A Transformer ({shape.encoder_layers} encoder and {shape.decoder_layers} decoder "
         f"layers, width {shape.d_model}, {shape.heads} heads, feed-forward "
-        f"{shape.feed_forward}), exported by nmt {provenance.get('nmt_version', '?')}.",
+        f"{shape.feed_forward}) in {manifest.precision}, exported by nmt "
+        f"{provenance.get('nmt_version', '?')}.",
         "",
         "## Use",
         "",
@@ -38,5 +39,5 @@ def model_card(manifest: Manifest) -> str:
     else:
         lines.append("Not evaluated at export.")
     lines += ["", "## Verification", ""]
-    lines += [f"- {key}: {value}" for key, value in manifest.verification.items()]
+    lines += [f"- {line}" for line in manifest.verification.lines()]
     return "\n".join(lines) + "\n"

@@ -1,37 +1,35 @@
-"""``nmt export --onnx``: a run to a verified bundle."""
+"""``nmt export --onnx``: a run to a verified bundle; ``nmt verify --run``: the same later."""
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from nmt_cli import __version__
 from nmt_cli.bundle.card import model_card
+from nmt_cli.bundle.hashes import file_record, file_records
 from nmt_cli.bundle.manifest import (
+    APPEND,
+    DECODER,
+    ENCODER,
     MANIFEST,
     TOKENIZER,
     GraphSpec,
     Manifest,
-    file_records,
 )
-from nmt_cli.evaluate.metrics import evaluate
+from nmt_cli.bundle.reading import TOKEN_IDS, read_manifest
+from nmt_cli.bundle.report import PASSED
+from nmt_cli.errors import NmtError
+from nmt_cli.export.against_keras import Findings, verify_against
 from nmt_cli.export.onnx_graphs import write_graphs
-from nmt_cli.export.verify import (
-    FORCED_SENTENCES,
-    HARD_LINES,
-    TRANSLATED_SENTENCES,
-    compare_logits,
-    compare_translators,
-)
 from nmt_cli.files import replacing_folder
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe import DecodingConfig
-from nmt_cli.runtime.step_model import OnnxStepModel
-from nmt_cli.search.beam import SearchOptions
-from nmt_cli.search.translator import Translator
-from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import trained_model
+
+CARD = "MODEL_CARD.md"
 
 
 def export_onnx(
@@ -40,6 +38,8 @@ def export_onnx(
     decoding: DecodingConfig,
     folder: Path,
     say: Callable[[str], None] = print,
+    precision: str = "float32",
+    verify: bool = True,
 ) -> Manifest:
     """Write, verify and put in place the bundle of a run.
 
@@ -49,6 +49,8 @@ def export_onnx(
         decoding: the bundle's own defaults for search.
         folder: where to; an older bundle there is replaced once all went well.
         say: receives lines for people.
+        precision: one of nmt_cli.bundle.manifest.PRECISIONS.
+        verify: compare it with the model; a bundle that was not says so at each use.
 
     Raises:
         NmtError: the run is damaged, a graph cannot be converted, the verification fails,
@@ -57,21 +59,83 @@ def export_onnx(
     model, progress = trained_model(run, checkpoint)
     with replacing_folder(folder, MANIFEST) as work:
         say("converting the encoder and the decoder step")
-        encoder, decoder = write_graphs(StepGraph(model), work)
+        graphs = write_graphs(StepGraph(model), work, precision)
         shutil.copytree(run.folder / "tokenizer", work / TOKENIZER)
-        manifest = _manifest(run, encoder, decoder, decoding, progress.step)
-        say("verifying against the trained model")
-        _verify(run, KerasStepModel(model), OnnxStepModel(work, manifest), manifest)
-        (work / "MODEL_CARD.md").write_text(model_card(manifest), encoding="utf-8")
-        manifest.files.update(file_records(work))
-        manifest.write(work)
-    for key, value in manifest.verification.items():
-        say(f"  {key}: {value}")
+        manifest = _manifest(run, graphs, decoding, progress.step, precision)
+        manifest = _finished(work, manifest)
+        if verify:
+            say("verifying against the trained model")
+            findings = verify_against(run, KerasStepModel(model), work, manifest)
+            manifest = _finished(work, _with(manifest, findings))
+    for line in manifest.verification.lines():
+        say(f"  {line}")
     return manifest
 
 
+def verify_bundle(
+    run: Run,
+    checkpoint: Path,
+    folder: Path,
+    say: Callable[[str], None] = print,
+) -> Findings:
+    """Compare a bundle with the run it was made of, as its export would have.
+
+    A bundle that was exported without verification is given the report that it lacks.
+
+    Raises:
+        NmtError: it is not of this run and checkpoint, or the verification fails.
+    """
+    manifest = read_manifest(folder)
+    model, progress = trained_model(run, checkpoint)
+    _check_origin(run, checkpoint, progress.step, folder, manifest)
+    say("verifying against the trained model")
+    findings = verify_against(run, KerasStepModel(model), folder, manifest)
+    if manifest.verification.outcome != PASSED:
+        with replacing_folder(folder, MANIFEST) as work:
+            shutil.copytree(folder, work, dirs_exist_ok=True)
+            _finished(work, _with(manifest, findings))
+    return findings
+
+
+def _check_origin(run: Run, checkpoint: Path, steps: int, folder: Path, manifest: Manifest) -> None:
+    made_at = manifest.provenance.get("steps")
+    if made_at != steps:
+        raise NmtError(
+            f"{folder}: was made at step {made_at}, {checkpoint} is of step {steps}",
+            "name the weights it was made of with --checkpoint",
+        )
+    same = manifest.architecture == run.recipe.model and manifest.vocabulary == {
+        "source": run.source_vocab,
+        "target": run.target_vocab,
+    }
+    tokenizers = {
+        f"{TOKENIZER}/{path.name}": file_record(path)
+        for path in (run.folder / "tokenizer").iterdir()
+    }
+    if not same or not tokenizers.items() <= manifest.files.items():
+        raise NmtError(
+            f"{folder}: was not made of {run.folder} (another architecture or tokenizer)",
+            "name its own run with --run",
+        )
+
+
+def _with(manifest: Manifest, findings: Findings) -> Manifest:
+    return replace(manifest, verification=findings.verification, metrics=findings.metrics)
+
+
+def _finished(folder: Path, manifest: Manifest) -> Manifest:
+    """Write card, hashes and manifest; returns it as it reads back, its values checked."""
+    (folder / CARD).write_text(model_card(manifest), encoding="utf-8")
+    replace(manifest, files=file_records(folder)).write(folder)
+    return read_manifest(folder)
+
+
 def _manifest(
-    run: Run, encoder: GraphSpec, decoder: GraphSpec, decoding: DecodingConfig, steps: int
+    run: Run,
+    graphs: dict[str, GraphSpec],
+    decoding: DecodingConfig,
+    steps: int,
+    precision: str,
 ) -> Manifest:
     recipe = run.recipe
     return Manifest(
@@ -81,53 +145,16 @@ def _manifest(
         architecture=recipe.model,
         decoding=decoding,
         vocabulary={"source": run.source_vocab, "target": run.target_vocab},
-        token_ids={"pad": PAD_ID, "unk": UNK_ID, "start": START_ID, "end": END_ID},
-        encoder=encoder,
-        decoder=decoder,
+        token_ids=dict(TOKEN_IDS),
+        encoder=graphs[ENCODER],
+        decoder=graphs[DECODER],
+        append=graphs[APPEND],
         files={},
+        precision=precision,
         provenance={
             "nmt_version": __version__,
             "steps": steps,
             "corpora": list(recipe.data.train),
             "seed": recipe.seed,
         },
-    )
-
-
-def _verify(
-    run: Run, original: KerasStepModel, exported: OnnxStepModel, manifest: Manifest
-) -> None:
-    """Run all comparisons; writes their outcome and the scores into the manifest."""
-    tokenizers = run.tokenizers()
-    source, target = run.held_out()
-    source, target = source[:TRANSLATED_SENTENCES], target[:TRANSLATED_SENTENCES]
-    pairs = list(zip(source, target, strict=True))[:FORCED_SENTENCES]
-    largest = compare_logits(original, exported, tokenizers, pairs)
-    options = SearchOptions.of(manifest.decoding)
-    ours, theirs = (
-        Translator(model, tokenizers, options, manifest.decoding.max_source)
-        for model in (original, exported)
-    )
-    comparison, translations = compare_translators(
-        [*source, *HARD_LINES], ours, theirs, what="the ONNX bundle"
-    )
-    manifest.verification.update(
-        {
-            "log-probabilities, largest difference": float(f"{largest:.3g}"),
-            "sentences with forced translations": len(pairs),
-            "sentences translated alike": comparison.sentences - comparison.ties,
-            "ties broken otherwise": comparison.ties,
-        }
-    )
-    if not source:
-        return
-    texts = [each.text for each in translations[: len(source)]]
-    manifest.metrics.extend(
-        {
-            "set": f"first {len(source)} held-out pairs",
-            "metric": score.name,
-            "value": round(score.value, 2),
-            "signature": score.signature,
-        }
-        for score in evaluate(texts, target)
     )

@@ -1,0 +1,120 @@
+"""The contract of a bundle's tensors, as it follows from the shape of its model.
+
+The names of axes are those of nmt_cli/model/step_graph.py: B sentences, S source positions,
+K beams, P columns cached so far, C candidates.
+
+Wherever it says float, a bundle of precision float16 may have float16, the same on both
+sides of what one call gives and the next one takes.
+"""
+
+from dataclasses import replace
+
+from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
+from nmt_cli.recipe import ModelConfig
+
+
+def encoder_contract(shape: ModelConfig) -> tuple[list[TensorSpec], list[TensorSpec]]:
+    """Inputs and outputs of the encoder."""
+    return [TensorSpec("source", "int32", ("B", "S"))], _encoded(shape)
+
+
+def decoder_contract(
+    shape: ModelConfig, target_vocab: int
+) -> tuple[list[TensorSpec], list[TensorSpec]]:
+    """Inputs and outputs of one step of the decoder."""
+    inputs = [
+        TensorSpec("tokens", "int32", ("B", "K")),
+        TensorSpec("position", "int32", (1,)),
+        TensorSpec("ancestry", "bool", ("B", "K", "P")),
+        *_encoded(shape),
+        *_sides(shape, "self", "P"),
+    ]
+    outputs = [
+        TensorSpec("scores", "float", ("B", "K", "C")),
+        TensorSpec("ids", "int32", ("B", "K", "C")),
+        TensorSpec("log_probs", "float", ("B", "K", target_vocab)),
+        *_sides(shape, "new_self", "K"),
+    ]
+    return inputs, outputs
+
+
+def append_contract() -> tuple[list[TensorSpec], list[TensorSpec]]:
+    """Inputs and outputs of the graph that joins columns to caches and selects sentences.
+
+    H, P, K and D stand for whatever sizes its inputs have in those places.
+    """
+    inputs = [
+        TensorSpec("values", "float", ("B", "H", "P", "D")),
+        TensorSpec("columns", "float", ("B", "H", "K", "D")),
+        TensorSpec("rows", "int64", ("R",)),
+    ]
+    return inputs, [TensorSpec("joined", "float", ("R", "H", "P + K", "D"))]
+
+
+def contract_breach(found: tuple[TensorSpec, ...], wanted: list[TensorSpec]) -> str:
+    """What parts the tensors of a graph from the contract, in words; "" if nothing does."""
+    by_name = {each.name: each for each in wanted}
+    names = [each.name for each in found]
+    for name in by_name:
+        if names.count(name) != 1:
+            return f"{name} is missing" if name not in names else f"{name} stands twice"
+    for each in found:
+        if each.name not in by_name:
+            return f"{each.name} is not of the contract"
+        if each != by_name[each.name]:
+            return f"{described(each)} should be {described(by_name[each.name])}"
+    return ""
+
+
+def described(tensor: TensorSpec) -> str:
+    """A tensor in words, e.g. ``source int32 [B, S]``."""
+    return f"{tensor.name} {tensor.dtype} [{', '.join(map(str, tensor.shape))}]"
+
+
+def graphs_breach(
+    graphs: tuple[GraphSpec, GraphSpec, GraphSpec],
+    shape: ModelConfig,
+    target_vocab: int,
+    precision: str,
+) -> str:
+    """As :func:`contract_breach`, of encoder, decoder and append as the manifest has them."""
+    contracts = (
+        encoder_contract(shape),
+        decoder_contract(shape, target_vocab),
+        append_contract(),
+    )
+    for graph, contract in zip(graphs, contracts, strict=True):
+        for found, wanted in zip((graph.inputs, graph.outputs), contract, strict=True):
+            if precision == "float16":
+                wanted = _with_types_of(found, wanted)
+            breach = contract_breach(found, wanted)
+            if breach:
+                return f"{graph.file}: {breach}"
+    encoder, decoder, _ = graphs
+    given = {each.name: each.dtype for each in (*encoder.outputs, *decoder.outputs)}
+    for each in decoder.inputs:
+        if given.get(each.name, given.get(f"new_{each.name}", each.dtype)) != each.dtype:
+            return f"{decoder.file}: {each.name} is taken as another type than it is given"
+    return ""
+
+
+def _with_types_of(found: tuple[TensorSpec, ...], wanted: list[TensorSpec]) -> list[TensorSpec]:
+    """The contract with float16 where a tensor has it instead of float."""
+    half = {each.name for each in found if each.dtype == "float16"}
+    return [
+        replace(each, dtype="float16") if each.name in half and each.dtype == "float" else each
+        for each in wanted
+    ]
+
+
+def _encoded(shape: ModelConfig) -> list[TensorSpec]:
+    return [TensorSpec("source_mask", "float", ("B", 1, 1, "S")), *_sides(shape, "cross", "S")]
+
+
+def _sides(shape: ModelConfig, kind: str, axis: str) -> list[TensorSpec]:
+    size = ("B", shape.heads, axis, shape.d_model // shape.heads)
+    return [
+        TensorSpec(f"{kind}_{part}_{layer}", "float", size)
+        for layer in range(shape.decoder_layers)
+        for part in ("key", "value")
+    ]

@@ -1,0 +1,57 @@
+"""nmt verify."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from nmt_cli.bundle.report import Check, require_passed
+from nmt_cli.cli.options import say
+from nmt_cli.cli.quiet import import_keras
+
+
+@click.command(epilog="Example: nmt verify exports/docs-pt-en --run runs/docs-pt-en")
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.option(
+    "--run", type=click.Path(path_type=Path), help="Compare BUNDLE with the model of this run."
+)
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    help="Weights of the run to compare with; default: its best, else its last.",
+)
+def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
+    """Check BUNDLE: its files, the contract of its graphs, and that they translate.
+
+    Needs no TensorFlow. With --run, the bundle is also compared with the trained model, as
+    its export does; one that was exported with --no-verify is given its report.
+    """
+    if checkpoint and not run:
+        raise click.UsageError("--checkpoint needs --run")
+    if run:
+        _against(bundle, run, checkpoint)
+        return
+    from nmt_cli.runtime.check import check_bundle
+
+    manifest, checks = check_bundle(bundle)
+    _show(checks)
+    require_passed(checks, str(bundle), "export the bundle again")
+    say(f"{bundle}: as it was exported; its report:")
+    for line in manifest.verification.lines():
+        say(f"  {line}")
+
+
+def _against(bundle: Path, run: Path, checkpoint: Path | None) -> None:
+    import_keras()
+    from nmt_cli.export.onnx_bundle import verify_bundle
+    from nmt_cli.training.run import Run
+
+    opened = Run.open(run)
+    findings = verify_bundle(opened, checkpoint or opened.preferred, bundle, say)
+    _show(findings.verification.checks)
+    say(f"{bundle}: translates like the model of {run}")
+
+
+def _show(checks: Sequence[Check]) -> None:
+    for each in checks:
+        click.echo(f"{'passed' if each.passed else 'FAILED'}  {each}")

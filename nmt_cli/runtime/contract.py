@@ -1,0 +1,62 @@
+"""A bundle's ONNX files and tokenizers against its manifest: cheap enough for every load."""
+
+from pathlib import Path, PurePosixPath
+
+from nmt_cli.bundle.contract import contract_breach
+from nmt_cli.bundle.manifest import MANIFEST, TOKENIZER, GraphSpec, Manifest
+from nmt_cli.errors import NmtError
+from nmt_cli.runtime.onnx_file import read_onnx
+from nmt_cli.text.tokenizer import TokenizerPair, TokenizerSpec, load_tokenizers
+
+_HINT = "export the bundle again"
+
+
+def check_graphs(folder: Path, manifest: Manifest) -> None:
+    """Hold the ONNX files to the manifest's contract: names, types, shapes, opset, weights.
+
+    Raises:
+        NmtError: a file is not what the manifest says, or wants weights from a file whose
+            hash the manifest does not hold, and so from anywhere outside the bundle.
+    """
+    for graph in (manifest.encoder, manifest.decoder, manifest.append):
+        _check_graph(folder, graph, manifest)
+
+
+def checked_tokenizers(folder: Path, manifest: Manifest) -> TokenizerPair:
+    """Load a bundle's tokenizers.
+
+    Raises:
+        NmtError: a file is damaged or its hash is not in the manifest, or a vocabulary is of
+            another size than the manifest says.
+    """
+    place = folder / TOKENIZER
+    spec = TokenizerSpec.read(place)
+    for name in (spec.source, spec.target):
+        if f"{TOKENIZER}/{name}" not in manifest.files:
+            raise NmtError(f"{place / name}: {MANIFEST} holds no hash of it", _HINT)
+    tokenizers = load_tokenizers(place)
+    for side, tokenizer in (("source", tokenizers.source), ("target", tokenizers.target)):
+        if tokenizer.vocab_size != manifest.vocabulary[side]:
+            raise NmtError(
+                f"{place}: the {side} vocabulary has {tokenizer.vocab_size:,} entries, "
+                f"{MANIFEST} says {manifest.vocabulary[side]:,}",
+                _HINT,
+            )
+    return tokenizers
+
+
+def _check_graph(folder: Path, graph: GraphSpec, manifest: Manifest) -> None:
+    path = folder / graph.file
+    found = read_onnx(path)
+    breach = contract_breach(found.inputs, list(graph.inputs)) or contract_breach(
+        found.outputs, list(graph.outputs)
+    )
+    if breach:
+        raise NmtError(f"{path}: is not the graph that {MANIFEST} describes ({breach})", _HINT)
+    if found.opset != graph.opset:
+        raise NmtError(f"{path}: is of opset {found.opset}, {MANIFEST} says {graph.opset}", _HINT)
+    for name in sorted(found.external):
+        if (PurePosixPath(graph.file).parent / name).as_posix() not in manifest.files:
+            raise NmtError(
+                f"{path}: takes weights from {name[:80]!r}, which is no file of the bundle", _HINT
+            )

@@ -1,0 +1,205 @@
+"""Ways to harm a bundle, and to hide the harm from its hashes."""
+
+import copy
+import json
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmt_cli.bundle.hashes import file_record
+from nmt_cli.bundle.manifest import DIGEST, MANIFEST, manifest_digest
+
+Harm = Callable[[Path, np.random.Generator], str]
+
+# What no key of a manifest may be; some are right for a few of them.
+HOSTILE_VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**31,
+    2**63,
+    10**400,
+    -0.5,
+    1e300,
+    float("nan"),
+    float("inf"),
+    "",
+    "nan",
+    "../../../etc/passwd",
+    "/etc/passwd",
+    "C:\\windows",
+    "\ud800",
+    "\u2028",
+    "a\nb",
+    "\x1b[2J",
+    "Ω" * 100_000,
+    [],
+    {},
+    [[[[[[[[[[[[]]]]]]]]]]]],
+    {"a": {"b": {"c": None}}},
+    ["B"] * 50,
+)
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """A bundle's manifest as it stands."""
+    tree: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    return tree
+
+
+def write(folder: Path, tree: dict[str, Any]) -> None:
+    """Write a manifest with the digest that it should have."""
+    plain = {key: value for key, value in tree.items() if key != DIGEST}
+    text = json.dumps({**plain, DIGEST: manifest_digest(plain)})
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+
+
+def hide(folder: Path) -> None:
+    """Bring all hashes of a harmed bundle up to date, as whoever wants to harm would."""
+    tree = read(folder)
+    for name in tree["files"]:
+        record = file_record(folder / name)
+        tree["files"][name] = {"sha256": record.sha256, "bytes": record.bytes}
+    write(folder, tree)
+
+
+def any_file(folder: Path, rng: np.random.Generator) -> Path:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return paths[rng.integers(len(paths))]
+
+
+def flip_bit(folder: Path, rng: np.random.Generator) -> str:
+    path = any_file(folder, rng)
+    content = bytearray(path.read_bytes())
+    at, bit = int(rng.integers(len(content))), int(rng.integers(8))
+    content[at] ^= 1 << bit
+    path.write_bytes(bytes(content))
+    return f"bit {bit} of byte {at} of {path.name}"
+
+
+def truncate(folder: Path, rng: np.random.Generator) -> str:
+    path = any_file(folder, rng)
+    size = int(rng.integers(path.stat().st_size))
+    os.truncate(path, size)
+    return f"{path.name} cut to {size} bytes"
+
+
+def append(folder: Path, rng: np.random.Generator) -> str:
+    path = any_file(folder, rng)
+    with path.open("ab") as stream:
+        stream.write(rng.bytes(int(rng.integers(1, 200))))
+    return f"bytes behind {path.name}"
+
+
+def swap(folder: Path, rng: np.random.Generator) -> str:
+    one, other = any_file(folder, rng), any_file(folder, rng)
+    while one == other:
+        other = any_file(folder, rng)
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+    return f"{one.name} and {other.name} swapped"
+
+
+def delete(folder: Path, rng: np.random.Generator) -> str:
+    path = any_file(folder, rng)
+    path.unlink()
+    return f"{path.name} deleted"
+
+
+def replace_file(folder: Path, rng: np.random.Generator) -> str:
+    """Put a folder, a link out of the bundle, a link to itself or a pipe in a file's place."""
+    path = any_file(folder, rng)
+    kind = ("folder", "link", "loop", "pipe")[rng.integers(4)]
+    outside = folder.parent / f"outside-{path.name}"
+    shutil.move(path, outside)
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        path.symlink_to(outside)
+    elif kind == "loop":
+        path.symlink_to(path)
+    else:
+        os.mkfifo(path)
+    return f"{path.name} replaced by a {kind}"
+
+
+def manifest_places(tree: Any) -> list[tuple[Any, ...]]:
+    """The path to every value in a manifest, those of tables and lists too."""
+    if not isinstance(tree, (dict, list)):
+        return []
+    keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
+    return [(key, *rest) for key in keys for rest in [(), *manifest_places(tree[key])]]
+
+
+def put(tree: dict[str, Any], place: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """A copy of a manifest with one value replaced."""
+    changed = copy.deepcopy(tree)
+    inner: Any = changed
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    return changed
+
+
+def hostile_value(folder: Path, rng: np.random.Generator) -> str:
+    """One value of the manifest made hostile; the digest stays as it was."""
+    tree = read(folder)
+    places = manifest_places(tree)
+    place = places[rng.integers(len(places))]
+    value = HOSTILE_VALUES[rng.integers(len(HOSTILE_VALUES))]
+    text = json.dumps(put(tree, place, value))
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    return f"{place} is {str(value)[:40]!r}"
+
+
+def hostile_text(folder: Path, rng: np.random.Generator) -> str:
+    """A manifest that is hostile as JSON: a key twice, deep nesting, another encoding."""
+    path = folder / MANIFEST
+    text = path.read_text(encoding="utf-8").rstrip()
+    kind = ("twice", "deep", "utf-16", "list", "trailing")[rng.integers(5)]
+    if kind == "twice":
+        text = text[:-1] + ', "decoding": {"beam_size": 1}}'
+    elif kind == "deep":
+        text = text[:-1] + ', "x": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    elif kind == "list":
+        text = f"[{text}]"
+    elif kind == "trailing":
+        text += "}"
+    path.write_bytes(text.encode("utf-16" if kind == "utf-16" else "utf-8"))
+    return f"manifest: {kind}"
+
+
+HARMS: tuple[Harm, ...] = (
+    flip_bit,
+    truncate,
+    append,
+    swap,
+    delete,
+    replace_file,
+    hostile_value,
+    hostile_text,
+)
+
+
+def hidden_value(folder: Path, rng: np.random.Generator) -> str:
+    """As :func:`hostile_value`, with the manifest's digest made right."""
+    tree = read(folder)
+    places = [place for place in manifest_places(tree) if place[0] != DIGEST]
+    place = places[rng.integers(len(places))]
+    value = HOSTILE_VALUES[rng.integers(len(HOSTILE_VALUES))]
+    with suppress(UnicodeEncodeError):
+        write(folder, put(tree, place, value))
+    return f"{place} is {str(value)[:40]!r}"
+
+
+# Bits of graphs and weights count most: hashes hide everything else from ONNX Runtime.
+HIDDEN: tuple[Harm, ...] = (flip_bit, flip_bit, flip_bit, truncate, append, swap, hidden_value)

@@ -1,0 +1,57 @@
+"""Harm copies of a bundle, hide it from the hashes, and translate with what is left.
+
+As a process of its own, for what could crash or hang:
+python -m tests.bundle.survive PRISTINE WORK FIRST LAST
+"""
+
+import resource
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from nmt_cli.errors import NmtError
+from nmt_cli.runtime.load import load_bundle
+from tests.bundle import harm
+
+LINES = ("um dois três quatro", "", "casa gato água", "日本語 🙂 Ação", "sol " * 30)
+MEMORY = 6 << 30
+
+
+def outcome(folder: Path) -> str:
+    """What becomes of a bundle: its translations, or the one line that refuses it."""
+    try:
+        return "translated " + repr([each.text for each in load_bundle(folder).translate(LINES)])
+    except NmtError as error:
+        message = str(error)
+    assert len(message.splitlines()) == 1, message
+    return f"refused {message}"
+
+
+def survive(pristine: Path, work: Path, number: int) -> tuple[str, str]:
+    """What was done to a bundle in secret, and what became of it."""
+    rng = np.random.default_rng([7, number])
+    folder = work / "bundle"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(pristine, folder)
+    done = harm.HIDDEN[number % len(harm.HIDDEN)](folder, rng)
+    # A harm to the manifest itself may be beyond hiding.
+    with suppress(ValueError, OSError, KeyError, TypeError, AttributeError):
+        harm.hide(folder)
+    return done, outcome(folder)
+
+
+def main() -> None:
+    """Print a line before and after each bundle, so that a crash shows where it was."""
+    pristine, work = Path(sys.argv[1]), Path(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for number in range(int(sys.argv[3]), int(sys.argv[4])):
+        print(f"{number} begun", flush=True)
+        done, what = survive(pristine, work, number)
+        print(f"{number} {done}: {what}".encode("unicode_escape").decode(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

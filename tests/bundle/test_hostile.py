@@ -1,0 +1,153 @@
+"""Bundles whose hashes are right and whose content is not: what loading and search refuse."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from nmt_cli.bundle.manifest import MANIFEST, WEIGHTS
+from nmt_cli.errors import NmtError
+from nmt_cli.runtime.load import load_bundle
+from nmt_cli.runtime.onnx_file import read_onnx
+from tests.bundle import harm
+
+
+def refusal(folder: Path) -> str:
+    """What comes of translating with a bundle whose hashes are made right."""
+    harm.hide(folder)
+    with pytest.raises(NmtError) as caught:
+        list(load_bundle(folder).translate(["um dois três"]))
+    message = str(caught.value)
+    assert len(message.splitlines()) == 1
+    assert str(folder) in message
+    return message
+
+
+def graph_of(folder: Path, name: str = "decoder.onnx") -> onnx.ModelProto:
+    return onnx.load(str(folder / name), load_external_data=False)
+
+
+def save(model: onnx.ModelProto, folder: Path, name: str = "decoder.onnx") -> None:
+    (folder / name).write_bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    "place", ["../weights.bin", "{folder}/../weights.bin", "a/../../weights.bin", "other.bin"]
+)
+def test_weights_from_elsewhere(bundle: Path, place: str) -> None:
+    """Outside of the bundle, or beside its files but without a hash."""
+    for copy in (bundle.parent / WEIGHTS, bundle / "other.bin"):
+        shutil.copy(bundle / WEIGHTS, copy)
+    model = graph_of(bundle)
+    for tensor in model.graph.initializer:
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = place.format(folder=bundle)
+    save(model, bundle)
+    message = refusal(bundle)
+    assert "decoder.onnx: takes weights from " in message
+    assert "which is no file of the bundle" in message
+
+
+def test_weights_without_a_hash(bundle: Path) -> None:
+    tree = harm.read(bundle)
+    del tree["files"][WEIGHTS]
+    harm.write(bundle, tree)
+    assert "takes weights from 'weights.bin', which is no file" in refusal(bundle)
+
+
+def test_weights_that_are_not_numbers(bundle: Path) -> None:
+    size = (bundle / WEIGHTS).stat().st_size // 4
+    (bundle / WEIGHTS).write_bytes(np.full(size, np.nan, np.float32).tobytes())
+    assert "its graphs gave scores that are not numbers" in refusal(bundle)
+
+
+def test_a_graph_within_the_graph(bundle: Path) -> None:
+    """A loop would let a bundle run for ever."""
+    model = graph_of(bundle)
+    body = helper.make_graph([], "body", [], [])
+    model.graph.node.append(helper.make_node("If", ["c"], ["o"], then_branch=body))
+    save(model, bundle)
+    assert "decoder.onnx: not an ONNX file (a graph within the graph)" in refusal(bundle)
+
+
+def test_functions_of_its_own(bundle: Path) -> None:
+    model = graph_of(bundle)
+    opsets = [helper.make_opsetid("", 18)]
+    model.functions.append(helper.make_function("x", "f", [], [], [], opsets))
+    save(model, bundle)
+    assert "not an ONNX file (functions of its own)" in refusal(bundle)
+
+
+def test_another_opset(bundle: Path) -> None:
+    tree = harm.read(bundle)
+    tree["encoder"]["opset"] += 1
+    harm.write(bundle, tree)
+    assert "encoder.onnx: is of opset" in refusal(bundle)
+
+
+def test_another_type(bundle: Path) -> None:
+    model = graph_of(bundle)
+    next(each for each in model.graph.output if each.name == "ids").type.tensor_type.elem_type = 7
+    save(model, bundle)
+    message = refusal(bundle)
+    assert "decoder.onnx: is not the graph that manifest.json describes (ids int64" in message
+
+
+def test_a_tensor_less(bundle: Path) -> None:
+    model = graph_of(bundle)
+    del model.graph.output[-1]
+    save(model, bundle)
+    assert "is missing" in refusal(bundle)
+
+
+def test_graphs_swapped(bundle: Path) -> None:
+    tree = harm.read(bundle)
+    tree["encoder"]["file"], tree["decoder"]["file"] = "decoder.onnx", "encoder.onnx"
+    harm.write(bundle, tree)
+    assert "decoder.onnx: is not the graph that manifest.json describes" in refusal(bundle)
+
+
+def test_candidates_that_are_no_tokens(bundle: Path) -> None:
+    """The output named ids, moved beyond the vocabulary."""
+    model = graph_of(bundle)
+    for node in model.graph.node:
+        node.output[:] = ["true_ids" if each == "ids" else each for each in node.output]
+    thousand = helper.make_tensor("thousand", onnx.TensorProto.INT32, [], [1000])
+    model.graph.initializer.append(thousand)
+    model.graph.node.append(helper.make_node("Add", ["true_ids", "thousand"], ["ids"]))
+    save(model, bundle)
+    assert "its graphs gave tokens outside its vocabulary of " in refusal(bundle)
+
+
+def test_another_vocabulary(bundle: Path) -> None:
+    (bundle / "tokenizer" / "tokenizer.json").write_text(
+        json.dumps({"kind": "wordpiece", "source": "vocab.txt", "target": "vocab.txt"}),
+        encoding="utf-8",
+    )
+    words = ["[PAD]", "[UNK]", "[START]", "[END]", "um"]
+    (bundle / "tokenizer" / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+    assert f"vocab.txt: {MANIFEST} holds no hash of it" in refusal(bundle)
+    tree = harm.read(bundle)
+    tree["files"]["tokenizer/vocab.txt"] = {"sha256": "0" * 64, "bytes": 1}
+    harm.write(bundle, tree)
+    assert "the source vocabulary has 5 entries, manifest.json says 3" in refusal(bundle)
+
+
+def test_what_is_no_onnx_file(bundle: Path) -> None:
+    for content in (b"", b"\x08", b"\xff" * 50, b'{"format": 1}'):
+        (bundle / "encoder.onnx").write_bytes(content)
+        assert "encoder.onnx: not an ONNX file (" in refusal(bundle)
+
+
+def test_the_reader_agrees_with_the_onnx_package(bundle: Path) -> None:
+    for name in ("encoder.onnx", "decoder.onnx"):
+        model, found = graph_of(bundle, name), read_onnx(bundle / name)
+        assert [each.name for each in found.inputs] == [each.name for each in model.graph.input]
+        assert [each.name for each in found.outputs] == [each.name for each in model.graph.output]
+        assert found.opset == next(each.version for each in model.opset_import if not each.domain)
+        assert found.external == {WEIGHTS}

@@ -1,0 +1,215 @@
+"""A manifest is read only if every value in it is of its type and in its range."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nmt_cli.bundle.hashes import check_files
+from nmt_cli.bundle.manifest import DIGEST, FORMAT, MANIFEST
+from nmt_cli.bundle.reading import read_manifest
+from nmt_cli.bundle.report import PASSED, SKIPPED, Check
+from nmt_cli.errors import NmtError
+from tests.bundle import harm
+
+HASH = {"sha256": "0" * 64, "bytes": 1}
+
+
+def refusal(folder: Path) -> str:
+    """What reading says, which is one line."""
+    with pytest.raises(NmtError) as caught:
+        check_files(folder, read_manifest(folder))
+    message = str(caught.value)
+    assert str(folder) in message
+    assert len(message.splitlines()) == 1
+    assert len(message) < 600
+    return message
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "fragment"),
+    [
+        (("name",), "", "name must be text, not ''"),
+        (("name",), 7, "name must be text, not 7"),
+        (("name",), "a\nb", "control characters"),
+        (("name",), "\x1b[2J", "control characters"),
+        (("name",), "\ud800", "control characters"),
+        (("name",), "a" * 5000, "too long"),
+        (("source_language",), None, "source_language must be text, not None"),
+        (("architecture",), [], "architecture must be an object, not []"),
+        (("architecture", "heads"), "two", "architecture: heads must be a whole number"),
+        (("architecture", "heads"), True, "heads must be a whole number, not True"),
+        (("architecture", "heads"), 3, "d_model must be even, and divisible by 3"),
+        (("architecture", "heads"), -2, "heads must be at least 1, not -2"),
+        (("architecture", "heads"), 4, "should be cross_key_0 float [B, 4, S, 8]"),
+        (("architecture", "d_model"), 2**40, "d_model must be at most 1,048,576"),
+        (("architecture", "decoder_layers"), 10**9, "decoder_layers must be at most 1,000"),
+        (("architecture", "decoder_layers"), 1, "cross_key_1 is not of the contract"),
+        (("architecture", "decoder_layers"), 3, "cross_key_2 is missing"),
+        (("architecture", "norm"), "per", "norm must be one of pre, post"),
+        (("architecture", "epsilon"), 1e300, "a number beyond measure"),
+        (("architecture", "head"), 2, "unknown key 'head'"),
+        (("decoding", "beam_size"), 0, "beam_size must be between 1 and 256, not 0"),
+        (("decoding", "beam_size"), None, "beam_size must be a whole number"),
+        (("decoding", "max_length"), 10**9, "max_length must be at most 65,536"),
+        (("decoding", "length_ratio"), 1e9, "length_ratio must be at most 65,536"),
+        (("decoding", "max_source"), 1, "max_source must be at least 2"),
+        (("vocabulary", "target"), 0, "vocabulary.target must be a whole number from 4"),
+        (("vocabulary", "target"), 2**33, "vocabulary.target must be a whole number from 4"),
+        (("vocabulary", "source"), 319, "as embeddings are shared"),
+        (("token_ids", "end"), 2, "token_ids must be"),
+        (("token_ids",), {}, "token_ids must be"),
+        (("encoder", "file"), "../encoder.onnx", "encoder.file must be one of the recorded files"),
+        (("encoder", "file"), "other.onnx", "encoder.file must be one of the recorded files"),
+        (("encoder", "opset"), 0, "encoder.opset must be a whole number from 1 to 1,000"),
+        (("encoder", "opset"), 18.0, "encoder.opset must be a whole number from 1 to 1,000"),
+        (("encoder", "outputs"), [], "is missing"),
+        (("encoder", "inputs", 0, "dtype"), "int64", "source int64 [B, S] should be source int32"),
+        (("decoder", "inputs"), [], "tokens is missing"),
+        (("decoder", "inputs", 0), 5, "decoder.inputs must be a list of objects"),
+        (("decoder", "inputs", 0, "name"), None, "decoder.inputs[0].name must be text"),
+        (("decoder", "inputs", 0, "name"), "ancestry", "tokens is missing"),
+        (("decoder", "inputs", 0, "shape"), "BK", "shape must be a list of sizes and axes"),
+        (("decoder", "inputs", 0, "shape"), ["B", None], "shape must be a list of sizes"),
+        (("decoder", "inputs", 0, "shape"), ["B"], "tokens int32 [B] should be tokens int32"),
+        (("files",), {}, "files.tokenizer/tokenizer.json is missing"),
+        (("files", "encoder.onnx", "sha256"), "xyz", "sha256 must be 64 hexadecimal digits"),
+        (("files", "encoder.onnx", "bytes"), -1, "bytes must be a whole number"),
+        (("files", "encoder.onnx", "bytes"), 1e3, "bytes must be a whole number"),
+        (("files", "encoder.onnx"), None, "files.encoder.onnx must be an object"),
+        (("files", "/etc/passwd"), HASH, "names a file outside the bundle: '/etc/passwd'"),
+        (("files", "../x"), HASH, "names a file outside the bundle: '../x'"),
+        (("files", "a/../../x"), HASH, "names a file outside the bundle"),
+        (("files", "..\\x"), HASH, "names a file outside the bundle"),
+        (("files", "C:x"), HASH, "names a file outside the bundle"),
+        (("files", ""), HASH, "names a file outside the bundle: ''"),
+        (("files", "a\0b"), HASH, "control characters"),
+        (("files", "absent"), HASH, "absent: cannot be read (No such file or directory)"),
+        (("files", "tokenizer"), HASH, "tokenizer: is not a file"),
+        (("precision",), "int4", "precision must be float32 or int8 or float16, not 'int4'"),
+        (("metrics",), {}, "metrics must be a list of objects"),
+        (("metrics",), [{"set": "x"}], "metrics[0].metric is missing"),
+        (("verification",), [], "verification must be an object"),
+        (("verification", "outcome"), "failed", "outcome must be passed or skipped"),
+        (("verification", "version"), 2, "verification.version must be a whole number from 1"),
+        (("verification", "checks"), [], "outcome must be skipped, as its checks stand"),
+        (("verification", "checks", 0, "value"), 9, "passed must be what its value and limit"),
+        (("verification", "checks", 0, "passed"), 1, "passed must be true or false"),
+        (("provenance",), [], "provenance must be an object"),
+        (("format",), True, "not a bundle's manifest"),
+        (("format",), 0, "not a bundle's manifest"),
+        (("format",), 2.0, "not a bundle's manifest"),
+        (("format",), FORMAT + 1, f"newer nmt (format {FORMAT + 1}"),
+        (("new",), 10**400, "a number beyond measure"),
+        (("new",), float("nan"), "NaN is not a number of JSON"),
+        (("new",), float("-inf"), "-Infinity is not a number of JSON"),
+        (("new",), [[[[[[[[[[]]]]]]]]]], "nested too deeply"),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_a_value_that_cannot_be(
+    bundle: Path, place: tuple[Any, ...], value: Any, fragment: str
+) -> None:
+    harm.write(bundle, harm.put(harm.read(bundle), place, value))
+    assert fragment in refusal(bundle)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fragment"),
+    [
+        ('"name"', '"name": "x", "name"', "the key 'name' stands twice"),
+        ('"name": "toy-xx-yy"', '"name": 1e999', "a number beyond measure"),
+        ('"name": "toy-xx-yy"', '"name": "\udc80"', "damaged ("),
+        ('"beam_size": 4', '"beam_size": 5', f"was changed after the export ({DIGEST} differs)"),
+        (f'"{DIGEST}"', '"digest"', f"was changed after the export ({DIGEST} differs)"),
+        ("{", "[" * 100_000 + "{", "damaged ("),
+    ],
+)
+def test_text_that_cannot_be(bundle: Path, old: str, new: str, fragment: str) -> None:
+    path = bundle / MANIFEST
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_bytes(text.replace(old, new, 1).encode("utf-8", "surrogateescape"))
+    assert fragment in refusal(bundle)
+
+
+def test_a_manifest_without_end_is_not_read(bundle: Path) -> None:
+    with (bundle / MANIFEST).open("ab") as stream:
+        stream.truncate(1 << 40)  # sparse: it takes no space
+    assert "larger than 4,194,304 bytes" in refusal(bundle)
+
+
+def test_a_file_of_another_size_is_not_hashed(bundle: Path) -> None:
+    with (bundle / "encoder.onnx").open("ab") as stream:
+        stream.truncate(1 << 40)
+    assert "encoder.onnx: is not the file that was exported (1,099,511," in refusal(bundle)
+
+
+def test_any_key_of_any_value_missing_or_hostile(pristine: Path, bundle: Path) -> None:
+    """Whatever one value becomes, its hash made right: refused, or of no consequence."""
+    tree, rng = harm.read(pristine), np.random.default_rng(5)
+    before = read_manifest(pristine)
+    outer = {"name", "source_language", "target_language", "metrics", "provenance"}
+    for place in harm.manifest_places(tree):
+        value = harm.HOSTILE_VALUES[rng.integers(len(harm.HOSTILE_VALUES))]
+        try:
+            harm.write(bundle, harm.put(tree, place, value))
+            after = read_manifest(bundle)
+        except (NmtError, UnicodeEncodeError):  # the latter: not even the test can write it
+            continue
+        free = place[0] in outer or place[:2] in (("architecture", "dropout"),)
+        free |= place[0] in ("decoding", "verification", "files")
+        assert free or after == before or type(value) is bool, (place, value)
+
+
+def test_links_that_stay_and_links_that_leave(bundle: Path) -> None:
+    (bundle / "decoder.onnx").rename(bundle / "real")
+    (bundle / "decoder.onnx").symlink_to("real")
+    check_files(bundle, read_manifest(bundle))
+    (bundle / "real").rename(bundle.parent / "real")
+    (bundle / "decoder.onnx").unlink()
+    (bundle / "decoder.onnx").symlink_to("../real")
+    assert "decoder.onnx: is a link that leaves the bundle" in refusal(bundle)
+
+
+def test_a_manifest_elsewhere(bundle: Path) -> None:
+    (bundle / MANIFEST).rename(bundle.parent / MANIFEST)
+    (bundle / MANIFEST).symlink_to(f"../{MANIFEST}")
+    assert "a link that leaves the bundle" in refusal(bundle)
+
+
+def test_a_linked_bundle_and_files_beside(bundle: Path) -> None:
+    (bundle / "notes.txt").write_text("mine\n", encoding="utf-8")
+    link = bundle.parent / "link"
+    link.symlink_to(bundle)
+    check_files(link, read_manifest(link))
+
+
+def test_the_report_reads_back(bundle: Path) -> None:
+    manifest = read_manifest(bundle)
+    assert manifest.verification.outcome == PASSED
+    manifest.write(bundle)
+    assert read_manifest(bundle) == manifest
+
+
+def test_a_bundle_from_before_the_first_release_says_so(bundle: Path) -> None:
+    tree = harm.read(bundle) | {"format": 1}
+    (bundle / MANIFEST).write_text(json.dumps(tree), encoding="utf-8")
+    with pytest.raises(NmtError, match="a bundle of format 1, from before nmt's first release"):
+        read_manifest(bundle)
+
+
+def test_a_bundle_without_a_report_counts_as_unverified(bundle: Path) -> None:
+    for report in ({}, {"outcome": "skipped", "checks": [], "version": 1}):
+        harm.write(bundle, {**harm.read(bundle), "verification": report})
+        assert read_manifest(bundle).verification.outcome == SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "passed"),
+    [(1.0, 1.0, True), (1.1, 1.0, False), (float("nan"), 1.0, False), (-3.0, 0.2, True)],
+)
+def test_a_check_passes_within_its_limit(value: float, limit: float, passed: bool) -> None:
+    assert Check.of("x", value, limit).passed is passed

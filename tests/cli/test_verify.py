@@ -1,0 +1,80 @@
+"""nmt verify, and what an export without verification says at each use."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bundle import harm
+from tests.cli.conftest import assert_fails, nmt, snapshot
+from tests.cli.test_shell import BUNDLE, HEAVY, RUN
+
+
+def test_a_good_bundle_needs_nothing_of_tensorflow(place: Path) -> None:
+    before = snapshot(place)
+    script = (
+        "import json, sys\n"
+        "from nmt_cli.cli import main\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+    )
+    result = nmt("verify", BUNDLE, cwd=place, command=[sys.executable, "-c", script])
+    assert result.code == 0, result.err
+    lines = result.out.decode().splitlines()
+    assert len(lines) == 5
+    assert all(line.startswith("passed  ") for line in lines)
+    assert lines[0].endswith(": 0 (at most 0)")
+    assert "passed, against the Keras model of toy-pt-en at step 20" in result.err
+    loaded = {each.partition(".")[0] for each in json.loads(result.message)}
+    assert not loaded & set(HEAVY)
+    assert snapshot(place) == before
+
+
+def test_a_damaged_bundle(place: Path) -> None:
+    path = place / BUNDLE / "weights.bin"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(bytes(content))
+    result = nmt("verify", BUNDLE, cwd=place)
+    assert_fails(result, f"{BUNDLE}/weights.bin: is not the file that was exported")
+    assert result.out == b""
+
+
+def test_no_bundle(place: Path) -> None:
+    assert_fails(nmt("verify", RUN, cwd=place), f"{RUN}: not a bundle", "nmt export --onnx")
+    assert_fails(nmt("verify", "absent", cwd=place), "absent: not a bundle")
+    assert nmt("verify", BUNDLE, "--checkpoint", "x", cwd=place).code == 2
+
+
+def test_without_verification_each_use_says_so(place: Path) -> None:
+    tree = harm.read(place / BUNDLE)
+    harm.write(
+        place / BUNDLE, {**tree, "verification": {"outcome": "skipped", "checks": [], "version": 1}}
+    )
+    for words in (["translate"], ["evaluate", "--source", "toy.pt", "--reference", "toy.en"]):
+        result = nmt(*words, "-m", BUNDLE, cwd=place, stdin=b"o gato\n")
+        assert result.code == 0, result.err
+        assert result.err.count(f"{BUNDLE}: was exported without verification") == 1
+        assert f"nmt verify {BUNDLE} --run RUN" in result.err
+
+
+@pytest.mark.slow
+def test_without_verification_until_it_is_made_up_for(place: Path) -> None:
+    result = nmt("export", "--onnx", "--quantize", "int8", "--no-verify", cwd=place)
+    assert result.code == 0, result.err
+    folder = "exports/toy-pt-en-int8"
+    result = nmt("translate", "-m", folder, cwd=place, stdin=b"o gato\n")
+    assert f"nmt verify {folder}" in result.err
+    result = nmt("verify", folder, "--run", RUN, cwd=place)
+    assert result.code == 0, result.err
+    assert b"passed  divergence of the probabilities" in result.out
+    result = nmt("translate", "-m", folder, cwd=place, stdin=b"o gato\n")
+    assert (result.code, result.err) == (0, "")
+
+
+def test_quantize_is_for_bundles(place: Path) -> None:
+    for words in (["--quantize", "int8"], ["--no-verify"]):
+        assert nmt("export", "--saved-model", *words, cwd=place).code == 2
