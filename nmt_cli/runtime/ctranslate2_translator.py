@@ -1,0 +1,144 @@
+"""Lines to translations through CTranslate2, from a folder of ``nmt export --ctranslate2``.
+
+The search is CTranslate2's own. Without a length penalty it finds what search/beam.py finds;
+its penalty is another formula, ``score / length ** alpha``.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nmt_cli.errors import NmtError
+from nmt_cli.recipe import DecodingConfig, section_from
+from nmt_cli.search.beam import Hypothesis, SearchOptions
+from nmt_cli.search.translator import BATCH_TOKENS, Translator
+from nmt_cli.text.tokenizer import load_tokenizers
+
+SETTINGS = "nmt_ctranslate2.json"
+TOKENIZER = "tokenizer"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class CTranslate2Translator(Translator):
+    """Splits, tokenizes, batches and rejoins as any Translator; CTranslate2 searches.
+
+    Attributes:
+        model: a ctranslate2.Translator.
+    """
+
+    model: Any
+
+    @cached_property
+    def _target_ids(self) -> dict[str, int]:
+        target = self.tokenizers.target
+        return {token: at for at, token in enumerate(target.tokens(range(target.vocab_size)))}
+
+    def _search_batch(self, pieces: Sequence[list[int]], rows: list[int]) -> list[Hypothesis]:
+        batch = [pieces[row] for row in rows]
+        limits = [self.options.limit(len(piece)) for piece in batch]
+        # CTranslate2 has one limit a call, here that of the longest sentence. What reached its
+        # own limit before is searched again, alone: those are few.
+        longest = max(limits)
+        found = self._run(batch, longest)
+        return [
+            self._run([piece], limit)[0] if len(each.ids) >= limit < longest else each
+            for piece, limit, each in zip(batch, limits, found, strict=True)
+        ]
+
+    def _run(self, batch: Sequence[list[int]], limit: int) -> list[Hypothesis]:
+        source = self.tokenizers.source
+        marks = len(source.frame_source([]))  # CTranslate2 frames the source itself
+        results = self.model.translate_batch(
+            [source.tokens(piece[marks - 1 : -1]) for piece in batch],
+            beam_size=self.options.beam_size,
+            length_penalty=self.options.length_penalty,
+            max_input_length=0,
+            max_decoding_length=limit,
+            min_decoding_length=0,  # as ours: a translation may be empty
+            return_scores=True,
+        )
+        return [
+            Hypothesis([self._target_ids[token] for token in each.hypotheses[0]], each.scores[0])
+            for each in results
+        ]
+
+
+def load_ctranslate2(
+    folder: Path,
+    beam_size: int | None = None,
+    length_penalty: float | None = None,
+    warn: Callable[[str], None] = lambda message: None,
+    batch_tokens: int = BATCH_TOKENS,
+    compute_type: str = "default",
+    inter_threads: int = 1,
+    intra_threads: int = 0,
+) -> CTranslate2Translator:
+    """Make an exported folder ready to translate.
+
+    Args:
+        folder: what :func:`nmt_cli.export.ctranslate2_model.export_ctranslate2` wrote.
+        beam_size, length_penalty: of the search; what is not given is as at the export.
+        warn: receives a line when a line of text is split.
+        batch_tokens: as of :class:`Translator`.
+        compute_type, inter_threads, intra_threads: as of ctranslate2.Translator.
+
+    Raises:
+        NmtError: ctranslate2 is not installed, or the folder is none of these, or damaged.
+    """
+    ctranslate2 = import_ctranslate2()
+    options, max_source = _settings(folder, beam_size, length_penalty)
+    try:
+        model = ctranslate2.Translator(
+            str(folder),
+            compute_type=compute_type,
+            inter_threads=inter_threads,
+            intra_threads=intra_threads,
+        )
+    except (RuntimeError, ValueError) as error:
+        raise NmtError(f"{folder}: CTranslate2 cannot load it ({error})") from None
+    return CTranslate2Translator(
+        model=model,
+        tokenizers=load_tokenizers(folder / TOKENIZER),
+        options=options,
+        max_source=max_source,
+        warn=warn,
+        workers=inter_threads,
+        batch_tokens=batch_tokens,
+    )
+
+
+def import_ctranslate2() -> Any:
+    """The ctranslate2 package.
+
+    Raises:
+        NmtError: it is not installed.
+    """
+    try:
+        import ctranslate2
+    except ImportError as error:
+        raise NmtError(
+            f"CTranslate2 is missing ({error})", "pip install 'nmt_cli[ctranslate2]'"
+        ) from None
+    return ctranslate2
+
+
+def _settings(
+    folder: Path, beam_size: int | None, length_penalty: float | None
+) -> tuple[SearchOptions, int]:
+    path = folder / SETTINGS
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["format"] > FORMAT:
+            raise NmtError(f"{folder}: exported by a newer nmt", "upgrade nmt")
+        decoding = section_from(DecodingConfig, record["decoding"], str(path))
+    except (FileNotFoundError, NotADirectoryError):
+        raise NmtError(
+            f"{folder}: no {SETTINGS} in it", "make the folder with nmt export --ctranslate2"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NmtError(f"{path}: damaged ({error})", "export again") from None
+    return SearchOptions.of(decoding, beam_size, length_penalty), decoding.max_source
