@@ -1,0 +1,90 @@
+"""How fast a Transformer base decodes, ours against CTranslate2: ``nmt bench`` on random weights.
+
+6+6 post-norm layers, d 512, feed-forward 2,048, 8 heads, a vocabulary of 8,000, as initialised
+from seed 1. Sources are 30 made-up words of one token each, and every translation is made 30
+tokens long, so that the work is the same whatever the weights are.
+
+    python benchmarks/decoding.py [--tokenizer-from RUN] [--lines N] [OPTIONS OF nmt bench]
+
+Needs ``pip install 'nmt_cli[train,ctranslate2]'``.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from nmt_cli.recipe import ModelConfig, Recipe
+from nmt_cli.text.lines import write_lines
+from nmt_cli.text.tokenizer import Tokenizer
+from nmt_cli.training.checkpoint import Progress, save_checkpoint
+from nmt_cli.training.run import FORMAT, HELD_OUT, Run
+from nmt_cli.training.train import compiled_model
+
+VOCAB, WORDS, SEED = 8000, 30, 1
+SHAPE = ModelConfig(
+    d_model=512,
+    feed_forward=2048,
+    heads=8,
+    encoder_layers=6,
+    decoder_layers=6,
+    norm="post",
+    embeddings="all",
+)
+
+
+def made_up_lines(tokenizer: Tokenizer, count: int) -> list[str]:
+    """Lines of WORDS words, each of which is one token wherever it stands."""
+    texts = [tokenizer.decode([[token]])[0] for token in range(4, tokenizer.vocab_size)]
+    encoded = tokenizer.encode(texts)
+    words = [text for text, ids in zip(texts, encoded, strict=True) if text and len(ids) == 1]
+    rng = random.Random(SEED)
+    lines: list[str] = []
+    while len(lines) < count:
+        line = " ".join(rng.choices(words, k=WORDS))
+        if len(tokenizer.encode([line])[0]) == WORDS:
+            lines.append(line)
+    return lines
+
+
+def make_run(folder: Path, tokenizer_from: Path, lines: int) -> None:
+    """A run folder as nmt train leaves it, but for the training."""
+    folder.mkdir()
+    shutil.copytree(tokenizer_from / "tokenizer", folder / "tokenizer")
+    run = Run(folder, Recipe(name="base", seed=SEED, model=SHAPE), VOCAB, VOCAB, "none")
+    tokenizers = run.tokenizers()
+    sizes = tokenizers.source.vocab_size, tokenizers.target.vocab_size
+    if sizes != (VOCAB, VOCAB) or not tokenizers.shared:
+        sys.exit(f"{tokenizer_from}: needs one joint vocabulary of {VOCAB:,}, not {sizes}")
+    record = {"source_vocab": VOCAB, "target_vocab": VOCAB, "prepared_key": run.prepared_key}
+    (folder / "run.json").write_text(json.dumps({"format": FORMAT, **record}), encoding="utf-8")
+    (folder / "recipe.toml").write_text(run.recipe.dump(), encoding="utf-8")
+    text = made_up_lines(tokenizers.source, lines)
+    for name in HELD_OUT:
+        write_lines(folder / name, text)
+    save_checkpoint(run.last, compiled_model(run), Progress(step=1))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tokenizer-from", type=Path, default=Path("runs/docs-pt-en"))
+    parser.add_argument("--lines", type=int, default=128, help="made-up sources (default: 128)")
+    parser.add_argument("--length", type=int, default=30, help="of translations (default: 30)")
+    options, others = parser.parse_known_args()
+    if not (options.tokenizer_from / "tokenizer").is_dir():
+        sys.exit(f"{options.tokenizer_from}: no run; name one with --tokenizer-from")
+    with tempfile.TemporaryDirectory(prefix="nmt-decoding-") as place:
+        run = Path(place) / "base"
+        make_run(run, options.tokenizer_from, options.lines)
+        bench = [sys.executable, "-m", "nmt_cli", "bench", str(run), "--against", "ctranslate2"]
+        sys.exit(
+            subprocess.run([*bench, "--forced-length", str(options.length), *others]).returncode
+        )
+
+
+if __name__ == "__main__":
+    main()

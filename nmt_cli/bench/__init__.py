@@ -1,0 +1,1 @@
+"""How fast a model translates, beside CTranslate2 with the same weights."""

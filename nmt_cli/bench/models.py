@@ -1,0 +1,133 @@
+"""The folders to be measured: of a bundle, or freshly exported from a run."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from nmt_cli.bench.plan import OURS, THEIRS
+from nmt_cli.bundle.manifest import TOKENIZER
+from nmt_cli.bundle.reading import read_manifest
+from nmt_cli.errors import NmtError
+from nmt_cli.recipe import DecodingConfig, ModelConfig
+from nmt_cli.runtime.ctranslate2_translator import FORMAT, SETTINGS
+from nmt_cli.runtime.ctranslate2_translator import TOKENIZER as THEIR_TOKENIZER
+from nmt_cli.text.tokenizer import START_ID, Tokenizer
+
+
+@dataclass(frozen=True)
+class Models:
+    """The same weights in several precisions, for one side or both.
+
+    Attributes:
+        name: for people.
+        vocabulary: of the target side.
+        folders: by precision and side.
+    """
+
+    name: str
+    shape: ModelConfig
+    vocabulary: int
+    decoding: DecodingConfig
+    folders: Mapping[str, Mapping[str, Path]]
+
+    @property
+    def tokenizer(self) -> Path:
+        """The folder of the tokenizers, which are the same for all."""
+        return next(iter(self.folders.values()))[OURS] / TOKENIZER
+
+
+def bundle_models(folder: Path, theirs: Path | None) -> Models:
+    """A bundle, and a CTranslate2 folder of the same weights to measure it against.
+
+    Raises:
+        NmtError: it is no bundle, or the other folder is of another model.
+    """
+    manifest = read_manifest(folder)
+    sides = {OURS: folder}
+    if theirs:
+        if not (theirs / SETTINGS).exists():
+            raise NmtError(
+                f"{theirs}: no {SETTINGS} in it", "make the folder with nmt export --ctranslate2"
+            )
+        if _contents(folder / TOKENIZER) != _contents(theirs / THEIR_TOKENIZER):
+            raise NmtError(
+                f"{theirs}: has other tokenizers than {folder}", "export both from one run"
+            )
+        sides[THEIRS] = theirs
+    return Models(
+        manifest.name,
+        manifest.architecture,
+        manifest.vocabulary["target"],
+        manifest.decoding,
+        {manifest.precision: sides},
+    )
+
+
+def run_models(
+    folder: Path,
+    precisions: Sequence[str],
+    against: bool,
+    place: Path,
+    say: Callable[[str], None],
+) -> Models:
+    """Export a run in each precision, unverified; TensorFlow is loaded for it.
+
+    Args:
+        folder: of the run.
+        precisions: of nmt_cli.bundle.manifest.PRECISIONS.
+        against: for CTranslate2 too.
+        place: where to.
+        say: receives lines for people.
+
+    Raises:
+        NmtError: the run is damaged, or cannot be exported.
+    """
+    from nmt_cli.export.onnx_bundle import export_onnx
+    from nmt_cli.training.run import Run
+
+    run = Run.open(folder)
+    decoding = run.recipe.decoding
+    folders: dict[str, dict[str, Path]] = {}
+    for precision in precisions:
+        say(f"exporting {folder} in {precision}, unverified")
+        sides = folders[precision] = {OURS: place / precision}
+        export_onnx(
+            run, run.preferred, decoding, sides[OURS], lambda line: None, precision, verify=False
+        )
+        if against:
+            sides[THEIRS] = place / f"{precision}-ctranslate2"
+            _export_ctranslate2(folder, precision, sides[THEIRS])
+    return Models(run.recipe.label, run.recipe.model, run.target_vocab, decoding, folders)
+
+
+def _export_ctranslate2(folder: Path, precision: str, place: Path) -> None:
+    """As ``nmt export --ctranslate2``, but for the verification, which takes minutes."""
+    from nmt_cli.export.ctranslate2_model import write_ctranslate2
+    from nmt_cli.model.step_graph import StepGraph
+    from nmt_cli.training.run import Run
+    from nmt_cli.training.train import trained_model
+
+    run = Run.open(folder)
+    tokenizers = run.tokenizers()
+    model, _ = trained_model(run, run.preferred)
+    shutil.copytree(folder / "tokenizer", place / THEIR_TOKENIZER)
+    settings = {"format": FORMAT, "decoding": asdict(run.recipe.decoding)}
+    (place / SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
+    write_ctranslate2(
+        StepGraph(model),
+        _tokens(tokenizers.source),
+        _tokens(tokenizers.target),
+        place,
+        None if precision == "float32" else precision,
+        frame_start=tokenizers.source.frame_source([])[0] == START_ID,
+    )
+
+
+def _tokens(tokenizer: Tokenizer) -> list[str]:
+    return tokenizer.tokens(range(tokenizer.vocab_size))
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*")}

@@ -1,0 +1,40 @@
+"""A file's lines to translations through CTranslate2 and SentencePiece alone, as a whole process.
+
+python -m nmt_cli.bench.plain_ctranslate2 FOLDER FILE BEAM LIMIT WORKERS THREADS BATCH_TOKENS
+"""
+
+import sys
+from pathlib import Path
+
+import ctranslate2
+
+from nmt_cli.text.tokenizer import load_tokenizers
+
+
+def main() -> None:
+    """Translate, with what the command line says."""
+    folder, file = Path(sys.argv[1]), Path(sys.argv[2])
+    beam_size, limit, workers, threads, batch_tokens = map(int, sys.argv[3:])
+    model = ctranslate2.Translator(str(folder), inter_threads=workers, intra_threads=threads)
+    tokenizers = load_tokenizers(folder / "tokenizer")
+    source, target = tokenizers.source, tokenizers.target
+    lines = file.read_text(encoding="utf-8").split("\n")[:-1]
+    found = model.translate_batch(
+        [source.tokens(ids) for ids in source.encode(lines)],
+        beam_size=beam_size,
+        length_penalty=0.0,
+        max_batch_size=batch_tokens,
+        batch_type="tokens",
+        max_input_length=0,
+        max_decoding_length=limit,
+        min_decoding_length=0,
+        return_scores=False,
+    )
+    numbers = {token: at for at, token in enumerate(target.tokens(range(target.vocab_size)))}
+    ids = [[numbers[token] for token in each.hypotheses[0]] for each in found]
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    sys.stdout.writelines(f"{line}\n" for line in target.decode(ids))
+
+
+if __name__ == "__main__":
+    main()

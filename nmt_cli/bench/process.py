@@ -1,0 +1,137 @@
+"""Worker processes, seen from the one that measures with them."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeVar
+
+from nmt_cli.bench.plan import Cell, Setting, Threads
+from nmt_cli.bench.sides import Job
+from nmt_cli.errors import NmtError
+
+Key = TypeVar("Key")
+Result = TypeVar("Result")
+
+# Threads of OpenMP go on spinning for 0.2 seconds after their work is done.
+SETTLE_SECONDS = 0.3
+
+
+class Worker:
+    """A process with a model loaded.
+
+    Attributes:
+        loaded: seconds of loading, and from the start of the process until then; MiB.
+        peak: MiB, after its last cell.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.loaded: dict[str, float] = {}
+        self.peak = 0.0
+        self._name = job.side
+        began = time.perf_counter()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "nmt_cli.bench.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+        try:
+            self.loaded = self._ask(asdict(job))
+            self.loaded["start_seconds"] = time.perf_counter() - began
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, cell: Cell, setting: Setting) -> dict[str, Any]:
+        """Measure a cell once: {"seconds": of each call, "translations": ids of each}."""
+        answer = self._ask(
+            {
+                "beam_size": cell.beam_size,
+                "batch": cell.batch,
+                "batch_tokens": setting.batch_tokens,
+            }
+        )
+        self.peak = answer["peak"]
+        return answer
+
+    def _ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin
+        assert self._process.stdout
+        try:
+            self._process.stdin.write(json.dumps(question) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it ended; what it said before is read below
+        line = self._process.stdout.readline()
+        if not line:
+            raise NmtError(
+                f"the process that measures {self._name} ended with {self._process.wait()}",
+                "what it wrote stands above; where memory was short, take fewer threads",
+            )
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise NmtError(answer["error"], answer["hint"])
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.communicate()
+
+
+@dataclass(frozen=True)
+class Started:
+    """A worker and what it is."""
+
+    side: str
+    threads: Threads
+    worker: Worker
+
+
+class Workers:
+    """The processes that a group of cells needs, started when first asked for.
+
+    Args:
+        jobs: of each side; their threads are replaced.
+        start: makes a worker of a job.
+    """
+
+    def __init__(self, jobs: Mapping[str, Job], start: Callable[[Job], Worker] = Worker) -> None:
+        self._jobs = jobs
+        self._start = start
+        self.started: list[Started] = []
+
+    def run(self, side: str, cell: Cell, setting: Setting) -> dict[str, Any]:
+        """As :meth:`Worker.run`, in the process of this side and these threads."""
+        return self.worker(side, setting.threads).run(cell, setting)
+
+    def worker(self, side: str, threads: Threads) -> Worker:
+        """The process of this side and these threads."""
+        for each in self.started:
+            if (each.side, each.threads) == (side, threads):
+                return each.worker
+        job = replace(self._jobs[side], workers=threads.workers, each=threads.each)
+        worker = self._start(job)
+        self.started.append(Started(side, threads, worker))
+        return worker
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for each in self.started:
+            each.worker.close()
+
+
+def in_turns(calls: Mapping[Key, Callable[[], Result]], rounds: int) -> dict[Key, list[Result]]:
+    """Call each once a round, so that a slow stretch of the machine falls on all of them."""
+    results: dict[Key, list[Result]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            time.sleep(SETTLE_SECONDS)
+            results[name].append(call())
+    return results

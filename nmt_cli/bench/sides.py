@@ -1,0 +1,216 @@
+"""What is measured, inside a process of its own: ours and CTranslate2.
+
+Each side gives the seconds of its calls and the tokens of its translations, END excluded.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_cli.bench.plan import OWN, latency_rows
+from nmt_cli.search.beam import SearchOptions, beam_search
+from nmt_cli.search.step_model import Candidates, StepModel
+from nmt_cli.text.tokenizer import END_ID, PAD_ID
+
+Found = TypeVar("Found")
+Ids = list[int]
+
+# Any token that does not end a translation.
+ORDINARY_ID = END_ID + 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a process is for.
+
+    Attributes:
+        side: "nmt", "ctranslate2" or "product".
+        folder: of the model.
+        workers, each: threads, as in :class:`nmt_cli.bench.plan.Threads`.
+        lines: to translate.
+        limit: tokens of a translation at most; exactly, if ``forced``.
+        precision, width: of the matrix product alone.
+    """
+
+    side: str
+    folder: str
+    workers: int
+    each: int
+    lines: list[str]
+    limit: int
+    forced: bool
+    precision: str = ""
+    width: int = 0
+
+
+class Side(Protocol):
+    """A loaded model."""
+
+    def run(self, beam_size: int, batch: int, batch_tokens: int) -> tuple[list[float], list[Ids]]:
+        """Translate the job's lines as a cell has it; for batch 1 some of them."""
+
+
+class Ours:
+    """A bundle, as ``nmt translate`` runs it."""
+
+    def __init__(self, job: Job) -> None:
+        from nmt_cli.runtime.device import Threads
+        from nmt_cli.runtime.load import load_bundle
+
+        threads = Threads(job.workers, job.each)
+        loaded = load_bundle(Path(job.folder), None, 0.0, threads=threads)
+        model = Endless(loaded.model) if job.forced else loaded.model
+        self._translator = replace(loaded, model=model)
+        self._job = job
+
+    @cached_property
+    def _pieces(self) -> list[Ids]:
+        source = self._translator.tokenizers.source
+        return [source.frame_source(ids) for ids in source.encode(self._job.lines)]
+
+    def run(self, beam_size: int, batch: int, batch_tokens: int) -> tuple[list[float], list[Ids]]:
+        """See :class:`Side`; ``batch_tokens`` is the translator's own."""
+        limit = self._job.limit
+        options = SearchOptions(beam_size, 0.0, limit, 0.0, limit)
+        if batch == OWN:
+            translator = replace(self._translator, options=options)
+            return timed(lambda: [each.ids for each in translator.translate(self._job.lines)])
+        if batch == 1:
+            rows = latency_rows(len(self._pieces))
+            return _one_by_one(lambda row: self._search([self._pieces[row]], options), rows)
+        return timed(lambda: self._batches(batch, options))
+
+    def _batches(self, size: int, options: SearchOptions) -> list[Ids]:
+        order = sorted(range(len(self._pieces)), key=lambda row: -len(self._pieces[row]))
+        batches = [order[at : at + size] for at in range(0, len(order), size)]
+        results: list[Ids] = [[] for _ in order]
+        with ThreadPoolExecutor(self._job.workers) as pool:
+            found = pool.map(
+                lambda rows: self._search([self._pieces[row] for row in rows], options), batches
+            )
+            for rows, translations in zip(batches, found, strict=True):
+                for row, ids in zip(rows, translations, strict=True):
+                    results[row] = ids
+        return results
+
+    def _search(self, pieces: Sequence[Ids], options: SearchOptions) -> list[Ids]:
+        lengths = np.array([len(each) for each in pieces], np.int64)
+        source = np.full((len(pieces), int(lengths.max())), PAD_ID, np.int32)
+        for row, piece in zip(source, pieces, strict=True):
+            row[: len(piece)] = piece
+        found = beam_search(self._translator.model, source, lengths, options)
+        return [each.ids for each in found]
+
+
+class Endless:
+    """A step model that never ends a translation: END's probability goes to another token.
+
+    Args:
+        model: what runs.
+    """
+
+    def __init__(self, model: StepModel) -> None:
+        self._model = model
+
+    def encode(self, source: NDArray[np.int32]) -> Any:
+        """As search.step_model.StepModel."""
+        return self._model.encode(source)
+
+    def step(
+        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> tuple[Candidates, Any]:
+        """As search.step_model.StepModel."""
+        found, state = self._model.step(state, tokens, ancestry)
+        # Greedy search has a single candidate, so that END cannot merely be ruled out.
+        ids = np.where(found.ids == END_ID, np.int32(ORDINARY_ID), found.ids)
+        return Candidates(found.scores, ids), state
+
+    def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
+        """As search.step_model.StepModel."""
+        return self._model.select(state, rows)
+
+
+class Theirs:
+    """CTranslate2, each cell by one call, which sorts and batches by itself."""
+
+    def __init__(self, job: Job) -> None:
+        from nmt_cli.runtime.ctranslate2_translator import load_ctranslate2
+
+        loaded = load_ctranslate2(
+            Path(job.folder), None, 0.0, inter_threads=job.workers, intra_threads=job.each
+        )
+        self._model, self._tokenizers, self._job = loaded.model, loaded.tokenizers, job
+
+    @cached_property
+    def _sources(self) -> list[list[str]]:
+        return self._tokens(self._job.lines)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        target = self._tokenizers.target
+        return {token: at for at, token in enumerate(target.tokens(range(target.vocab_size)))}
+
+    def run(self, beam_size: int, batch: int, batch_tokens: int) -> tuple[list[float], list[Ids]]:
+        """See :class:`Side`."""
+        if batch == OWN:
+            return timed(lambda: self._text_to_text(beam_size, batch_tokens))
+        if batch == 1:
+            rows = latency_rows(len(self._sources))
+            seconds, found = _one_by_one(
+                lambda row: self._search([self._sources[row]], beam_size, 1, "examples"), rows
+            )
+        else:
+            seconds, found = timed(
+                lambda: self._search(self._sources, beam_size, batch, "examples")
+            )
+        return seconds, [self._numbers(each) for each in found]
+
+    def _tokens(self, lines: Sequence[str]) -> list[list[str]]:
+        source = self._tokenizers.source
+        return [source.tokens(ids) for ids in source.encode(lines)]
+
+    def _numbers(self, tokens: Sequence[str]) -> Ids:
+        return [self._ids[each] for each in tokens]
+
+    def _text_to_text(self, beam_size: int, batch_tokens: int) -> list[Ids]:
+        found = self._search(self._tokens(self._job.lines), beam_size, batch_tokens, "tokens")
+        ids = [self._numbers(each) for each in found]
+        self._tokenizers.target.decode(ids)
+        return ids
+
+    def _search(
+        self, sources: list[list[str]], beam_size: int, size: int, kind: str
+    ) -> list[list[str]]:
+        results = self._model.translate_batch(
+            sources,
+            beam_size=beam_size,
+            length_penalty=0.0,
+            max_batch_size=size,
+            batch_type=kind,
+            max_input_length=0,
+            max_decoding_length=self._job.limit,
+            min_decoding_length=self._job.limit if self._job.forced else 0,
+            return_scores=False,
+        )
+        return [each.hypotheses[0] for each in results]
+
+
+def timed(call: Callable[[], list[Found]]) -> tuple[list[float], list[Found]]:
+    """Seconds of a call, and what it gave."""
+    began = time.perf_counter()
+    found = call()
+    return [time.perf_counter() - began], found
+
+
+def _one_by_one(
+    call: Callable[[int], list[Found]], rows: Sequence[int]
+) -> tuple[list[float], list[Found]]:
+    each_row = [timed(lambda row=row: call(row)) for row in rows]  # type: ignore[misc]
+    return [each[0][0] for each in each_row], [each[1][0] for each in each_row]

@@ -1,0 +1,61 @@
+"""The process of one side: reads a job, then answers one cell a line. See bench/process.py."""
+
+import importlib
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from nmt_cli.bench.ceiling import PRODUCT, Product
+from nmt_cli.bench.plan import OURS, THEIRS
+from nmt_cli.bench.sides import Job, Ours, Side, Theirs
+from nmt_cli.errors import NmtError
+
+STATUS = "/proc/self/status"
+MEBIBYTE = 2**20
+
+SIDES: dict[str, Callable[[Job], Side]] = {OURS: Ours, THEIRS: Theirs, PRODUCT: Product}
+
+
+def main() -> None:
+    """Answer until standard input ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever libraries print is none of the answers
+    try:
+        for answer in _answers():
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()
+    except NmtError as error:
+        answers.write(json.dumps({"error": error.message, "hint": error.hint}) + "\n")
+        answers.flush()
+
+
+def _answers() -> Iterator[dict[str, Any]]:
+    job = Job(**json.loads(sys.stdin.readline()))
+    # Before the clock runs: to import a library is not to load a model.
+    importlib.import_module("ctranslate2" if job.side == THEIRS else "nmt_cli.runtime.load")
+    began = time.perf_counter()
+    side = SIDES[job.side](job)
+    took = time.perf_counter() - began
+    yield {"load_seconds": took, "memory": memory("VmRSS")}
+    for line in sys.stdin:
+        seconds, translations = side.run(**json.loads(line))
+        yield {"seconds": seconds, "translations": translations, "peak": memory("VmHWM")}
+
+
+def memory(kind: str) -> float:
+    """MiB of this process: "VmRSS" now, "VmHWM" at most so far."""
+    # ru_maxrss would do, but a process inherits the peak of the one that started it.
+    try:
+        with open(STATUS, encoding="ascii") as lines:
+            return next(int(each.split()[1]) / 1024 for each in lines if each.startswith(kind))
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MEBIBYTE
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""The benchmark measures what it says: cells, turns, tokens, both sides of the same weights."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.bench import process
+from nmt_cli.bench.ceiling import Product
+from nmt_cli.bench.measure import measure
+from nmt_cli.bench.models import Models, bundle_models, run_models
+from nmt_cli.bench.plan import (
+    OURS,
+    OWN,
+    THEIRS,
+    Cell,
+    Plan,
+    Setting,
+    Text,
+    Threads,
+    latency_rows,
+    multiplications,
+    quantile,
+)
+from nmt_cli.bench.process import Worker, Workers, in_turns
+from nmt_cli.bench.sides import Job, Ours, Theirs
+from nmt_cli.bench.table import table
+from nmt_cli.errors import NmtError
+from nmt_cli.recipe import DecodingConfig, ModelConfig
+from nmt_cli.text.tokenizer import load_tokenizers
+from tests.systems import WORDS, untrained_run
+
+pytest.importorskip("ctranslate2")
+
+LINES = [" ".join(WORDS[at : at + 1 + at % 4]) for at in range(10)]
+
+
+def silent(line: str) -> None:
+    pass
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+    place = tmp_path_factory.mktemp("bench")
+    run = untrained_run(place)
+    return run_models(run.folder, ["float32"], True, place / "exports", silent)
+
+
+@pytest.fixture
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "SETTLE_SECONDS", 0)
+
+
+def job(models: Models, side: str, limit: int, forced: bool, workers: int = 1) -> Job:
+    return Job(side, str(models.folders["float32"][side]), workers, 1, LINES, limit, forced)
+
+
+class TestPlan:
+    def test_latency_cells_have_processes_of_their_own(self):
+        plan = Plan((4, 1), (32, OWN, 1), repeats=5, threads=2)
+        throughput, latency = plan.groups("int8")
+        assert [(each.beam_size, each.batch) for each in throughput] == [
+            (4, 32),
+            (4, OWN),
+            (1, 32),
+            (1, OWN),
+        ]
+        assert [(each.beam_size, each.batch) for each in latency] == [(4, 1), (1, 1)]
+        assert Plan((1,), (1,), 5, 2).groups("int8") == [[Cell("int8", 1, 1)]]
+
+    def test_each_side_may_share_its_threads_out_either_way(self):
+        plan = Plan((4,), (32,), repeats=5, threads=2)
+        both = [Setting(Threads(2, 1)), Setting(Threads(1, 2))]
+        assert plan.settings(Cell("int8", 4, 32), THEIRS) == both
+        assert plan.settings(Cell("int8", 4, OWN), OURS) == both
+        assert len(plan.settings(Cell("int8", 4, OWN), THEIRS)) == 6
+        alone = [Setting(Threads(1, 2)), Setting(Threads(1, 1))]
+        assert plan.settings(Cell("int8", 4, 1), OURS) == alone
+        one = Plan((4,), (32,), repeats=5, threads=1)
+        assert one.settings(Cell("int8", 4, 32), OURS) == [Setting(Threads(1, 1))]
+
+    def test_text_is_of_lines_that_are_one_sentence_to_both_sides(self, models):
+        tokenizer = load_tokenizers(models.tokenizer).source
+        decoding = DecodingConfig(max_source=8)
+        text = Text.of(["sol", "", " ".join(WORDS), "pão"], tokenizer, decoding)
+        assert (text.lines, text.left_out) == (["sol", "pão"], 2)
+        assert text.source_tokens == [len(each) + 1 for each in tokenizer.encode(["sol", "pão"])]
+        assert Text.of(["sol"], tokenizer, decoding, forced_length=5).limit == 5
+        with pytest.raises(NmtError, match="no line of the text can be measured"):
+            Text.of(["", " "], tokenizer, decoding)
+
+    def test_arithmetic(self):
+        assert latency_rows(3) == [0, 1, 2]
+        rows = latency_rows(640)
+        assert rows[:2] == [0, 10]
+        assert len(set(rows)) == 64
+        assert quantile([4.0, 1.0, 3.0, 2.0], 0.5) == 2
+        assert quantile(list(map(float, range(1, 101))), 0.95) == 95
+        shape = ModelConfig(d_model=2, feed_forward=3, heads=1, encoder_layers=1, decoder_layers=1)
+        encoder, decoder = 4 * 4 + 12 + 2 * 4, 6 * 4 + 12 + 2 * 10
+        assert multiplications(shape, 10, 5, 7, 4) == 5 * encoder + 4 * 7 * decoder
+
+
+def test_sides_take_turns(no_pause):
+    order = []
+    calls = {name: lambda name=name: order.append(name) or len(order) for name in "ab"}
+    assert in_turns(calls, 3) == {"a": [1, 3, 5], "b": [2, 4, 6]}
+    assert order == list("ababab")
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("batch", [1, 3, OWN])
+def test_forced_translations_are_of_that_length(models, beam_size, batch):
+    ours = Ours(job(models, OURS, 7, forced=True, workers=2))
+    theirs = Theirs(job(models, THEIRS, 7, forced=True))
+    for side in (ours, theirs):
+        seconds, found = side.run(beam_size, batch, 1024)
+        assert [len(each) for each in found] == [7] * len(LINES)
+        assert len(seconds) == (len(LINES) if batch == 1 else 1)
+
+
+def test_translations_are_in_order_and_alike_in_any_batch(models):
+    ours = Ours(job(models, OURS, 24, forced=False, workers=2))
+    alone, together, own = (ours.run(4, batch, 0)[1] for batch in (1, 3, OWN))
+    assert alone == together == own
+    theirs = Theirs(job(models, THEIRS, 24, forced=False))
+    found = [theirs.run(1, batch, 1024)[1] for batch in (1, 3, OWN)]
+    assert found[0] == found[1] == found[2]
+    greedy = ours.run(1, 1, 0)[1]
+    assert sum(left == right for left, right in zip(greedy, found[0], strict=True)) >= 5
+
+
+@pytest.mark.parametrize("precision", ["int8", "float32"])
+def test_the_product_alone_has_a_rate(precision):
+    seconds, _ = Product(Job("product", "", 1, 1, [], 1, False, precision, 32)).run(1, 32, 0)
+    assert seconds[0] > 0
+
+
+def test_a_worker_answers_and_says_what_went_wrong(models, tmp_path):
+    with Workers({OURS: job(models, OURS, 24, forced=False)}) as workers:
+        answer = workers.run(OURS, Cell("float32", 1, 3), Setting(Threads(2, 1)))
+        assert len(answer["translations"]) == len(LINES)
+        (started,) = workers.started
+        assert started.worker.peak >= started.worker.loaded["memory"] > 10
+    with pytest.raises(NmtError, match="not a bundle"):
+        Worker(Job(OURS, str(tmp_path), 1, 1, LINES, 24, False))
+
+
+def test_their_process_holds_no_onnx_runtime():
+    script = "import sys, nmt_cli.bench.worker; sys.exit('onnxruntime' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def test_a_matrix(models, no_pause):
+    tokenizer = load_tokenizers(models.tokenizer).source
+    plan = Plan((2,), (4, 1), repeats=1, threads=2)
+    text = Text.of(LINES, tokenizer, models.decoding)
+    lines: list[str] = []
+    found = json.loads(json.dumps(measure(models, text, plan, lines.append)))
+    assert lines == ["float32, beam 2, batch 4", "float32, beam 2, batch 1", "float32, loading"]
+    throughput, latency = found["cells"]
+    assert (throughput["batch"], latency["batch"]) == (4, 1)
+    for cell in found["cells"]:
+        rates = [cell["sides"][side]["tokens_per_second"]["median"] for side in (OURS, THEIRS)]
+        assert cell["ratio"] == pytest.approx(rates[0] / rates[1])
+        assert 0 <= cell["same_translations"] <= 1
+        for each in cell["sides"].values():
+            assert each["sentences"] == len(LINES)
+            assert each["tokens"] >= len(LINES)
+            assert len(each["seconds"]) == 1
+    ours = latency["sides"][OURS]
+    assert 0 < ours["latency_ms"]["p50"] <= ours["latency_ms"]["p95"]
+    assert ours["share_of_product"] is None
+    assert throughput["sides"][OURS]["latency_ms"] is None
+    assert throughput["sides"][OURS]["share_of_product"] > 0
+    assert {each["side"] for each in found["memory"]} == {OURS, THEIRS}
+    assert all(each["peak_mib"] >= 10 for each in found["memory"])
+    assert found["loading"][0]["sides"][THEIRS]["load_seconds"]["median"] > 0
+    assert found["whole_process"] == []
+    assert "p50 and p95 are of fewer than 50 sentences" in found["notes"]
+    text_lines = list(table(found))
+    assert any(line.startswith("float32") and line.endswith("%") for line in text_lines)
+    assert "memory, MiB" in text_lines
+
+
+def test_a_bundle_is_measured_against_its_own_weights_alone(models, tmp_path):
+    folders = models.folders["float32"]
+    both = bundle_models(folders[OURS], folders[THEIRS])
+    assert both.folders == {"float32": folders}
+    with pytest.raises(NmtError, match="nmt_ctranslate2.json"):
+        bundle_models(folders[OURS], tmp_path)
+    (folders[THEIRS] / "tokenizer" / "other").write_text("", encoding="utf-8")
+    with pytest.raises(NmtError, match="has other tokenizers"):
+        bundle_models(folders[OURS], folders[THEIRS])
+    Path(folders[THEIRS] / "tokenizer" / "other").unlink()
