@@ -11,12 +11,14 @@ import traceback
 import click
 
 from nmt_cli import __version__
+from nmt_cli.cli.bench import bench
 from nmt_cli.cli.evaluate import evaluate
 from nmt_cli.cli.export import export
 from nmt_cli.cli.prepare import prepare
 from nmt_cli.cli.quickstart import quickstart
 from nmt_cli.cli.train import train
 from nmt_cli.cli.translate import translate
+from nmt_cli.cli.verify import verify
 from nmt_cli.errors import NmtError
 
 USER_ERROR = 1
@@ -37,12 +39,13 @@ def cli(context: click.Context, debug: bool) -> None:
     nmt prepare     clean and tokenize parallel text
     nmt train       train a Transformer
     nmt export      write it as an ONNX bundle or a TensorFlow SavedModel
+    nmt verify      check a bundle, by itself or against the trained model
     nmt translate   translate text, without TensorFlow
     """
     context.obj = debug
 
 
-for command in (prepare, train, translate, export, evaluate, quickstart):
+for command in (prepare, train, translate, export, verify, evaluate, bench, quickstart):
     cli.add_command(command)
 
 

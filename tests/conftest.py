@@ -1,0 +1,33 @@
+"""Bundles of one tiny untrained model, made when a test first asks for one."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.training.run import Run
+from tests.systems import untrained_run
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Random weights, biases included; two decoder layers, heads of 16, all embeddings tied."""
+    return untrained_run(tmp_path_factory.mktemp("tiny"), decoding={"max_length": 24})
+
+
+@pytest.fixture(scope="session")
+def tiny_bundle(tiny_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The bundle of a precision."""
+    from nmt_cli.export.onnx_bundle import export_onnx
+
+    place = tmp_path_factory.mktemp("bundles")
+
+    def made(precision: str) -> Path:
+        folder, decoding = place / precision, tiny_run.recipe.decoding
+        if not folder.exists():
+            export_onnx(
+                tiny_run, tiny_run.last, decoding, folder, lambda line: None, precision, False
+            )
+        return folder
+
+    return made
