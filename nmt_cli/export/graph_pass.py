@@ -48,7 +48,7 @@ def _plain_take(op: Any, matrix: Any, ids: Any, size: Any, zero: Any) -> Any:
 
 def _is_take(context: Any, matrix: Any, size: Any, zero: Any, **rest: Any) -> bool:
     rows = matrix.const_value.shape[0] if matrix.const_value is not None else None
-    return _constant(size) == rows and _constant(zero) == 0
+    return rows is not None and _constant(size) == rows and _constant(zero) == 0
 
 
 def _late_bias(op: Any, x: Any, weight: Any, shape: Any, bias: Any) -> Any:
@@ -60,10 +60,13 @@ def _early_bias(op: Any, x: Any, weight: Any, shape: Any, bias: Any) -> Any:
     return op.Reshape(op.Add(op.MatMul(x, weight), bias), shape)
 
 
-def _is_bias(context: Any, weight: Any, bias: Any, **rest: Any) -> bool:
+def _is_bias(context: Any, weight: Any, bias: Any, shape: Any, **rest: Any) -> bool:
     if weight.const_value is None or bias.const_value is None:
         return False
-    return list(bias.const_value.shape) == [weight.const_value.shape[-1]]
+    columns = weight.const_value.shape[-1]
+    parted = _constant(shape) is not None and _constant(shape)[-1] not in (-1, columns)
+    whole = len(weight.const_value.shape) == 2 and not parted
+    return whole and list(bias.const_value.shape) == [columns]
 
 
 def _late_relu(op: Any, x: Any, shape: Any) -> Any:
