@@ -1,7 +1,8 @@
 """The contract of a bundle's tensors, as it follows from the shape of its model.
 
 The names of axes are those of nmt_cli/model/step_graph.py: B sentences, S source positions,
-K beams, P columns cached so far, C candidates.
+K beams, P columns of the caches, C candidates. The decoder writes its K new columns into the
+caches from column ``write_at`` on, and attends to all P.
 
 Wherever it says float, a bundle of precision float16 may have float16, the same on both
 sides of what one call gives and the next one takes.
@@ -26,6 +27,7 @@ def decoder_contract(
         TensorSpec("tokens", "int32", ("B", "K")),
         TensorSpec("position", "int32", (1,)),
         TensorSpec("ancestry", "bool", ("B", "K", "P")),
+        TensorSpec("write_at", "int64", ("B",)),
         *_encoded(shape),
         *_sides(shape, "self", "P"),
     ]
@@ -33,7 +35,7 @@ def decoder_contract(
         TensorSpec("scores", "float", ("B", "K", "C")),
         TensorSpec("ids", "int32", ("B", "K", "C")),
         TensorSpec("log_probs", "float", ("B", "K", target_vocab)),
-        *_sides(shape, "new_self", "K"),
+        *_sides(shape, "new_self", "P"),
     ]
     return inputs, outputs
 
@@ -41,14 +43,14 @@ def decoder_contract(
 def append_contract() -> tuple[list[TensorSpec], list[TensorSpec]]:
     """Inputs and outputs of the graph that joins columns to caches and selects sentences.
 
-    H, P, K and D stand for whatever sizes its inputs have in those places.
+    H, P, Q and D stand for whatever sizes its inputs have in those places.
     """
     inputs = [
         TensorSpec("values", "float", ("B", "H", "P", "D")),
-        TensorSpec("columns", "float", ("B", "H", "K", "D")),
+        TensorSpec("columns", "float", ("B", "H", "Q", "D")),
         TensorSpec("rows", "int64", ("R",)),
     ]
-    return inputs, [TensorSpec("joined", "float", ("R", "H", "P + K", "D"))]
+    return inputs, [TensorSpec("joined", "float", ("R", "H", "P + Q", "D"))]
 
 
 def contract_breach(found: tuple[TensorSpec, ...], wanted: list[TensorSpec]) -> str:

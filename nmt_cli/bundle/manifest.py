@@ -9,7 +9,7 @@
     MODEL_CARD.md    the same for people
 
 Format versions only ever add keys, so that a bundle of one released version loads in every
-later one; format 1 was none.
+later one; formats 1 and 2 never were.
 The manifest records the hashes of all other files, and under ``manifest_sha256`` its own.
 """
 
@@ -23,7 +23,7 @@ from nmt_cli.bundle.report import Verification
 from nmt_cli.files import replacing
 from nmt_cli.recipe import DecodingConfig, ModelConfig
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "manifest.json"
 ENCODER = "encoder.onnx"
 DECODER = "decoder.onnx"

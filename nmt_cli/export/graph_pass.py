@@ -7,9 +7,10 @@ result is standard ONNX still, and is verified like any other graph.
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx_ir.passes.common import CommonSubexpressionEliminationPass
+from onnx_ir.passes.common import CommonSubexpressionEliminationPass, RemoveUnusedNodesPass
 from onnxscript.rewriter import RewriteRule, RewriteRuleSet, rewrite
 from onnxscript.rewriter.rules.common import reshape_reshape_rule
 
@@ -78,22 +79,147 @@ def _early_relu(op: Any, x: Any, shape: Any) -> Any:
     return op.Reshape(op.Relu(x), shape)
 
 
+def _attend(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
+    scores = op.MatMul(query, op.Transpose(key, perm=[0, 1, 3, 2])) + mask
+    return op.MatMul(op.Softmax(scores), value)
+
+
+def _attention(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
+    """Products, mask and softmax head by head, while they are in the processor's cache."""
+    return op.Attention(query, key, value, mask, scale=1.0)
+
+
+def _attend_turned(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
+    """As _attend: tf2onnx has made one of two transpositions of the keys."""
+    scores = op.MatMul(query, op.Transpose(key, perm=[0, 2, 3, 1])) + mask
+    return op.MatMul(op.Softmax(scores), value)
+
+
+def _attention_turned(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
+    return _attention(op, query, op.Transpose(key, perm=[0, 2, 1, 3]), value, mask)
+
+
+def _is_attention(context: Any, query: Any, key: Any, value: Any, mask: Any) -> bool:
+    shapes = [each.shape for each in (query, key, value, mask)]
+    if any(shape is None or len(shape) != 4 for shape in shapes):
+        return False
+    return mask.shape[2] != 1  # Attention wants a row of the mask for each query
+
+
+def _top_k(op: Any, values: Any, count: Any) -> Any:
+    return op.TopK(values, count, _outputs=2, _allow_other_attributes=True)
+
+
+def _top_k_of_blocks(op: Any, values: Any, count: Any) -> Any:
+    """The best K lie in the K blocks with the best maxima: few are sorted, not all.
+
+    Blocks and so candidates stand in order of their ids, and TopK takes the lower of two that
+    are equal, as it would of all.
+    """
+    width = values.shape[-1]
+    block = _block_width(width)
+    assert block is not None
+    last = _vector(op, [-1])
+    maxima = op.ReduceMax(op.Reshape(values, _vector(op, [0, 0, -1, block])), last, keepdims=0)
+    some = op.Min(count, _vector(op, [width // block]))
+    _, best = op.TopK(maxima, some, _outputs=2)
+    blocks, _ = op.TopK(best, some, largest=0, _outputs=2)  # [B, K, C], ascending
+    starts = op.Mul(op.Unsqueeze(blocks, last), _vector(op, [block]))
+    ids = op.Reshape(op.Add(starts, _vector(op, list(range(block)))), _vector(op, [0, 0, -1]))
+    scores, places = op.TopK(op.GatherElements(values, ids, axis=-1), count, _outputs=2)
+    return scores, op.GatherElements(ids, places, axis=-1)
+
+
+def _is_top_k(context: Any, values: Any, count: Any) -> bool:
+    shape = values.shape
+    if shape is None or len(shape) != 3 or not isinstance(shape[2], int):
+        return False
+    # Not those that take its place.
+    return values.producer().op_type == "LogSoftmax" and _block_width(shape[2]) is not None
+
+
+def _block_width(width: int) -> int | None:
+    """The divisor of a row's width nearest to what measures best; None if none is near."""
+    near = [each for each in range(32, 257) if width % each == 0 and width // each >= 8]
+    return min(near, key=lambda each: abs(each - 80), default=None)
+
+
 RULES = {
     "layer norm": RewriteRule(_layer_norm, _fused_layer_norm, _is_layer_norm),
     "take": RewriteRule(_take, _plain_take, _is_take),
     "bias": RewriteRule(_late_bias, _early_bias, _is_bias),
     "activation": RewriteRule(_late_relu, _early_relu),
+    "attention": RewriteRule(_attend, _attention, _is_attention),
+    "attention, turned": RewriteRule(_attend_turned, _attention_turned, _is_attention),
+    "top k": RewriteRule(_top_k, _top_k_of_blocks, _is_top_k),
     "reshapes": reshape_reshape_rule,
 }
 
 
 def mend(proto: onnx.ModelProto, rules: Sequence[str] = tuple(RULES)) -> onnx.ModelProto:
     """Apply rules, by name, until none matches any more."""
-    model = ir.from_proto(proto)
+    model = ir.from_proto(onnx.shape_inference.infer_shapes(proto))
+    _fold_scales(model.graph)
     if rules:
         model = rewrite(model, RewriteRuleSet([RULES[name] for name in rules], commute=True))
     CommonSubexpressionEliminationPass()(model)
+    RemoveUnusedNodesPass()(model)
     return ir.to_proto(model)
+
+
+def _fold_scales(graph: Any) -> None:
+    """Multiply a projection's matrix and bias once instead of what it gives at every step.
+
+    Attention's queries are scaled; Attention itself, told to scale them, is slower.
+    """
+    for node in list(graph):
+        if node.op_type == "Mul" and not node.outputs[0].is_graph_output():
+            factor, value = node.inputs if _is_scalar(node.inputs[0]) else node.inputs[::-1]
+            if _is_scalar(factor) and _scale_projection(graph, value, _number(factor)):
+                node.outputs[0].replace_all_uses_with(value)
+                graph.remove(node, safe=True)
+
+
+def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
+    """Scale what a value is computed from: (a part of) the columns of ``x W + b``."""
+    constants, part = [], (0, 1)
+    while True:
+        node = value.producer()
+        readers = [user for user, _ in value.uses() if user.op_type != "Shape"]
+        if node is None or len(readers) > 1 or value.is_graph_output():
+            return False
+        if node.op_type == "Split" and part == (0, 1) and node.attributes["axis"].value == -1:
+            part = (value.index(), len(node.outputs))
+            value = node.inputs[0]
+            continue
+        constant = next((each for each in node.inputs if each.const_value is not None), None)
+        if node.op_type in ("Add", "MatMul") and constant is not None:
+            constants.append((node, constant))
+        elif node.op_type not in ("Reshape", "Transpose"):
+            return False
+        if node.op_type == "MatMul":
+            break
+        value = next(each for each in node.inputs if each is not constant)
+    for node, constant in constants:
+        scaled = constant.const_value.numpy().copy()
+        width = scaled.shape[-1] // part[1]
+        scaled[..., part[0] * width : (part[0] + 1) * width] *= factor
+        initializer = ir.val(f"{constant.name}_scaled", const_value=ir.tensor(scaled))
+        graph.register_initializer(initializer)
+        node.replace_input_with(list(node.inputs).index(constant), initializer)
+    return True
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is not None and value.const_value is not None and value.const_value.size == 1
+
+
+def _number(value: Any) -> float:
+    return float(value.const_value.numpy().item())
+
+
+def _vector(op: Any, values: list[int]) -> Any:
+    return op.Constant(value=ir.tensor(np.array(values, np.int64)))
 
 
 def _constant(value: Any) -> Any:

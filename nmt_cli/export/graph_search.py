@@ -70,13 +70,9 @@ class GraphSearch:
         width = self._decoding.beam_size
         own = tf.broadcast_to(tf.eye(width, dtype=tf.bool), [tf.shape(beams.sums)[0], width, width])
         lineage = tf.concat([beams.lineage, own], axis=2)
-        scores, ids, _, columns = self._graph.step(
-            beams.last, beams.step[None], beams.lineage, encoded, beams.caches
+        scores, ids, _, caches = self._graph.step(
+            beams.last, beams.step[None], lineage, encoded, beams.caches
         )
-        caches = [
-            tf.concat([cache, new], axis=2)
-            for cache, new in zip(beams.caches, columns, strict=True)
-        ]
         step = beams.step + 1
         parents, tokens, sums = _rank(beams.sums, scores, ids)
         taken = tf.range(width)[None, :] >= (width - beams.finished)[:, None]

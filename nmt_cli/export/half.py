@@ -1,21 +1,27 @@
 """float16 graphs, for processors that compute in it: GPUs above all."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import onnx
 from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
 from onnxruntime.transformers.onnx_model import OnnxModel
 
 # Kept in float32: positions beyond 2,048 are not whole numbers in float16, and a search adds
 # up log-probabilities.
-_WIDE_OPERATORS = ("Range", "Sin", "Cos", "LogSoftmax", "TopK")
+_WIDE_OPERATORS = ("Range", "Sin", "Cos", "LogSoftmax")
 _WIDE_OUTPUTS = ("scores", "log_probs")
 
 
 def half(proto: onnx.ModelProto) -> onnx.ModelProto:
     """Compute in float16; encoder output and caches are float16 as well."""
+    for number, node in enumerate(proto.graph.node):
+        node.name = node.name or f"node_{number}"
     converted = convert_float_to_float16(
         proto,
         keep_io_types=[each.name for each in proto.graph.output if each.name in _WIDE_OUTPUTS],
         op_block_list=[*DEFAULT_OP_BLOCK_LIST, *_WIDE_OPERATORS],
+        node_block_list=list(_behind_log_softmax(proto.graph)),
     )
     # The converter leaves its casts at the end, and one for each reader of a tensor, all of
     # them with the same output.
@@ -24,6 +30,33 @@ def half(proto: onnx.ModelProto) -> onnx.ModelProto:
         if node.output[0] in written:
             converted.graph.node.remove(node)
         written.add(node.output[0])
+    _keep_wide(converted.graph)
     model = OnnxModel(converted)
+    model.prune_graph()
     model.topological_sort()
     return model.model
+
+
+def _behind_log_softmax(graph: Any) -> Iterator[str]:
+    """Names of the nodes that read log-probabilities, directly or not."""
+    wide: set[str] = set()
+    for node in graph.node:
+        if node.op_type == "LogSoftmax":
+            wide.update(node.output)
+        elif wide & set(node.input):
+            wide.update(node.output)
+            yield node.name
+
+
+def _keep_wide(graph: Any) -> None:
+    """Let what is cast to float16 and back be read as it was: the converter rounds it."""
+    casts = {
+        node.output[0]: (node.input[0], node.attribute[0].i)
+        for node in graph.node
+        if node.op_type == "Cast"
+    }
+    for node in graph.node:
+        if node.op_type == "Cast" and node.attribute[0].i == onnx.TensorProto.FLOAT:
+            source, kind = casts.get(node.input[0], ("", 0))
+            if kind == onnx.TensorProto.FLOAT16:
+                node.input[0] = source

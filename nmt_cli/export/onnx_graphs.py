@@ -21,10 +21,15 @@ from nmt_cli.export.quantize import quantize
 from nmt_cli.export.weights import save_with_shared_weights, share_transposed
 from nmt_cli.model.step_graph import StepGraph
 
-OPSET = 18  # the newest that tf2onnx 1.17 writes
+TF2ONNX_OPSET = 18  # the newest that tf2onnx 1.17 writes
+# Of the graphs: the first with both Attention and TensorScatter. What tf2onnx writes in its
+# own means the same in this one.
+OPSET, IR_VERSION = 24, 11
 
 # Free axes, by tensor and place: B sentences, S source positions, K beams, P columns cached.
+WRITE_AT = "write_at"
 _AXES = {
+    WRITE_AT: ("B",),
     "source": ("B", "S"),
     "source_mask": ("B", 1, 1, "S"),
     "tokens": ("B", "K"),
@@ -70,6 +75,7 @@ def _finish(
 ) -> onnx.ModelProto:
     """Mend what tf2onnx gave, bring it to its precision and name its axes."""
     share_transposed(proto)
+    _write_in_place(proto)
     proto = mend(proto, rules)
     if precision == "int8":
         proto = quantize(proto)
@@ -112,6 +118,23 @@ def _decoder(graph: StepGraph) -> onnx.ModelProto:
     return _convert(step, inputs, outputs, DECODER)
 
 
+def _write_in_place(proto: onnx.ModelProto) -> None:
+    """Let the decoder write its columns into caches of a fixed width, not behind them.
+
+    Caches are inputs and outputs both: a caller that gives the same memory for the two has
+    nothing copied, and what is not yet filled is out of sight of every beam.
+    """
+    caches = {each.name for each in proto.graph.input if each.name.startswith("self_")}
+    for node in proto.graph.node:
+        if node.op_type == "Concat" and node.input[0] in caches:
+            node.op_type = "TensorScatter"
+            node.input.append(WRITE_AT)
+    if caches:
+        kind = onnx.TensorProto.INT64
+        proto.graph.input.append(onnx.helper.make_tensor_value_info(WRITE_AT, kind, ["B"]))
+    proto.opset_import[0].version, proto.ir_version = OPSET, IR_VERSION
+
+
 def _append(precision: str) -> onnx.ModelProto:
     """``values[rows]`` with ``columns[rows]`` behind them along the third axis."""
     kind = onnx.TensorProto.FLOAT16 if precision == "float16" else onnx.TensorProto.FLOAT
@@ -125,13 +148,13 @@ def _append(precision: str) -> onnx.ModelProto:
         "append",
         [
             value("values", kind, ["B", "H", "P", "D"]),
-            value("columns", kind, ["B", "H", "K", "D"]),
+            value("columns", kind, ["B", "H", "Q", "D"]),
             value("rows", onnx.TensorProto.INT64, ["R"]),
         ],
-        [value("joined", kind, ["R", "H", "P + K", "D"])],
+        [value("joined", kind, ["R", "H", "P + Q", "D"])],
     )
     return onnx.helper.make_model(
-        graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=8
+        graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
     )
 
 
@@ -144,7 +167,7 @@ def _convert(
     logging.getLogger("tf2onnx").setLevel(logging.ERROR)
     try:
         proto, _ = tf2onnx.convert.from_function(
-            tf.function(function, autograph=False), inputs, opset=OPSET
+            tf.function(function, autograph=False), inputs, opset=TF2ONNX_OPSET
         )
     except Exception as error:
         raise NmtError(f"{name}: tf2onnx cannot convert the graph ({error})") from error
@@ -170,10 +193,8 @@ def _axes(name: str, graph: StepGraph) -> tuple[int | str, ...]:
         return ("B", "K", graph.vocab_size)
     if name.startswith("cross_"):
         return ("B", graph.heads, "S", graph.key_size)
-    if name.startswith("self_"):
+    if "self_" in name:
         return ("B", graph.heads, "P", graph.key_size)
-    if name.startswith("new_self_"):
-        return ("B", graph.heads, "K", graph.key_size)
     return _AXES[name]
 
 

@@ -79,13 +79,13 @@ class _Quantizer:
     def _product(self, op: Any, x: Any, weight: Any) -> Any:
         values, scales = quantized_columns(weight.const_value.numpy())
         matrix = op.initializer(ir.tensor(values), f"{weight.name}_int8")
-        factors = op.initializer(ir.tensor(scales), f"{weight.name}_scales")
-        return self._scaled(op, x, matrix, factors)
+        return self._scaled(op, x, matrix, scales, weight.name)
 
     def _transposed_product(self, op: Any, x: Any, weight: Any) -> Any:
         """The embedding as softmax layer: stored as it is, transposed at loading."""
         values, scales = self._rows(op, weight)
-        return self._scaled(op, x, op.Transpose(values, perm=[1, 0]), scales)
+        matrix = op.Transpose(values, perm=[1, 0])
+        return self._scaled(op, x, matrix, scales.const_value.numpy(), weight.name)
 
     def _look_up(self, op: Any, weight: Any, ids: Any) -> Any:
         values, scales = self._rows(op, weight)
@@ -103,25 +103,27 @@ class _Quantizer:
             )
         return self._embeddings[weight.name]
 
-    def _scaled(self, op: Any, x: Any, matrix: Any, scales: Any) -> Any:
+    def _scaled(self, op: Any, x: Any, matrix: Any, scales: NDArray[np.float32], name: str) -> Any:
         """``x W`` of rows [N, d] from an int8 matrix and the scales of its columns."""
-        positive = x.producer() is not None and x.producer().op_type == "Relu"
-        zero, largest = (0, LARGEST_UNSIGNED) if positive else (ZERO_POINT, LARGEST_SIGNED)
-        size = op.ReduceMax(x if positive else op.Abs(x), _vector(op, [-1]), keepdims=0)
-        # A row of zeros has scale 0 and any integers: their product is 0 all the same.
-        row_scales = op.Mul(size, _number(op, 1.0 / largest))  # [N]
-        zeros = op.ConstantOfShape(
-            op.Reshape(op.Size(self._tokens), _vector(op, [1])),
-            value=ir.tensor(np.array([zero], np.uint8)),
-        )
-        integers = op.QuantizeLinear(x, row_scales, zeros, axis=0)
+        zero, largest = (0, LARGEST_UNSIGNED) if _is_positive(x) else (ZERO_POINT, LARGEST_SIGNED)
+        sizes = op.ReduceMax(x if zero == 0 else op.Abs(x), _vector(op, [-1]), keepdims=1)  # [N, 1]
         zero_point = op.Constant(value=ir.tensor(np.uint8(zero)))
+        # A row of zeros has size 0 and any integers: their product is 0 all the same.
+        integers = op.QuantizeLinear(op.Div(x, sizes), _number(op, 1.0 / largest), zero_point)
+        factors = op.initializer(ir.tensor(scales / np.float32(largest)), f"{name}_factors")
         product = op.Cast(op.MatMulInteger(integers, matrix, zero_point), to=ir.DataType.FLOAT)
         # ONNX Runtime makes one operator of a product, its cast and a scale, if the scale is
         # a number found at run time times a constant. The number is 1.
         some = op.Min(op.Size(self._tokens), op.Constant(value=ir.tensor(np.int64(1))))
-        columns_scaled = op.Mul(product, op.Mul(op.Cast(some, to=ir.DataType.FLOAT), scales))
-        return op.Mul(columns_scaled, op.Unsqueeze(row_scales, _vector(op, [-1])))
+        columns_scaled = op.Mul(product, op.Mul(op.Cast(some, to=ir.DataType.FLOAT), factors))
+        return op.Mul(columns_scaled, sizes)
+
+
+def _is_positive(x: Any) -> bool:
+    node = x.producer()
+    while node is not None and node.op_type == "Reshape":
+        node = node.inputs[0].producer()
+    return node is not None and node.op_type == "Relu"
 
 
 def _number(op: Any, value: float) -> Any:

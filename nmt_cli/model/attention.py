@@ -13,6 +13,8 @@ from keras import ops
 def attend(query: Any, key: Any, value: Any, mask: Any) -> Any:
     """``softmax(Q K^T / sqrt(k) + mask) V`` (equation 1), heads joined again.
 
+    Exported, it is ONNX's own Attention (nmt_cli.export.graph_pass).
+
     Args:
         query: [B, h, T, k].
         key, value: [B, h, S, k].
@@ -70,16 +72,16 @@ class _Attention(keras.layers.Layer):
 
     def _split(self, joined: Any, parts: int) -> list[Any]:
         """[B, T, parts * d] to ``parts`` tensors [B, h, T, k]."""
-        size = joined.shape[-1] // (parts * self.heads)
-        shape = (-1, ops.shape(joined)[1], parts * self.heads, size)
-        split = ops.transpose(ops.reshape(joined, shape), (0, 2, 1, 3))  # [B, parts * h, T, k]
-        return [split[:, at * self.heads : (at + 1) * self.heads] for at in range(parts)]
+        return self._heads_apart(joined, ops.shape(joined)[1], parts)
 
     def _split_rows(self, joined: Any, beams: Any, parts: int) -> list[Any]:
         """Rows [B * K, parts * d] to ``parts`` tensors [B, h, K, k]."""
+        return self._heads_apart(joined, beams, parts)
+
+    def _heads_apart(self, joined: Any, length: Any, parts: int) -> list[Any]:
         size = joined.shape[-1] // (parts * self.heads)
-        columns = ops.split(joined, parts, axis=1) if parts > 1 else [joined]
-        shape = (-1, beams, self.heads, size)
+        columns = ops.split(joined, parts, axis=-1) if parts > 1 else [joined]
+        shape = (-1, length, self.heads, size)
         return [ops.transpose(ops.reshape(each, shape), (0, 2, 1, 3)) for each in columns]
 
     def get_config(self) -> dict[str, Any]:
@@ -108,27 +110,20 @@ class SelfAttention(_Attention):
     ) -> tuple[Any, Any, Any]:
         """Read K more columns: the beams of one step.
 
-        A beam sees, beside its past, its own new column alone. That one is a product of
-        vectors, and the caches are read where they lie: joining the new columns to them
-        first would copy them at each step, which costs more than the attention itself.
-
         Args:
             rows: [B * K, d].
             beams: K.
             keys, values: caches [B, h, P, k], P columns so far.
-            mask: additive [B, 1, K, P]: which columns each beam may see.
+            mask: additive [B, 1, K, P + K]: which columns each beam may see.
 
         Returns:
-            [B * K, d], and the new columns of the caches, [B, h, K, k].
+            [B * K, d], and the caches with the new columns behind them, [B, h, P + K, k].
         """
         query, key, value = self._split_rows(self.query_key_value(rows), beams, 3)
-        query = query * (1.0 / math.sqrt(query.shape[-1]))
-        past = ops.matmul(query, ops.transpose(keys, (0, 1, 3, 2))) + mask  # [B, h, K, P]
-        own = ops.sum(query * key, axis=-1, keepdims=True)  # [B, h, K, 1]
-        # The own column first: its place does not depend on P.
-        weights = ops.softmax(ops.concatenate([own, past], axis=3), axis=-1)
-        mixed = ops.matmul(weights[..., 1:], values) + weights[..., :1] * value
-        return self.output_projection(_join_rows(mixed)), key, value
+        keys = ops.concatenate([keys, key], axis=2)
+        values = ops.concatenate([values, value], axis=2)
+        mixed = _join_rows(_mix(query, keys, values, mask))
+        return self.output_projection(mixed), keys, values
 
 
 @keras.saving.register_keras_serializable("nmt")

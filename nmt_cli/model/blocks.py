@@ -129,13 +129,13 @@ class DecoderLayer(_Block):
         """One step of K beams, rows [B * K, d]; ``cross`` and ``caches`` are (keys, values).
 
         Returns:
-            [B * K, d] and the new columns of the caches.
+            [B * K, d] and the caches with their new columns.
         """
-        new: list[Any] = []
+        grown: list[Any] = []
 
         def self_attention(normed: Any) -> Any:
-            mixed, *columns = self.attention.step(normed, beams, *caches, self_mask)
-            new.extend(columns)
+            mixed, *sides = self.attention.step(normed, beams, *caches, self_mask)
+            grown.extend(sides)
             return mixed
 
         def cross_attention(normed: Any) -> Any:
@@ -144,4 +144,4 @@ class DecoderLayer(_Block):
         x = self._residual(x, self.attention_norm, self_attention, training=False)
         x = self._residual(x, self.cross_norm, cross_attention, training=False)
         x = self._residual(x, self.feed_norm, self.feed, training=False)
-        return x, (new[0], new[1])
+        return x, (grown[0], grown[1])

@@ -77,11 +77,12 @@ class StepGraph:
             source_mask, additive [B, 1, 1, S]; then keys and values [B, h, S, k] of each
             decoder layer's cross-attention.
         """
-        mask = padding_mask(source, "float32")
+        mask = padding_mask(source, "float32")  # [B, 1, 1, S]
         x = self.source_embedding(source)
         x = x + positions(ops.arange(ops.shape(source)[1]), x.shape[-1])
+        every = _rows(mask, ops.shape(source)[1])
         for layer in self.encoder_layers:
-            x = layer(x, mask, training=False)
+            x = layer(x, every, training=False)
         memory = self.encoder_norm(x) if self.encoder_norm else x
         projected = [side for layer in self.decoder_layers for side in layer.cross.project(memory)]
         return [mask, *projected]
@@ -94,28 +95,29 @@ class StepGraph:
         Args:
             tokens: int32 [B, K], last token of each beam.
             position: int32 [1], the step's number, from 0.
-            ancestry: bool [B, K, P], the cached columns that each beam may see.
+            ancestry: bool [B, K, P + K], the columns that each beam may see, the new ones last.
             encoded: what :meth:`encode` returned.
             caches: keys and values [B, h, P, k] of each layer's self-attention.
 
         Returns:
             scores float32 [B, K, K] and ids int32 [B, K, K] of the best continuations;
-            log_probs float32 [B, K, V]; the new columns of the caches, [B, h, K, k].
+            log_probs float32 [B, K, V]; the caches with the new columns, [B, h, P + K, k].
         """
         source_mask, *cross = encoded
-        hidden = (1.0 - ops.cast(ancestry, "float32")) * MASKED
-        self_mask = ops.expand_dims(hidden, 1)  # [B, 1, K, P]
+        hidden = ops.cast(ops.logical_not(ancestry), "float32") * MASKED
+        self_mask = ops.expand_dims(hidden, 1)  # [B, 1, K, P + K]
         beams = ops.shape(tokens)[1]
+        source_mask = _rows(source_mask, beams)  # [B, 1, K, S]
         # Rows, not [B, K, d]: products of two axes are the ones that runtimes fuse best.
         x = self.target_embedding(ops.reshape(tokens, (-1,)))
         x = x + positions(position, x.shape[-1])  # [B * K, d]
-        new: list[Any] = []
+        grown: list[Any] = []
         for index, layer in enumerate(self.decoder_layers):
             pair = slice(2 * index, 2 * index + 2)
-            x, columns = layer.step(
+            x, sides = layer.step(
                 x, beams, tuple(cross[pair]), tuple(caches[pair]), self_mask, source_mask
             )
-            new.extend(columns)
+            grown.extend(sides)
         if self.decoder_norm:
             x = self.decoder_norm(x)
         if self.dense_logits:
@@ -126,7 +128,12 @@ class StepGraph:
         logits = ops.reshape(logits, (-1, beams, self.vocab_size))
         log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
         scores, ids = ops.top_k(log_probs, ops.minimum(beams, self.vocab_size))
-        return scores, ops.cast(ids, "int32"), log_probs, new
+        return scores, ops.cast(ids, "int32"), log_probs, grown
+
+
+def _rows(mask: Any, queries: Any) -> Any:
+    """A mask [B, 1, 1, S] with a row for each query: ONNX's Attention wants them spelt out."""
+    return mask + ops.zeros((1, 1, queries, 1))
 
 
 def _numbered(model: keras.Model, prefix: str) -> list[Any]:

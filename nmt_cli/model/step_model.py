@@ -80,19 +80,15 @@ class KerasStepModel:
     def _advance(
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[Candidates, Any, KerasState]:
-        scores, ids, log_probs, columns = self._step(
+        scores, ids, log_probs, caches = self._step(
             ops.convert_to_tensor(tokens),
             ops.convert_to_tensor(np.array([state.steps], np.int32)),
-            ops.convert_to_tensor(ancestry[..., : -tokens.shape[1]]),
+            ops.convert_to_tensor(ancestry),
             state.encoded,
             state.caches,
         )
         candidates = Candidates(ops.convert_to_numpy(scores), ops.convert_to_numpy(ids))
-        caches = [
-            ops.concatenate([cache, new], axis=2)
-            for cache, new in zip(state.caches, columns, strict=True)
-        ]
-        return candidates, log_probs, KerasState(state.encoded, caches, state.steps + 1)
+        return candidates, log_probs, KerasState(state.encoded, list(caches), state.steps + 1)
 
     def select(self, state: KerasState, rows: NDArray[np.int64]) -> KerasState:
         """The state of some sentences alone."""

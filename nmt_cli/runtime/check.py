@@ -77,6 +77,7 @@ def _run_checks(folder: Path, manifest: Manifest) -> list[Check]:
         "source": rng.integers(0, vocabulary["source"], (2, 5), np.int32),
         "tokens": rng.integers(0, vocabulary["target"], (2, 3), np.int32),
         "position": np.array([2], np.int32),
+        "write_at": np.array([3, 3], np.int64),
     }
     for each in manifest.decoder.inputs:
         if each.name == "ancestry" or each.name.startswith("self_"):

@@ -1,13 +1,13 @@
 """One batch on its way through search, its tensors on a device such as a GPU.
 
-Encoder output and caches never leave the device: a small graph of the bundle joins a step's
-columns to the caches, and takes out sentences that are done. Only tokens, ancestry and the
-best candidates cross to the host.
+Encoder output and caches never leave the device: the decoder writes its columns into the
+caches where they lie, and a small graph of the bundle adds columns to them and takes out
+sentences that are done. Only tokens, ancestry and the best candidates cross to the host.
 
 Shapes as in nmt_cli.runtime.host_state.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from nmt_cli.runtime.device import Device
 from nmt_cli.search.step_model import Candidates
+
+# Steps for which columns are added at a time.
+_STEPS_AHEAD = 16
 
 
 class DeviceState:
@@ -26,8 +29,8 @@ class DeviceState:
         append: session of the graph that joins and selects.
         device: where both run.
         encoded: encoder outputs by name.
-        caches: by name, [B, h, P, k].
-        steps: taken so far.
+        caches: names of the caches.
+        shape: theirs while empty, [B, h, 0, k].
     """
 
     def __init__(
@@ -36,15 +39,18 @@ class DeviceState:
         append: Any,
         device: Device,
         encoded: Mapping[str, Any],
-        caches: Mapping[str, Any],
-        steps: int = 0,
+        caches: Iterable[str],
+        shape: tuple[int, ...],
     ) -> None:
         self._decoder = decoder
         self._append = append
         self._device = device
-        self._encoded = encoded
-        self._caches = dict(caches)
-        self._steps = steps
+        self._encoded = dict(encoded)
+        first = next(iter(self._encoded.values()))
+        self._dtype = np.float16 if "float16" in first.data_type() else np.float32
+        self._caches = {name: self._zeros(shape) for name in caches}
+        self._steps = 0
+        self._used = 0
 
     def step(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> Candidates:
         """Run a step and append its columns to the caches (see search.step_model)."""
@@ -59,19 +65,12 @@ class DeviceState:
         return log_probs
 
     def select(self, rows: NDArray[np.int64]) -> "DeviceState":
-        """The state of some sentences alone."""
-
-        def chosen(values: Mapping[str, Any]) -> dict[str, Any]:
-            return {name: self._joined(each, None, rows) for name, each in values.items()}
-
-        return DeviceState(
-            self._decoder,
-            self._append,
-            self._device,
-            chosen(self._encoded),
-            chosen(self._caches),
-            self._steps,
-        )
+        """Go on with some sentences alone."""
+        for values in (self._encoded, self._caches):
+            for name, each in values.items():
+                count, heads, _, size = each.shape()
+                values[name] = self._joined(each, self._zeros((count, heads, 0, size)), rows)
+        return self
 
     def _run(
         self,
@@ -79,35 +78,49 @@ class DeviceState:
         ancestry: NDArray[np.bool_],
         wanted: tuple[str, ...],
     ) -> list[NDArray[Any]]:
+        count, beams = tokens.shape
+        self._reserve(count, beams)
+        seen = np.zeros((count, beams, self._reserved), np.bool_)
+        seen[..., : self._used + beams] = ancestry
         binding = self._decoder.io_binding()
         binding.bind_cpu_input("tokens", np.ascontiguousarray(tokens))
         binding.bind_cpu_input("position", np.array([self._steps], np.int32))
-        past = ancestry[..., : -tokens.shape[1]]
-        binding.bind_cpu_input("ancestry", np.ascontiguousarray(past))
-        for values in (self._encoded, self._caches):
-            for name, each in values.items():
-                binding.bind_ortvalue_input(name, each)
+        binding.bind_cpu_input("write_at", np.full(count, self._used, np.int64))
+        binding.bind_cpu_input("ancestry", seen)
+        for name, each in self._encoded.items():
+            binding.bind_ortvalue_input(name, each)
         for name in wanted:
             binding.bind_output(name, "cpu")
-        for name in self._caches:
-            binding.bind_output(f"new_{name}", self._device.memory)
+        for name, each in self._caches.items():
+            binding.bind_ortvalue_input(name, each)
+            binding.bind_ortvalue_output(f"new_{name}", each)
         self._decoder.run_with_iobinding(binding)
-        outputs = binding.get_outputs()
-        every = np.arange(len(tokens))
-        for name, columns in zip(self._caches, outputs[len(wanted) :], strict=True):
-            self._caches[name] = self._joined(self._caches[name], columns, every)
+        self._used += beams
         self._steps += 1
-        return [each.numpy() for each in outputs[: len(wanted)]]
+        return [each.numpy() for each in binding.get_outputs()[: len(wanted)]]
 
-    def _joined(self, values: Any, columns: Any | None, rows: NDArray[np.int64]) -> Any:
+    @property
+    def _reserved(self) -> int:
+        """R."""
+        return int(next(iter(self._caches.values())).shape()[2])
+
+    def _reserve(self, count: int, beams: int) -> None:
+        """Add columns where the next step's do not fit."""
+        if self._used + beams > self._reserved:
+            _, heads, _, size = next(iter(self._caches.values())).shape()
+            every, more = np.arange(count), self._zeros((count, heads, _STEPS_AHEAD * beams, size))
+            for name, each in self._caches.items():
+                self._caches[name] = self._joined(each, more, every)
+
+    def _zeros(self, shape: tuple[int, ...]) -> Any:
+        values = np.zeros(shape, self._dtype)
+        return onnxruntime.OrtValue.ortvalue_from_numpy(values, self._device.memory)
+
+    def _joined(self, values: Any, columns: Any, rows: NDArray[np.int64]) -> Any:
         """Some rows of a tensor, with those of further columns behind them."""
         binding = self._append.io_binding()
         binding.bind_ortvalue_input("values", values)
-        if columns is None:
-            count, heads, _, size = values.shape()
-            binding.bind_cpu_input("columns", np.zeros((count, heads, 0, size), _dtype(values)))
-        else:
-            binding.bind_ortvalue_input("columns", columns)
+        binding.bind_ortvalue_input("columns", columns)
         binding.bind_cpu_input("rows", rows)
         binding.bind_output("joined", self._device.memory)
         self._append.run_with_iobinding(binding)
@@ -123,12 +136,3 @@ def encode_on_device(session: Any, source: NDArray[np.int32], device: Device) ->
         binding.bind_output(name, device.memory)
     session.run_with_iobinding(binding)
     return dict(zip(names, binding.get_outputs(), strict=True))
-
-
-def empty_cache(shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
-    """A cache of no columns on the device."""
-    return onnxruntime.OrtValue.ortvalue_from_shape_and_type(shape, dtype, device.memory)
-
-
-def _dtype(value: Any) -> Any:
-    return np.float16 if "float16" in value.data_type() else np.float32

@@ -1,18 +1,18 @@
 """One batch on its way through search, its tensors in host memory.
 
 All that a step reads and writes lies in numpy arrays that are bound to the graph once and
-filled in place: a step allocates nothing, and caches are copied only when they must grow.
+filled in place: a step allocates nothing, the graph writes its columns into the caches where
+they lie, and batches shrink and caches grow inside the memory they have.
 
 Where a column lies depends on its step and beam alone, never on the batch: sums of float
 numbers depend on the order of what is added, and a sentence must translate alike in any
 company.
 
-Shapes: B sentences, K beams, P columns cached so far, R columns reserved (R >= P), h heads,
-k width of a head, V vocabulary.
+Shapes: B sentences, K beams, R columns reserved, h heads, k width of a head,
+V vocabulary.
 """
 
-from collections.abc import Mapping
-from copy import copy
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from nmt_cli.search.step_model import Candidates
 
 # Steps for which columns are reserved at a time, at least, and as a share of those so far:
-# more copies the caches less often, but every step attends, in vain, to what is reserved and
+# more moves the columns less often, but every step attends, in vain, to what is reserved and
 # not yet filled.
-STEPS_AHEAD = 4
+STEPS_AHEAD = 8
 SHARE_AHEAD = 0.25
-# With the step's own column in front, rows of attention are whole vectors of the processor:
-# the last ones are otherwise added up in another order.
+# Rows of attention are whole vectors of the processor: the last columns are otherwise added
+# up in another order.
 _VECTOR = 8
 
 
@@ -36,8 +36,9 @@ class HostState:
 
     Args:
         decoder: session of the decoder step.
-        encoded: encoder outputs by name.
-        caches: by name and empty, [B, h, 0, k].
+        encoded: encoder outputs by name, [B, ...]; the state's own from here on.
+        caches: names of the caches.
+        shape: theirs while empty, [B, h, 0, k].
         vocab_size: V.
     """
 
@@ -45,15 +46,18 @@ class HostState:
         self,
         decoder: Any,
         encoded: Mapping[str, NDArray[Any]],
-        caches: Mapping[str, NDArray[Any]],
+        caches: Iterable[str],
+        shape: tuple[int, ...],
         vocab_size: int,
     ) -> None:
         self._decoder = decoder
-        self._encoded = encoded
-        self._caches = dict(caches)
+        self._encoded = dict(encoded)
+        dtype = next(iter(self._encoded.values())).dtype
+        self._caches = {name: _Cache(shape, dtype) for name in caches}
         self._vocab_size = vocab_size
         self._steps = 0
         self._used = 0
+        self._reserved = 0
         self._bind()
 
     def step(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> Candidates:
@@ -72,70 +76,69 @@ class HostState:
         return self._buffers["log_probs"].copy()
 
     def select(self, rows: NDArray[np.int64]) -> "HostState":
-        """The state of some sentences alone."""
-        chosen = copy(self)
-        chosen._encoded = {name: each[rows] for name, each in self._encoded.items()}
-        chosen._caches = {name: each[rows] for name, each in self._caches.items()}
-        chosen._bind()
-        return chosen
+        """Go on with some sentences alone, in the same memory; rows ascend."""
+        for name, values in self._encoded.items():
+            for place, row in enumerate(rows):
+                if place != row:
+                    values[place] = values[row]
+            self._encoded[name] = values[: len(rows)]
+        for cache in self._caches.values():
+            cache.select(rows)
+        self._bind()
+        return self
 
     def _run(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> None:
-        beams = tokens.shape[1]
+        used = self._used + tokens.shape[1]
+        if used > self._reserved:
+            self._reserve(tokens.shape)
         if "tokens" not in self._buffers:
             self._bind_step(tokens)
-        self._buffers["tokens"][:] = tokens
-        self._buffers["position"][0] = self._steps
-        self._buffers["ancestry"][..., : self._used] = ancestry[..., : self._used]
+        buffers = self._buffers
+        buffers["tokens"][:] = tokens
+        buffers["position"][0] = self._steps
+        buffers["write_at"][:] = self._used
+        buffers["ancestry"][..., :used] = ancestry
         self._decoder.run_with_iobinding(self._binding)
-        if self._used + beams > self._reserved:
-            self._reserve(tokens.shape)
-        for name, cache in self._caches.items():
-            cache[:, :, self._used : self._used + beams] = self._buffers[f"new_{name}"]
-        self._used += beams
+        self._used = used
         self._steps += 1
-
-    @property
-    def _reserved(self) -> int:
-        """R."""
-        return next(iter(self._caches.values())).shape[2]
 
     def _reserve(self, shape: tuple[int, ...]) -> None:
         """Make room for more columns."""
         count, beams = shape
         steps = max(STEPS_AHEAD, int(self._steps * SHARE_AHEAD))
-        reserved = -(-(1 + self._used + steps * beams) // _VECTOR) * _VECTOR - 1
+        self._reserved = -(-(self._used + steps * beams) // _VECTOR) * _VECTOR
         for name, cache in self._caches.items():
-            _, heads, _, size = cache.shape
-            grown = np.empty((count, heads, reserved, size), cache.dtype)
-            grown[:, :, : self._used] = cache[:, :, : self._used]
-            # Not whatever memory holds: columns out of sight still enter the products.
-            grown[:, :, self._used :] = 0
-            self._caches[name] = grown
-            self._bind_input(name, grown)
-        self._bind_input("ancestry", np.zeros((count, beams, reserved), np.bool_))
+            cache.widen(self._used, self._reserved)
+            self._bind_cache(name, cache)
+        self._bind_input("ancestry", np.zeros((count, beams, self._reserved), np.bool_))
 
     def _bind(self) -> None:
         """Start over with the buffers, after the number of sentences has changed."""
         self._buffers: dict[str, NDArray[Any]] = {}
         self._binding = self._decoder.io_binding()
-        for name, values in (*self._encoded.items(), *self._caches.items()):
+        for name, values in self._encoded.items():
             self._bind_input(name, values)
+        for name, cache in self._caches.items():
+            self._bind_cache(name, cache)
 
     def _bind_step(self, tokens: NDArray[np.int32]) -> None:
         """Make the buffers whose shapes stay while the batch does."""
         count, beams = tokens.shape
         self._bind_input("tokens", np.empty_like(tokens))
         self._bind_input("position", np.empty(1, np.int32))
+        self._bind_input("write_at", np.empty(count, np.int64))
         self._bind_input("ancestry", np.zeros((count, beams, self._reserved), np.bool_))
         best = (count, beams, min(beams, self._vocab_size))
         self._bind_output("scores", best, np.float32)
         self._bind_output("ids", best, np.int32)
-        for name, cache in self._caches.items():
-            _, heads, _, size = cache.shape
-            self._bind_output(f"new_{name}", (count, heads, beams, size), cache.dtype)
+
+    def _bind_cache(self, name: str, cache: "_Cache") -> None:
+        """Input and output are one memory: the graph then writes its columns into it."""
+        values = onnxruntime.OrtValue.ortvalue_from_numpy(cache.columns)
+        self._binding.bind_ortvalue_input(name, values)
+        self._binding.bind_ortvalue_output(f"new_{name}", values)
 
     def _bind_input(self, name: str, values: NDArray[Any]) -> None:
-        values = np.ascontiguousarray(values)
         self._buffers[name] = values  # ONNX Runtime reads this very memory
         self._binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(values))
 
@@ -143,3 +146,38 @@ class HostState:
         values = np.empty(shape, dtype)
         self._buffers[name] = values
         self._binding.bind_ortvalue_output(name, onnxruntime.OrtValue.ortvalue_from_numpy(values))
+
+
+class _Cache:
+    """Keys or values of a layer, in memory that may hold more than they need.
+
+    New memory is slow, as the system hands it out page by page: sentences leave and columns
+    are added within what is there, and where it does not suffice it is doubled.
+
+    Attributes:
+        columns: [B, h, R, k], contiguous.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self._memory = np.empty(0, dtype)
+        self.columns = self._memory.reshape(shape)
+
+    def widen(self, used: int, reserved: int) -> None:
+        """Reserve columns; the new ones are 0, as they enter the products out of sight."""
+        count, heads, before, size = self.columns.shape
+        old = self.columns.reshape(count * heads, before, size)
+        wanted = len(old) * reserved * size
+        if wanted > self._memory.size:
+            self._memory = np.empty(max(wanted, 2 * self._memory.size), old.dtype)
+        new = self._memory[:wanted].reshape(len(old), reserved, size)
+        for row in range(len(old) - 1, -1, -1):  # the last first: nothing is written over
+            new[row, :used] = old[row, :used]
+            new[row, used:] = 0
+        self.columns = new.reshape(count, heads, reserved, size)
+
+    def select(self, rows: NDArray[np.int64]) -> None:
+        """Keep some sentences; rows ascend, so that nothing is written over."""
+        for place, row in enumerate(rows):
+            if place != row:
+                self.columns[place] = self.columns[row]
+        self.columns = self.columns[: len(rows)]

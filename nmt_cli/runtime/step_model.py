@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.device import HOST, Device
-from nmt_cli.runtime.device_state import DeviceState, empty_cache, encode_on_device
+from nmt_cli.runtime.device_state import DeviceState, encode_on_device
 from nmt_cli.runtime.host_state import HostState
 from nmt_cli.search.step_model import BatchTooLarge, Candidates
 
@@ -50,8 +50,9 @@ class OnnxStepModel:
         if self._device.memory != "cpu":
             self._append = _session(folder, manifest.append, threads, self._device)
         self._encoded = manifest.encoder.outputs
-        self._caches = [each for each in manifest.decoder.inputs if each.name.startswith("self_")]
-        self._dtype = np.float16 if self._caches[0].dtype == "float16" else np.float32
+        caches = [each for each in manifest.decoder.inputs if each.name.startswith("self_")]
+        self._caches = [each.name for each in caches]
+        self._dtype = np.float16 if caches[0].dtype == "float16" else np.float32
         self._heads, self._size = manifest.architecture.heads, manifest.key_size
         self._vocab_size = manifest.vocabulary["target"]
 
@@ -65,13 +66,10 @@ class OnnxStepModel:
         try:
             if self._append is None:
                 encoded = self._encode_in_parts(source)
-                caches = {each.name: np.zeros(shape, self._dtype) for each in self._caches}
-                return HostState(self._decoder, encoded, caches, self._vocab_size)
+                return HostState(self._decoder, encoded, self._caches, shape, self._vocab_size)
             encoded = encode_on_device(self._encoder, source, self._device)
-            empty = empty_cache(shape, self._dtype, self._device)
-            names = [each.name for each in self._caches]
             return DeviceState(
-                self._decoder, self._append, self._device, encoded, dict.fromkeys(names, empty)
+                self._decoder, self._append, self._device, encoded, self._caches, shape
             )
         except Exception as error:
             raise _too_large(error) or error from None

@@ -17,6 +17,7 @@ Semantics, the same for every model and for the exported SavedModel:
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ from nmt_cli.text.tokenizer import END_ID, START_ID
 # A batch is made smaller only when this share of its sentences is done: copying the caches
 # costs about as much as one step of the sentences that leave.
 DONE_SHARE = 0.25
+# Steps for which room is made at first; it is doubled when it does not suffice.
+_ROOM = 32
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def beam_search(
     """
     beams = _Beams(len(source), lengths, options)
     state = model.encode(source)
-    while not beams.all_done():
+    while beams.open:
         candidates, state = model.step(state, beams.last, beams.ancestry())
         beams.extend(candidates)
         keep = beams.worth_keeping()
@@ -112,22 +115,30 @@ def beam_search(
 class _Beams:
     """The bookkeeping of one batch. B counts the sentences still in it, K the slots.
 
+    A step of one sentence is over in half a millisecond: what most steps do not need, as no
+    beam ends in them, is not computed.
+
     Attributes:
+        open: how many sentences are not done.
         rows: [B], which result each sentence is.
         sums: float32 [B, K], summed log-probabilities of open beams, -inf where closed.
         last: int32 [B, K], last token of each beam.
-        history: int32 [B, K, t], tokens so far.
-        lineage: bool [B, K, t * K], cache columns that belong to each beam's past.
+        history: int32 [B, K, T], tokens so far and room for more.
+        lineage: bool [B, K, T * K], cache columns that belong to each beam's past, likewise.
         finished: [B], how many slots finished hypotheses hold.
         done: bool [B].
+        reach: float64 [B], penalty of the longest translation that each sentence may have.
+        best_scores: float64 [B], of the kept hypotheses; -inf where there is none yet.
     """
 
     def __init__(self, count: int, lengths: NDArray[np.int64], options: SearchOptions) -> None:
         beams = options.beam_size
         self.options = options
+        self.open = count
         self.steps = 0
         self.rows = np.arange(count)
         self.limits = np.array([options.limit(int(length)) for length in lengths], np.int64)
+        self.reach = penalty(self.limits, options.length_penalty)
         self.sums = np.full((count, beams), -np.inf, np.float32)
         self.sums[:, 0] = 0.0
         self.last = np.full((count, beams), START_ID, np.int32)
@@ -135,78 +146,95 @@ class _Beams:
         self.lineage = np.zeros((count, beams, 0), np.bool_)
         self.finished = np.zeros(count, np.int64)
         self.done = np.zeros(count, np.bool_)
+        self.best_scores = np.full(count, -np.inf)
         self.best: list[Hypothesis | None] = [None] * count
-
-    def all_done(self) -> bool:
-        return bool(self.done.all())
+        self._own = np.eye(beams, dtype=np.bool_)
 
     def ancestry(self) -> NDArray[np.bool_]:
         """The lineage with the column of the token about to be read, [B, K, (t + 1) * K]."""
-        count, beams = self.sums.shape
-        own = np.broadcast_to(np.eye(beams, dtype=np.bool_), (count, beams, beams))
-        self.lineage = np.concatenate([self.lineage, own], axis=2)
-        return self.lineage
+        beams = self.sums.shape[1]
+        if self.steps == self.history.shape[2]:
+            more = max(_ROOM, self.steps)
+            self.history = np.pad(self.history, ((0, 0), (0, 0), (0, more)))
+            self.lineage = np.pad(self.lineage, ((0, 0), (0, 0), (0, more * beams)))
+        used = self.steps * beams
+        self.lineage[..., used : used + beams] = self._own
+        return self.lineage[..., : used + beams]
 
     def extend(self, candidates: Candidates) -> None:
         """Fill the free slots with the best candidates and close what is finished."""
-        self.steps += 1
         parents, tokens, sums = _rank(self.sums, candidates)
-        count, beams = sums.shape
-        # Finished hypotheses hold slots, so only the best (K - finished) candidates count.
-        sums[np.arange(beams)[None, :] >= (beams - self.finished)[:, None]] = -np.inf
-        ends = (tokens == END_ID) & (sums > -np.inf)
-        ends[self.done] = False
-        self._finish(np.argwhere(ends), parents, sums)
-        self.finished += ends.sum(axis=1)
-        sums[ends] = -np.inf
-
-        pick = np.arange(count)[:, None]
-        self.history = np.concatenate([self.history[pick, parents], tokens[..., None]], axis=2)
-        self.lineage = self.lineage[pick, parents]
+        beams = sums.shape[1]
+        if self.finished.any():
+            # They hold slots, so that only the best (K - finished) candidates count.
+            sums[np.arange(beams) >= (beams - self.finished)[:, None]] = -np.inf
+        self._follow(parents)
+        self.history[..., self.steps] = tokens
+        self.steps += 1
+        ends = tokens == END_ID
+        if ends.any():
+            ends &= sums > -np.inf
+            ends[self.done] = False
+            self._finish(np.argwhere(ends), sums)
+            self.finished += ends.sum(axis=1)
+            sums[ends] = -np.inf
         self.last, self.sums = tokens, sums
         self._close()
 
-    def _finish(
-        self, ends: NDArray[np.int64], parents: NDArray[np.int64], sums: NDArray[np.float32]
-    ) -> None:
+    def _follow(self, parents: NDArray[np.int64]) -> None:
+        """Let each slot go on from its parent's past."""
+        beams = parents.shape[1]
+        if (parents == np.arange(beams)).all():
+            return
+        pick = np.arange(len(parents))[:, None]
+        past, used = self.steps, (self.steps + 1) * beams
+        self.history[..., :past] = self.history[pick, parents, :past]
+        self.lineage[..., :used] = self.lineage[pick, parents, :used]
+
+    def _finish(self, ends: NDArray[np.int64], sums: NDArray[np.float32]) -> None:
         """Remember each newly finished hypothesis that beats its sentence's best."""
+        by_length = float(penalty(self.steps, self.options.length_penalty))
         for sentence, slot in ends:
-            score = float(sums[sentence, slot]) / float(
-                penalty(self.steps, self.options.length_penalty)
-            )
-            best = self.best[self.rows[sentence]]
-            if best is None or score > best.score:
-                ids = self.history[sentence, parents[sentence, slot]].tolist()
-                self.best[self.rows[sentence]] = Hypothesis(ids, score)
+            score = float(sums[sentence, slot]) / by_length
+            if score > self.best_scores[sentence]:
+                self._keep(sentence, self.history[sentence, slot, : self.steps - 1], score)
 
     def _close(self) -> None:
         """Mark the sentences that nothing can improve, and take what is there at the limit."""
-        open_best = self.sums.max(axis=1)
-        alpha = self.options.length_penalty
-        reachable = open_best / penalty(self.limits, alpha)
-        for sentence in np.flatnonzero(~self.done):
-            best = self.best[self.rows[sentence]]
-            at_limit = self.steps >= self.limits[sentence]
-            if best is None and (at_limit or open_best[sentence] == -np.inf):
+        open_best = self.sums.max(axis=1)  # [B]
+        at_limit = self.steps >= self.limits
+        settled = at_limit | (open_best / self.reach <= self.best_scores)
+        settled &= ~self.done
+        if not settled.any():
+            return
+        by_length = float(penalty(self.steps, self.options.length_penalty))
+        for sentence in np.flatnonzero(settled):
+            if self.best[self.rows[sentence]] is None:
                 slot = int(self.sums[sentence].argmax())
-                score = float(open_best[sentence]) / float(penalty(self.steps, alpha))
-                best = Hypothesis(self.history[sentence, slot].tolist(), score)
-                self.best[self.rows[sentence]] = best
-            if best is not None and (at_limit or reachable[sentence] <= best.score):
-                self.done[sentence] = True
-                self.sums[sentence] = -np.inf
+                score = float(open_best[sentence]) / by_length
+                self._keep(sentence, self.history[sentence, slot, : self.steps], score)
+        self.done |= settled
+        self.sums[settled] = -np.inf
+        self.open = len(self.done) - int(self.done.sum())
+
+    def _keep(self, sentence: np.integer[Any], ids: NDArray[np.int32], score: float) -> None:
+        self.best[self.rows[sentence]] = Hypothesis(ids.tolist(), score)
+        self.best_scores[sentence] = score
 
     def worth_keeping(self) -> NDArray[np.int64] | None:
         """The sentences to go on with, when enough of the batch is done; else None."""
-        done = int(self.done.sum())
-        if done < max(1, math.ceil(DONE_SHARE * len(self.done))) or self.all_done():
+        count = len(self.done)
+        if not 0 < self.open <= count - max(1, math.ceil(DONE_SHARE * count)):
             return None
         return np.flatnonzero(~self.done)
 
     def select(self, keep: NDArray[np.int64]) -> None:
         """Go on with these sentences alone."""
-        for name in ("rows", "limits", "sums", "last", "history", "lineage", "finished", "done"):
-            setattr(self, name, getattr(self, name)[keep])
+        self.rows, self.limits, self.reach = self.rows[keep], self.limits[keep], self.reach[keep]
+        self.sums, self.last = self.sums[keep], self.last[keep]
+        self.history, self.lineage = self.history[keep], self.lineage[keep]
+        self.finished, self.done = self.finished[keep], self.done[keep]
+        self.best_scores = self.best_scores[keep]
 
     def results(self) -> list[Hypothesis]:
         assert all(self.best), "a sentence was closed without a hypothesis"
@@ -220,6 +248,8 @@ def _rank(
     count, beams = sums.shape
     totals = (sums[..., None] + candidates.scores).reshape(count, -1)  # [B, K * C]
     ids = candidates.ids.reshape(count, -1)
+    if beams == 1:  # greedy: the best of one beam is the first of its candidates
+        return np.zeros((count, 1), np.int64), ids[:, :1].copy(), totals[:, :1]
     # lexsort's last key is the first to decide; it is stable, so that equal tokens of
     # equal score keep the order of their beams.
     order = np.lexsort((ids, -totals), axis=-1)[:, :beams]

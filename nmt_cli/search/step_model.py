@@ -57,4 +57,4 @@ class StepModel(Protocol):
         """
 
     def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
-        """The state of the sentences ``rows`` alone."""
+        """The state of the sentences ``rows``, ascending, alone; the old one is used up."""

@@ -131,7 +131,7 @@ class TestBundle:
         assert_fails(result, "decoder.onnx: cannot be read (No such file or directory)")
 
     @pytest.mark.parametrize(
-        "content", ["", "{", "[]", "{}", '{"format": 2}', '{"format": "1"}', "\0\0", "null"]
+        "content", ["", "{", "[]", "{}", '{"format": 3}', '{"format": "1"}', "\0\0", "null"]
     )
     def test_damaged_manifest(self, place: Path, content: str) -> None:
         (place / BUNDLE / "manifest.json").write_text(content, encoding="utf-8")

@@ -12,7 +12,6 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from nmt_cli.export.graph_pass import RULES, mend
 from nmt_cli.export.quantize import LARGEST_WEIGHT, quantize, quantized_columns
 from nmt_cli.export.weights import save_with_shared_weights, share_transposed
 
@@ -158,53 +157,3 @@ def test_weights_of_two_graphs_stand_once_outside_them(tmp_path: Path) -> None:
         np.testing.assert_array_equal(
             found.run(["y"], {"ids": ids, "x": np.ascontiguousarray(WEIGHT.T)})[0], expected
         )
-
-
-class TestGraphPass:
-    """Rules on the pieces that tf2onnx writes."""
-
-    def norm(self, axis: int = -1) -> onnx.ModelProto:
-        make = helper.make_node
-        nodes = [
-            make("ReduceMean", ["x", "axes"], ["m"], keepdims=1),
-            make("Sub", ["x", "m"], ["c"]),
-            make("Mul", ["c", "c"], ["s"]),
-            make("ReduceMean", ["s", "axes"], ["v"], keepdims=1),
-            make("Add", ["v", "epsilon"], ["e"]),
-            make("Sqrt", ["e"], ["d"]),
-            make("Div", ["c", "d"], ["n"]),
-            make("Mul", ["n", "scale"], ["k"]),
-            make("Add", ["k", "offset"], ["y"]),
-        ]
-        proto = model(nodes, epsilon=np.float32(1e-6), scale=TABLE[0], offset=TABLE[1])
-        proto.graph.initializer.append(numpy_helper.from_array(np.array([axis]), "axes"))
-        return proto
-
-    def test_a_layer_norm_becomes_one_operator(self) -> None:
-        x = RNG.normal(size=(4, 6)).astype(np.float32)
-        mended = mend(self.norm())
-        assert [node.op_type for node in mended.graph.node] == ["LayerNormalization"]
-        np.testing.assert_allclose(run(mended, x), run(self.norm(), x), rtol=1e-4, atol=1e-5)
-
-    def test_over_another_axis_it_stays_as_it_is(self) -> None:
-        assert len(mend(self.norm(axis=0)).graph.node) == 9
-
-    def test_a_bias_and_an_activation_come_before_the_reshape(self) -> None:
-        make = helper.make_node
-        nodes = [
-            make("MatMul", ["x", "w"], ["p"]),
-            make("Reshape", ["p", "shape"], ["r"]),
-            make("Add", ["r", "b"], ["s"]),
-            make("Relu", ["s"], ["y"]),
-        ]
-        proto = model(nodes, w=WEIGHT, b=TABLE[0, :5])
-        proto.graph.initializer.append(numpy_helper.from_array(np.array([-1, 5]), "shape"))
-        x = RNG.normal(size=(4, 6)).astype(np.float32)
-        mended = mend(proto)
-        operators = [node.op_type for node in mended.graph.node]
-        assert operators == ["MatMul", "Add", "Relu", "Reshape"]
-        np.testing.assert_array_equal(run(mended, x), run(proto, x))
-
-    def test_no_rules_change_nothing(self) -> None:
-        assert len(mend(self.norm(), rules=()).graph.node) == 9
-        assert set(RULES) == {"layer norm", "take", "bias", "activation", "reshapes"}

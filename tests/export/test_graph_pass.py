@@ -1,0 +1,503 @@
+"""Each rule on the piece of graph that it is for, and on pieces that only look like it."""
+
+import json
+from collections import Counter
+from typing import ClassVar
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+
+from nmt_cli.export.graph_pass import mend
+
+RNG = np.random.default_rng(9)
+# Rows as many as columns, so that what is wrong still broadcasts.
+SQUARE = RNG.normal(loc=1, scale=2, size=(6, 6)).astype(np.float32)
+MATRIX = RNG.normal(size=(6, 5)).astype(np.float32)
+TABLE = RNG.normal(size=(9, 6)).astype(np.float32)
+SCALE, OFFSET = (RNG.normal(size=6).astype(np.float32) for _ in range(2))
+EPSILON = np.float32(0.5)  # large enough to be missed
+
+Values = dict[str, NDArray]
+
+
+def graph(
+    nodes: str,
+    inputs: Values,
+    constants: Values,
+    outputs: tuple[str, ...] = ("y",),
+    opset: int = 18,
+    width: int | None = None,
+) -> onnx.ModelProto:
+    """Nodes, one a line: ``y = Add(a, b) axis=1``; width: of the inputs' last axis."""
+    made = []
+    for line in nodes.strip().splitlines():
+        target, _, call = line.strip().partition(" = ")
+        operator, _, rest = call.partition("(")
+        names, _, attributes = rest.partition(")")
+        pairs = (each.split("=") for each in attributes.split())
+        made.append(
+            helper.make_node(
+                operator,
+                [each.strip() for each in names.split(",")],
+                target.split(","),
+                **{
+                    key: json.loads(f"[{value}]" if "," in value else value) for key, value in pairs
+                },
+            )
+        )
+
+    def shape(each: NDArray) -> list[int | None]:
+        return [None] * each.ndim if each.ndim < 3 else [None] * (each.ndim - 1) + [width]
+
+    value, kind = helper.make_tensor_value_info, helper.np_dtype_to_tensor_dtype
+    built = helper.make_graph(
+        made,
+        "piece",
+        [value(name, kind(each.dtype), shape(each)) for name, each in inputs.items()],
+        [value(name, onnx.TensorProto.FLOAT, None) for name in outputs],
+        [numpy_helper.from_array(np.asarray(each), name) for name, each in constants.items()],
+    )
+    return helper.make_model(built, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def run(proto: onnx.ModelProto, inputs: Values) -> list[NDArray]:
+    """As the graph says, without ONNX Runtime's own fusions."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(
+        proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return session.run(None, inputs)
+
+
+def operators(proto: onnx.ModelProto) -> Counter[str]:
+    return Counter(node.op_type for node in proto.graph.node if node.op_type != "Constant")
+
+
+def assert_same(
+    before: onnx.ModelProto, after: onnx.ModelProto, inputs: Values, tolerance: float = 0.0
+) -> None:
+    for expected, found in zip(run(before, inputs), run(after, inputs), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+class TestLayerNorm:
+    NODES = """
+        m = ReduceMean(x, axes) keepdims=1
+        c = Sub(x, m)
+        s = Mul(c, c)
+        v = ReduceMean(s, axes) keepdims=1
+        e = Add(v, epsilon)
+        d = Sqrt(e)
+        n = Div(c, d)
+        k = Mul(n, scale)
+        y = Add(k, offset)
+    """
+    CONSTANTS: ClassVar[Values] = {
+        "epsilon": EPSILON,
+        "scale": SCALE,
+        "offset": OFFSET,
+        "axes": np.array([-1]),
+    }
+
+    def test_it_becomes_one_operator(self) -> None:
+        before = graph(self.NODES, {"x": SQUARE}, self.CONSTANTS)
+        after = mend(before)
+        assert operators(after) == {"LayerNormalization": 1}
+        (node,) = (each for each in after.graph.node if each.op_type != "Constant")
+        attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+        assert attributes == {"axis": -1, "epsilon": EPSILON}
+        assert_same(before, after, {"x": SQUARE}, 1e-5)
+        by_hand = SQUARE - SQUARE.mean(-1, keepdims=True)
+        by_hand /= np.sqrt((by_hand**2).mean(-1, keepdims=True) + EPSILON)
+        assert run(after, {"x": SQUARE})[0] == pytest.approx(by_hand * SCALE + OFFSET, abs=1e-5)
+
+    def test_sums_and_products_may_stand_either_way_round(self) -> None:
+        nodes = (
+            self.NODES.replace("Add(v, epsilon)", "Add(epsilon, v)")
+            .replace("Mul(n, scale)", "Mul(scale, n)")
+            .replace("Add(k, offset)", "Add(offset, k)")
+        )
+        before = graph(nodes, {"x": SQUARE}, self.CONSTANTS)
+        after = mend(before)
+        assert operators(after) == {"LayerNormalization": 1}
+        assert_same(before, after, {"x": SQUARE}, 1e-5)
+
+    def test_more_axes_than_two(self) -> None:
+        x = {"x": RNG.normal(size=(2, 3, 6)).astype(np.float32)}
+        before = graph(self.NODES, x, self.CONSTANTS)
+        assert operators(mend(before)) == {"LayerNormalization": 1}
+        assert_same(before, mend(before), x, 1e-5)
+
+    @pytest.mark.parametrize("axes", [[0], [-2], [0, 1], [-1, -2]])
+    def test_not_over_other_axes(self, axes: list[int]) -> None:
+        before = graph(self.NODES, {"x": SQUARE}, {**self.CONSTANTS, "axes": np.array(axes)})
+        after = mend(before)
+        assert "LayerNormalization" not in operators(after)
+        assert_same(before, after, {"x": SQUARE})
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("m = ReduceMean(x, axes) keepdims=1", "m = ReduceMean(x, axes) keepdims=0"),
+            ("Mul(c, c)", "Mul(x, x)"),
+            ("Mul(c, c)", "Mul(c, x)"),
+            ("Div(c, d)", "Div(x, d)"),
+            ("Div(c, d)", "Div(d, c)"),
+            ("Sub(x, m)", "Sub(m, x)"),
+            ("Add(v, epsilon)", "Add(m, epsilon)"),
+        ],
+    )
+    def test_not_what_only_looks_like_it(self, old: str, new: str) -> None:
+        nodes = self.NODES.replace(old, new)
+        assert nodes != self.NODES
+        before = graph(nodes, {"x": SQUARE}, self.CONSTANTS)
+        after = mend(before)
+        assert "LayerNormalization" not in operators(after)
+        assert_same(before, after, {"x": SQUARE})
+
+    def test_not_with_an_epsilon_found_at_run_time(self) -> None:
+        inputs: Values = {"x": SQUARE, "epsilon": np.array(EPSILON)}
+        constants = {name: each for name, each in self.CONSTANTS.items() if name != "epsilon"}
+        before = graph(self.NODES, inputs, constants)
+        after = mend(before)
+        assert "LayerNormalization" not in operators(after)
+        assert_same(before, after, inputs)
+
+    def test_what_else_is_asked_of_the_graph_stays(self) -> None:
+        before = graph(self.NODES, {"x": SQUARE}, self.CONSTANTS, outputs=("y", "d"))
+        assert_same(before, mend(before), {"x": SQUARE}, 1e-5)
+
+    @pytest.mark.parametrize("shape", [(), (1,), (6, 1), (6, 6)])
+    def test_not_with_a_scale_that_is_not_one_a_column(self, shape: tuple[int, ...]) -> None:
+        scale = RNG.normal(size=shape).astype(np.float32)
+        before = graph(self.NODES, {"x": SQUARE}, {**self.CONSTANTS, "scale": scale})
+        assert_same(before, mend(before), {"x": SQUARE}, 1e-5)
+
+
+class TestTake:
+    # INT32 is 6, FLOAT is 1.
+    NODES = """
+        f = Cast(ids) to=1
+        l = Less(f, zero)
+        i = Cast(l) to=6
+        p = Add(ids, size)
+        w = Mul(i, p)
+        o = Not(l)
+        h = Cast(o) to=6
+        k = Mul(ids, h)
+        a = Add(w, k)
+        y = Gather(table, a) axis=0
+    """
+    IDS: ClassVar[Values] = {"ids": np.array([[0, 3, 8], [-1, -9, 4]], np.int32)}
+    CONSTANTS: ClassVar[Values] = {"table": TABLE, "size": np.int32(9), "zero": np.float32(0)}
+
+    def test_it_becomes_one_operator(self) -> None:
+        before = graph(self.NODES, self.IDS, self.CONSTANTS)
+        after = mend(before)
+        assert operators(after) == {"Gather": 1}
+        assert_same(before, after, self.IDS)
+        assert (run(after, self.IDS)[0] == TABLE[self.IDS["ids"]]).all()
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("size", np.int32(8)), ("size", np.int32(1)), ("zero", np.float32(1))],
+        ids=["another size", "size one", "another zero"],
+    )
+    def test_not_with_other_constants(self, name: str, value: NDArray) -> None:
+        inputs: Values = {"ids": np.array([1, 3, 7, -1], np.int32)}
+        before = graph(self.NODES, inputs, {**self.CONSTANTS, name: value})
+        after = mend(before)
+        assert operators(after) == operators(before)
+        assert_same(before, after, inputs)
+
+    def test_not_along_another_axis(self) -> None:
+        inputs: Values = {"ids": np.array([0, 3, -1], np.int32)}
+        nodes = self.NODES.replace("axis=0", "axis=1")
+        before = graph(nodes, inputs, {**self.CONSTANTS, "table": np.tile(TABLE, (1, 2))})
+        after = mend(before)
+        assert operators(after) == operators(before)
+        assert_same(before, after, inputs)
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            ("table",),
+            ("size",),
+            ("table", "size"),
+        ],
+        ids="+".join,
+    )
+    def test_not_with_what_is_known_at_run_time_alone(self, given: tuple[str, ...]) -> None:
+        # A size of 8 where the table has 9 rows.
+        values = {**self.CONSTANTS, "size": np.array(8, np.int32)}
+        inputs = {"ids": np.array([0, 3, -1], np.int32), **{name: values[name] for name in given}}
+        constants = {name: each for name, each in values.items() if name not in given}
+        before = graph(self.NODES, inputs, constants)
+        assert_same(before, mend(before), inputs)
+
+
+class TestBias:
+    NODES = """
+        p = MatMul(x, w)
+        r = Reshape(p, shape)
+        y = Add(r, b)
+    """
+    X: ClassVar[Values] = {"x": SQUARE}
+    CONSTANTS: ClassVar[Values] = {"w": MATRIX, "b": OFFSET[:5], "shape": np.array([2, -1, 5])}
+
+    def order(self, proto: onnx.ModelProto) -> list[str]:
+        return [node.op_type for node in proto.graph.node if node.op_type != "Constant"]
+
+    @pytest.mark.parametrize("add", ["Add(r, b)", "Add(b, r)"])
+    def test_it_goes_before_the_reshape(self, add: str) -> None:
+        before = graph(self.NODES.replace("Add(r, b)", add), self.X, self.CONSTANTS)
+        after = mend(before)
+        assert self.order(after) == ["MatMul", "Add", "Reshape"]
+        assert_same(before, after, self.X)
+
+    def test_not_with_a_bias_of_another_size(self) -> None:
+        for bias in (np.float32([3]), RNG.normal(size=(2, 1, 5)).astype(np.float32)):
+            before = graph(self.NODES, self.X, {**self.CONSTANTS, "b": bias})
+            after = mend(before)
+            assert self.order(after) == ["MatMul", "Reshape", "Add"]
+            assert_same(before, after, self.X)
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("b", OFFSET[:5]), ("w", MATRIX)], ids=["bias", "matrix"]
+    )
+    def test_not_with_what_is_known_at_run_time_alone(self, name: str, value: NDArray) -> None:
+        inputs = {**self.X, name: value}
+        constants = {key: each for key, each in self.CONSTANTS.items() if key != name}
+        before = graph(self.NODES, inputs, constants)
+        after = mend(before)
+        assert self.order(after) == ["MatMul", "Reshape", "Add"]
+        assert_same(before, after, inputs)
+
+    def test_not_where_the_reshape_parts_the_columns(self) -> None:
+        before = graph(self.NODES, self.X, {**self.CONSTANTS, "shape": np.array([6, 5, 1])})
+        assert_same(before, mend(before), self.X)
+
+    def test_not_behind_a_product_with_a_vector(self) -> None:
+        twelve: Values = {"x": np.concatenate([SQUARE, SQUARE])}
+        constants: Values = {"w": SCALE, "b": OFFSET, "shape": np.array([2, 6])}
+        before = graph(self.NODES, twelve, constants)
+        assert_same(before, mend(before), twelve)
+
+    def test_the_product_may_be_asked_for_as_well(self) -> None:
+        before = graph(self.NODES, self.X, self.CONSTANTS, outputs=("y", "p"))
+        assert_same(before, mend(before), self.X)
+
+
+class TestActivation:
+    NODES = """
+        r = Reshape(x, shape)
+        y = Relu(r)
+    """
+
+    def test_it_goes_before_the_reshape(self) -> None:
+        # The shape is the graph's input: what it is does not matter.
+        inputs: Values = {"x": SQUARE - 1, "shape": np.array([3, -1])}
+        before = graph(self.NODES, inputs, {})
+        after = mend(before)
+        assert [node.op_type for node in after.graph.node] == ["Relu", "Reshape"]
+        assert_same(before, after, inputs)
+
+    def test_what_has_not_passed_it_stays_as_it_was(self) -> None:
+        inputs: Values = {"x": SQUARE - 1, "shape": np.array([3, -1])}
+        before = graph(self.NODES, inputs, {}, outputs=("y", "r"))
+        assert (run(before, inputs)[1] < 0).any()
+        assert_same(before, mend(before), inputs)
+
+
+class TestReshapes:
+    NODES = """
+        r = Reshape(x, first)
+        y = Reshape(r, second)
+    """
+
+    @pytest.mark.parametrize("second", [[4, 9], [-1, 3], [2, -1, 1], [0, 12], [3, 0]])
+    def test_the_second_is_enough(self, second: list[int]) -> None:
+        constants = {"first": np.array([3, 12]), "second": np.array(second)}
+        before = graph(self.NODES, {"x": SQUARE}, constants)
+        after = mend(before)
+        assert operators(after) == {"Reshape": 1}
+        assert_same(before, after, {"x": SQUARE})
+
+    def test_not_where_the_second_asks_what_the_first_gave(self) -> None:
+        # 0 stands for as many as there were, and here two are to be found out.
+        constants = {"first": np.array([3, 12]), "second": np.array([0, -1, 2])}
+        before = graph(self.NODES, {"x": SQUARE}, constants)
+        assert_same(before, mend(before), {"x": SQUARE})
+
+    def test_not_where_it_is_known_at_run_time_alone(self) -> None:
+        inputs: Values = {"x": SQUARE, "second": np.array([0, 6, -1])}
+        before = graph(self.NODES, inputs, {"first": np.array([3, 12])})
+        after = mend(before)
+        assert operators(after) == {"Reshape": 2}
+        assert_same(before, after, inputs)
+
+
+class TestAttention:
+    NODES = """
+        t = Transpose(k) perm=0,1,3,2
+        s = MatMul(q, t)
+        m = Add(s, mask)
+        p = Softmax(m)
+        y = MatMul(p, v)
+    """
+    INPUTS: ClassVar[Values] = {
+        "q": RNG.normal(size=(2, 3, 4, 8)).astype(np.float32),
+        "k": RNG.normal(size=(2, 3, 5, 8)).astype(np.float32),
+        "v": RNG.normal(size=(2, 3, 5, 8)).astype(np.float32),
+        "mask": np.where(RNG.random((2, 1, 4, 5)) < 0.4, -3e4, 0).astype(np.float32),
+    }
+
+    def test_it_becomes_one_operator(self) -> None:
+        before = graph(self.NODES, self.INPUTS, {}, opset=24)
+        after = mend(before)
+        assert operators(after) == {"Attention": 1}
+        assert_same(before, after, self.INPUTS, 1e-5)
+        # A query with every key in sight but one does not see that one.
+        scores = self.INPUTS["q"] @ self.INPUTS["k"].swapaxes(2, 3) + self.INPUTS["mask"]
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        assert run(after, self.INPUTS)[0] == pytest.approx(weights @ self.INPUTS["v"], abs=1e-5)
+
+    def test_keys_that_were_turned_but_once(self) -> None:
+        inputs = {**self.INPUTS, "k": np.ascontiguousarray(self.INPUTS["k"].swapaxes(1, 2))}
+        nodes = self.NODES.replace("perm=0,1,3,2", "perm=0,2,3,1")
+        before = graph(nodes, inputs, {}, opset=24)
+        after = mend(before)
+        assert operators(after) == {"Transpose": 1, "Attention": 1}
+        assert_same(before, after, inputs, 1e-5)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [("MatMul(p, v)", "MatMul(s, v)"), ("MatMul(p, v)", "MatMul(m, v)")],
+    )
+    def test_not_without_its_softmax(self, old: str, new: str) -> None:
+        before = graph(self.NODES.replace(old, new), self.INPUTS, {}, opset=24)
+        after = mend(before)
+        assert "Attention" not in operators(after)
+        assert_same(before, after, self.INPUTS)
+
+    def test_not_with_one_row_of_mask_for_all_queries(self) -> None:
+        # ONNX has it spread over the queries; ONNX Runtime refuses to.
+        before = graph(self.NODES, self.INPUTS, {}, opset=24)
+        for value in before.graph.input:
+            if value.name == "mask":
+                value.type.tensor_type.shape.dim[2].dim_value = 1
+        inputs = {**self.INPUTS, "mask": self.INPUTS["mask"][:, :, :1]}
+        after = mend(before)
+        assert "Attention" not in operators(after)
+        assert_same(before, after, inputs)
+
+
+class TestTopK:
+    NODES = """
+        l = LogSoftmax(x)
+        y,i = TopK(l, count)
+    """
+
+    def both(self, x: NDArray, count: int) -> tuple[onnx.ModelProto, onnx.ModelProto, Values]:
+        inputs: Values = {"x": x, "count": np.array([count])}
+        before = graph(self.NODES, inputs, {}, outputs=("y", "i"), width=x.shape[2])
+        before.graph.output[1].type.tensor_type.elem_type = onnx.TensorProto.INT64
+        return before, mend(before), inputs
+
+    @pytest.mark.parametrize("count", [1, 4, 7, 40])
+    @pytest.mark.parametrize("width", [640, 1000, 8000])
+    def test_it_sorts_but_a_few(self, width: int, count: int) -> None:
+        x = RNG.normal(size=(3, 2, width)).astype(np.float32)
+        before, after, inputs = self.both(x, count)
+        assert operators(after)["TopK"] == 3
+        assert_same(before, after, inputs)
+
+    @pytest.mark.parametrize("count", [1, 3, 8, 30])
+    def test_equal_values_stand_lower_id_first(self, count: int) -> None:
+        # Five values alone: ties within blocks, between them, and with those left out.
+        x = RNG.integers(0, 5, (40, 4, 320)).astype(np.float32)
+        before, after, inputs = self.both(x, count)
+        assert operators(after)["TopK"] == 3
+        assert_same(before, after, inputs)
+
+    @pytest.mark.parametrize("width", [60, 997])
+    def test_not_where_no_blocks_fit(self, width: int) -> None:
+        x = RNG.normal(size=(3, 2, width)).astype(np.float32)
+        before, after, inputs = self.both(x, 4)
+        assert operators(after)["TopK"] == 1
+        assert_same(before, after, inputs)
+
+
+class TestScales:
+    """A number that queries are multiplied by goes into the projection that gives them."""
+
+    NODES = """
+        p = MatMul(x, w)
+        h = Add(p, b)
+        r = Reshape(h, shape)
+        q,k,v = Split(r) axis=-1 num_outputs=3
+        a = Transpose(q) perm=0,2,1
+        m = Mul(a, c)
+        y = Neg(m)
+    """
+    X: ClassVar[Values] = {"x": SQUARE}
+    CONSTANTS: ClassVar[Values] = {
+        "w": RNG.normal(size=(6, 12)).astype(np.float32),
+        "b": RNG.normal(size=12).astype(np.float32),
+        "shape": np.array([3, 2, 12]),
+        "c": np.float32(0.25),
+    }
+
+    @pytest.mark.parametrize("c", [np.float32(0.25), np.float32([0.25])])
+    def test_its_own_columns_alone(self, c: NDArray) -> None:
+        constants = {**self.CONSTANTS, "c": c}
+        before = graph(self.NODES, self.X, constants, outputs=("y", "k", "v"))
+        after = mend(before)
+        assert "Mul" not in operators(after)
+        assert_same(before, after, self.X)  # a power of two: to the last bit
+
+    @pytest.mark.parametrize("asked", ["p", "h", "r", "q", "a"])
+    def test_not_what_is_asked_for_unscaled(self, asked: str) -> None:
+        before = graph(self.NODES, self.X, self.CONSTANTS, outputs=("y", asked))
+        after = mend(before)
+        assert operators(after)["Mul"] == 1
+        assert_same(before, after, self.X)
+
+    def test_not_what_is_used_unscaled(self) -> None:
+        nodes = self.NODES + "        z = Relu(a)\n"
+        before = graph(nodes, self.X, self.CONSTANTS, outputs=("y", "z"))
+        assert_same(before, mend(before), self.X)
+
+    def test_not_with_a_number_for_each_column(self) -> None:
+        constants = {**self.CONSTANTS, "c": np.float32([0.5, 2])}
+        before = graph(self.NODES, self.X, constants)
+        after = mend(before)
+        assert operators(after)["Mul"] == 1
+        assert_same(before, after, self.X)
+
+    def test_not_what_is_no_projection(self) -> None:
+        before = graph("r = Relu(x)\nm = Mul(r, c)\ny = Neg(m)", self.X, {"c": np.float32(0.25)})
+        assert operators(mend(before))["Mul"] == 1
+
+
+def test_what_is_computed_twice_is_computed_once() -> None:
+    nodes = "a = Relu(x)\nb = Relu(x)\ny = Add(a, b)"
+    before = graph(nodes, {"x": SQUARE}, {})
+    after = mend(before, rules=())
+    assert operators(after) == {"Relu": 1, "Add": 1}
+    assert_same(before, after, {"x": SQUARE})
+
+
+def test_rules_by_name() -> None:
+    before = graph(TestBias.NODES, TestBias.X, TestBias.CONSTANTS)
+    assert [node.op_type for node in mend(before, ["take"]).graph.node][-1] == "Add"
+    assert [node.op_type for node in mend(before, ["bias"]).graph.node][-1] == "Reshape"
+    with pytest.raises(KeyError, match="biass"):
+        mend(before, ["biass"])

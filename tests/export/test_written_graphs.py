@@ -1,0 +1,254 @@
+"""The files of a bundle: what operators stand in its graphs, and what weights beside them."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import external_data_helper, numpy_helper
+
+from nmt_cli.bundle.manifest import APPEND, DECODER, ENCODER, WEIGHTS
+from nmt_cli.bundle.reading import read_manifest
+from nmt_cli.export.onnx_graphs import write_graphs
+from nmt_cli.model.step_graph import StepGraph
+from nmt_cli.model.transformer import build_transformer
+from nmt_cli.runtime.load import load_bundle
+from nmt_cli.runtime.step_model import OnnxStepModel
+from nmt_cli.text.tokenizer import START_ID
+from nmt_cli.training.run import Run
+from nmt_cli.training.train import trained_model
+
+PRECISIONS = ("float32", "int8", "float16")
+PAGE = 4096
+Bundle = Callable[[str], Path]
+
+
+def graph(folder: Path, name: str) -> onnx.ModelProto:
+    """As it stands in its file, without the weights beside it."""
+    return onnx.load(folder / name, load_external_data=False)
+
+
+def operators(proto: onnx.ModelProto) -> Counter[str]:
+    return Counter(node.op_type for node in proto.graph.node)
+
+
+def blocks(folder: Path) -> dict[tuple[int, int], bytes]:
+    """What the graphs refer to in weights.bin, by offset and length."""
+    content = (folder / WEIGHTS).read_bytes()
+    found = {}
+    for name in (ENCODER, DECODER, APPEND):
+        for tensor in graph(folder, name).graph.initializer:
+            if external_data_helper.uses_external_data(tensor):
+                place = external_data_helper.ExternalDataInfo(tensor)
+                assert place.location == WEIGHTS
+                assert place.offset % PAGE == 0
+                assert place.offset + place.length <= len(content)
+                found[place.offset, place.length] = content[place.offset :][: place.length]
+    return found
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_only_standard_operators_and_the_forms_that_are_fused(
+    tiny_bundle: Bundle, precision: str
+) -> None:
+    for name, norms in ((ENCODER, 2 + 1), (DECODER, 2 * 3 + 1)):
+        proto = graph(tiny_bundle(precision), name)
+        assert {node.domain for node in proto.graph.node} <= {"", "ai.onnx"}
+        assert [each.version for each in proto.opset_import if each.domain == ""] == [24]
+        count = operators(proto)
+        assert count["LayerNormalization"] == norms
+        assert not {"ReduceMean", "Sqrt", "Less", "Softmax", "Loop", "If"} & set(count)
+        assert count["Attention"] == (1 if name == ENCODER else 2 * 2)
+        assert count["TensorScatter"] == (0 if name == ENCODER else 2 * 2)
+        onnx.checker.check_model(str(tiny_bundle(precision) / name))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_bias_stands_beside_each_product(tiny_bundle: Bundle, precision: str) -> None:
+    # Of float: an integer product has its scales in between.
+    if precision == "int8":
+        pytest.skip("scales stand between product and bias")
+    for name in (ENCODER, DECODER):
+        nodes = graph(tiny_bundle(precision), name).graph.node
+        behind = {each: node.op_type for node in nodes for each in node.input}
+        constant = {each.name for each in graph(tiny_bundle(precision), name).graph.initializer}
+        products = [
+            node for node in nodes if node.op_type == "MatMul" and node.input[1] in constant
+        ]
+        assert products
+        assert {behind[node.output[0]] for node in products} == {"Add"}
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_each_matrix_stands_once_outside_the_graphs(tiny_bundle: Bundle, precision: str) -> None:
+    folder = tiny_bundle(precision)
+    for name in (ENCODER, DECODER, APPEND):
+        proto = graph(folder, name)
+        inside = [each for each in proto.graph.initializer if each.external_data == []]
+        inside += [
+            attribute.t
+            for node in proto.graph.node
+            if node.op_type == "Constant"
+            for attribute in node.attribute
+        ]
+        assert all(numpy_helper.to_array(each).nbytes < 1024 for each in inside)
+        assert all(each.ByteSize() < 1024 for each in proto.graph.initializer), (
+            "values left behind beside their place in the file"
+        )
+    found = blocks(folder)
+    digests = {hashlib.sha256(each).hexdigest() for each in found.values()}
+    assert len(digests) == len(found)
+    ends = sorted(found)
+    assert all(left[0] + left[1] <= right[0] for left, right in pairwise(ends))
+    size = (folder / WEIGHTS).stat().st_size
+    assert size == ends[-1][0] + ends[-1][1]
+    assert size < sum(length + PAGE for _, length in found)
+
+
+def test_the_weights_are_the_model_s(tiny_bundle: Bundle, tiny_run: Run) -> None:
+    model, _ = trained_model(tiny_run, tiny_run.last)
+    arrays = [weight.numpy() for weight in model.weights]
+    large = sorted(each.tobytes() for each in arrays if each.nbytes >= 1024)
+    found = sorted(blocks(tiny_bundle("float32")).values())
+    assert sorted(map(len, found)) == sorted(map(len, large))
+    # All as they are, but for those that give queries: a layer's are scaled by 1 / sqrt(k).
+    layers = 1 + 2 * 2
+    assert len(set(large) - set(found)) == layers
+
+
+@pytest.mark.parametrize("name", [ENCODER, DECODER])
+def test_products_with_weights_are_of_integers(tiny_bundle: Bundle, name: str) -> None:
+    before, after = (operators(graph(tiny_bundle(each), name)) for each in PRECISIONS[:2])
+    assert after["MatMul"] == 0
+    assert after["MatMulInteger"] == before["MatMul"]
+    floats = [
+        each
+        for each in graph(tiny_bundle("int8"), name).graph.initializer
+        if each.data_type == onnx.TensorProto.FLOAT and len(each.dims) > 1
+    ]
+    assert all(np.prod(each.dims) <= 32 for each in floats)  # rates of positions
+
+
+@pytest.mark.parametrize("name", [ENCODER, DECODER])
+def test_rows_behind_a_relu_use_all_256_steps(tiny_bundle: Bundle, name: str) -> None:
+    nodes = graph(tiny_bundle("int8"), name).graph.node
+    producer = {each: node for node in nodes for each in node.output}
+
+    def behind_relu(value: str) -> bool:
+        node = producer.get(value)
+        while node is not None and node.op_type in ("Reshape", "Div"):
+            node = producer.get(node.input[0])
+        return node is not None and node.op_type == "Relu"
+
+    relus = [node for node in nodes if node.op_type == "QuantizeLinear"]
+    relus = [node for node in relus if behind_relu(node.input[0])]
+    assert len(relus) == operators(graph(tiny_bundle("int8"), name))["Relu"]
+    for node in relus:
+        (value,) = producer[node.input[2]].attribute
+        assert numpy_helper.to_array(value.t) == 0
+
+
+@pytest.mark.parametrize("name", [ENCODER, DECODER])
+def test_onnx_runtime_fuses_every_integer_product(
+    tiny_bundle: Bundle, tmp_path: Path, name: str
+) -> None:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+    written = tiny_bundle("int8") / name
+    onnxruntime.InferenceSession(str(written), options, providers=["CPUExecutionProvider"])
+    optimized = operators(onnx.load(tmp_path / "optimized.onnx", load_external_data=False))
+    assert optimized["MatMulIntegerToFloat"] == operators(onnx.load(written))["MatMulInteger"]
+    assert optimized["MatMulInteger"] == 0
+
+
+def test_int8_is_at_most_thirty_percent_of_float32(tmp_path: Path, tiny_run: Run) -> None:
+    config = replace(
+        tiny_run.recipe.model,
+        d_model=256,
+        feed_forward=1024,
+        heads=8,
+        encoder_layers=1,
+        decoder_layers=1,
+    )
+    model = build_transformer(config, 4000, 4000, seed=3)
+    sizes = []
+    for precision in ("float32", "int8"):
+        (tmp_path / precision).mkdir()
+        write_graphs(StepGraph(model), tmp_path / precision, precision)
+        sizes.append((tmp_path / precision / WEIGHTS).stat().st_size)
+    assert 0.25 * sizes[0] < sizes[1] <= 0.30 * sizes[0]
+    parameters = 4 * sum(int(np.prod(each.shape)) for each in model.weights)
+    assert sizes[0] == pytest.approx(parameters, rel=0.02)
+
+
+class TestHalf:
+    def test_what_is_kept_in_memory_is_float16_and_scores_are_not(
+        self, tiny_bundle: Bundle
+    ) -> None:
+        manifest = read_manifest(tiny_bundle("float16"))
+        encoded = {each.name: each.dtype for each in manifest.encoder.outputs}
+        assert set(encoded.values()) == {"float16"}
+        inputs = {each.name: each.dtype for each in manifest.decoder.inputs}
+        outputs = {each.name: each.dtype for each in manifest.decoder.outputs}
+        assert {inputs[name] for name in encoded} == {"float16"}
+        caches = [name for name in inputs if name.startswith("self_")]
+        assert {inputs[name] for name in caches} == {"float16"}
+        assert {outputs[f"new_{name}"] for name in caches} == {"float16"}
+        assert (outputs["scores"], outputs["log_probs"]) == ("float", "float")
+        assert outputs["ids"] == inputs["tokens"] == "int32"
+        kinds = {each.name: each.dtype for each in (*manifest.append.inputs,)}
+        assert kinds == {"values": "float16", "columns": "float16", "rows": "int64"}
+
+    def test_matrices_are_float16(self, tiny_bundle: Bundle) -> None:
+        wide, half = (
+            sum(map(len, blocks(tiny_bundle(each)).values())) for each in ("float32", "float16")
+        )
+        assert half == pytest.approx(wide / 2, rel=0.05)
+
+    def test_no_value_is_written_twice(self, tiny_bundle: Bundle) -> None:
+        for name in (ENCODER, DECODER):
+            proto = graph(tiny_bundle("float16"), name)
+            written = [each for node in proto.graph.node for each in node.output]
+            assert len(written) == len(set(written))
+
+    def test_it_gives_nearly_the_probabilities_of_float32(self, tiny_bundle: Bundle) -> None:
+        rng = np.random.default_rng(1)
+        source = rng.integers(4, 290, (3, 8), np.int32)
+        forced = rng.integers(4, 290, (12, 3, 1), np.int32)
+        forced[0] = START_ID
+        found = []
+        for precision in ("float32", "float16"):
+            folder = tiny_bundle(precision)
+            model = OnnxStepModel(folder, read_manifest(folder))
+            state = model.encode(source)
+            steps = []
+            for at, tokens in enumerate(forced):
+                ancestry = np.ones((3, 1, at + 1), np.bool_)
+                log_probs, state = model.log_probs(state, tokens, ancestry)
+                assert log_probs.dtype == np.float32
+                steps.append(log_probs)
+            found.append(np.stack(steps))
+        wide, half = found
+        assert 0 < np.abs(half - wide).max() < 0.15
+        divergence = (np.exp(wide) * (wide - half)).sum(-1)
+        assert divergence.max() < 1e-3
+        # float16 has 11 bits; float32 log-probabilities have more.
+        assert (half != half.astype(np.float16)).any()
+
+    def test_it_translates_nearly_like_float32(self, tiny_bundle: Bundle) -> None:
+        lines = ["um dois três", "casa", "", "o gato, dez cafés!", "sol água pão " * 5]
+        wide, half = (
+            list(load_bundle(tiny_bundle(each), beam_size=4).translate(lines))
+            for each in ("float32", "float16")
+        )
+        assert [each.score for each in half] == pytest.approx(
+            [each.score for each in wide], abs=0.2
+        )
+        assert all(bool(each.ids) == bool(line) for each, line in zip(half, lines, strict=True))

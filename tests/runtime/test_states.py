@@ -1,0 +1,283 @@
+"""Caches in host memory and on a device: the same candidates as Keras, step after step."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nmt_cli.bundle.reading import read_manifest
+from nmt_cli.model.step_model import KerasStepModel
+from nmt_cli.runtime import step_model
+from nmt_cli.runtime.device import CPU, HOST, Device
+from nmt_cli.runtime.device_state import DeviceState
+from nmt_cli.runtime.host_state import HostState
+from nmt_cli.runtime.step_model import OnnxStepModel
+from nmt_cli.search.beam import SearchOptions, beam_search
+from nmt_cli.search.step_model import Candidates
+from nmt_cli.text.tokenizer import END_ID, PAD_ID
+from nmt_cli.training.run import Run
+from nmt_cli.training.train import trained_model
+
+Bundle = Callable[[str], Path]
+# Takes the way through OrtValues and append.onnx, in memory that is here.
+ELSEWHERE = Device(CPU, "cpu")
+
+
+def on_device(folder: Path) -> OnnxStepModel:
+    """A step model that keeps its tensors as on a GPU, but on the CPU."""
+    manifest = read_manifest(folder)
+    model = OnnxStepModel(folder, manifest, threads=1)
+    model._append = step_model._session(folder, manifest.append, 1, HOST)
+    model._device = ELSEWHERE
+    return model
+
+
+def on_host(folder: Path) -> OnnxStepModel:
+    return OnnxStepModel(folder, read_manifest(folder), threads=1)
+
+
+@dataclass
+class Call:
+    """One step of a search, and the sentences that it kept behind it."""
+
+    tokens: NDArray[np.int32]
+    ancestry: NDArray[np.bool_]
+    scores: NDArray[np.float32]
+    ids: NDArray[np.int32]
+    keep: NDArray[np.int64] | None = None
+
+
+class Recorder:
+    """A step model that writes down what search asks and is told."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.calls: list[Call] = []
+
+    def encode(self, source: NDArray[np.int32]) -> Any:
+        return self.model.encode(source)
+
+    def step(self, state: Any, tokens: Any, ancestry: Any) -> tuple[Candidates, Any]:
+        found, state = self.model.step(state, tokens, ancestry)
+        self.calls.append(
+            Call(tokens.copy(), ancestry.copy(), found.scores.copy(), found.ids.copy())
+        )
+        return found, state
+
+    def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
+        self.calls[-1].keep = rows.copy()
+        return self.model.select(state, rows)
+
+
+def sentences(seed: int, lengths: tuple[int, ...]) -> NDArray[np.int32]:
+    source = np.full((len(lengths), -(-max(lengths) // 4) * 4), PAD_ID, np.int32)
+    rng = np.random.default_rng(seed)
+    for row, length in enumerate(lengths):
+        source[row, : length - 1] = rng.integers(4, 290, length - 1)
+        source[row, length - 1] = END_ID
+    return source
+
+
+def recorded(
+    model: Any, beams: int, seed: int = 0, lengths: tuple[int, ...] = (16, 3, 9, 5, 16, 12)
+) -> tuple[NDArray[np.int32], list[Call]]:
+    """What a search over random sentences asked of a model, and was told."""
+    source = sentences(seed, lengths)
+    recorder = Recorder(model)
+    # Sentences leave the batch at their limits, one after the other.
+    options = SearchOptions(beams, 0.0, 40, 1.0, 0)
+    beam_search(recorder, source, np.array(lengths, np.int64), options)
+    return source, recorder.calls
+
+
+def replay(model: Any, source: NDArray[np.int32], calls: list[Call]) -> list[Candidates]:
+    """What a model says to the same questions."""
+    state, found = model.encode(source), []
+    for call in calls:
+        given, state = model.step(state, call.tokens, call.ancestry)
+        found.append(Candidates(given.scores.copy(), given.ids.copy()))
+        if call.keep is not None:
+            state = model.select(state, call.keep)
+    return found
+
+
+def assert_bits(found: list[Candidates], calls: list[Call]) -> None:
+    for at, (given, call) in enumerate(zip(found, calls, strict=True)):
+        assert given.scores.dtype == np.float32
+        assert given.ids.dtype == np.int32
+        assert given.scores.tobytes() == call.scores.tobytes(), f"step {at}"
+        assert given.ids.tobytes() == call.ids.tobytes(), f"step {at}"
+
+
+@pytest.fixture(scope="module")
+def keras_model(tiny_run: Run) -> KerasStepModel:
+    return KerasStepModel(trained_model(tiny_run, tiny_run.last)[0])
+
+
+@pytest.mark.parametrize("beams", [1, 3, 4, 5])
+@pytest.mark.parametrize("precision", ["float32", "int8", "float16"])
+def test_host_and_device_give_the_same_bits(
+    tiny_bundle: Bundle, precision: str, beams: int
+) -> None:
+    folder = tiny_bundle(precision)
+    model = on_device(folder)
+    assert isinstance(model.encode(sentences(0, (4,))), DeviceState)
+    source, calls = recorded(on_host(folder), beams)
+    assert len(calls) >= 12
+    assert sum(call.keep is not None for call in calls) >= 2
+    if beams > 1:
+        # Beams did change places: some column is another beam's.
+        straight = np.tile(np.eye(beams, dtype=bool), len(calls))[None]
+        assert any((call.ancestry != straight[..., : call.ancestry.shape[2]]).any()
+                   for call in calls)  # fmt: skip
+    assert_bits(replay(model, source, calls), calls)
+
+
+@pytest.mark.parametrize("beams", [1, 4])
+@pytest.mark.parametrize("made", [on_host, on_device])
+def test_candidates_are_those_of_keras(
+    tiny_bundle: Bundle,
+    keras_model: KerasStepModel,
+    made: Callable[[Path], OnnxStepModel],
+    beams: int,
+) -> None:
+    source, calls = recorded(keras_model, beams, seed=1)
+    assert any(call.keep is not None for call in calls)
+    found = replay(made(tiny_bundle("float32")), source, calls)
+    for given, call in zip(found, calls, strict=True):
+        assert given.scores == pytest.approx(call.scores, abs=5e-5)
+        apart = np.abs(np.diff(call.scores, axis=-1)) > 1e-4
+        sure = np.concatenate([apart, apart[..., -1:]], axis=-1)
+        sure[..., 1:] &= apart if apart.shape[-1] else True
+        if beams > 1:
+            sure[..., -1] = False  # what stands behind the last is not told
+        assert (given.ids == call.ids)[sure].all()
+
+
+@pytest.mark.parametrize("made", [on_host, on_device])
+def test_log_probs_are_those_of_keras_and_may_come_in_between(
+    tiny_bundle: Bundle,
+    keras_model: KerasStepModel,
+    made: Callable[[Path], OnnxStepModel],
+) -> None:
+    source, calls = recorded(keras_model, 3, seed=2)
+    model = made(tiny_bundle("float32"))
+    theirs, ours = keras_model.encode(source), model.encode(source)
+    kept: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
+    for at, call in enumerate(calls):
+        expected, theirs = keras_model.log_probs(theirs, call.tokens, call.ancestry)
+        if at % 3 == 1:  # a step, behind some of log-probabilities and before others
+            given, ours = model.step(ours, call.tokens, call.ancestry)
+            best = np.sort(expected, axis=-1)[..., ::-1][..., :3]
+            assert given.scores == pytest.approx(best, abs=5e-5)
+        else:
+            found, ours = model.log_probs(ours, call.tokens, call.ancestry)
+            assert found.dtype == np.float32
+            assert found == pytest.approx(expected, abs=5e-5)
+            assert np.exp(found).sum(-1) == pytest.approx(1, abs=5e-5)
+            kept.append((found, found.copy()))
+        if call.keep is not None:
+            theirs, ours = keras_model.select(theirs, call.keep), model.select(ours, call.keep)
+    # They are the caller's: no later step wrote over them.
+    assert all((found == copied).all() for found, copied in kept)
+
+
+@pytest.mark.parametrize("beams", [1, 2, 7])
+def test_room_for_columns_grows_without_a_trace(tiny_bundle: Bundle, beams: int) -> None:
+    folder = tiny_bundle("float32")
+    lengths = (40, 40, 38)  # as many steps: room has to grow again and again
+    source, calls = recorded(on_device(folder), beams, seed=3, lengths=lengths)
+    assert len(calls) == 40
+    assert_bits(replay(on_host(folder), source, calls), calls)
+
+
+@pytest.mark.parametrize("made", [on_host, on_device])
+def test_selecting_more_than_once(
+    tiny_bundle: Bundle, made: Callable[[Path], OnnxStepModel]
+) -> None:
+    folder = tiny_bundle("float32")
+    source, calls = recorded(on_host(folder), 2, seed=4, lengths=(12,) * 6)
+    assert all(call.keep is None for call in calls[:-1])
+    model = made(folder)
+    state = model.encode(source)
+    rows = np.arange(6)
+    for at, call in enumerate(calls):
+        given, state = model.step(state, call.tokens[rows], call.ancestry[rows])
+        assert given.scores.tobytes() == call.scores[rows].tobytes(), at
+        keep = {4: np.array([1, 4, 5]), 7: np.array([0, 2])}.get(at)
+        if keep is not None:
+            state, rows = model.select(state, keep), rows[keep]
+
+
+@pytest.mark.parametrize("made", [on_host, on_device])
+def test_two_states_of_one_model_in_turns(
+    tiny_bundle: Bundle, made: Callable[[Path], OnnxStepModel]
+) -> None:
+    model = made(tiny_bundle("float32"))
+    first, second = (
+        recorded(model, beams, seed, lengths=(12,) * count)
+        for beams, seed, count in ((2, 5, 3), (4, 6, 5))
+    )
+    states = [model.encode(source) for source, _ in (first, second)]
+    for pair in zip(first[1], second[1], strict=True):
+        given = []
+        for at, call in enumerate(pair):
+            candidates, states[at] = model.step(states[at], call.tokens, call.ancestry)
+            given.append(candidates)
+        # The first's are still there after the second's step.
+        for candidates, call in zip(given, pair, strict=True):
+            assert candidates.scores.tobytes() == call.scores.tobytes()
+            assert candidates.ids.tobytes() == call.ids.tobytes()
+
+
+@pytest.mark.parametrize("made", [on_host, on_device])
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_states_of_one_model_in_threads(
+    tiny_bundle: Bundle, made: Callable[[Path], OnnxStepModel], precision: str
+) -> None:
+    model = made(tiny_bundle(precision))
+    work = [recorded(model, beams, seed=beams) for beams in (1, 2, 4)]
+    start = Barrier(len(work))
+
+    def again(source: NDArray[np.int32], calls: list[Call]) -> list[list[Candidates]]:
+        start.wait(30)
+        return [replay(model, source, calls) for _ in range(4)]
+
+    with ThreadPoolExecutor(len(work)) as pool:
+        found = list(pool.map(lambda each: again(*each), work))
+    for (_, calls), rounds in zip(work, found, strict=True):
+        for each in rounds:
+            assert_bits(each, calls)
+
+
+def test_candidates_are_no_more_than_the_vocabulary(tiny_bundle: Bundle) -> None:
+    # As wide a beam as there are tokens, and wider.
+    folder = tiny_bundle("float32")
+    size = read_manifest(folder).vocabulary["target"]
+    for model in (on_host(folder), on_device(folder)):
+        for beams in (size, size + 3):
+            state = model.encode(sentences(0, (4,)))
+            tokens = np.full((1, beams), 4, np.int32)
+            given, _ = model.step(state, tokens, np.eye(beams, dtype=bool)[None])
+            assert given.scores.shape == given.ids.shape == (1, beams, size)
+            assert sorted(given.ids[0, 0].tolist()) == list(range(size))
+
+
+def test_an_encoder_fed_in_parts_gives_the_same_bits(
+    tiny_bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = on_host(tiny_bundle("float32"))
+    source = sentences(7, (16, 3, 9, 5, 16, 12, 1))
+    whole = model.encode(source)
+    assert isinstance(whole, HostState)
+    for tokens in (1, 40):  # a sentence at a time; two, and one at the end
+        monkeypatch.setattr(step_model, "ENCODER_TOKENS", tokens)
+        calls = recorded(model, 2, lengths=(16, 3, 9, 5, 16, 12, 1))[1]
+        monkeypatch.setattr(step_model, "ENCODER_TOKENS", 1024)
+        assert_bits(replay(model, sentences(0, (16, 3, 9, 5, 16, 12, 1)), calls), calls)
