@@ -1,8 +1,7 @@
-"""What each rule of the graph pass, and caches filled in place, are worth.
+"""What each rule of the graph pass is worth.
 
 Exports a run with the rules taken in one after the other, and translates the same text with
-each, in turns. The last row lets the graph join whole caches at every step, as it does on a
-device, instead of filling them in place.
+each, in turns.
 
     python benchmarks/graph_pass.py runs/docs-pt-en text.pt --limit 200 --repeats 5
 """
@@ -11,21 +10,14 @@ import argparse
 import statistics
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
 import onnx
 
 from nmt_cli.cli.quiet import import_keras
-from nmt_cli.runtime import step_model
-from nmt_cli.runtime.device import Device
 from nmt_cli.runtime.load import load_bundle
-from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.translator import Translator
-
-# Any name but "cpu" makes the runtime keep tensors where they are, as on a device.
-IN_PLACE, JOINED = "caches in place", "whole caches joined at each step"
 
 
 def main() -> None:
@@ -89,8 +81,6 @@ def make_systems(arguments: argparse.Namespace, folder: Path) -> dict[str, tuple
         translator = one_thread(place, arguments.beam_size)
         nodes = len(onnx.load(place / "decoder.onnx", load_external_data=False).graph.node)
         systems[name] = (translator, nodes)
-    joined = replace(translator, model=joining_model(place))
-    systems[f"{JOINED}, not {IN_PLACE}"] = (joined, nodes)
     return systems
 
 
@@ -98,15 +88,6 @@ def one_thread(bundle: Path, beam_size: int) -> Translator:
     from nmt_cli.runtime.device import Threads
 
     return load_bundle(bundle, beam_size, 0.0, threads=Threads(1, 1))
-
-
-def joining_model(bundle: Path) -> OnnxStepModel:
-    """The bundle on the path for devices, with the CPU as the device."""
-    from nmt_cli.bundle.reading import read_manifest
-
-    model = OnnxStepModel(bundle, read_manifest(bundle), threads=1)
-    model._append = step_model._session(bundle, read_manifest(bundle).append, 1, Device())
-    return model
 
 
 if __name__ == "__main__":
