@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import onnxruntime
 
 from nmt_cli.errors import NmtError
+from nmt_cli.recipe import ModelConfig
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 DEVICES = ("auto", "cpu", "cuda")
@@ -35,7 +36,7 @@ class Threads:
 
     Attributes:
         workers: batches that run side by side.
-        each: threads inside the operators of one batch.
+        each: threads inside the operators of one batch; AUTOMATIC: see :func:`threads_for`.
     """
 
     workers: int
@@ -43,8 +44,13 @@ class Threads:
 
 
 HOST = Device()
-# Every core works inside the operators of one batch.
-ONE_BATCH = Threads(workers=1, each=0)
+# Threads of a lone batch, where nobody says how many: what the model is worth.
+AUTOMATIC = 0
+ONE_BATCH = Threads(workers=1, each=AUTOMATIC)
+# Bytes of a feed-forward matrix from which on two threads are through with its product, for
+# one sentence, sooner than one: below, meeting each other costs more (benchmarks/README.md).
+_WORTH_SHARING = 512 * 1024
+_WEIGHT_BYTES = {"float32": 4, "float16": 2, "int8": 1}
 
 
 def find_device(device: str = "cpu", provider: str | None = None) -> Device:
@@ -97,14 +103,23 @@ def share_threads(total: int | None, workers: int | None, sentences: int) -> Thr
     """Share cores among batches.
 
     One batch a core, each with one thread, is fastest (benchmarks/README.md), but a lone
-    sentence is one batch: all threads then work inside its operators.
+    sentence is one batch: threads then work inside its operators, as many as the user says or
+    as the model is worth.
 
     Args:
         total: threads in all; every core that this process may use if None.
         workers: batches side by side, if the user fixed it.
         sentences: how many there are to translate, as far as is known.
     """
+    if total is None and workers is None and sentences <= 1:
+        return ONE_BATCH
     total = total or cores()
     if workers is None:
         workers = 1 if sentences <= 1 else total
     return Threads(workers, max(1, total // workers))
+
+
+def threads_for(shape: ModelConfig, precision: str) -> int:
+    """Threads inside the operators of a lone batch: every core for a large model, one else."""
+    matrix = shape.d_model * shape.feed_forward * _WEIGHT_BYTES[precision]
+    return cores() if matrix >= _WORTH_SHARING else 1

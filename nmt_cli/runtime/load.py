@@ -8,7 +8,7 @@ from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.bundle.report import PASSED
 from nmt_cli.runtime.contract import check_graphs, checked_tokenizers
-from nmt_cli.runtime.device import HOST, ONE_BATCH, Device, Threads
+from nmt_cli.runtime.device import HOST, ONE_BATCH, Device, Threads, threads_for
 from nmt_cli.runtime.guard import GuardedStepModel
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.beam import SearchOptions
@@ -41,9 +41,10 @@ def load_bundle(
             f"{folder}: was exported without verification; compare it with its model: "
             f"nmt verify {folder} --run RUN"
         )
+    each = threads.each or threads_for(manifest.architecture, manifest.precision)
     return Translator(
         GuardedStepModel(
-            OnnxStepModel(folder, manifest, threads.each, device),
+            OnnxStepModel(folder, manifest, each, device),
             folder,
             manifest.vocabulary["target"],
         ),

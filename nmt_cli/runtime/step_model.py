@@ -7,7 +7,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli.bundle.manifest import GraphSpec, Manifest
+from nmt_cli.bundle.manifest import ENCODER, GraphSpec, Manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.device import HOST, Device
 from nmt_cli.runtime.device_state import DeviceState, encode_on_device
@@ -133,6 +133,9 @@ def _session(folder: Path, graph: GraphSpec, threads: int, device: Device) -> An
     options.intra_op_num_threads = threads
     # Plans of memory are kept for each shape seen, and search never sees one twice.
     options.enable_mem_pattern = False
+    if graph.file == ENCODER:
+        # Its threads would go on spinning, on the cores that the decoder's are to work on.
+        options.add_session_config_entry("session.force_spinning_stop", "1")
     try:
         session = onnxruntime.InferenceSession(str(path), options, providers=device.providers)
     except Exception as error:  # ONNX Runtime's own exceptions have no common base

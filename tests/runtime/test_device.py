@@ -4,7 +4,18 @@ import pytest
 
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime import device
-from nmt_cli.runtime.device import CPU, CUDA, HOST, Device, Threads, find_device, share_threads
+from nmt_cli.recipe import ModelConfig
+from nmt_cli.runtime.device import (
+    AUTOMATIC,
+    CPU,
+    CUDA,
+    HOST,
+    Device,
+    Threads,
+    find_device,
+    share_threads,
+    threads_for,
+)
 
 
 @pytest.fixture
@@ -64,3 +75,18 @@ def test_threads_are_shared_out(
 def test_all_cores_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device.os, "sched_getaffinity", lambda pid: {0, 3, 5})
     assert share_threads(None, None, 9) == Threads(3, 1)
+    assert share_threads(None, 2, 9) == Threads(2, 1)
+    assert share_threads(None, 1, 1) == Threads(1, 3)
+
+
+@pytest.mark.parametrize(
+    ("width", "precision", "threads"),
+    [(512, "int8", 3), (256, "float32", 3), (256, "int8", 1), (128, "float32", 1)],
+)
+def test_a_lone_batch_of_a_small_model_is_one_thread_s(
+    width: int, precision: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device.os, "sched_getaffinity", lambda pid: {0, 3, 5})
+    shape = ModelConfig(d_model=width, feed_forward=4 * width)
+    assert share_threads(None, None, 1) == Threads(1, AUTOMATIC)
+    assert threads_for(shape, precision) == threads
