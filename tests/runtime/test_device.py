@@ -3,8 +3,8 @@
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.runtime import device
 from nmt_cli.recipe import ModelConfig
+from nmt_cli.runtime import device
 from nmt_cli.runtime.device import (
     AUTOMATIC,
     CPU,
