@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import onnxruntime
 import pytest
 
 from nmt_cli.errors import NmtError
@@ -167,6 +168,55 @@ class TestBundle:
     def test_no_bundle(self, place: Path, name: str) -> None:
         result = nmt("translate", "-m", name, cwd=place, stdin=b"o gato\n")
         assert_fails(result, f"{name}: n")
+
+
+class TestCompute:
+    @pytest.mark.parametrize("option", ["--threads", "--workers"])
+    @pytest.mark.parametrize("value", ["0", "-1", "many"])
+    def test_no_such_number_of_threads(self, place: Path, option: str, value: str) -> None:
+        result = nmt("translate", option, value, cwd=place, stdin=b"o gato\n")
+        assert (result.code, result.out) == (2, b"")
+        assert f"Invalid value for '{option}': {value} is not in the range" in result.err or (
+            value == "many" and "is not a valid integer" in result.err
+        )
+
+    def test_no_such_precision(self, place: Path) -> None:
+        before = snapshot(place)
+        for value, why in (("int4", "'int4' is not one of 'int8'"), ("int16", "--ctranslate2")):
+            result = nmt("export", "--onnx", "--quantize", value, cwd=place)
+            assert result.code == 2
+            assert why in result.err
+        assert snapshot(place) == before
+
+    def test_no_such_provider_or_device(self, place: Path) -> None:
+        result = nmt("translate", "--provider", "Abacus", cwd=place, stdin=b"o gato\n")
+        assert_fails(
+            result, "--provider Abacus: the installed onnxruntime does not offer it", "CPU"
+        )
+        result = nmt("translate", "--device", "tpu", cwd=place, stdin=b"o gato\n")
+        assert result.code == 2
+
+    def test_cuda_that_is_not_there_names_what_to_install(self, place: Path) -> None:
+        if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+            pytest.skip("it is there")
+        result = nmt("translate", "--device", "cuda", cwd=place, stdin=b"o gato\n")
+        assert_fails(result, "CUDA was asked for", "pip install onnxruntime-gpu")
+        assert nmt("translate", "--device", "auto", cwd=place, stdin=b"o gato\n").code == 0
+
+    def test_a_run_has_no_threads_of_its_own(self, place: Path) -> None:
+        result = nmt("translate", "-m", RUN, "--threads", "2", cwd=place, stdin=b"o gato\n")
+        assert_fails(result, f"{RUN}: is a run", "nmt export --onnx")
+
+    @pytest.mark.parametrize(
+        "words", [["--threads", 1], ["--threads", 3], ["--workers", 3], ["--provider", "CPU"]]
+    )
+    def test_translations_are_the_same_whatever_computes_them(
+        self, place: Path, words: list[object]
+    ) -> None:
+        text = (place / "toy.pt").read_bytes()
+        expected = nmt("translate", cwd=place, stdin=text)
+        assert expected.out.count(b"\n") == 200
+        assert nmt("translate", *words, cwd=place, stdin=text) == expected
 
 
 class TestRun:

@@ -3,13 +3,16 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from threading import Barrier
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt_cli.errors import NmtError
 from nmt_cli.search import translator
+from nmt_cli.search.step_model import BatchTooLarge
 from nmt_cli.search.translator import WIDTH_STEP, Translator
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from tests.search.fakes import (
@@ -179,3 +182,67 @@ def test_padding_and_lengths_reach_the_search(monkeypatch: pytest.MonkeyPatch) -
     assert source.tolist() == [[a, b, c, END_ID], [a, END_ID, PAD_ID, PAD_ID]]
     assert lengths.tolist() == [4, 2]
     assert source.dtype == np.int32
+
+
+class _Small(FakeStepModel):
+    """Has memory for so many sentences at a time, at its first step or later."""
+
+    def __init__(self, sentences: int, from_step: int) -> None:
+        super().__init__(copying)
+        self.sentences = sentences
+        self.from_step = from_step
+
+    def step(self, state, tokens, ancestry):  # type: ignore[no-untyped-def]
+        if len(tokens) > self.sentences and ancestry.shape[2] > self.from_step:
+            raise BatchTooLarge
+        return super().step(state, tokens, ancestry)
+
+
+@pytest.mark.parametrize("from_step", [0, 2])
+def test_a_batch_too_large_for_memory_is_halved_until_it_fits(from_step: int) -> None:
+    lines = ["abcd", "", "xyz", "abcde", "abc", "z.z.", "abcdef", "aaaa"]
+    warnings: list[str] = []
+    made = Translator(_Small(2, from_step), CHARACTERS, options(1), 1000, warnings.append)
+    assert texts(made, lines) == lines
+    assert warnings == [
+        "memory does not suffice for 7 sentences at a time; trying 3",
+        "memory does not suffice for 3 sentences at a time; trying 1",
+        "memory does not suffice for 4 sentences at a time; trying 2",
+    ]
+
+
+def test_one_sentence_too_large_for_memory_is_an_error() -> None:
+    made = Translator(_Small(0, 0), CHARACTERS, options(3), 1000)
+    with pytest.raises(NmtError, match="memory .* one sentence of 3 tokens with 3 beams; .*--beam"):
+        texts(made, ["ab"])
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(line, max_size=30), st.integers(2, 5), st.integers(8, 60))
+def test_workers_side_by_side_keep_lines_and_order(
+    lines: list[str], workers: int, budget: int
+) -> None:
+    made, _, _ = copier()
+    alone = list(replace(made, batch_tokens=budget).translate(lines))
+    found = list(replace(made, batch_tokens=budget, workers=workers).translate(lines))
+    assert found == alone
+
+
+def test_workers_work_at_the_same_time_and_share_what_is_little() -> None:
+    meeting = Barrier(3)
+
+    class Waiting(FakeStepModel):
+        def encode(self, source):  # type: ignore[no-untyped-def]
+            meeting.wait(30)  # passed only with all three inside
+            return super().encode(source)
+
+    model = Waiting(copying)
+    made = Translator(model, CHARACTERS, options(1), 1000, workers=3)
+    assert texts(made, ["a", "bb", "cc"]) == ["a", "bb", "cc"]
+    assert model.widths == [(1, 4)] * 3  # one batch would have held them all
+
+
+def test_an_error_in_a_worker_is_the_caller_s() -> None:
+    made = Translator(_Small(0, 0), CHARACTERS, options(1), 1000, workers=2)
+    with pytest.raises(NmtError, match="memory does not suffice"):
+        texts(made, ["ab", "cd", "ef"])
