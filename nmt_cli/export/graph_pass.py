@@ -182,32 +182,49 @@ def _fold_scales(graph: Any) -> None:
 
 def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
     """Scale what a value is computed from: (a part of) the columns of ``x W + b``."""
-    constants, part = [], (0, 1)
+    constants, parted, (place, parts) = [], [], (0, 1)
     while True:
         node = value.producer()
         readers = [user for user, _ in value.uses() if user.op_type != "Shape"]
         if node is None or len(readers) > 1 or value.is_graph_output():
             return False
-        if node.op_type == "Split" and part == (0, 1) and node.attributes["axis"].value == -1:
-            part = (value.index(), len(node.outputs))
-            value = node.inputs[0]
-            continue
-        constant = next((each for each in node.inputs if each.const_value is not None), None)
-        if node.op_type in ("Add", "MatMul") and constant is not None:
-            constants.append((node, constant))
-        elif node.op_type not in ("Reshape", "Transpose"):
+        if node.op_type == "Split" and parts == 1 and _splits_columns_evenly(node):
+            place, parts = value.index(), len(node.outputs)
+        elif node.op_type == "Reshape" and parts > 1:
+            parted.append(node.inputs[1])
+        elif node.op_type in ("Add", "MatMul") and node.inputs[1].const_value is not None:
+            constants.append((node, node.inputs[1]))
+        elif parts > 1 or node.op_type not in ("Reshape", "Transpose"):
             return False
         if node.op_type == "MatMul":
             break
-        value = next(each for each in node.inputs if each is not constant)
+        value = node.inputs[0]
+    columns = constants[-1][1].shape[-1]
+    if any(each.shape.rank() == 0 or each.shape[-1] != columns for _, each in constants):
+        return False
+    if any(_last_size(shape) != columns for shape in parted):
+        return False
+    width = columns // parts
     for node, constant in constants:
         scaled = constant.const_value.numpy().copy()
-        width = scaled.shape[-1] // part[1]
-        scaled[..., part[0] * width : (part[0] + 1) * width] *= factor
+        scaled[..., place * width : (place + 1) * width] *= factor
         initializer = ir.val(f"{constant.name}_scaled", const_value=ir.tensor(scaled))
         graph.register_initializer(initializer)
-        node.replace_input_with(list(node.inputs).index(constant), initializer)
+        node.replace_input_with(1, initializer)
     return True
+
+
+def _splits_columns_evenly(node: Any) -> bool:
+    return len(node.inputs) == 1 and node.attributes["axis"].value == -1
+
+
+def _last_size(shape: Any) -> int | None:
+    """The last entry of a shape, constant or put together at run time; None if unknown."""
+    node = shape.producer()
+    while shape.const_value is None and node is not None and node.op_type in ("Cast", "Concat"):
+        shape = node.inputs[-1]
+        node = shape.producer()
+    return None if shape.const_value is None else int(shape.const_value.numpy().ravel()[-1])
 
 
 def _is_scalar(value: Any) -> bool:

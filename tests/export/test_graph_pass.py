@@ -482,6 +482,42 @@ class TestScales:
         assert operators(after)["Mul"] == 1
         assert_same(before, after, self.X)
 
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("b", np.float32(3)),
+            ("b", np.float32([3])),
+            ("b", RNG.normal(size=(6, 1)).astype(np.float32)),
+            ("shape", np.array([2, 3, 2, 6])),
+            ("shape", np.array([6, 6, 2])),
+            ("shape", np.array([24, 3])),
+        ],
+    )
+    def test_not_where_columns_are_not_columns(self, name: str, value: NDArray) -> None:
+        constants = {**self.CONSTANTS, name: value}
+        perm = {2: "1,0", 3: "0,2,1", 4: "0,2,1,3"}[len(constants["shape"])]
+        nodes = self.NODES.replace("perm=0,2,1", f"perm={perm}")
+        if constants["shape"][-1] == 2:
+            nodes = nodes.replace("q,k,v", "q,k").replace("num_outputs=3", "num_outputs=2")
+        before = graph(nodes, self.X, constants)
+        after = mend(before)
+        assert operators(after)["Mul"] == 1
+        assert_same(before, after, self.X)
+
+    def test_not_a_matrix_in_front(self) -> None:
+        nodes = "p = MatMul(w, x)\nq,k = Split(p) axis=-1 num_outputs=2\nm = Mul(q, c)\ny = Neg(m)"
+        constants = {"w": SQUARE, "c": np.float32(0.25)}
+        before = graph(nodes, self.X, constants)
+        after = mend(before)
+        assert operators(after)["Mul"] == 1
+        assert_same(before, after, self.X)
+
+    def test_not_with_parts_of_given_sizes(self) -> None:
+        nodes = self.NODES.replace("Split(r)", "Split(r, sizes)").replace(" num_outputs=3", "")
+        constants = {**self.CONSTANTS, "sizes": np.array([2, 4, 6])}
+        before = graph(nodes, self.X, constants)
+        assert_same(before, mend(before), self.X)
+
     def test_not_what_is_no_projection(self) -> None:
         before = graph("r = Relu(x)\nm = Mul(r, c)\ny = Neg(m)", self.X, {"c": np.float32(0.25)})
         assert operators(mend(before))["Mul"] == 1
