@@ -1,5 +1,6 @@
 """Bundles of one tiny untrained model, made when a test first asks for one."""
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,10 @@ import pytest
 
 from nmt_cli.training.run import Run
 from tests.systems import untrained_run
+
+# Run in the background of a script, tests and what they start would ignore SIGINT.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
