@@ -66,7 +66,7 @@ def make_run(folder: Path, tokenizer_from: Path, lines: int) -> None:
     text = made_up_lines(tokenizers.source, lines)
     for name in HELD_OUT:
         write_lines(folder / name, text)
-    save_checkpoint(run.last, compiled_model(run), Progress(step=1))
+    save_checkpoint(run.checkpoint(1), compiled_model(run), Progress(step=1))
 
 
 def main() -> None:

@@ -75,7 +75,11 @@ class ModelConfig:
     heads: int = bounded(8, 1)
     encoder_layers: int = bounded(4, 1)
     decoder_layers: int = bounded(4, 1)
-    dropout: float = bounded(0.1, 0.0, 0.95)
+    dropout: float = bounded(0.1, 0.0, 0.95)  # of sub-layers' outputs and of embeddings
+    attention_dropout: float = bounded(0.0, 0.0, 0.95)  # of attention weights
+    activation_dropout: float = bounded(0.0, 0.0, 0.95)  # behind the feed-forward's ReLU
+    word_dropout: float = bounded(0.0, 0.0, 0.95)  # of whole tokens, both sides
+    layer_drop: float = bounded(0.0, 0.0, 0.95)  # of whole layers
     norm: str = one_of("pre", "post")
     # Which matrices are one: source and target embeddings, target embedding and softmax.
     embeddings: str = one_of("all", "source-target", "target-softmax", "none")
@@ -86,18 +90,32 @@ class ModelConfig:
 class TrainingConfig:
     """How the weights are found."""
 
-    batch_tokens: int = bounded(4096, 2)  # of the wider side, padding included
+    batch_tokens: int = bounded(4096, 0)  # of the wider side, padding included; 0: what fits
+    accumulate: int = bounded(1, 1)  # batches whose gradients make one step
     max_steps: int = bounded(20_000, 1)
     max_minutes: float = bounded(0.0, 0.0)  # 0: no limit; resumed time counts
+    optimizer: str = one_of("adam", "adamw", "nadam")
+    schedule: str = one_of("inverse-sqrt", "cosine", "linear")
     warmup_steps: int = bounded(4000, 1)
     learning_rate: float = bounded(1.0, 0.0)  # factor on the paper's schedule
     beta_1: float = bounded(0.9, 0.0, 0.999999)
     beta_2: float = bounded(0.98, 0.0, 0.999999)
     adam_epsilon: float = bounded(1e-9, 1e-16, 1e-2)
+    weight_decay: float = bounded(0.01, 0.0, 1.0)  # AdamW alone
+    clip_norm: float = bounded(0.0, 0.0)  # of all gradients together; 0: no clipping
     label_smoothing: float = bounded(0.1, 0.0, 0.9)
+    r_drop: float = bounded(0.0, 0.0)  # weight of the divergence of two passes; 0: one pass
+    sample_subwords: float = bounded(0.0, 0.0, 1.0)  # unigram: alpha; BPE: share of merges left out
+    curriculum: int = bounded(0, 0)  # epochs until long sentences are all in
+    ema: float = bounded(0.0, 0.0, 0.999999)  # momentum of the weights' moving average; 0: none
+    average: int = bounded(0, 0)  # newest checkpoints averaged at the end; 0: none
     precision: str = one_of("float32", "mixed_bfloat16", "mixed_float16")
+    checkpoint_every: int = bounded(0, 0)  # steps; 0: at validations alone
+    keep: int = bounded(3, 1)  # newest checkpoints kept
     validate_every: int = bounded(1000, 1)  # steps
-    validate_sentences: int = bounded(500, 1)  # translated for BLEU at each validation
+    validate_sentences: int = bounded(500, 1)  # translated at each validation
+    metric: str = one_of("bleu", "chrf", "loss")  # by which the best checkpoint is chosen
+    patience: int = bounded(0, 0)  # validations without a better score before the end; 0: any
     log_every: int = bounded(50, 1)  # steps
 
 
@@ -244,11 +262,36 @@ def _check_together(recipe: Recipe, where: str) -> None:
         raise NmtError(f"{where}: data.source and data.target are both '{data.source}'")
     if not recipe.name or Path(recipe.label).name != recipe.label:
         raise NmtError(f"{where}: name, data.source and data.target must make a folder name")
-    if recipe.training.batch_tokens < data.max_tokens:
+    _check_training(recipe, where)
+
+
+def _check_training(recipe: Recipe, where: str) -> None:
+    training, longest = recipe.training, recipe.data.max_tokens
+    copies = 2 if training.r_drop else 1
+    if 0 < training.batch_tokens < copies * longest:
         raise NmtError(
-            f"{where}: training.batch_tokens = {recipe.training.batch_tokens} is smaller than "
-            f"one sentence of data.max_tokens = {data.max_tokens}",
+            f"{where}: training.batch_tokens = {training.batch_tokens} is smaller than "
+            f"{'two copies (training.r_drop) of ' if training.r_drop else ''}"
+            f"one sentence of data.max_tokens = {longest}",
             "raise the first or lower the second",
+        )
+    if training.schedule != "inverse-sqrt" and training.warmup_steps >= training.max_steps:
+        raise NmtError(
+            f"{where}: training.warmup_steps = {training.warmup_steps} leaves nothing of "
+            f"training.max_steps = {training.max_steps} for the {training.schedule} schedule",
+            "lower the first or raise the second",
+        )
+    if training.average > training.keep:
+        raise NmtError(
+            f"{where}: training.average = {training.average} needs as many checkpoints, and "
+            f"training.keep = {training.keep}",
+            f"set training.keep={training.average}",
+        )
+    if training.sample_subwords and recipe.tokenizer.kind != "sentencepiece":
+        raise NmtError(
+            f"{where}: training.sample_subwords needs tokenizer.kind = 'sentencepiece', not "
+            f"'{recipe.tokenizer.kind}'",
+            "set training.sample_subwords=0 or change the tokenizer",
         )
 
 

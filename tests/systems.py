@@ -66,5 +66,5 @@ def untrained_run(folder: Path, **sections: dict[str, object]) -> Run:
     rng = np.random.default_rng(7)
     for weight in model.weights:
         weight.assign(weight + rng.normal(scale=0.3, size=weight.shape))
-    save_checkpoint(run.last, model, Progress(step=1))
+    save_checkpoint(run.checkpoint(1), model, Progress(step=1))
     return run

@@ -92,7 +92,7 @@ def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -
         ("[training]\nheads = 4", "unknown key 'training.heads'", "did you mean 'model.heads'?"),
         ("[model]\nseed = 4", "unknown key 'model.seed'", "did you mean 'seed' outside of any"),
         ("[decoding]\nmax_tokens = 4", "'decoding.max_tokens'", "did you mean 'data.max_tokens'?"),
-        ("[model]\nzzz = 4", "unknown key 'model.zzz'", "known keys: d_model, decoder_layers"),
+        ("[model]\nzzz = 4", "unknown key 'model.zzz'", "known keys: activation_dropout, att"),
         ("model = 4", "r.toml: 'model' must be a table", "write [model]"),
         ("[model]\nheads = 4.0", "model.heads must be a whole number, not 4.0", ""),
         ("[model]\nheads = true", "model.heads must be a whole number, not True", ""),
@@ -123,6 +123,22 @@ def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -
         ("name = 'a/b'", "must make a folder name", ""),
         ("name = ''", "must make a folder name", ""),
         ("[training]\nbatch_tokens = 127", "smaller than one sentence", "raise the first"),
+        (
+            "[training]\nbatch_tokens = 255\nr_drop = 5",
+            "smaller than two copies (training.r_drop) of one sentence of data.max_tokens = 128",
+            "raise the first",
+        ),
+        (
+            "[training]\nschedule = 'cosine'\nmax_steps = 4000",
+            "training.warmup_steps = 4000 leaves nothing of training.max_steps = 4000",
+            "lower the first",
+        ),
+        ("[training]\naverage = 4", "training.average = 4 needs", "set training.keep=4"),
+        (
+            "[training]\nsample_subwords = 0.1\n[tokenizer]\nkind = 'wordpiece'",
+            "training.sample_subwords needs tokenizer.kind = 'sentencepiece', not 'wordpiece'",
+            "set training.sample_subwords=0",
+        ),
     ],
 )
 def test_refusals_say_where_what_and_how_to_mend(
@@ -196,11 +212,18 @@ def recipes(draw: st.DrawFn) -> Recipe:
     }
     name = draw(st.text(st.characters(codec="utf-8", exclude_characters="/"), min_size=1))
     recipe = Recipe(name=name, seed=draw(st.integers(0)), **sections)
-    heads = recipe.model.heads
+    heads, training = recipe.model.heads, recipe.training
     return dataclasses.replace(
         recipe,  # mended where the fields depend on each other
         model=dataclasses.replace(recipe.model, d_model=2 * heads, embeddings="none"),
         data=dataclasses.replace(recipe.data, source="pt", target="en", max_tokens=2),
+        training=dataclasses.replace(
+            training,
+            batch_tokens=training.batch_tokens + 4,
+            schedule="inverse-sqrt",
+            average=0,
+            sample_subwords=0.0,
+        ),
     )
 
 

@@ -7,7 +7,7 @@ shape it, and a second run with the same inputs finds the key and does nothing.
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tqdm import tqdm
@@ -22,7 +22,7 @@ from nmt_cli.recipe import Recipe, fingerprint
 from nmt_cli.text.lines import read_lines
 from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
-FORMAT = 1
+FORMAT = 2  # 2: the training text is kept, for splits drawn anew and for messages
 HELD_OUT = 500  # pairs at most
 HOLD_OUT_FROM = 20  # pairs at least
 ENCODE_CHUNK = 2048  # lines encoded between two movements of the progress bar
@@ -34,8 +34,8 @@ class _NewerFormat(NmtError):
 
 @dataclass(frozen=True)
 class Prepared:
-    """A prepared folder: arrays of the training and development pairs, and the plain text
-    of the development and test sets."""
+    """A prepared folder: arrays of the training and development pairs, and the plain text of
+    these and of the test sets."""
 
     folder: Path
     key: str
@@ -76,7 +76,7 @@ class Prepared:
         )
 
     def text(self, name: str) -> Corpus:
-        """The plain text of "dev" or of one of ``tests``."""
+        """The plain text of "train" (the pairs that the arrays hold), "dev" or one of ``tests``."""
         source, target = (
             read_lines(self.folder / f"{name}.{language}.txt") for language in self.languages
         )
@@ -133,14 +133,15 @@ def prepare(
         tokenizers = learn_tokenizers(
             recipe.tokenizer, kept.source, kept.target, _made(work / "tokenizer"), recipe.seed
         )
-        counts.too_many_tokens = _encode(kept, tokenizers, data.max_tokens, work / "train")
-        counts.kept = len(kept) - counts.too_many_tokens
+        rows = _encode(kept, tokenizers, data.max_tokens, work / "train")
+        counts.kept, counts.too_many_tokens = len(rows), len(kept) - len(rows)
         if not counts.kept:
             raise NmtError(
                 f"every pair is longer than data.max_tokens = {data.max_tokens}", "raise it"
             )
         for line in counts.report():
             say(line)
+        _write_text(_rows(kept, rows), work, recipe)
         _encode(joined, tokenizers, data.max_tokens, work / "dev")
         _write_text(joined, work, recipe)
         tests = _unique(test)
@@ -175,24 +176,26 @@ def _is_current(folder: Path, key: str) -> bool:
         return False
 
 
-def _encode(corpus: Corpus, tokenizers: TokenizerPair, limit: int, stem: Path) -> int:
-    """Write both sides' arrays; returns how many pairs were too long and left out."""
+def _encode(corpus: Corpus, tokenizers: TokenizerPair, limit: int, stem: Path) -> list[int]:
+    """Write both sides' arrays; returns the rows in them: the others are too long."""
     sources: list[list[int]] = []
     targets: list[list[int]] = []
+    rows: list[int] = []
     with tqdm(total=len(corpus), desc=f"encoding {corpus.name}", unit="pair", disable=None) as bar:
         for at in range(0, len(corpus), ENCODE_CHUNK):
             chunk = slice(at, at + ENCODE_CHUNK)
             source_ids = tokenizers.source.encode(corpus.source[chunk])
             target_ids = tokenizers.target.encode(corpus.target[chunk])
-            for ids, target in zip(source_ids, target_ids, strict=True):
+            for row, (ids, target) in enumerate(zip(source_ids, target_ids, strict=True), at):
                 source = tokenizers.source.frame_source(ids)
                 if len(source) <= limit and len(target) + 1 <= limit:
                     sources.append(source)
                     targets.append(target)
+                    rows.append(row)
             bar.update(len(source_ids))
     TokenArray.of(sources).save(stem.with_suffix(".source"))
     TokenArray.of(targets).save(stem.with_suffix(".target"))
-    return len(corpus) - len(sources)
+    return rows
 
 
 def _joined(corpora: list[Corpus]) -> tuple[list[str], list[str]]:
@@ -207,10 +210,13 @@ def _hold_out(kept: Corpus) -> tuple[Corpus, Corpus]:
     every = max(HOLD_OUT_FROM, -(-len(kept) // HELD_OUT))
     held = range(every - 1, len(kept), every)
     rest = sorted(set(range(len(kept))) - set(held))
-    return tuple(  # type: ignore[return-value]
-        Corpus(name, [kept.source[row] for row in rows], [kept.target[row] for row in rows])
-        for name, rows in (("train", rest), ("dev", held))
-    )
+    return _rows(kept, rest), replace(_rows(kept, held), name="dev")
+
+
+def _rows(corpus: Corpus, rows: Iterable[int]) -> Corpus:
+    """Some of a corpus' pairs."""
+    pairs = [(corpus.source[row], corpus.target[row]) for row in rows]
+    return Corpus(corpus.name, [source for source, _ in pairs], [target for _, target in pairs])
 
 
 def _unique(corpora: list[Corpus]) -> list[Corpus]:

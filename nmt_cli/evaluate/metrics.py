@@ -38,8 +38,3 @@ def evaluate(hypotheses: Sequence[str], references: Sequence[str]) -> list[Score
         )
         for label, metric in (("BLEU", BLEU()), ("chrF", CHRF()))
     ]
-
-
-def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Corpus BLEU alone."""
-    return evaluate(hypotheses, references)[0].value

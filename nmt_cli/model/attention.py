@@ -4,13 +4,16 @@ Shapes: B batch, T queries, S keys, d model width, h heads, k = d / h.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import keras
 from keras import ops
 
 
-def attend(query: Any, key: Any, value: Any, mask: Any) -> Any:
+def attend(
+    query: Any, key: Any, value: Any, mask: Any, drop: Callable[[Any], Any] | None = None
+) -> Any:
     """``softmax(Q K^T / sqrt(k) + mask) V`` (equation 1), heads joined again.
 
     Exported, it is ONNX's own Attention (nmt_cli.export.graph_pass).
@@ -19,21 +22,24 @@ def attend(query: Any, key: Any, value: Any, mask: Any) -> Any:
         query: [B, h, T, k].
         key, value: [B, h, S, k].
         mask: additive, broadcast to [B, h, T, S].
+        drop: dropout on the weights, if there is any.
 
     Returns:
         [B, T, d].
     """
-    mixed = ops.transpose(_mix(query, key, value, mask), (0, 2, 1, 3))  # [B, T, h, k]
+    mixed = ops.transpose(_mix(query, key, value, mask, drop), (0, 2, 1, 3))  # [B, T, h, k]
     heads, size = query.shape[1], value.shape[-1]
     return ops.reshape(mixed, (-1, ops.shape(mixed)[1], heads * size))
 
 
-def _mix(query: Any, key: Any, value: Any, mask: Any) -> Any:
+def _mix(
+    query: Any, key: Any, value: Any, mask: Any, drop: Callable[[Any], Any] | None = None
+) -> Any:
     """As :func:`attend`, heads apart: [B, h, T, k]."""
     scale = 1.0 / math.sqrt(query.shape[-1])
     scores = ops.matmul(query * scale, ops.transpose(key, (0, 1, 3, 2))) + mask  # [B, h, T, S]
     weights = ops.cast(ops.softmax(ops.cast(scores, "float32"), axis=-1), value.dtype)
-    return ops.matmul(weights, value)
+    return ops.matmul(drop(weights) if drop else weights, value)
 
 
 def _join_rows(mixed: Any) -> Any:
@@ -48,11 +54,20 @@ class _Attention(keras.layers.Layer):
 
     Args:
         heads: h; divides the width.
+        dropout: share of the attention weights dropped in training.
     """
 
-    def __init__(self, heads: int, **options: Any) -> None:
+    def __init__(self, heads: int, dropout: float = 0.0, **options: Any) -> None:
         super().__init__(**options)
         self.heads = heads
+        self.dropout = dropout
+        self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+
+    def _dropped(self, training: bool) -> Callable[[Any], Any] | None:
+        """What :func:`attend` is to do with its weights."""
+        if not (training and self.dropout):
+            return None
+        return lambda weights: self.drop(weights, training=True)
 
     def _dense(self, units: int, name: str, width: int) -> keras.layers.Dense:
         """A projection whose blocks of ``width`` columns start as Glorot draws of their own.
@@ -86,7 +101,7 @@ class _Attention(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Everything that __init__ takes."""
-        return {**super().get_config(), "heads": self.heads}
+        return {**super().get_config(), "heads": self.heads, "dropout": self.dropout}
 
 
 @keras.saving.register_keras_serializable("nmt")
@@ -100,10 +115,10 @@ class SelfAttention(_Attention):
         self.query_key_value = self._dense(3 * width, "query_key_value", width)
         self.output_projection = self._dense(width, "output", width)
 
-    def call(self, inputs: Any, mask: Any) -> Any:
+    def call(self, inputs: Any, mask: Any, training: bool = False) -> Any:
         """[B, T, d] under an additive mask to [B, T, d]."""
         query, key, value = self._split(self.query_key_value(inputs), 3)
-        return self.output_projection(attend(query, key, value, mask))
+        return self.output_projection(attend(query, key, value, mask, self._dropped(training)))
 
     def step(
         self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any
@@ -138,10 +153,11 @@ class CrossAttention(_Attention):
         self.key_value = self._dense(2 * width, "key_value", width)
         self.output_projection = self._dense(width, "output", width)
 
-    def call(self, inputs: Any, memory: Any, mask: Any) -> Any:
+    def call(self, inputs: Any, memory: Any, mask: Any, training: bool = False) -> Any:
         """[B, T, d] over memory [B, S, d] to [B, T, d]."""
         (query,) = self._split(self.query(inputs), 1)
-        return self.output_projection(attend(query, *self.project(memory), mask))
+        mixed = attend(query, *self.project(memory), mask, self._dropped(training))
+        return self.output_projection(mixed)
 
     def project(self, memory: Any) -> tuple[Any, Any]:
         """Keys and values [B, h, S, k] of memory [B, S, d]: once a sentence."""

@@ -143,11 +143,14 @@ class FeedForward(keras.layers.Layer):
 
     Args:
         width: of the hidden layer.
+        dropout: share of the hidden units dropped in training.
     """
 
-    def __init__(self, width: int, **options: Any) -> None:
+    def __init__(self, width: int, dropout: float = 0.0, **options: Any) -> None:
         super().__init__(**options)
         self.width = width
+        self.dropout = dropout
+        self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
         """Make the two projections."""
@@ -159,10 +162,10 @@ class FeedForward(keras.layers.Layer):
         self.inner.build(inputs_shape)
         self.outer.build((*inputs_shape[:-1], self.width))
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Any, training: bool = False) -> Any:
         """[B, T, d] to [B, T, d]."""
-        return self.outer(self.inner(inputs))
+        return self.outer(self.drop(self.inner(inputs), training=training))
 
     def get_config(self) -> dict[str, Any]:
         """Everything that __init__ takes."""
-        return {**super().get_config(), "width": self.width}
+        return {**super().get_config(), "width": self.width, "dropout": self.dropout}

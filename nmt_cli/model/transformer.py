@@ -47,13 +47,13 @@ def build_transformer(
     source_mask = PaddingMask(name="source_mask")(source_ids)
     x = _embed(source_ids, source_embedding, "source", config)
     for index in range(config.encoder_layers):
-        x = EncoderLayer(*_block(config), name=f"encoder_{index}")(x, source_mask)
+        x = _layer(EncoderLayer, config, f"encoder_{index}")(x, source_mask)
     memory = LayerNorm(config.epsilon, name="encoder_norm")(x) if config.norm == "pre" else x
 
     target_mask = CausalMask(name="target_mask")(target_ids)
     x = _embed(target_ids, target_embedding, "target", config)
     for index in range(config.decoder_layers):
-        layer = DecoderLayer(*_block(config), name=f"decoder_{index}")
+        layer = _layer(DecoderLayer, config, f"decoder_{index}")
         x = layer(x, memory, target_mask, source_mask)
     if config.norm == "pre":
         x = LayerNorm(config.epsilon, name="decoder_norm")(x)
@@ -63,8 +63,18 @@ def build_transformer(
     return keras.Model([source_ids, target_ids], logits, name="transformer")
 
 
-def _block(config: ModelConfig) -> tuple[int, int, float, str, float]:
-    return config.heads, config.feed_forward, config.dropout, config.norm, config.epsilon
+def _layer(kind: Any, config: ModelConfig, name: str) -> Any:
+    return kind(
+        heads=config.heads,
+        feed_forward=config.feed_forward,
+        dropout=config.dropout,
+        norm=config.norm,
+        epsilon=config.epsilon,
+        attention_dropout=config.attention_dropout,
+        activation_dropout=config.activation_dropout,
+        layer_drop=config.layer_drop,
+        name=name,
+    )
 
 
 def _embeddings(
@@ -78,7 +88,13 @@ def _embeddings(
 
 
 def _embed(ids: Any, embedding: TokenEmbedding, side: str, config: ModelConfig) -> Any:
-    x = PositionalEncoding(name=f"{side}_positions")(embedding(ids))
+    x = embedding(ids)
+    if config.word_dropout:
+        # Whole tokens, as Sennrich et al. 2016 (https://arxiv.org/abs/1606.02891, section 3.2).
+        tokens = (None, None, 1)
+        words = keras.layers.Dropout(config.word_dropout, tokens, name=f"{side}_word_dropout")
+        x = words(x)
+    x = PositionalEncoding(name=f"{side}_positions")(x)
     return keras.layers.Dropout(config.dropout, name=f"{side}_dropout")(x)
 
 

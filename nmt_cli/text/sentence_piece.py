@@ -1,8 +1,10 @@
 """Subwords of the SentencePiece library: the default tokenizer."""
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+import sentencepiece
 from sentencepiece import SentencePieceProcessor
 
 from nmt_cli.errors import NmtError
@@ -24,6 +26,34 @@ class SentencePieceTokenizer:
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without start and end."""
         return self._processor.encode(list(lines), out_type=int)
+
+    def sample(self, lines: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
+        """Return ids of each line as :meth:`encode`, but of a split drawn at random.
+
+        Args:
+            alpha: see nmt_cli.data.sampling.
+            seed: the same gives the same splits.
+        """
+        drawn: list[list[int]] = []
+
+        def draw() -> None:
+            drawn.extend(
+                self._processor.encode(
+                    list(lines),
+                    out_type=int,
+                    enable_sampling=True,
+                    alpha=alpha,
+                    nbest_size=-1,
+                    num_threads=1,
+                )
+            )
+
+        # The library seeds a thread's generator when the thread first draws, and never again.
+        sentencepiece.set_random_generator_seed(seed % 2**32)
+        thread = threading.Thread(target=draw)
+        thread.start()
+        thread.join()
+        return drawn
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each sequence; padding, start and end ids are dropped.

@@ -4,13 +4,14 @@ A checkpoint is an .npz archive (its members carry CRC-32 sums, so truncation an
 are noticed):
 
     weights/PATH      float32, each weight of the model
-    random/N          state of the N-th dropout's random generator
-    optimizer/PATH    each variable of the optimizer
+    average/PATH      float32, its moving average, where the recipe asks for one
+    random/N          state of the N-th random generator
+    optimizer/PATH    each other variable of the optimizer
     progress          JSON (uint8): step, batch position, seconds, best score
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
+from nmt_cli.training.optimizer import moving_averages
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -32,48 +34,104 @@ class Progress:
         step: optimizer steps taken.
         epoch, index: position of the next batch.
         seconds: of training so far, all sittings together.
-        best_bleu: of the validations so far; -1 before the first.
+        best_score: of the validations so far, larger is better; None before the first.
+        validated: step of the last validation.
+        worse: validations since the best one.
     """
 
     step: int = 0
     epoch: int = 0
     index: int = 0
     seconds: float = 0.0
-    best_bleu: float = -1.0
+    best_score: float | None = None
+    validated: int = 0
+    worse: int = 0
 
 
 def save_checkpoint(path: Path, model: Any, progress: Progress) -> None:
     """Write model, optimizer and progress.
 
     Raises:
-        NmtError: it cannot be written; the old file stays whole.
+        NmtError: a weight is not finite, or the file cannot be written; the old one stays
+            whole.
     """
     arrays = {name: np.asarray(variable) for name, variable in _variables(model).items()}
-    arrays["progress"] = np.frombuffer(json.dumps(asdict(progress)).encode(), np.uint8)
-    with replacing_path(path) as beside, beside.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+    _check_finite(arrays, progress.step)
+    _write(path, arrays, progress)
 
 
 def load_checkpoint(path: Path, model: Any, training: bool) -> Progress:
     """Set a model's weights, and with ``training`` its random and optimizer states.
 
+    Without ``training`` the moving averages take the weights' place where there are any.
+
     Raises:
         NmtError: the file is missing or damaged, or is another model's; then the hint
             lists what only the file and only the model has.
     """
-    arrays = _read(path)
-    progress = arrays.pop("progress", np.zeros(0, np.uint8))
+    arrays, progress = read_checkpoint(path)
     wanted = _variables(model)
     if not training:
         wanted = {name: each for name, each in wanted.items() if name.startswith("weights/")}
-        arrays = {name: each for name, each in arrays.items() if name.startswith("weights/")}
+        arrays = inference_weights(arrays)
     _check_match(path, wanted, arrays)
     for name, variable in wanted.items():
         variable.assign(arrays[name])
+    return progress
+
+
+def read_checkpoint(path: Path) -> tuple[Arrays, Progress]:
+    """The arrays of a file, and its progress.
+
+    Raises:
+        NmtError: the file is missing or damaged.
+    """
+    arrays = _read(path)
+    record = arrays.pop("progress", np.zeros(0, np.uint8)).tobytes()
     try:
-        return Progress(**json.loads(progress.tobytes()))
+        return arrays, Progress(**_renamed(json.loads(record)))
     except (AttributeError, TypeError, ValueError):
         raise NmtError(f"{path}: damaged checkpoint (no progress record)") from None
+
+
+def inference_weights(arrays: Arrays) -> Arrays:
+    """The weights to translate with: the moving averages where there are any."""
+    weights = {name: each for name, each in arrays.items() if name.startswith("weights/")}
+    averages = {
+        name.replace("average/", "weights/", 1): each
+        for name, each in arrays.items()
+        if name.startswith("average/")
+    }
+    return weights | averages
+
+
+def average_checkpoints(paths: Sequence[Path], output: Path) -> Progress:
+    """Write the mean of several checkpoints' weights (Vaswani et al. 2017, section 6.1).
+
+    Args:
+        paths: oldest first; the progress is the last one's.
+        output: a checkpoint to translate with and export, not to train on.
+
+    Raises:
+        NmtError: a file is missing, damaged or another model's; it cannot be written.
+    """
+    total: dict[str, NDArray[np.float64]] = {}
+    progress = Progress()
+    for path in paths:
+        arrays, progress = read_checkpoint(path)
+        weights = inference_weights(arrays)
+        if total:
+            _check_match(path, total, weights)
+        for name, each in weights.items():
+            total[name] = total.get(name, 0.0) + each.astype(np.float64) / len(paths)
+    _write(output, {name: each.astype(np.float32) for name, each in total.items()}, progress)
+    return progress
+
+
+def _write(path: Path, arrays: Arrays, progress: Progress) -> None:
+    record = np.frombuffer(json.dumps(asdict(progress)).encode(), np.uint8)
+    with replacing_path(path) as beside, beside.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays, progress=record)
 
 
 def _read(path: Path) -> Arrays:
@@ -85,8 +143,15 @@ def _read(path: Path) -> Arrays:
     except Exception as error:  # whatever zipfile and numpy stumble over in a damaged file
         raise NmtError(
             f"{path}: damaged checkpoint ({str(error).partition(chr(10))[0] or error!r})",
-            "use the other checkpoint of the run, or train again",
+            "use another checkpoint of the run, or train again",
         ) from None
+
+
+def _renamed(record: dict[str, Any]) -> dict[str, Any]:
+    """A progress record with the names of today: runs of format 1 scored by BLEU alone."""
+    if "best_bleu" in record:
+        record["best_score"] = record.pop("best_bleu")
+    return record
 
 
 def _variables(model: Any) -> dict[str, Any]:
@@ -98,14 +163,29 @@ def _variables(model: Any) -> dict[str, Any]:
     random = [each for each in random if id(each) not in weights]
     named |= {f"random/{number}": each for number, each in enumerate(random)}
     optimizer = getattr(model, "optimizer", None)
-    if optimizer is not None:
-        named |= {f"optimizer/{_shorter(each.path)}": each for each in optimizer.variables}
-    return named
+    if optimizer is None:
+        return named
+    averages = moving_averages(optimizer)
+    pairs = zip(model.trainable_weights, averages, strict=True) if averages else ()
+    named |= {f"average/{weight.path}": average for weight, average in pairs}
+    averaged = {id(each) for each in averages}
+    others = [each for each in optimizer.variables if id(each) not in averaged]
+    return named | {f"optimizer/{_shorter(each.path)}": each for each in others}
 
 
 def _shorter(path: str) -> str:
     """An optimizer variable's path without the optimizer's own name, which may be numbered."""
     return path.partition("/")[2] or path
+
+
+def _check_finite(arrays: Arrays, step: int) -> None:
+    for name, each in arrays.items():
+        if name.startswith("weights/") and not np.isfinite(each).all():
+            raise NmtError(
+                f"{name.removeprefix('weights/')} is not finite after step {step:,}",
+                "lower training.learning_rate or set training.clip_norm; the checkpoint before "
+                "is kept",
+            )
 
 
 def _check_match(path: Path, wanted: Mapping[str, Any], arrays: Arrays) -> None:

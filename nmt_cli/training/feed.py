@@ -1,46 +1,74 @@
 """Handing numpy batches to Keras' fit on any backend."""
 
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import keras
 import numpy as np
 
-from nmt_cli.data.batches import Batch
+from nmt_cli.data.batches import Batch, Position
 from nmt_cli.text.tokenizer import PAD_ID
 
 PREFETCH = 4  # batches made ahead of the step that uses them
 
-Fed = tuple[tuple[Any, Any], Any]  # ((source, target_in), target_out)
+Fed = tuple[tuple[Any, Any], Any, Any]  # ((source, target_in), target_out, weights)
+
+
+@dataclass(frozen=True)
+class Handed:
+    """What a batch held.
+
+    Attributes:
+        at: its position.
+        next: the position of the batch behind it.
+        tokens: real target tokens in it.
+        seconds: that it took to make.
+    """
+
+    at: Position
+    next: Position
+    tokens: int
+    seconds: float
 
 
 class Feed:
-    """Batches as fit wants them, with a count of what each holds.
+    """Batches as fit wants them, with an account of what each held.
 
-    Attributes:
-        tokens: target tokens of each batch handed out and not yet :meth:`taken`.
+    The weights, float32 [rows, width], are one over the number of the batch's real target
+    tokens, and 0 at padding.
+
+    Args:
+        batches: (position, batch, next position) of each.
     """
 
-    def __init__(self, batches: Iterable[Batch]) -> None:
+    def __init__(self, batches: Iterable[tuple[Position, Batch, Position]]) -> None:
         self._batches = batches
-        self.tokens: deque[int] = deque()
+        self._handed: deque[Handed] = deque()
 
-    def taken(self) -> int:
-        """Target tokens of the oldest batch that fit has finished with."""
-        return self.tokens.popleft()
+    def taken(self) -> Handed:
+        """The oldest batch that fit has finished with."""
+        return self._handed.popleft()
 
-    def _pairs(self) -> Iterator[Fed]:
-        for batch in self._batches:
-            self.tokens.append(int(np.count_nonzero(batch.target_out != PAD_ID)))
-            yield (batch.source, batch.target_in), batch.target_out
+    def _fed(self) -> Iterator[Fed]:
+        began = time.perf_counter()
+        for at, batch, following in self._batches:
+            weights = (batch.target_out != PAD_ID).astype(np.float32)
+            tokens = int(np.count_nonzero(weights))
+            weights /= max(tokens, 1)
+            self._handed.append(Handed(at, following, tokens, time.perf_counter() - began))
+            yield (batch.source, batch.target_in), batch.target_out, weights
+            began = time.perf_counter()
 
     def dataset(self) -> Any:
         """What to give to fit or evaluate: one trace serves all shapes on TensorFlow."""
         if keras.backend.backend() != "tensorflow":
-            return self._pairs()
+            return self._fed()
         import tensorflow as tf
 
-        ids = tf.TensorSpec([None, None], tf.int32)
-        dataset = tf.data.Dataset.from_generator(self._pairs, output_signature=((ids, ids), ids))
+        ids, weights = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None])
+        signature = ((ids, ids), ids, weights)
+        dataset = tf.data.Dataset.from_generator(self._fed, output_signature=signature)
         return dataset.prefetch(PREFETCH)

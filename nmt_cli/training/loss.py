@@ -1,4 +1,8 @@
-"""Masked cross-entropy with label smoothing, and masked accuracy."""
+"""Cross-entropy with label smoothing, R-Drop, and what is measured beside them.
+
+Every loss is one number a position. The feed's weights (nmt_cli.training.feed) make of them
+the mean over the real tokens of the whole batch, however many devices share it.
+"""
 
 from typing import Any
 
@@ -9,56 +13,67 @@ from nmt_cli.text.tokenizer import PAD_ID
 
 
 @keras.saving.register_keras_serializable("nmt")
-class MaskedCrossEntropy(keras.losses.Loss):
-    """Mean over the batch's real tokens of the smoothed cross-entropy, in nats.
+class SmoothedCrossEntropy(keras.losses.Loss):
+    """Weighted sum over positions of the smoothed cross-entropy, in nats.
 
     With smoothing e and vocabulary V the wanted distribution is ``(1 - e)`` on the
     reference and ``e / V`` on every token (Szegedy et al. 2016, section 7; Vaswani et al.
     2017, section 5.4).
 
+    With R-Drop (Liang et al. 2021, https://arxiv.org/abs/2106.14448, equations 1 to 4) the
+    rows 2i and 2i + 1 of a batch are two passes over one pair. To the cross-entropy of each
+    is added ``r_drop / 4 * (KL(p || q) + KL(q || p))`` of their distributions p and q: half
+    the paper's loss, for the mean here is over the tokens of both.
+
     Args:
         label_smoothing: e, in [0, 1).
+        r_drop: the paper's alpha; 0: each row stands for itself.
     """
 
-    def __init__(self, label_smoothing: float = 0.0, name: str = "loss") -> None:
-        # "sum" of the one number that call() gives is that number.
+    def __init__(
+        self, label_smoothing: float = 0.0, r_drop: float = 0.0, name: str = "loss"
+    ) -> None:
         super().__init__(name=name, reduction="sum", dtype="float32")
         self.label_smoothing = label_smoothing
+        self.r_drop = r_drop
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Ids [B, T] and logits [B, T, V] to a scalar."""
+        """Ids [B, T] and logits [B, T, V] to float32 [B, T]."""
         ids = ops.cast(y_true, "int32")
-        real = ops.cast(ops.not_equal(ids, PAD_ID), "float32")
-        weights = real / ops.maximum(ops.sum(real), 1.0)
-        return smoothed_cross_entropy(
-            ops.cast(y_pred, "float32"), ids, weights, self.label_smoothing
-        )
+        logits = ops.cast(y_pred, "float32")
+        losses = smoothed_cross_entropy(logits, ids, self.label_smoothing)
+        if self.r_drop:
+            losses = losses + self.r_drop / 4 * divergence(logits)
+        return losses
 
     def get_config(self) -> dict[str, Any]:
         """Everything that __init__ takes."""
-        return {"label_smoothing": self.label_smoothing, "name": self.name}
+        return {
+            "label_smoothing": self.label_smoothing,
+            "r_drop": self.r_drop,
+            "name": self.name,
+        }
 
 
-def smoothed_cross_entropy(logits: Any, ids: Any, weights: Any, smoothing: float) -> Any:
-    """Weighted sum over positions of the smoothed cross-entropy.
+def smoothed_cross_entropy(logits: Any, ids: Any, smoothing: float) -> Any:
+    """The smoothed cross-entropy of each position.
 
-    The gradient is written out: ``weights * (softmax(logits) - wanted)``. Derived
-    automatically it took twice as long (64 x 32 positions, V = 8,000, two cores), for the
-    array is far larger than a processor's caches and each pass over it counts.
+    The gradient is written out: ``softmax(logits) - wanted``. Derived automatically it took
+    twice as long (64 x 32 positions, V = 8,000, two cores), for the array is far larger than
+    a processor's caches and each pass over it counts.
 
     Args:
         logits: float32 [B, T, V].
         ids: int32 [B, T], references.
-        weights: float32 [B, T].
         smoothing: e, in [0, 1).
 
     Returns:
-        A float32 scalar.
+        float32 [B, T].
     """
     vocab = logits.shape[-1]
 
     @ops.custom_gradient
-    def total(logits: Any) -> Any:
+    def each(logits: Any) -> Any:
         top = ops.max(logits, axis=-1, keepdims=True)
         powers = ops.exp(logits - top)
         sums = ops.sum(powers, axis=-1, keepdims=True)
@@ -68,32 +83,102 @@ def smoothed_cross_entropy(logits: Any, ids: Any, weights: Any, smoothing: float
 
         def gradient(*upstreams: Any, upstream: Any = None) -> Any:
             # TensorFlow and JAX hand the upstream gradient over in these two ways.
-            scale = ops.expand_dims(weights * (upstreams[0] if upstreams else upstream), -1)
+            scale = ops.expand_dims(upstreams[0] if upstreams else upstream, -1)
             soft = powers * (scale / sums) - scale * (smoothing / vocab)
             return soft - ops.one_hot(ids, vocab) * ((1.0 - smoothing) * scale)
 
-        return ops.sum(losses * weights), gradient
+        return losses, gradient
 
-    return total(logits)
+    return each(logits)
+
+
+def divergence(logits: Any) -> Any:
+    """``KL(p || q) + KL(q || p)`` of the rows 2i and 2i + 1, which both get it.
+
+    Its gradient by p's logits is ``p * (log p - log q - KL(p || q)) + p - q``.
+
+    Args:
+        logits: float32 [2B, T, V].
+
+    Returns:
+        float32 [2B, T].
+    """
+    width, vocab = ops.shape(logits)[1], logits.shape[-1]
+
+    @ops.custom_gradient
+    def each(logits: Any) -> Any:
+        pairs = ops.reshape(logits, (-1, 2, width, vocab))
+        # log p - log q is the logits' difference, less that of the two log sums: p - q and
+        # q - p sum to zero, so that the logits alone will do.
+        apart = pairs[:, 0] - pairs[:, 1]  # [B, T, V]
+        p, q = ops.softmax(pairs[:, 0]), ops.softmax(pairs[:, 1])
+        both = ops.sum((p - q) * apart, axis=-1)  # [B, T]
+        losses = ops.reshape(ops.stack([both, both], axis=1), (-1, width))
+
+        def gradient(*upstreams: Any, upstream: Any = None) -> Any:
+            scale = upstreams[0] if upstreams else upstream
+            scale = ops.sum(ops.reshape(scale, (-1, 2, width)), axis=1)[..., None]  # [B, T, 1]
+            to_p = p * (apart - ops.sum(p * apart, -1, keepdims=True)) + p - q
+            to_q = q * (ops.sum(q * apart, -1, keepdims=True) - apart) + q - p
+            return ops.reshape(ops.stack([scale * to_p, scale * to_q], axis=1), (-1, width, vocab))
+
+        return losses, gradient
+
+    return each(logits)
+
+
+class _TokenMean(keras.metrics.Metric):
+    """A mean over real target tokens."""
+
+    def __init__(self, name: str, dtype: str = "float32") -> None:
+        super().__init__(name=name, dtype=dtype)
+        self.total = self.add_variable((), "zeros", name="total")
+        self.seen = self.add_variable((), "zeros", name="seen")
+
+    def _add(self, ids: Any, values: Any) -> None:
+        real = ops.cast(ops.not_equal(ids, PAD_ID), "float32")
+        self.total.assign_add(ops.sum(real * values))
+        self.seen.assign_add(ops.sum(real))
+
+    def result(self) -> Any:
+        """0 before the first batch."""
+        return self.total / ops.maximum(self.seen, 1.0)
 
 
 @keras.saving.register_keras_serializable("nmt")
-class MaskedAccuracy(keras.metrics.Metric):
+class TokenAccuracy(_TokenMean):
     """Share of real target tokens that the model ranks first."""
 
     def __init__(self, name: str = "accuracy", dtype: str = "float32") -> None:
-        super().__init__(name=name, dtype=dtype)
-        self.right = self.add_variable((), "zeros", name="right")
-        self.seen = self.add_variable((), "zeros", name="seen")
+        super().__init__(name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Count one batch: ids [B, T], logits [B, T, V]."""
         ids = ops.cast(y_true, "int32")
-        real = ops.not_equal(ids, PAD_ID)
-        hits = ops.logical_and(real, ops.equal(ops.cast(ops.argmax(y_pred, -1), "int32"), ids))
-        self.right.assign_add(ops.sum(ops.cast(hits, "float32")))
-        self.seen.assign_add(ops.sum(ops.cast(real, "float32")))
+        best = ops.cast(ops.argmax(y_pred, -1), "int32")
+        self._add(ids, ops.cast(ops.equal(best, ids), "float32"))
 
-    def result(self) -> Any:
-        """Share in [0, 1]; 0 before the first batch."""
-        return self.right / ops.maximum(self.seen, 1.0)
+
+@keras.saving.register_keras_serializable("nmt")
+class TokenLoss(_TokenMean):
+    """Smoothed cross-entropy, nats a real target token: for validation.
+
+    Args:
+        label_smoothing: e, in [0, 1).
+    """
+
+    def __init__(
+        self, label_smoothing: float, name: str = "token_loss", dtype: str = "float32"
+    ) -> None:
+        super().__init__(name, dtype)
+        self.label_smoothing = label_smoothing
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Count one batch: ids [B, T], logits [B, T, V]."""
+        ids = ops.cast(y_true, "int32")
+        logits = ops.cast(y_pred, "float32")
+        self._add(ids, smoothed_cross_entropy(logits, ids, self.label_smoothing))
+
+    def get_config(self) -> dict[str, Any]:
+        """Everything that __init__ takes."""
+        return {"label_smoothing": self.label_smoothing, "name": self.name}

@@ -3,12 +3,16 @@
 run.json       format version, vocabulary sizes, key of the prepared data
 recipe.toml    the recipe as it was used, every default written out
 tokenizer/     a copy of the tokenizers
-last.npz       the newest checkpoint; best.npz: the one of the best validation BLEU
+checkpoints/   the newest checkpoints, step-00001000.npz and so on
+best.npz       the checkpoint with the best validation score
+average.npz    the mean of the newest, where training.average asks for it
 log.jsonl      one JSON object a log line or validation
+tensorboard/   the same for TensorBoard, with sample translations
 """
 
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -19,13 +23,23 @@ from nmt_cli.recipe import Recipe, load_recipe
 from nmt_cli.text.lines import read_lines, write_lines
 from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
-FORMAT = 1
+FORMAT = 2  # 2: checkpoints/ instead of one last.npz
 HELD_OUT = ("held_out.source.txt", "held_out.target.txt")
 HELD_OUT_LINES = 500
 
 # What may differ when a run is resumed: how long, how often to look, how to decode.
 SAFE_TO_CHANGE = {
-    "training": ("max_steps", "max_minutes", "validate_every", "validate_sentences", "log_every"),
+    "training": (
+        "max_steps",  # but for schedules that end there
+        "max_minutes",
+        "average",
+        "keep",
+        "checkpoint_every",
+        "validate_every",
+        "validate_sentences",
+        "patience",
+        "log_every",
+    ),
     "decoding": None,
     "data": ("root", "tfds_dir", "train", "dev", "test", "tsv_columns"),  # the key guards these
 }
@@ -100,20 +114,43 @@ class Run:
             raise NmtError(f"{path}: damaged ({error})", "train again") from None
         return cls(folder, load_recipe(folder / "recipe.toml"), *sizes, key)
 
+    def checkpoint(self, step: int) -> Path:
+        """Where the checkpoint of a step stands."""
+        return self.folder / "checkpoints" / f"step-{step:08}.npz"
+
+    def checkpoints(self) -> list[Path]:
+        """The newest checkpoints, oldest first."""
+        old = self.folder / "last.npz"  # of format 1
+        return [old] * old.exists() + sorted((self.folder / "checkpoints").glob("step-*.npz"))
+
+    def prune(self) -> None:
+        """Delete what is older than the newest ``training.keep``, and half-written files."""
+        unwanted = self.checkpoints()[: -self.recipe.training.keep]
+        unwanted += (self.folder / "checkpoints").glob(".*.npz")
+        for path in unwanted:
+            with suppress(OSError):
+                path.unlink()
+
     @property
     def last(self) -> Path:
-        """The newest checkpoint."""
-        return self.folder / "last.npz"
+        """The newest checkpoint; the first one's place if there is none."""
+        return (self.checkpoints() or [self.checkpoint(0)])[-1]
 
     @property
     def best(self) -> Path:
-        """The checkpoint of the best validation BLEU."""
+        """The checkpoint of the best validation score."""
         return self.folder / "best.npz"
 
     @property
+    def average(self) -> Path:
+        """The mean of the newest checkpoints."""
+        return self.folder / "average.npz"
+
+    @property
     def preferred(self) -> Path:
-        """The checkpoint to use when none is named: the best, else the last."""
-        return self.best if self.best.exists() else self.last
+        """The checkpoint to use when none is named: the best, the average, the last."""
+        found = [path for path in (self.best, self.average) if path.exists()]
+        return found[0] if found else self.last
 
     def tokenizers(self) -> TokenizerPair:
         """The run's own copy of the tokenizers."""
@@ -138,7 +175,7 @@ class Run:
             f"{section}.{key}" if section else key
             for section, keys in new.items()
             for key, value in keys.items()
-            if old[section][key] != value
+            if old[section].get(key) != value
         ]
         if differing:
             raise NmtError(
@@ -157,6 +194,7 @@ class Run:
 def _guarded(recipe: Recipe) -> dict[str, dict[str, object]]:
     """The recipe's keys that may not change on resume, by section ("" for its top)."""
     guarded: dict[str, dict[str, object]] = {"": {}}
+    ends = recipe.training.schedule != "inverse-sqrt"
     for section, value in asdict(recipe).items():
         if not isinstance(value, dict):
             guarded[""][section] = value
@@ -164,4 +202,6 @@ def _guarded(recipe: Recipe) -> dict[str, dict[str, object]]:
         safe = SAFE_TO_CHANGE.get(section, ())
         if safe is not None:
             guarded[section] = {key: each for key, each in value.items() if key not in safe}
+    if ends:
+        guarded["training"]["max_steps"] = recipe.training.max_steps
     return guarded

@@ -1,21 +1,23 @@
 """``nmt train``: compile, fit, and the run folder that comes of it."""
 
-import math
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import keras
 
-from nmt_cli.data.batches import Batches, Position
+from nmt_cli.data.batches import Batches, Epochs, Position
 from nmt_cli.data.prepare import Prepared
+from nmt_cli.data.sampling import SampledText
 from nmt_cli.errors import NmtError
 from nmt_cli.model.transformer import build_transformer
 from nmt_cli.recipe import Recipe
-from nmt_cli.training.checkpoint import Progress, load_checkpoint
+from nmt_cli.training.checkpoint import Progress, average_checkpoints, load_checkpoint
 from nmt_cli.training.feed import Feed
-from nmt_cli.training.loss import MaskedAccuracy, MaskedCrossEntropy
+from nmt_cli.training.journal import Journal
+from nmt_cli.training.loss import SmoothedCrossEntropy, TokenAccuracy
+from nmt_cli.training.optimizer import make_optimizer
 from nmt_cli.training.run import Run
-from nmt_cli.training.schedule import WarmUp
 from nmt_cli.training.validation import Validator
 from nmt_cli.training.watch import Watch
 
@@ -33,7 +35,7 @@ def train(
         recipe: what to train and how.
         prepared: the data.
         folder: of the run; an old run there is replaced, or gone on with by ``resume``.
-        resume: go on from the folder's last checkpoint.
+        resume: go on from the folder's newest checkpoint that is whole.
         say: receives lines for people.
 
     Raises:
@@ -43,14 +45,17 @@ def train(
     """
     if resume:
         run = Run.open(folder).check_resumable(recipe, prepared)
-        if not run.last.exists():
+        if not run.checkpoints():
             raise NmtError(f"{folder}: has no checkpoint yet", "start anew with --force")
     else:
         run = Run.create(folder, recipe, prepared)
     model = compiled_model(run)
-    start = load_checkpoint(run.last, model, training=True) if resume else Progress()
-    if resume:
-        say(f"resuming at step {start.step:,}")
+    start = _load_newest(run, model, say) if resume else Progress()
+    if start.step >= recipe.training.max_steps:
+        raise NmtError(
+            f"{run.folder}: already trained for {start.step:,} steps",
+            "raise training.max_steps to go on",
+        )
     return _fit(run, model, prepared, start, say)
 
 
@@ -59,20 +64,11 @@ def compiled_model(run: Run) -> keras.Model:
     recipe = run.recipe
     keras.config.set_dtype_policy(recipe.training.precision)
     model = build_transformer(recipe.model, run.source_vocab, run.target_vocab, recipe.seed)
-    training = recipe.training
-    optimizer = keras.optimizers.Adam(
-        WarmUp(recipe.model.d_model, training.warmup_steps, training.learning_rate),
-        beta_1=training.beta_1,
-        beta_2=training.beta_2,
-        epsilon=training.adam_epsilon,
-    )
-    # Half-precision gradients underflow without scaling; bfloat16 has float32's range.
-    if training.precision == "mixed_float16":
-        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+    optimizer = make_optimizer(recipe)
     model.compile(
         optimizer=optimizer,
-        loss=MaskedCrossEntropy(training.label_smoothing),
-        metrics=[MaskedAccuracy()],
+        loss=SmoothedCrossEntropy(recipe.training.label_smoothing, recipe.training.r_drop),
+        metrics=[TokenAccuracy()],
         jit_compile=keras.backend.backend() != "tensorflow",  # XLA is slower on CPU there
     )
     optimizer.build(model.trainable_variables)
@@ -90,6 +86,41 @@ def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, Progress]:
     return model, load_checkpoint(checkpoint, model, training=False)
 
 
+def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
+    """The batches of a training, epoch after epoch."""
+    config, seed = recipe.training, recipe.seed
+    copies = 2 if config.r_drop else 1
+    if not config.sample_subwords:
+        fixed = Batches(*prepared.arrays("train"), config.batch_tokens, seed, copies)
+        return Epochs(lambda epoch: fixed, config.curriculum)
+    text = SampledText(
+        prepared.text("train"),
+        prepared.tokenizers(),
+        recipe.data.max_tokens,
+        config.sample_subwords,
+        seed,
+    )
+    return Epochs(
+        lambda epoch: Batches(*text.arrays(epoch), config.batch_tokens, seed, copies),
+        config.curriculum,
+    )
+
+
+def _load_newest(run: Run, model: keras.Model, say: Callable[[str], None]) -> Progress:
+    """Go back to the newest checkpoint that is whole: from it on, all happens again alike."""
+    for path in reversed(run.checkpoints()):
+        try:
+            start = load_checkpoint(path, model, training=True)
+        except NmtError as error:
+            if path == run.checkpoints()[0]:
+                raise
+            say(f"{error}; taking the one before")
+        else:
+            say(f"resuming at step {start.step:,}")
+            return start
+    raise AssertionError("the caller has seen a checkpoint")
+
+
 def _fit(
     run: Run,
     model: keras.Model,
@@ -98,33 +129,38 @@ def _fit(
     say: Callable[[str], None],
 ) -> Run:
     config = run.recipe.training
-    batches = Batches(*prepared.arrays("train"), config.batch_tokens, run.recipe.seed)
-    if start.step >= config.max_steps:
-        raise NmtError(
-            f"{run.folder}: already trained for {start.step:,} steps",
-            "raise training.max_steps to go on",
-        )
+    epochs = training_batches(run.recipe, prepared)
+    batches = epochs.batches(0)
     say(
-        f"{model.count_params():,} parameters, {batches.steps_per_epoch():,} steps an epoch, "
+        f"{model.count_params():,} parameters, {batches.steps_per_epoch():,} batches an epoch, "
         f"{100 * batches.efficiency():.0f}% of the target cells are tokens"
     )
-    feed = Feed(batches.forever(Position(start.epoch, start.index)))
+    feed = Feed(epochs.from_(Position(start.epoch, start.index)))
     has_dev = len(prepared.arrays("dev")[0]) > 0
     if not has_dev:
         say("no development pair is short enough: training goes on without validation")
     validator = Validator(model, run.recipe, prepared) if has_dev else None
-    watch = Watch(run, start, batches, feed, validator, say)
-    with watch.signals():
-        model.fit(
-            feed.dataset(),
-            steps_per_epoch=config.validate_every,
-            initial_epoch=start.step // config.validate_every,
-            epochs=math.ceil(config.max_steps / config.validate_every) + 1,
-            callbacks=[watch],
-            shuffle=False,  # the batcher has its own order
-            verbose=0,
-        )
-    if watch.interrupted:
-        raise KeyboardInterrupt(watch.progress.step)
+    with closing(Journal(run.folder, start.step, config.max_steps, say)) as journal:
+        watch = Watch(run, start, epochs, feed, validator, journal)
+        watch.set_model(model)
+        with watch.signals():
+            # Stopped between a checkpoint and its validation, a run begins with that.
+            if start.step % config.validate_every == 0 and start.validated < start.step:
+                watch.validate()
+            if not watch.interrupted and not watch.out_of_patience():
+                model.fit(
+                    feed.dataset(),
+                    steps_per_epoch=(config.max_steps - start.step) * config.accumulate,
+                    epochs=1,
+                    callbacks=[watch],
+                    shuffle=False,  # the batcher has its own order
+                    verbose=0,
+                )
+        if watch.interrupted:
+            raise KeyboardInterrupt(watch.progress.step)
+        if config.average:
+            paths = run.checkpoints()[-config.average :]
+            average_checkpoints(paths, run.average)
+            watch.judge_average(len(paths))
     say(f"trained {watch.progress.step:,} steps in {watch.progress.seconds / 60:.1f} minutes")
     return run

@@ -1,18 +1,35 @@
-"""Judging a model in training: loss on the development set, BLEU through the real search."""
+"""Judging a model in training: loss on the development set, scores through the real search."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import keras
+from keras import ops
 
 from nmt_cli.data.batches import Batches
 from nmt_cli.data.prepare import Prepared
-from nmt_cli.evaluate.metrics import bleu
+from nmt_cli.evaluate.metrics import evaluate
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.model.transformer import build_transformer
 from nmt_cli.recipe import Recipe
 from nmt_cli.search.beam import SearchOptions
 from nmt_cli.search.translator import Translator
+from nmt_cli.training.checkpoint import load_checkpoint
 from nmt_cli.training.feed import Feed
+from nmt_cli.training.loss import TokenAccuracy, TokenLoss
+from nmt_cli.training.optimizer import moving_averages
+
+SAMPLES = 3  # translations shown at each validation
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sentence of the development set and what the model makes of it."""
+
+    source: str
+    reference: str
+    translation: str
 
 
 @dataclass(frozen=True)
@@ -20,14 +37,21 @@ class Judgement:
     """One validation.
 
     Attributes:
-        loss: smoothed cross-entropy, nats a token, mean over the batches.
+        loss: smoothed cross-entropy, nats a target token.
         accuracy: share of tokens ranked first under the reference history.
-        bleu: of greedy translations of the first sentences of the set.
+        bleu, chrf: of greedy translations of the first sentences of the set.
+        samples: a few of them.
     """
 
     loss: float
     accuracy: float
     bleu: float
+    chrf: float
+    samples: tuple[Sample, ...]
+
+    def score(self, metric: str) -> float:
+        """The score that a recipe's training.metric names; larger is better."""
+        return {"bleu": self.bleu, "chrf": self.chrf, "loss": -self.loss}[metric]
 
 
 class Validator:
@@ -41,10 +65,19 @@ class Validator:
 
     def __init__(self, model: keras.Model, recipe: Recipe, prepared: Prepared) -> None:
         self._model = model
-        self._dev = Batches(*prepared.arrays("dev"), recipe.training.batch_tokens, recipe.seed)
-        text, count = prepared.text("dev"), recipe.training.validate_sentences
+        training = recipe.training
+        tokens = max(training.batch_tokens, recipe.data.max_tokens)
+        self._dev = Batches(*prepared.arrays("dev"), tokens, recipe.seed)
+        text, count = prepared.text("dev"), training.validate_sentences
         self._source, self._target = text.source[:count], text.target[:count]
         self._twin = self._float32_twin(recipe, prepared)
+        # A model of its own around the same layers: fit's metrics stay as they are.
+        self._judge = keras.Model(self._twin.inputs, self._twin.outputs)
+        self._judge.compile(
+            loss=_nothing,  # Keras wants one; ours is among the metrics, a mean over tokens
+            metrics=[TokenLoss(training.label_smoothing), TokenAccuracy()],
+            jit_compile=keras.backend.backend() != "tensorflow",
+        )
         # Greedy: beam 4 takes three times as long and moves all scores up alike.
         decoding = recipe.decoding
         self._translator = Translator(
@@ -55,8 +88,9 @@ class Validator:
         )
 
     def _float32_twin(self, recipe: Recipe, prepared: Prepared) -> keras.Model:
-        """The model search runs on: the same one, or a float32 copy of a mixed one."""
-        if recipe.training.precision == "float32":
+        """The model to judge: the one in training, or a float32 copy where that one is mixed
+        or has moving averages, which are what will be translated with."""
+        if recipe.training.precision == "float32" and not recipe.training.ema:
             return self._model
         tokenizers = prepared.tokenizers()
         policy = keras.config.dtype_policy()
@@ -67,21 +101,33 @@ class Validator:
         keras.config.set_dtype_policy(policy)
         return twin
 
-    def __len__(self) -> int:
-        return len(self._source)
-
     def judge(self) -> Judgement:
         """Validate the model as it is now."""
         if self._twin is not self._model:
-            for ours, theirs in zip(self._twin.weights, self._model.weights, strict=True):
+            current = moving_averages(self._model.optimizer) or self._model.trainable_weights
+            for ours, theirs in zip(self._twin.trainable_weights, current, strict=True):
                 ours.assign(theirs)
-        measured = self._model.evaluate(
+        return self._judgement()
+
+    def judge_weights(self, checkpoint: Path) -> Judgement:
+        """Validate the weights of a checkpoint: those in the model may be lost."""
+        load_checkpoint(checkpoint, self._twin, training=False)
+        return self._judgement()
+
+    def _judgement(self) -> Judgement:
+        measured = self._judge.evaluate(
             Feed(self._dev.once()).dataset(),
             steps=self._dev.steps_per_epoch(),
             verbose=0,
             return_dict=True,
         )
         translations = [each.text for each in self._translator.translate(self._source)]
-        return Judgement(
-            float(measured["loss"]), float(measured["accuracy"]), bleu(translations, self._target)
-        )
+        bleu, chrf = (each.value for each in evaluate(translations, self._target))
+        lines = zip(self._source, self._target, translations, strict=True)
+        samples = tuple(Sample(*each) for each, _ in zip(lines, range(SAMPLES), strict=False))
+        loss, accuracy = float(measured["token_loss"]), float(measured["accuracy"])
+        return Judgement(loss, accuracy, bleu, chrf, samples)
+
+
+def _nothing(ids: Any, logits: Any) -> Any:
+    return ops.zeros_like(ids, dtype="float32")

@@ -1,30 +1,38 @@
 """The callback that logs, validates, saves and stops a training."""
 
-import json
 import math
+import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import keras
 
-from nmt_cli.data.batches import Batches, Position
+from nmt_cli.data.batches import Epochs, Position
 from nmt_cli.errors import NmtError
+from nmt_cli.files import replacing_path
 from nmt_cli.recipe import TrainingConfig
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
-from nmt_cli.training.feed import Feed
+from nmt_cli.training.feed import Feed, Handed
+from nmt_cli.training.journal import Journal
 from nmt_cli.training.run import Run
 from nmt_cli.training.validation import Validator
+
+
+class _StoppedValidating(Exception):
+    """A signal came during a validation, which is not worth waiting for."""
 
 
 class Watch(keras.callbacks.Callback):
     """Follows one sitting of a training, from its first step to its last.
 
-    A Keras "epoch" is here the stretch from one validation to the next.
+    To Keras all of it is one epoch. Nothing is fetched from the device but every
+    ``log_every`` steps and before a checkpoint.
 
     Attributes:
         progress: how far the training has come, all sittings together.
@@ -35,17 +43,19 @@ class Watch(keras.callbacks.Callback):
         self,
         run: Run,
         start: Progress,
-        batches: Batches,
+        epochs: Epochs,
         feed: Feed,
         validator: Validator | None,
-        say: Callable[[str], None],
+        journal: Journal,
     ) -> None:
         super().__init__()
-        self._run, self._batches, self._feed = run, batches, feed
-        self._validator, self._say = validator, say
+        self._run, self._epochs, self._feed = run, epochs, feed
+        self._validator, self._journal = validator, journal
         self._start, self.progress = start, start
         self._began = time.monotonic()
-        self._window_began, self._window_tokens = self._began, 0
+        self._window = _Window()
+        self._batches = 0
+        self._validating = False
         self.interrupted = False
 
     @property
@@ -53,58 +63,125 @@ class Watch(keras.callbacks.Callback):
         return self._run.recipe.training
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Count the step; log at intervals; stop at the limits or when asked to."""
-        self._window_tokens += self._feed.taken()
-        self._advance()
-        step = self.progress.step
-        if step % self._config.log_every == 0:
-            self._log(logs or {})
-        if step >= self._config.max_steps or self.interrupted or self._out_of_time():
+        """Count the batch; after a whole step log, save, validate or stop if it is time to."""
+        handed = self._feed.taken()
+        self._window.add(handed, logs or {})
+        self._batches += 1
+        if self._batches % self._config.accumulate:
+            return
+        self._advance(handed.next)
+        step, config = self.progress.step, self._config
+        done = step >= config.max_steps or self._out_of_time()
+        if step % config.log_every == 0 or done:
+            self._log()
+        if self.interrupted:
+            self.save()
+        elif done or step % config.validate_every == 0:
+            self.save()
+            self.validate()
+        elif config.checkpoint_every and step % config.checkpoint_every == 0:
+            self.save()
+        if done or self.interrupted or self.out_of_patience():
             self.model.stop_training = True
 
-    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Save, then validate (unless told to stop at once)."""
-        self.save()
-        if self._validator and not self.interrupted:
-            self._validate()
-
     def save(self) -> None:
-        """Write last.npz."""
-        save_checkpoint(self._run.last, self.model, self.progress)
+        """Write the step's checkpoint, and drop what is too old.
 
-    def _advance(self) -> None:
-        steps = self.progress.step + 1 - self._start.step
-        start = Position(self._start.epoch, self._start.index)
-        position = self._batches.advance(start, steps)
-        self.progress = Progress(
-            self.progress.step + 1,
-            position.epoch,
-            position.index,
-            self._start.seconds + time.monotonic() - self._began,
-            self.progress.best_bleu,
+        Raises:
+            NmtError: the loss or a weight is not finite, or the file cannot be written.
+        """
+        self._check_loss()
+        save_checkpoint(self._run.checkpoint(self.progress.step), self.model, self.progress)
+        self._run.prune()
+
+    def validate(self) -> None:
+        """Judge the model as it is, note it in its checkpoint, and keep it if it is the best."""
+        if self._validator is None:
+            return
+        self._validating = True
+        try:
+            judgement = self._validator.judge()
+        except _StoppedValidating:
+            return  # the resumed run will begin with this validation
+        finally:
+            self._validating = False
+        self._window.restart()
+        best, score = self.progress.best_score, judgement.score(self._config.metric)
+        better = best is None or score > best
+        self.progress = replace(
+            self.progress,
+            best_score=score if better else best,
+            worse=0 if better else self.progress.worse + 1,
+            validated=self.progress.step,
+        )
+        self._journal.judged(self.progress, judgement, better)
+        self.save()  # a resumed run is to know the score to beat
+        if better:
+            self._keep(self._run.checkpoint(self.progress.step))
+
+    def judge_average(self, count: int) -> None:
+        """Judge the run's average of so many checkpoints; it is kept if it is the best."""
+        if self._validator is None:
+            return
+        judgement = self._validator.judge_weights(self._run.average)
+        best, score = self.progress.best_score, judgement.score(self._config.metric)
+        better = best is None or score > best
+        self._journal.say(f"the mean of the last {count} checkpoints:")
+        self._journal.judged(self.progress, judgement, better)
+        if better:
+            self._keep(self._run.average)
+
+    def _keep(self, path: Path) -> None:
+        """Make a checkpoint the best one."""
+        with replacing_path(self._run.best) as beside:
+            shutil.copyfile(path, beside)
+
+    def _advance(self, position: Position) -> None:
+        self.progress = replace(
+            self.progress,
+            step=self.progress.step + 1,
+            epoch=position.epoch,
+            index=position.index,
+            seconds=self._start.seconds + time.monotonic() - self._began,
         )
 
     def _out_of_time(self) -> bool:
         minutes = self._config.max_minutes
         return bool(minutes) and self.progress.seconds >= 60 * minutes
 
-    def _log(self, logs: dict[str, Any]) -> None:
-        loss, accuracy = float(logs["loss"]), float(logs["accuracy"])
-        if not math.isfinite(loss):
-            raise NmtError(
-                f"the loss is {loss} at step {self.progress.step}",
-                f"lower training.learning_rate; {self._run.last} is the last good checkpoint",
-            )
-        now = time.monotonic()
-        speed = self._window_tokens / max(now - self._window_began, 1e-9)
-        self._window_began, self._window_tokens = now, 0
-        rate = float(keras.ops.convert_to_numpy(self.model.optimizer.learning_rate))
-        self._record(loss=loss, accuracy=accuracy, tokens_per_second=speed, learning_rate=rate)
-        self._say(
-            f"step {self.progress.step:>6,}  epoch {self.progress.epoch + 1}  loss {loss:.3f}  "
-            f"accuracy {accuracy:.3f}  {speed:,.0f} tokens/s  rate {rate:.2e}  "
-            f"left {self._left()}"
+    def out_of_patience(self) -> bool:
+        """Whether the last validations brought nothing better."""
+        patience = self._config.patience
+        if not patience or self.progress.worse < patience:
+            return False
+        self._journal.say(f"no better {self._config.metric} in {patience} validations: stopping")
+        return True
+
+    def _check_loss(self) -> None:
+        """Fail if the loss of a batch since the last look is not finite."""
+        bad = self._window.first_not_finite()
+        if bad is None:
+            return
+        loss, handed, behind = bad
+        step = self._start.step + (self._batches - behind - 1) // self._config.accumulate + 1
+        lines = ", ".join(str(row + 1) for row in self._epochs.rows(handed.at))
+        raise NmtError(
+            f"the loss is {loss} at step {step:,}, batch {handed.at.index + 1} of epoch "
+            f"{handed.at.epoch + 1}: lines {lines} of the prepared training text",
+            "lower training.learning_rate or set training.clip_norm; "
+            f"{self._run.last} is the last good checkpoint",
         )
+
+    def _log(self) -> None:
+        self._check_loss()
+        values = self._window.values()
+        rate = float(keras.ops.convert_to_numpy(self.model.optimizer.learning_rate))
+        values["learning_rate"] = rate
+        step, seconds = self.progress.step, self.progress.seconds
+        self._journal.record(step, seconds, values)
+        self._journal.progress(step, self.progress.epoch, values, self._left())
+        self.model.reset_metrics()
+        self._window.restart()
 
     def _left(self) -> str:
         """Time to the nearer limit, as h:mm:ss."""
@@ -116,38 +193,6 @@ class Watch(keras.callbacks.Callback):
         minutes, rest = divmod(int(max(0.0, seconds)), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
-    def _validate(self) -> None:
-        assert self._validator is not None
-        judgement = self._validator.judge()
-        self._record(
-            validation_loss=judgement.loss,
-            validation_accuracy=judgement.accuracy,
-            validation_bleu=judgement.bleu,
-        )
-        better = judgement.bleu > self.progress.best_bleu
-        self._say(
-            f"step {self.progress.step:>6,}  validation loss {judgement.loss:.3f}  "
-            f"accuracy {judgement.accuracy:.3f}  BLEU {judgement.bleu:.2f}"
-            + ("  (best so far)" if better else "")
-        )
-        if better:
-            self.progress = replace(self.progress, best_bleu=judgement.bleu)
-            save_checkpoint(self._run.best, self.model, self.progress)
-            self.save()  # so that a resumed run knows the score to beat
-        self._window_began, self._window_tokens = time.monotonic(), 0
-
-    def _record(self, **values: float) -> None:
-        line = {"step": self.progress.step, "seconds": round(self.progress.seconds, 1), **values}
-        path = self._run.folder / "log.jsonl"
-        try:
-            with path.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(line) + "\n")
-        except OSError as error:
-            raise NmtError(
-                f"{path}: cannot be written ({error.strerror})",
-                f"{self._run.last} is the last good checkpoint",
-            ) from None
-
     @contextmanager
     def signals(self) -> Iterator[None]:
         """Turn SIGINT and SIGTERM into a stop after the current step; a second one kills."""
@@ -156,6 +201,8 @@ class Watch(keras.callbacks.Callback):
             self.interrupted = True
             for each, handler in before.items():
                 signal.signal(each, handler)
+            if self._validating:
+                raise _StoppedValidating
 
         wanted = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, ask_to_stop) for number in wanted}
@@ -164,3 +211,46 @@ class Watch(keras.callbacks.Callback):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+class _Window:
+    """The batches since the last log line. Losses stay on the device until asked for."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew."""
+        self._began = time.monotonic()
+        self._handed: list[Handed] = []
+        self._logs: list[dict[str, Any]] = []
+
+    def add(self, handed: Handed, logs: dict[str, Any]) -> None:
+        """One more batch and Keras' running means with it."""
+        self._handed.append(handed)
+        self._logs.append(logs)
+
+    def first_not_finite(self) -> tuple[float, Handed, int] | None:
+        """The running mean when it first was infinite or NaN, the batch that made it so, and
+        how many have come behind it."""
+        # Once it is, it stays so: the last one tells whether to look.
+        if not self._logs or math.isfinite(_number(self._logs[-1]["loss"])):
+            return None
+        losses = [_number(logs["loss"]) for logs in self._logs]
+        first = next(at for at, loss in enumerate(losses) if not math.isfinite(loss))
+        return losses[first], self._handed[first], len(losses) - first - 1
+
+    def values(self) -> dict[str, float]:
+        """Loss and accuracy so far; target tokens a second; share of the time that it took to
+        make batches, which happens beside the steps."""
+        seconds = max(time.monotonic() - self._began, 1e-9)
+        return {
+            "loss": _number(self._logs[-1]["loss"]),
+            "accuracy": _number(self._logs[-1]["accuracy"]),
+            "tokens_per_second": sum(each.tokens for each in self._handed) / seconds,
+            "input_share": sum(each.seconds for each in self._handed) / seconds,
+        }
+
+
+def _number(value: Any) -> float:
+    return float(keras.ops.convert_to_numpy(value))

@@ -233,7 +233,7 @@ class TestRun:
         truncate(place / RUN / "best.npz")
         before = snapshot(place)
         result = nmt("export", "--onnx", cwd=place)
-        assert_fails(result, "best.npz: damaged checkpoint", "use the other checkpoint")
+        assert_fails(result, "best.npz: damaged checkpoint", "use another checkpoint")
         assert snapshot(place) == before
 
     @pytest.mark.parametrize(
@@ -273,12 +273,13 @@ class TestPlaces:
         assert_fails(result, "standard output: cannot be written (No space left on device)")
 
     def test_full_disk_at_a_checkpoint_keeps_the_old_one(self, place: Path) -> None:
-        size = (place / RUN / "last.npz").stat().st_size // 2
-        before = snapshot(place / RUN)
+        (newest,) = (place / RUN / "checkpoints").iterdir()
+        before = snapshot(place / RUN / "checkpoints")
         words = ["train", "toy.toml", "--resume", "--set", "training.max_steps=21"]
-        result = nmt(*words, cwd=place, limit=limit_file_size(size))
+        limit = limit_file_size(newest.stat().st_size // 2)
+        result = nmt(*words, cwd=place, limit=limit)
         assert_fails(result, "npz: cannot be written (File too large)", "free space")
-        assert snapshot(place / RUN) == before
+        assert snapshot(place / RUN / "checkpoints") == before
 
     @pytest.mark.parametrize("where", ["toy.pt/out", "/proc/out"])
     def test_no_permission(self, place: Path, where: str) -> None:
@@ -318,7 +319,7 @@ class TestPlaces:
         assert snapshot(place) == before
 
     def test_resuming_before_the_first_checkpoint(self, place: Path) -> None:
-        (place / RUN / "last.npz").unlink()
+        shutil.rmtree(place / RUN / "checkpoints")
         result = nmt("train", "toy.toml", "--resume", cwd=place)
         assert_fails(result, f"{RUN}: has no checkpoint yet", "--force")
 

@@ -193,7 +193,7 @@ class TestSignals:
         run = place / "runs" / "it's mine"
         assert sorted(path.name for path in run.parent.iterdir()) == [run.name]
         assert not [path for path in run.iterdir() if path.name.startswith(".")]
-        with np.load(run / "last.npz") as checkpoint:
+        with np.load(max((run / "checkpoints").iterdir())) as checkpoint:
             step = json.loads(bytes(checkpoint["progress"]))["step"]
         assert f"stopped at step {step:,}; checkpoint saved; " in message
 
@@ -209,7 +209,7 @@ class TestSignals:
             "import os, signal\n"
             "from nmt_cli.training.checkpoint import Progress\n"
             "from nmt_cli.training.watch import Watch\n"
-            "watch = Watch(None, Progress(), None, None, None, print)\n"
+            "watch = Watch(None, Progress(), None, None, None, None)\n"
             "with watch.signals():\n"
             "    os.kill(os.getpid(), signal.SIGINT)\n"
             "    print(watch.interrupted, flush=True)\n"

@@ -1,6 +1,6 @@
 """Batches: every pair once an epoch, bounded shapes, and a position that can be resumed."""
 
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.data.arrays import TokenArray
-from nmt_cli.data.batches import LADDER, Batch, Batches, Position
+from nmt_cli.data.batches import LADDER, Batch, Batches, Epochs, Position
 from nmt_cli.errors import NmtError
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
@@ -19,6 +19,10 @@ def made(lengths: list[tuple[int, int]], budget: int = 200, seed: int = 3) -> Ba
     source = [[10 + row] * (length - 1) + [END_ID] for row, (length, _) in enumerate(lengths)]
     target = [[10 + row] * length for row, (_, length) in enumerate(lengths)]
     return Batches(TokenArray.of(source), TokenArray.of(target), budget, seed)
+
+
+def epochs(lengths: list[tuple[int, int]], budget: int = 200, seed: int = 3) -> Epochs:
+    return Epochs(lambda epoch: made(lengths, budget, seed))
 
 
 def rows(batch: Batch) -> list[int]:
@@ -113,31 +117,55 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
 
 
 @settings(deadline=None)
-@given(pairs, st.integers(0, 3), st.integers(0, 30), st.integers(0, 30))
+@given(pairs, st.integers(0, 3), st.integers(0, 30))
 def test_resuming_gives_the_uninterrupted_sequence(
-    lengths: list[tuple[int, int]], epoch: int, before: int, steps: int
+    lengths: list[tuple[int, int]], epoch: int, steps: int
 ) -> None:
-    batches = made(lengths)
-    start = batches.advance(Position(epoch), before)
-    there = batches.advance(start, steps)
-    assert there == batches.advance(Position(epoch), before + steps)
-    assert 0 <= there.index < batches.steps_per_epoch()
-    uninterrupted = list(islice(batches.forever(start), steps + 5))
-    resumed = list(islice(made(lengths).forever(there), 5))
-    assert all(map(same, uninterrupted[steps:], resumed))
-    assert len(resumed) == 5
+    uninterrupted = list(islice(epochs(lengths).from_(Position(epoch)), steps + 6))
+    there = uninterrupted[steps][2]
+    resumed = list(islice(epochs(lengths).from_(there), 5))
+    assert [each[0] for each in resumed] == [each[0] for each in uninterrupted[steps + 1 :]]
+    assert all(same(a[1], b[1]) for a, b in zip(uninterrupted[steps + 1 :], resumed, strict=True))
+    assert resumed[0][0] == there
 
 
 def test_an_epoch_ends_and_the_next_begins() -> None:
     batches = made([(5, 5)] * 50, 80)  # 5 batches of 10
     assert batches.steps_per_epoch() == 5
-    assert batches.advance(Position(0, 3), 2) == Position(1, 0)
-    assert batches.advance(Position(2, 4), 12) == Position(5, 1)
-    found = [tuple(rows(each)) for each in islice(batches.forever(Position()), 10)]
+    stream = list(islice(epochs([(5, 5)] * 50, 80).from_(Position()), 10))
+    places = [Position(at // 5, at % 5) for at in range(11)]
+    assert [(at, following) for at, _, following in stream] == list(pairwise(places))
+    found = [tuple(rows(batch)) for _, batch, _ in stream]
     first, second = found[:5], found[5:]
     assert sorted(sum(first, ())) == sorted(sum(second, ())) == list(range(50))
     assert first != second
-    assert [tuple(rows(each)) for each in batches.once()] == first
+    assert [tuple(rows(batch)) for _, batch, _ in batches.once()] == first
+    assert epochs([(5, 5)] * 50, 80).rows(Position(1, 2)) == list(second[2])
+
+
+def test_two_copies_of_each_pair_within_the_budget() -> None:
+    source = TokenArray.of([[10 + row, END_ID] for row in range(5)])
+    target = TokenArray.of([[20 + row] for row in range(5)])
+    batches = Batches(source, target, 64, 0, copies=2)  # 8 rows of 8: 4 pairs
+    assert batches.steps_per_epoch() == 2
+    for width, chosen in batches.epoch(0):
+        batch = batches.make(width, chosen)
+        assert batch.source.shape == (8, 8)
+        for side in (batch.source, batch.target_in, batch.target_out):
+            np.testing.assert_array_equal(side[0::2], side[1::2])
+        assert rows(batch)[0::2] == list(chosen)
+
+
+def test_a_curriculum_begins_with_the_shortest() -> None:
+    lengths = [(length, 1) for length in range(2, 102)]
+    batches = made(lengths)
+    course = Epochs(lambda epoch: batches, curriculum=4)
+    shares = [course.share(epoch) for epoch in range(6)]
+    # sqrt(e / 4 * 0.99 + 0.01)
+    assert shares == pytest.approx([0.1, 0.507445, 0.710634, 0.867468, 1, 1], rel=1e-5)
+    for epoch, share in enumerate(shares):
+        found = sorted(row for _, chosen in course.order(epoch) for row in chosen)
+        assert found == list(range(-(-int(share * 1e6) * 100 // 10**6)))
 
 
 def test_efficiency_is_the_share_of_cells_with_tokens() -> None:

@@ -256,8 +256,8 @@ def test_folders_that_cannot_be_opened(texts: Path, tmp_path: Path) -> None:
     with pytest.raises(NmtError, match="damaged"):
         Prepared.open(out)
     assert run(recipe(texts), out)[0] == first  # a damaged one is made again
-    path.write_text(whole.replace('"format": 1', '"format": 99'))
-    with pytest.raises(NmtError, match=r"prepared by a newer nmt \(format 99.*up to 1\)"):
+    path.write_text(whole.replace('"format": 2', '"format": 99'))
+    with pytest.raises(NmtError, match=r"prepared by a newer nmt \(format 99.*up to 2\)"):
         Prepared.open(out)
     assert "prepared by a newer nmt" in refusal(recipe(texts), out).message
     assert run(recipe(texts), out, force=True)[0] == first

@@ -3,9 +3,13 @@
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.evaluate.metrics import bleu, evaluate
+from nmt_cli.evaluate.metrics import evaluate
 
 TEXT = ["The cat sat on the mat, didn't it?", "There is a house over there.", ""]
+
+
+def bleu(hypotheses: list[str], references: list[str]) -> float:
+    return evaluate(hypotheses, references)[0].value
 
 
 def test_identical_texts_score_100_on_every_metric() -> None:
@@ -27,7 +31,6 @@ def test_bleu_by_hand() -> None:
     hypothesis, reference = ["the cat sat on a mat"], ["the cat sat on the mat"]
     expected = 100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25
     assert bleu(hypothesis, reference) == pytest.approx(expected)
-    assert evaluate(hypothesis, reference)[0].value == bleu(hypothesis, reference)
 
 
 def test_scores_know_case_order_and_side() -> None:

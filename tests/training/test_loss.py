@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 from keras import ops
 
-from nmt_cli.training.loss import MaskedAccuracy, MaskedCrossEntropy, smoothed_cross_entropy
+from nmt_cli.training.loss import (
+    SmoothedCrossEntropy,
+    TokenAccuracy,
+    TokenLoss,
+    divergence,
+    smoothed_cross_entropy,
+)
 from nmt_cli.training.schedule import WarmUp
 
 
@@ -14,7 +20,8 @@ def test_cross_entropy_by_hand():
     logits = np.zeros((1, 3, 4), np.float32)
     ids = np.array([[1, 2, 0]], np.int32)
     for smoothing in (0.0, 0.1):
-        assert float(MaskedCrossEntropy(smoothing)(ids, logits)) == pytest.approx(np.log(4))
+        losses = np.asarray(SmoothedCrossEntropy(smoothing).call(ids, logits))
+        np.testing.assert_allclose(losses, np.log([[4, 4, 4]]), rtol=1e-6)
 
 
 def test_smoothing_by_hand():
@@ -23,17 +30,25 @@ def test_smoothing_by_hand():
     ids = np.array([[1]], np.int32)
     wanted = [0.1, 0.8, 0.1]
     expected = -np.dot(wanted, logits[0, 0])
-    assert float(MaskedCrossEntropy(0.3)(ids, logits)) == pytest.approx(expected)
+    assert float(SmoothedCrossEntropy(0.3)(ids, logits)) == pytest.approx(expected)
 
 
-def test_padding_neither_costs_nor_counts():
+def test_weights_make_the_mean_over_real_tokens():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(2, 5, 9)).astype(np.float32)
     ids = np.array([[3, 4, 5, 0, 0], [6, 0, 0, 0, 0]], np.int32)
+    weights = (ids != 0).astype(np.float32) / 4
     kept = np.concatenate([logits[0, :3], logits[1, :1]])[None]
-    alone = MaskedCrossEntropy(0.1)(np.array([[3, 4, 5, 6]], np.int32), kept)
-    assert float(MaskedCrossEntropy(0.1)(ids, logits)) == pytest.approx(float(alone), rel=1e-6)
-    assert float(MaskedCrossEntropy(0.1)(np.zeros_like(ids), logits)) == 0.0
+    each = np.asarray(SmoothedCrossEntropy(0.1).call(np.array([[3, 4, 5, 6]], np.int32), kept))
+    loss = float(SmoothedCrossEntropy(0.1)(ids, logits, sample_weight=weights))
+    assert loss == pytest.approx(each.mean(), rel=1e-6)
+
+
+def gradients(tf, function, logits):
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        value = 3.0 * function(logits)
+    return float(value), tape.gradient(value, logits).numpy()
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -49,23 +64,75 @@ def test_the_written_gradient_is_the_derived_one(smoothing):
         wanted = (1 - smoothing) * ops.one_hot(ids, 7) + smoothing / 7
         return -ops.sum(weights * ops.sum(wanted * log_probs, axis=-1))
 
-    results = []
-    for function in (derived, lambda x: smoothed_cross_entropy(x, ids, weights, smoothing)):
-        with tf.GradientTape() as tape:
-            tape.watch(logits)
-            value = 3.0 * function(logits)
-        results.append((float(value), tape.gradient(value, logits).numpy()))
-    assert results[0][0] == pytest.approx(results[1][0], rel=1e-6)
-    np.testing.assert_allclose(results[0][1], results[1][1], atol=1e-6)
+    def written(logits):
+        return ops.sum(weights * smoothed_cross_entropy(logits, ids, smoothing))
+
+    expected, found = gradients(tf, derived, logits), gradients(tf, written, logits)
+    assert found[0] == pytest.approx(expected[0], rel=1e-6)
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-6)
+
+
+def test_divergence_by_hand():
+    # p = (3/4, 1/4), q = (1/4, 3/4): KL(p || q) = KL(q || p) = 1/2 ln 3.
+    logits = np.log(np.array([[[0.75, 0.25]], [[0.25, 0.75]]], np.float32))
+    np.testing.assert_allclose(
+        np.asarray(divergence(logits)), [[np.log(3)], [np.log(3)]], rtol=1e-6
+    )
+
+
+def test_r_drop_is_half_the_loss_of_the_paper():
+    # Equations 1 to 4, written out for two passes over one sentence of three tokens.
+    rng = np.random.default_rng(2)
+    logits = rng.normal(size=(2, 3, 5)).astype(np.float32)
+    ids = np.array([[1, 4, 2], [1, 4, 2]], np.int32)
+    log_p, log_q = (each - np.log(np.exp(each).sum(-1, keepdims=True)) for each in logits)
+    entropy = -sum(log[at, ids[0, at]] for log in (log_p, log_q) for at in range(3)) / 3
+    apart = (np.exp(log_p) * (log_p - log_q)).sum() / 3 + (
+        np.exp(log_q) * (log_q - log_p)
+    ).sum() / 3
+    expected = entropy + 5.0 / 2 * apart
+    weights = np.full((2, 3), 1 / 6, np.float32)
+    found = float(SmoothedCrossEntropy(0.0, r_drop=5.0)(ids, logits, sample_weight=weights))
+    assert found == pytest.approx(expected / 2, rel=1e-5)
+
+
+def test_the_gradient_of_the_divergence_is_the_derived_one():
+    tf = pytest.importorskip("tensorflow")
+    rng = np.random.default_rng(3)
+    logits = tf.constant(rng.normal(size=(4, 3, 6)), tf.float32)
+    weights = tf.constant(rng.random((4, 3)), tf.float32)
+
+    def derived(logits):
+        logs = ops.log_softmax(logits)
+        p, q = logs[0::2], logs[1::2]
+        both = ops.sum((ops.exp(p) - ops.exp(q)) * (p - q), axis=-1)
+        return ops.sum((weights[0::2] + weights[1::2]) * both)
+
+    def written(logits):
+        return ops.sum(weights * divergence(logits))
+
+    expected, found = gradients(tf, derived, logits), gradients(tf, written, logits)
+    assert found[0] == pytest.approx(expected[0], rel=1e-5)
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-5)
 
 
 def test_accuracy_counts_real_tokens_alone():
     logits = np.eye(4, dtype=np.float32)[None, [1, 2, 3, 0]]
-    metric = MaskedAccuracy()
+    metric = TokenAccuracy()
     metric.update_state(np.array([[1, 2, 2, 0]], np.int32), logits)
     assert float(metric.result()) == pytest.approx(2 / 3)
     metric.reset_state()
     assert float(metric.result()) == 0.0
+
+
+def test_the_loss_of_a_set_is_a_mean_over_its_tokens():
+    rng = np.random.default_rng(4)
+    metric, losses = TokenLoss(0.1), []
+    for row in ([[3, 4, 5, 0]], [[6, 0, 0, 0]]):
+        ids, logits = np.array(row, np.int32), rng.normal(size=(1, 4, 9)).astype(np.float32)
+        metric.update_state(ids, logits)
+        losses += list(np.asarray(smoothed_cross_entropy(logits, ids, 0.1))[ids != 0])
+    assert float(metric.result()) == pytest.approx(np.mean(losses), rel=1e-6)
 
 
 def test_the_schedule_is_equation_3_of_the_paper():
@@ -73,10 +140,21 @@ def test_the_schedule_is_equation_3_of_the_paper():
     for step in (1, 2000, 4000, 4001, 100_000):
         expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
         assert float(schedule(step - 1)) == pytest.approx(expected, rel=1e-5)
-    twin = WarmUp.from_config(schedule.get_config())
-    assert twin.get_config() == schedule.get_config()
+
+
+@pytest.mark.parametrize(("kind", "middle"), [("cosine", 0.5), ("linear", 0.5)])
+def test_schedules_that_end(kind, middle):
+    schedule = WarmUp(16, 100, 2.0, kind, 1100)
+    peak = 2.0 * (16 * 100) ** -0.5
+    wanted = {50: 0.5, 100: 1.0, 600: middle, 1100: 0.0, 2000: 0.0}
+    for step, share in wanted.items():
+        assert float(schedule(step - 1)) == pytest.approx(peak * share, abs=1e-6)
+    quarter = {"cosine": 0.5 + 0.5 * 2**-0.5, "linear": 0.75}[kind]
+    assert float(schedule(349)) == pytest.approx(peak * quarter, rel=1e-4)
 
 
 def test_loss_and_schedule_survive_serialization():
-    loss = keras.losses.deserialize(keras.losses.serialize(MaskedCrossEntropy(0.2)))
-    assert loss.label_smoothing == 0.2
+    loss = keras.losses.deserialize(keras.losses.serialize(SmoothedCrossEntropy(0.2, 5.0)))
+    assert (loss.label_smoothing, loss.r_drop) == (0.2, 5.0)
+    schedule = WarmUp(16, 100, 2.0, "cosine", 1100)
+    assert WarmUp.from_config(schedule.get_config()).get_config() == schedule.get_config()

@@ -28,7 +28,7 @@ def test_a_resumed_run_ends_with_the_same_bytes(tmp_path):
     short = toy_recipe(tmp_path, training={"max_steps": 6})
     train(short, prepared, tmp_path / "parts", say=silent)
     train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
-    whole, parts = (arrays_of(tmp_path / name / "last.npz") for name in ("whole", "parts"))
+    whole, parts = (arrays_of(Run.open(tmp_path / name).last) for name in ("whole", "parts"))
     assert whole.keys() == parts.keys()
     for name in whole:
         np.testing.assert_array_equal(whole[name], parts[name], err_msg=name)
@@ -130,7 +130,7 @@ def test_a_checkpoint_brings_back_everything(tmp_path):
     model = compiled_model(run)
     for variable in [*model.variables, *model.optimizer.variables]:
         variable.assign(variable + 1)
-    saved = Progress(step=7, epoch=2, index=5, seconds=1.5, best_bleu=12.0)
+    saved = Progress(step=7, epoch=2, index=5, seconds=1.5, best_score=12.0, validated=6, worse=1)
     save_checkpoint(tmp_path / "all.npz", model, saved)
     twin = compiled_model(run)
     assert load_checkpoint(tmp_path / "all.npz", twin, training=True) == saved

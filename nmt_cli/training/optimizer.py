@@ -1,0 +1,49 @@
+"""The optimizer of a recipe; accumulation, clipping and the moving average are Keras' own."""
+
+import keras
+
+from nmt_cli.recipe import Recipe
+from nmt_cli.training.schedule import WarmUp
+
+# Biases and norms are left out of weight decay, as is usual since BERT (Devlin et al. 2019).
+UNDECAYED = ("bias", "scale", "offset")
+
+
+def make_optimizer(recipe: Recipe) -> keras.optimizers.Optimizer:
+    """Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) or Nadam (Dozat 2016)."""
+    config = recipe.training
+    kind = {
+        "adam": keras.optimizers.Adam,
+        "adamw": keras.optimizers.AdamW,
+        "nadam": keras.optimizers.Nadam,
+    }[config.optimizer]
+    decay = {"weight_decay": config.weight_decay} if config.optimizer == "adamw" else {}
+    optimizer = kind(
+        WarmUp(
+            recipe.model.d_model,
+            config.warmup_steps,
+            config.learning_rate,
+            config.schedule,
+            config.max_steps,
+        ),
+        beta_1=config.beta_1,
+        beta_2=config.beta_2,
+        epsilon=config.adam_epsilon,
+        global_clipnorm=config.clip_norm or None,
+        use_ema=config.ema > 0,
+        ema_momentum=config.ema or 0.99,
+        gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
+        **decay,
+    )
+    if decay:
+        optimizer.exclude_from_weight_decay(var_names=list(UNDECAYED))
+    # Half-precision gradients underflow without scaling; bfloat16 has float32's range.
+    if config.precision == "mixed_float16":
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+    return optimizer
+
+
+def moving_averages(optimizer: keras.optimizers.Optimizer) -> list[keras.Variable]:
+    """The moving averages of the trainable weights, in their order; none without EMA."""
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+    return list(getattr(inner, "_model_variables_moving_average", []))
