@@ -27,7 +27,8 @@ HELD_OUT_LINES = 500
 SAFE_TO_CHANGE = {
     "training": ("max_steps", "max_minutes", "validate_every", "validate_sentences", "log_every"),
     "decoding": None,
-    "data": ("root", "tfds_dir", "train", "dev", "test", "tsv_columns"),  # the key guards these
+    # The prepared data's key guards these.
+    "data": ("root", "tfds_dir", "train", "synthetic", "dev", "test", "tsv_columns"),
 }
 
 
