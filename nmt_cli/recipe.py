@@ -10,6 +10,7 @@ import difflib
 import hashlib
 import json
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -38,12 +39,19 @@ class DataConfig:
     A corpus is written as ``tfds:NAME:SPLIT`` (TensorFlow Datasets), ``phrasebook:SPLIT``
     (the project's own grammar), ``FILE.tsv``, or ``PREFIX`` for the two files ``PREFIX.pt``
     and ``PREFIX.en`` (the suffixes are the two languages).
+
+    Synthetic pairs (``nmt backtranslate``, ``nmt distill``) are cleaned like real ones, but are
+    never held out. Their tag is one vocabulary entry that no translation shows (tagged
+    back-translation, Caswell et al. 2019, https://arxiv.org/abs/1906.06442).
     """
 
     source: str = "pt"
     target: str = "en"
     root: str = ""  # relative paths below start here; empty: the current folder
     train: tuple[str, ...] = ()
+    synthetic: tuple[str, ...] = ()  # of nmt backtranslate or distill, beside data.train
+    synthetic_tag: str = ""  # put before each synthetic source line, e.g. <BT>; empty: none
+    synthetic_ratio: float = bounded(0.0, 0.0)  # synthetic pairs for a real one; 0: all
     dev: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     tsv_columns: tuple[str, ...] = ()  # languages of a TSV's columns; empty: source, target
@@ -260,6 +268,7 @@ def _check_together(recipe: Recipe, where: str) -> None:
         )
     if data.source == data.target:
         raise NmtError(f"{where}: data.source and data.target are both '{data.source}'")
+    _check_tag(recipe, where)
     if not recipe.name or Path(recipe.label).name != recipe.label:
         raise NmtError(f"{where}: name, data.source and data.target must make a folder name")
     _check_training(recipe, where)
@@ -292,6 +301,22 @@ def _check_training(recipe: Recipe, where: str) -> None:
             f"{where}: training.sample_subwords needs tokenizer.kind = 'sentencepiece', not "
             f"'{recipe.tokenizer.kind}'",
             "set training.sample_subwords=0 or change the tokenizer",
+        )
+
+
+def _check_tag(recipe: Recipe, where: str) -> None:
+    """A tag is one vocabulary entry that neither normalization nor ordinary text ever makes."""
+    tag, kind = recipe.data.synthetic_tag, recipe.tokenizer.kind
+    if tag and not re.fullmatch("<[!-~]+>", tag):
+        raise NmtError(
+            f"{where}: data.synthetic_tag must be ASCII between < and >, without white space, "
+            f"not {tag!r}",
+            "e.g. data.synthetic_tag='<BT>'",
+        )
+    if tag and kind != "sentencepiece":
+        raise NmtError(
+            f"{where}: data.synthetic_tag needs tokenizer.kind = 'sentencepiece', not '{kind}'",
+            "change tokenizer.kind, or leave data.synthetic_tag empty",
         )
 
 

@@ -69,6 +69,9 @@ def test_toml_sets_what_it_names_and_nothing_else(tmp_path: Path) -> None:
         ('data.train=["a", "tfds:b/c:train"]', "data", "train", ("a", "tfds:b/c:train")),
         ("data.train=tfds:b/c:train", "data", "train", ("tfds:b/c:train",)),
         ("data.train=[]", "data", "train", ()),
+        ("data.synthetic=corpora/mono.bt", "data", "synthetic", ("corpora/mono.bt",)),
+        ("data.synthetic_tag=<BT>", "data", "synthetic_tag", "<BT>"),
+        ("data.synthetic_ratio=2", "data", "synthetic_ratio", 2.0),
     ],
 )
 def test_overrides_of_every_type(
@@ -120,6 +123,20 @@ def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -
             "set tokenizer.joint=true or model.embeddings=target-softmax",
         ),
         ("[data]\nsource = 'en'", "data.source and data.target are both 'en'", ""),
+        ("[data]\nsynthetic_ratio = -1", "data.synthetic_ratio must be at least 0, not -1", ""),
+        *(
+            (
+                f"[data]\nsynthetic_tag = '{tag}'",
+                f"between < and >, without white space, not '{tag}'",
+                "e.g.",
+            )
+            for tag in ("BT", "<B T>", "<>", "<ção>", "<BT> ", "casa")
+        ),
+        (
+            "[data]\nsynthetic_tag = '<BT>'\n[tokenizer]\nkind = 'wordpiece'",
+            "data.synthetic_tag needs tokenizer.kind = 'sentencepiece', not 'wordpiece'",
+            "change tokenizer.kind, or leave data.synthetic_tag empty",
+        ),
         ("name = 'a/b'", "must make a folder name", ""),
         ("name = ''", "must make a folder name", ""),
         ("[training]\nbatch_tokens = 127", "smaller than one sentence", "raise the first"),
@@ -216,7 +233,9 @@ def recipes(draw: st.DrawFn) -> Recipe:
     return dataclasses.replace(
         recipe,  # mended where the fields depend on each other
         model=dataclasses.replace(recipe.model, d_model=2 * heads, embeddings="none"),
-        data=dataclasses.replace(recipe.data, source="pt", target="en", max_tokens=2),
+        data=dataclasses.replace(
+            recipe.data, source="pt", target="en", max_tokens=2, synthetic_tag=""
+        ),
         training=dataclasses.replace(
             training,
             batch_tokens=training.batch_tokens + 4,

@@ -11,7 +11,9 @@ import traceback
 import click
 
 from nmt_cli import __version__
+from nmt_cli.cli.backtranslate import backtranslate
 from nmt_cli.cli.bench import bench
+from nmt_cli.cli.distill import distill
 from nmt_cli.cli.evaluate import evaluate
 from nmt_cli.cli.export import export
 from nmt_cli.cli.prepare import prepare
@@ -36,16 +38,29 @@ def cli(context: click.Context, debug: bool) -> None:
     """Train translation models from parallel text and run them anywhere.
 
     \b
-    nmt prepare     clean and tokenize parallel text
-    nmt train       train a Transformer
-    nmt export      write it as an ONNX bundle or a TensorFlow SavedModel
-    nmt verify      check a bundle, by itself or against the trained model
-    nmt translate   translate text, without TensorFlow
+    nmt prepare         clean and tokenize parallel text
+    nmt train           train a Transformer
+    nmt export          write it as an ONNX bundle or a TensorFlow SavedModel
+    nmt verify          check a bundle, by itself or against the trained model
+    nmt translate       translate text, without TensorFlow
+    nmt backtranslate   training pairs of text in the target language alone
+    nmt distill         training pairs of a larger model's translations
     """
     context.obj = debug
 
 
-for command in (prepare, train, translate, export, verify, evaluate, bench, quickstart):
+for command in (
+    prepare,
+    train,
+    translate,
+    backtranslate,
+    distill,
+    export,
+    verify,
+    evaluate,
+    bench,
+    quickstart,
+):
     cli.add_command(command)
 
 

@@ -1,5 +1,6 @@
 """Making a translator of whatever model the user names."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,13 +54,48 @@ def load_translator(
                 "make one with nmt export --onnx",
             )
         return _run_translator(folder, beam_size, length_penalty)
-    if (folder / "nmt_ctranslate2.json").exists():
+    raise _neither(folder)
+
+
+def model_languages(folder: Path) -> tuple[str, str]:
+    """The languages that a run or bundle translates from and to, as its recipe named them.
+
+    Raises:
+        NmtError: the folder is neither, or is damaged; or no file could end in such names.
+    """
+    if (folder / MANIFEST).exists():
+        from nmt_cli.bundle.reading import read_manifest
+
+        manifest = read_manifest(folder)
+        languages = manifest.source_language, manifest.target_language
+    elif (folder / "run.json").exists():
+        from nmt_cli.training.run import Run
+
+        data = Run.open(folder).recipe.data
+        languages = data.source, data.target
+    else:
+        raise _neither(folder)
+    # Bundles come from others: a language must not lead to another folder.
+    usable = all(re.fullmatch(r"\w[\w.-]*", language) for language in languages)
+    if not usable or languages[0] == languages[1]:
         raise NmtError(
+            f"{folder}: its languages, {' and '.join(map(repr, languages))}, name no two files",
+            "take a model whose recipe has codes such as pt and en",
+        )
+    return languages
+
+
+def _neither(folder: Path) -> NmtError:
+    """What a folder is that is no run and no bundle."""
+    if (folder / "nmt_ctranslate2.json").exists():
+        return NmtError(
             f"{folder}: a CTranslate2 model", "its MODEL_CARD.md says how to translate with it"
         )
     if (folder / "saved_model.pb").exists():
-        raise NmtError(f"{folder}: a TensorFlow SavedModel", "nmt translates runs and ONNX bundles")
-    raise NmtError(
+        return NmtError(
+            f"{folder}: a TensorFlow SavedModel", "nmt translates runs and ONNX bundles"
+        )
+    return NmtError(
         f"{folder}: neither a run (no run.json) nor a bundle (no {MANIFEST})",
         "give a folder that nmt train or nmt export --onnx wrote",
     )

@@ -37,5 +37,5 @@ def prepare(recipe: str, overrides: tuple[str, ...], output: Path | None, force:
 def _needs_tensorflow(recipe: Recipe) -> bool:
     """TensorFlow Datasets and the WordPiece learner do; SentencePiece on files does not."""
     data = recipe.data
-    named = (*data.train, *data.dev, *data.test)
+    named = (*data.train, *data.synthetic, *data.dev, *data.test)
     return recipe.tokenizer.kind == "wordpiece" or any(each.startswith("tfds:") for each in named)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import beam_options, find_model, runtime_options
+from nmt_cli.cli.options import beam_options, find_model, open_lines, runtime_options
 from nmt_cli.errors import NmtError
 
 
@@ -44,7 +44,7 @@ def translate(
     from nmt_cli.cli.models import Compute, load_translator
     from nmt_cli.text.lines import write_lines
 
-    lines: Iterator[str] = _lines(file)
+    lines: Iterator[str] = open_lines(file)
     first = list(islice(lines, 2))
     compute = Compute(threads, workers, device, provider)
     translator = load_translator(
@@ -66,14 +66,3 @@ def translate(
         raise
     except OSError as error:
         raise NmtError(f"standard output: cannot be written ({error.strerror})") from None
-
-
-def _lines(file: Path | None) -> Iterator[str]:
-    """Open the input before the model is loaded, so that a wrong name fails at once."""
-    from nmt_cli.text.lines import decode_lines, open_binary
-
-    if file is None or str(file) == "-":
-        if sys.stdin is None:
-            raise NmtError("standard input is closed", "give a FILE")
-        return decode_lines(sys.stdin.buffer, "standard input")
-    return decode_lines(open_binary(file), str(file))

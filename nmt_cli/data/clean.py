@@ -22,24 +22,32 @@ class Cleaning:
     too_many_tokens: int = 0
     kept: int = field(default=0)
 
-    def report(self) -> list[str]:
-        """One line a reason, for people."""
+    def report(self, pairs: str = "pairs") -> list[str]:
+        """One line a reason, for people; ``pairs`` is what the pairs are called."""
         rows = [
-            ("pairs read", self.read),
+            (f"{pairs} read", self.read),
             ("dropped, a side empty", self.empty),
             ("dropped, a side too long", self.too_long),
             ("dropped, length ratio", self.ratio),
             ("dropped, exact duplicate", self.duplicate),
             ("dropped, too many tokens", self.too_many_tokens),
-            ("pairs kept", self.kept),
+            (f"{pairs} kept", self.kept),
         ]
         return [f"{label:<26}{count:>10,}" for label, count in rows]
 
 
-def clean(corpora: list[Corpus], config: DataConfig) -> tuple[Corpus, Cleaning]:
-    """Join corpora, drop bad pairs, keep the order. Sides are stripped of outer white space."""
+def clean(
+    corpora: list[Corpus], config: DataConfig, seen: set[tuple[str, str]] | None = None
+) -> tuple[Corpus, Cleaning]:
+    """Join corpora, drop bad pairs, keep the order. Sides are stripped of outer white space.
+
+    Args:
+        corpora: to be joined.
+        config: what is bad.
+        seen: pairs of which a further one is a duplicate; what is kept is added to it.
+    """
     counts = Cleaning()
-    seen: set[tuple[str, str]] = set()
+    seen = set() if seen is None else seen
     kept = Corpus("train", [], [])
     for corpus in corpora:
         for source, target in zip(corpus.source, corpus.target, strict=True):

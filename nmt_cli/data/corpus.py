@@ -15,7 +15,7 @@ import contextlib
 import logging
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,11 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def chosen(self, rows: Iterable[int]) -> "Corpus":
+        """Some of the pairs, by number."""
+        pairs = [(self.source[row], self.target[row]) for row in rows]
+        return Corpus(self.name, [source for source, _ in pairs], [target for _, target in pairs])
 
 
 def read_corpus(specification: str, config: DataConfig) -> Corpus:

@@ -5,7 +5,9 @@ shape it, and a second run with the same inputs finds the key and does nothing.
 """
 
 import hashlib
+import itertools
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from tqdm import tqdm
 from nmt_cli.data.arrays import TokenArray
 from nmt_cli.data.clean import Cleaning, clean
 from nmt_cli.data.corpus import Corpus, read_corpus
+from nmt_cli.data.mix import apart_from, draw, mix
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
@@ -104,15 +107,17 @@ def prepare(
             "set data.train, e.g. --set 'data.train=[\"PREFIX\"]' for PREFIX."
             f"{data.source} and PREFIX.{data.target}",
         )
-    train, dev, test = (
+    train, dev, test, synthetic = (
         [read_corpus(each, data) for each in specifications]
-        for specifications in (data.train, data.dev, data.test)
+        for specifications in (data.train, data.dev, data.test, data.synthetic)
     )
-    key = _key(recipe, [*train, *dev, *test])
+    key = _key(recipe, [*train, *dev, *test, *synthetic])
     if not force and _is_current(folder, key):
         say(f"{folder} is up to date")
         return Prepared.open(folder)
-    kept, counts = clean(train, data)
+    seen: set[tuple[str, str]] = set()
+    kept, counts = clean(train, data, seen)
+    made, made_counts = clean(synthetic, data, seen)
     if not kept:
         raise NmtError(
             f"no pair of {counts.read:,} is left after cleaning",
@@ -121,6 +126,7 @@ def prepare(
     joined = Corpus("dev", *_joined(dev))
     if not dev:
         kept, joined = _hold_out(kept)
+        made = apart_from(made, joined)
         say(f"data.dev is empty: {len(joined):,} training pairs are held out instead")
     if not joined:
         raise NmtError(
@@ -128,27 +134,42 @@ def prepare(
             "pairs can be spared",
             f"set data.dev, or give {HOLD_OUT_FROM} training pairs or more",
         )
+    drawn = draw(made, len(kept), data.synthetic_ratio, recipe.seed)
+    if len(drawn) < len(made):
+        say(f"data.synthetic_ratio: {len(drawn):,} of {len(made):,} synthetic pairs are drawn")
+    tag = data.synthetic_tag if data.synthetic else ""
+    mixed = mix(kept, drawn, tag)
     with replacing_folder(folder, "prepared.json") as work:
-        say(f"learning the {recipe.tokenizer.kind} vocabulary from {len(kept):,} pairs")
+        say(f"learning the {recipe.tokenizer.kind} vocabulary from {len(mixed):,} pairs")
         tokenizers = learn_tokenizers(
-            recipe.tokenizer, kept.source, kept.target, _made(work / "tokenizer"), recipe.seed
+            recipe.tokenizer,
+            itertools.chain(kept.source, drawn.source),
+            mixed.target,
+            _made(work / "tokenizer"),
+            recipe.seed,
+            tag,
         )
-        rows = _encode(kept, tokenizers, data.max_tokens, work / "train")
-        counts.kept, counts.too_many_tokens = len(rows), len(kept) - len(rows)
+        rows = _encode(mixed, tokenizers, data.max_tokens, work / "train")
+        counts.kept = bisect_left(rows, len(kept))  # the real pairs stand first
+        counts.too_many_tokens = len(kept) - counts.kept
+        made_counts.kept = len(rows) - counts.kept
+        made_counts.too_many_tokens = len(drawn) - made_counts.kept
         if not counts.kept:
             raise NmtError(
                 f"every pair is longer than data.max_tokens = {data.max_tokens}", "raise it"
             )
         for line in counts.report():
             say(line)
-        _write_text(_rows(kept, rows), work, recipe)
+        for line in made_counts.report("synthetic pairs") if data.synthetic else []:
+            say(line)
+        _write_text(mixed.chosen(rows), work, recipe)
         _encode(joined, tokenizers, data.max_tokens, work / "dev")
         _write_text(joined, work, recipe)
         tests = _unique(test)
         for corpus in tests:
             _write_text(corpus, work, recipe)
-        _finish(work, recipe, key, [each.name for each in tests], counts)
-    say(f"prepared {counts.kept:,} pairs in {folder}")
+        _finish(work, recipe, key, [each.name for each in tests], counts, made_counts)
+    say(f"prepared {len(rows):,} pairs in {folder}")
     return Prepared.open(folder)
 
 
@@ -161,9 +182,13 @@ def _key(recipe: Recipe, corpora: Iterable[Corpus]) -> str:
             text.update("\n".join(side).encode("utf-8", "surrogatepass") + b"\0")
     data = asdict(recipe.data)
     # Where the text lies does not matter, only what it says.
-    for place in ("root", "train", "dev", "test", "tsv_columns", "tfds_dir"):
+    for place in ("root", "train", "dev", "test", "synthetic", "tsv_columns", "tfds_dir"):
         del data[place]
     lengths = [len(recipe.data.train), len(recipe.data.dev), len(recipe.data.test)]
+    if recipe.data.synthetic:
+        lengths.append(len(recipe.data.synthetic))
+    else:  # what says how it is used says nothing
+        del data["synthetic_tag"], data["synthetic_ratio"]
     return fingerprint(FORMAT, data, recipe.tokenizer, recipe.seed, lengths, text.hexdigest())
 
 
@@ -210,13 +235,7 @@ def _hold_out(kept: Corpus) -> tuple[Corpus, Corpus]:
     every = max(HOLD_OUT_FROM, -(-len(kept) // HELD_OUT))
     held = range(every - 1, len(kept), every)
     rest = sorted(set(range(len(kept))) - set(held))
-    return _rows(kept, rest), replace(_rows(kept, held), name="dev")
-
-
-def _rows(corpus: Corpus, rows: Iterable[int]) -> Corpus:
-    """Some of a corpus' pairs."""
-    pairs = [(corpus.source[row], corpus.target[row]) for row in rows]
-    return Corpus(corpus.name, [source for source, _ in pairs], [target for _, target in pairs])
+    return kept.chosen(rest), replace(kept.chosen(held), name="dev")
 
 
 def _unique(corpora: list[Corpus]) -> list[Corpus]:
@@ -243,7 +262,9 @@ def _write_text(corpus: Corpus, folder: Path, recipe: Recipe) -> None:
             stream.writelines(f"{line}\n" for line in lines)
 
 
-def _finish(work: Path, recipe: Recipe, key: str, tests: list[str], counts: Cleaning) -> None:
+def _finish(
+    work: Path, recipe: Recipe, key: str, tests: list[str], counts: Cleaning, made: Cleaning
+) -> None:
     record = {
         "format": FORMAT,
         "key": key,
@@ -251,6 +272,8 @@ def _finish(work: Path, recipe: Recipe, key: str, tests: list[str], counts: Clea
         "tests": tests,
         "counts": asdict(counts),
     }
+    if recipe.data.synthetic:
+        record["synthetic_counts"] = asdict(made)
     (work / "prepared.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 

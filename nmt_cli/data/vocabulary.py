@@ -11,6 +11,7 @@ import sentencepiece
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
 from nmt_cli.recipe import TokenizerConfig
+from nmt_cli.text.sentence_piece import tag_piece
 from nmt_cli.text.tokenizer import (
     END_ID,
     PAD_ID,
@@ -35,11 +36,13 @@ def learn_tokenizers(
     target_lines: Iterable[str],
     folder: Path,
     seed: int,
+    tag: str = "",
 ) -> TokenizerPair:
     """Learn the vocabularies of both sides and write them into `folder`, which is made if need be.
 
     The same lines, config and seed give the same files, byte for byte. The seed matters only
     to SentencePiece, and only beyond five million lines: it then learns from a sample.
+    A tag becomes one piece of the source side's vocabulary (SentencePiece alone).
 
     Raises:
         NmtError: if there is no text, the text does not support the vocabulary asked for, or
@@ -56,18 +59,20 @@ def learn_tokenizers(
         texts = [(source, iter(source_lines)), (target, iter(target_lines))]
     for name, lines in texts:
         if config.kind == "sentencepiece":
-            content = _learn_sentence_pieces(config, lines, name, seed)
+            content = _learn_sentence_pieces(
+                config, lines, name, seed, tag if name == source else ""
+            )
         else:
             content = _learn_word_pieces(config, lines, name)
         with replacing_path(folder / name) as path:
             path.write_bytes(content)
     lowercase = config.kind == "wordpiece" and config.lowercase
-    TokenizerSpec(config.kind, source, target, lowercase).write(folder)
+    TokenizerSpec(config.kind, source, target, lowercase, tag).write(folder)
     return load_tokenizers(folder)
 
 
 def _learn_sentence_pieces(
-    config: TokenizerConfig, lines: Iterator[str], name: str, seed: int
+    config: TokenizerConfig, lines: Iterator[str], name: str, seed: int, tag: str
 ) -> bytes:
     relay = _Relay(lines)
     model = io.BytesIO()
@@ -90,6 +95,7 @@ def _learn_sentence_pieces(
             unk_id=UNK_ID,
             bos_id=START_ID,
             eos_id=END_ID,
+            user_defined_symbols=[tag_piece(tag)] if tag else [],
             minloglevel=_ERRORS_ONLY,
         )
     except RuntimeError as error:

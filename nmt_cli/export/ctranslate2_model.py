@@ -407,8 +407,8 @@ def _card(
         "",
         "## Training",
         "",
-        f"Training text: {', '.join(recipe.data.train)}. The licence of the model follows from "
-        "that of its texts.",
+        f"Training text: {', '.join((*recipe.data.train, *recipe.data.synthetic))}. "
+        "The licence of the model follows from that of its texts.",
         "",
         "## Verification",
         "",

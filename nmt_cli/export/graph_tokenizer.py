@@ -17,7 +17,13 @@ from nmt_cli.text.word_piece import read_vocabulary
 
 
 class GraphTokenizer(tf.Module, ABC):
-    """Text to ids and back, in TensorFlow operations. Strings are valid UTF-8."""
+    """Text to ids and back, in TensorFlow operations. Strings are valid UTF-8.
+
+    Attributes:
+        silent_ids: ids that decoding drops.
+    """
+
+    silent_ids: frozenset[int] = FRAMING_IDS
 
     @abstractmethod
     def encode(self, text: tf.Tensor) -> tf.RaggedTensor:
@@ -28,15 +34,15 @@ class GraphTokenizer(tf.Module, ABC):
         """Return the ids of each line as the encoder wants them, with their end marks."""
 
     def decode(self, ids: tf.RaggedTensor) -> tf.Tensor:
-        """Return the text `[N]` of int32 ids `[N, (ids)]`, without padding, start and end."""
+        """Return the text `[N]` of int32 ids `[N, (ids)]`, without the silent ones."""
         keep = tf.ones_like(ids, tf.bool)
-        for framing in FRAMING_IDS:
-            keep &= ids != framing
+        for silent in self.silent_ids:
+            keep &= ids != silent
         return self._join(tf.ragged.boolean_mask(ids, keep))
 
     @abstractmethod
     def _join(self, ids: tf.RaggedTensor) -> tf.Tensor:
-        """Return the text of ids among which no framing ones are left."""
+        """Return the text of ids among which no silent ones are left."""
 
 
 def graph_tokenizer(folder: Path, side: Literal["source", "target"]) -> GraphTokenizer:
@@ -48,16 +54,19 @@ def graph_tokenizer(folder: Path, side: Literal["source", "target"]) -> GraphTok
     spec = TokenizerSpec.read(folder)
     path = folder / (spec.source if side == "source" else spec.target)
     if spec.kind == "sentencepiece":
-        return SentencePieceGraph(path)
+        # Of two vocabularies, the source side's alone has the tag.
+        tagged = side == "source" or spec.source == spec.target
+        return SentencePieceGraph(path, spec.tag if tagged else "")
     return WordPieceGraph(path, lowercase=spec.lowercase)
 
 
 class SentencePieceGraph(GraphTokenizer):
     """SentencePiece, its model a constant of the graph."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, tag: str = "") -> None:
         super().__init__()
-        SentencePieceTokenizer(path)  # fails with a clear message where the operation would not
+        # Fails with a clear message where the operation would not.
+        self.silent_ids = SentencePieceTokenizer(path, tag).silent_ids
         self._tokenizer = tensorflow_text.SentencepieceTokenizer(model=path.read_bytes())
 
     def encode(self, text: tf.Tensor) -> tf.RaggedTensor:

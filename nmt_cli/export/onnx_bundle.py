@@ -154,7 +154,7 @@ def _manifest(
         provenance={
             "nmt_version": __version__,
             "steps": steps,
-            "corpora": list(recipe.data.train),
+            "corpora": [*recipe.data.train, *recipe.data.synthetic],
             "seed": recipe.seed,
         },
     )

@@ -11,17 +11,42 @@ from nmt_cli.errors import NmtError
 from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, PAD_ID, START_ID, UNK_ID
 
 
-class SentencePieceTokenizer:
-    """A tokenizer over one `.model` file, for text as it is written."""
+def tag_piece(tag: str) -> str:
+    """The vocabulary entry of a tag: with the mark of the space that stands before any word.
 
-    def __init__(self, path: Path) -> None:
+    Otherwise that mark would be a piece of its own, and a tag two ids.
+    """
+    return f"▁{tag}"
+
+
+class SentencePieceTokenizer:
+    """A tokenizer over one `.model` file, for text as it is written.
+
+    Attributes:
+        vocab_size: the number of ids.
+        silent_ids: ids that stand for no text: the framing ones and the tag's.
+    """
+
+    def __init__(self, path: Path, tag: str = "") -> None:
         """Load the model.
 
+        Args:
+            path: of the model.
+            tag: a word that is one piece and marks sources; decoding drops it.
+
         Raises:
-            NmtError: if the file is missing, corrupt, or numbers its control pieces differently.
+            NmtError: if the file is missing, corrupt, numbers its control pieces differently,
+                or does not have the tag.
         """
         self._processor = _load_processor(path)
         self.vocab_size: int = self._processor.get_piece_size()
+        self.silent_ids = FRAMING_IDS
+        self._tag = tag
+        if tag:
+            tag_id = self._processor.piece_to_id(tag_piece(tag))
+            if tag_id == UNK_ID:
+                raise NmtError(f"{path}: has no piece for the tag {tag!r}")
+            self.silent_ids |= {tag_id}
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without start and end."""
@@ -30,16 +55,21 @@ class SentencePieceTokenizer:
     def sample(self, lines: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Return ids of each line as :meth:`encode`, but of a split drawn at random.
 
+        A tag in front of a line stays whole.
+
         Args:
             alpha: see nmt_cli.data.sampling.
             seed: the same gives the same splits.
         """
         drawn: list[list[int]] = []
+        # A unigram model would split the tag as well.
+        tagged = [bool(self._tag) and line.startswith(f"{self._tag} ") for line in lines]
+        cut = len(self._tag) + 1
 
         def draw() -> None:
             drawn.extend(
                 self._processor.encode(
-                    list(lines),
+                    [line[cut:] if has else line for line, has in zip(lines, tagged, strict=True)],
                     out_type=int,
                     enable_sampling=True,
                     alpha=alpha,
@@ -53,14 +83,15 @@ class SentencePieceTokenizer:
         thread = threading.Thread(target=draw)
         thread.start()
         thread.join()
-        return drawn
+        tag = [self._processor.piece_to_id(tag_piece(self._tag))]
+        return [tag + ids if has else ids for ids, has in zip(drawn, tagged, strict=True)]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of each sequence; padding, start and end ids are dropped.
+        """Return the text of each sequence; padding, start, end and tag ids are dropped.
 
         Byte pieces that form no valid UTF-8 become U+FFFD, and the unknown id " ⁇ ".
         """
-        kept = [[i for i in map(int, ids) if i not in FRAMING_IDS] for ids in sequences]
+        kept = [[i for i in map(int, ids) if i not in self.silent_ids] for ids in sequences]
         # The library takes an empty batch for one empty sequence, and would return "".
         return self._processor.decode(kept) if kept else []
 

@@ -60,12 +60,15 @@ class TokenizerSpec:
         source: plain file name of the source side's vocabulary.
         target: plain file name of the target side's; equal to `source` when they share one.
         lowercase: whether text is case-folded and stripped of accents (WordPiece alone).
+        tag: what marks the source of a synthetic pair, one piece of the source side's
+            vocabulary (SentencePiece alone); empty: there is none.
     """
 
     kind: str
     source: str
     target: str
     lowercase: bool = False
+    tag: str = ""
 
     @classmethod
     def read(cls, folder: Path) -> "TokenizerSpec":
@@ -84,11 +87,15 @@ class TokenizerSpec:
         lowercase = content.get("lowercase", False)
         if not isinstance(lowercase, bool):
             raise NmtError(f'{path}: "lowercase" must be true or false, not {lowercase!r}')
+        tag = content.get("tag", "")
+        if not isinstance(tag, str):
+            raise NmtError(f'{path}: "tag" must be a string, not {tag!r}')
         return cls(
             kind=kind,
             source=_checked_file_name(path, "source", content.get("source")),
             target=_checked_file_name(path, "target", content.get("target")),
             lowercase=lowercase,
+            tag=tag,
         )
 
     def write(self, folder: Path) -> None:
@@ -104,6 +111,8 @@ class TokenizerSpec:
         }
         if self.kind == "wordpiece":
             content["lowercase"] = self.lowercase
+        if self.tag:
+            content["tag"] = self.tag
         with replacing(folder / SPEC_FILE) as out:
             out.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
@@ -115,18 +124,18 @@ def load_tokenizers(folder: Path) -> TokenizerPair:
         NmtError: if a file is missing, corrupt or not of the kind that it should be.
     """
     spec = TokenizerSpec.read(folder)
-    source = _load(spec, folder / spec.source)
+    source = _load(spec, folder / spec.source, spec.tag)
     if spec.source == spec.target:
         return TokenizerPair(source, source, shared=True)
-    return TokenizerPair(source, _load(spec, folder / spec.target), shared=False)
+    return TokenizerPair(source, _load(spec, folder / spec.target, ""), shared=False)
 
 
-def _load(spec: TokenizerSpec, path: Path) -> Tokenizer:
+def _load(spec: TokenizerSpec, path: Path, tag: str) -> Tokenizer:
     # Imported here, because both modules import this one.
     if spec.kind == "sentencepiece":
         from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 
-        return SentencePieceTokenizer(path)
+        return SentencePieceTokenizer(path, tag)
     from nmt_cli.text.word_piece import WordPieceTokenizer
 
     return WordPieceTokenizer(path, lowercase=spec.lowercase)

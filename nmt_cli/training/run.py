@@ -41,7 +41,8 @@ SAFE_TO_CHANGE = {
         "log_every",
     ),
     "decoding": None,
-    "data": ("root", "tfds_dir", "train", "dev", "test", "tsv_columns"),  # the key guards these
+    # The prepared data's key guards these.
+    "data": ("root", "tfds_dir", "train", "synthetic", "dev", "test", "tsv_columns"),
 }
 
 

@@ -56,6 +56,14 @@ def test_duplicates_are_found_across_corpora_and_the_first_stays() -> None:
     assert second.source == ["c", "a"]  # what was read is left as it was
 
 
+def test_pairs_seen_before_are_duplicates_too() -> None:
+    seen: set[tuple[str, str]] = set()
+    clean([Corpus("real", ["a", "b"], ["x", "y"])], CONFIG, seen)
+    kept, counts = clean([Corpus("made", ["b", "c", "c"], ["y", "z", "z"])], CONFIG, seen)
+    assert (kept.source, kept.target) == (["c"], ["z"])
+    assert (counts.read, counts.duplicate) == (3, 2)
+
+
 def test_nothing_to_clean() -> None:
     kept, counts = clean([], CONFIG)
     assert len(kept) == 0

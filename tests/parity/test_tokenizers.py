@@ -33,6 +33,9 @@ CONFIGS = {
     ),
 }
 
+# A tag before synthetic sources, in each vocabulary that has sources.
+TAGS = {"unigram-joint": "<BT>", "bpe-separate": "<b>"}
+
 HARD = {
     "empty": "",
     "spaces": "   ",
@@ -59,6 +62,7 @@ HARD = {
     "punctuation": "«a» “b” ‘c’ —d– e… ¿f? ¡g! h/i\\j {k} [l] <m> $n€ o^p`q~r|s=t+",
     "reserved words": "[PAD] [UNK] [START] [END] <pad> <unk> <s> </s> <0x41> ##ing # #",
     "meta space": "▁a ▁▁ b▁c",
+    "tags": "<BT> <b> a<BT> <b>c ▁<BT> <BT><BT>\u3000<BT> ＜BT＞",
     "emoji": "😀👍🏽🇵🇹🇧🇷👩\u200d🚀👨\u200d👩\u200d👧\u200d👦❤️1️⃣",
     "flag made of tags": "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
     "chinese": "我爱你，中国。𠀀𪜀 a漢b",
@@ -92,7 +96,8 @@ def sides(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Side, Side]:
     folder = tmp_path_factory.mktemp("tokenizer")
-    learn_tokenizers(CONFIGS[request.param], PORTUGUESE, ENGLISH, folder, seed=1)
+    tag = TAGS.get(request.param, "")
+    learn_tokenizers(CONFIGS[request.param], PORTUGUESE, ENGLISH, folder, seed=1, tag=tag)
     pair = load_tokenizers(folder)
     return (
         Side(pair.source, graph_tokenizer(folder, "source"), folder),

@@ -49,6 +49,33 @@ class TestSentencePiece:
         assert tokenizer.decode([framed, [END_ID], []]) == ["opened the window", "", ""]
         assert tokenizer.decode([]) == []
 
+    @pytest.mark.parametrize("config", [UNIGRAM, BPE])
+    def test_a_tag_is_one_id_that_is_never_text(
+        self, config: TokenizerConfig, tmp_path: Path
+    ) -> None:
+        pair = learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1, tag="<BT>")
+        tokenizer = pair.source
+        plain, tagged = tokenizer.encode(["A minha avó", "<BT> A minha avó"])
+        [tag_id] = tagged[: len(tagged) - len(plain)]
+        assert tagged == [tag_id, *plain]
+        assert tokenizer.tokens([tag_id]) == ["▁<BT>"]
+        # Wherever a model puts it.
+        assert tokenizer.decode([tagged, [*plain[:1], tag_id, *plain[1:], tag_id], [tag_id]]) == [
+            "A minha avó",
+            "A minha avó",
+            "",
+        ]
+
+    def test_of_two_vocabularies_the_source_has_the_tag(self, tmp_path: Path) -> None:
+        config = replace(UNIGRAM, joint=False)
+        pair = learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1, tag="<BT>")
+        assert [len(side.encode(["<BT>"])[0]) == 1 for side in (pair.source, pair.target)] == [
+            True,
+            False,
+        ]
+        [ids] = pair.target.encode(["my <BT> house"])
+        assert pair.target.decode([ids]) == ["my <BT> house"]
+
     def test_frames_the_source_with_an_end(self, learnt: Path) -> None:
         assert load_tokenizers(learnt).source.frame_source([7, 8]) == [7, 8, END_ID]
 
@@ -145,6 +172,9 @@ class TestSpecification:
         (tmp_path / "vocab.txt").touch()
         spec.write(tmp_path)
         assert TokenizerSpec.read(tmp_path) == spec
+        tagged = TokenizerSpec("sentencepiece", "vocab.txt", "vocab.txt", tag="<BT>")
+        tagged.write(tmp_path)
+        assert TokenizerSpec.read(tmp_path) == tagged
 
     def test_two_sides_share_one_tokenizer_of_one_file(self, learnt: Path) -> None:
         pair = load_tokenizers(learnt)
@@ -167,6 +197,8 @@ class TestSpecification:
             ("kind", "morphemes", "unknown tokenizer kind 'morphemes'"),
             ("kind", ["wordpiece"], "unknown tokenizer kind"),
             ("lowercase", "yes", '"lowercase" must be true or false'),
+            ("tag", 3, '"tag" must be a string, not 3'),
+            ("tag", "<BT>", r"joint\.model: has no piece for the tag '<BT>'"),
             ("source", "gone.model", r"gone\.model: no such file"),
             ("source", None, '"source" must be the name of a file'),
             ("target", "../joint.model", '"target" must be the name of a file'),

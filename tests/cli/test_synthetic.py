@@ -1,0 +1,214 @@
+"""nmt backtranslate and nmt distill: two aligned files, or one line that says why not."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.bundle.manifest import manifest_digest
+from tests.cli.conftest import NMT, assert_fails, nmt, snapshot
+from tests.cli.test_bad_input import limit_file_size
+from tests.cli.test_shell import HEAVY
+from tests.systems import WORDS, untrained_run
+
+COMMANDS = ("backtranslate", "distill")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `run` and `bundle`, an untrained model from xx to yy, and mono.xx.
+
+    Translations end after a few words: longer ones would go in circles.
+    """
+    from nmt_cli.export.onnx_bundle import export_onnx
+
+    folder = tmp_path_factory.mktemp("made")
+    run = untrained_run(
+        folder,
+        tokenizer={"byte_fallback": False, "vocab_size": 60},
+        decoding={"length_ratio": 0.1, "length_extra": 1, "beam_size": 2},
+    )
+    export_onnx(
+        run, run.last, run.recipe.decoding, folder / "bundle", lambda line: None, "float32", False
+    )
+    lines = [" ".join(WORDS[at : at + 3]) for at in range(10)]
+    (folder / "mono.xx").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def place(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "place"))
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+class TestPairs:
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_two_aligned_files(self, place: Path, command: str) -> None:
+        text = lines(place / "mono.xx")
+        (place / "gaps.xx").write_text("\n".join(["", *text[:4], " ", *text[4:], ""]) + "\n")
+        result = nmt(command, "gaps.xx", "-m", "bundle", "-o", "out/made", cwd=place)
+        assert (result.code, result.out) == (0, b""), result.err
+        assert lines(place / "out" / "made.xx") == text
+        plain = nmt("translate", "-m", "bundle", "mono.xx", cwd=place)
+        assert lines(place / "out" / "made.yy") == plain.out.decode().split("\n")[:-1]
+        assert sorted(each.name for each in (place / "out").iterdir()) == ["made.xx", "made.yy"]
+        assert "wrote out/made.xx and out/made.yy: 10 pairs of 13 lines; left out: 3 blank" in (
+            result.err
+        )
+
+    def test_the_report_names_the_recipe_to_be_written(self, place: Path) -> None:
+        words = ["mono.xx", "-m", "bundle", "-o", "made", "--force"]
+        expected = {
+            "backtranslate": 'for a recipe from yy to xx: data.synthetic = ["made"]',
+            "distill": 'for a recipe from xx to yy: data.train = ["made"]',
+        }
+        for command, message in expected.items():
+            result = nmt(command, *words, cwd=place)
+            assert result.message == f"{message} (as seen from data.root)"
+
+    def test_several_sources_standard_input_and_options(self, place: Path) -> None:
+        text = (place / "mono.xx").read_bytes()
+        options = ["-m", "bundle", "--beam-size", 1, "--length-penalty", 0, "--threads", 1]
+        words = ["distill", "mono.xx", "-", *options, "-o", "made"]
+        result = nmt(*words, cwd=place, stdin=text)
+        assert result.code == 0, result.err
+        assert (place / "made.xx").read_bytes() == text * 2
+        plain = nmt("translate", *options, cwd=place, stdin=text)
+        assert (place / "made.yy").read_bytes() == plain.out * 2
+
+    def test_with_a_bundle_it_needs_nothing_of_tensorflow(self, place: Path) -> None:
+        script = (
+            "import sys; from nmt_cli.cli import cli\n"
+            "cli('distill mono.xx -m bundle -o made'.split(), standalone_mode=False)\n"
+            f"sys.exit(str([name for name in {HEAVY} if name in sys.modules]))"
+        )
+        result = nmt(cwd=place, command=[sys.executable, "-c", script])
+        assert result.message == "[]"
+
+    def test_a_run_will_do(self, place: Path) -> None:
+        result = nmt("backtranslate", "mono.xx", "-m", "run", "-o", "made", cwd=place)
+        assert result.code == 0, result.err
+        assert lines(place / "made.xx") == lines(place / "mono.xx")
+        assert len(lines(place / "made.yy")) == 10
+
+    def test_a_translation_in_circles_is_left_out(self, place: Path) -> None:
+        endless = " ".join(f"{word} {other}" for word in WORDS for other in WORDS[::-1])
+        (place / "mono.xx").write_text(f"um dois\n{endless}\n", encoding="utf-8")
+        result = nmt("distill", "mono.xx", "-m", "bundle", "-o", "made", cwd=place)
+        assert "1 pairs of 2 lines" in result.err
+        assert "1 with a degenerate one" in result.err
+        assert lines(place / "made.xx") == ["um dois"]
+
+    def test_a_recipe_takes_them(self, place: Path) -> None:
+        assert nmt("distill", "mono.xx", "-m", "bundle", "-o", "made", cwd=place).code == 0
+        settings = ("source=xx", "target=yy", "train=train", "synthetic=made", "synthetic_tag=<BT>")
+        words = [word for each in settings for word in ("--set", f"data.{each}")]
+        (place / "r.toml").write_text("[tokenizer]\nvocab_size = 320\n")
+        result = nmt("prepare", "r.toml", *words, "-o", "prepared-made", cwd=place)
+        assert result.code == 0, result.err
+        assert "synthetic pairs kept              10" in result.err
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.parametrize("suffix", ["xx", "yy"])
+    def test_existing_output_is_replaced_only_by_force(
+        self, place: Path, command: str, suffix: str
+    ) -> None:
+        (place / f"made.{suffix}").write_text("precious\n")
+        before = snapshot(place)
+        words = [command, "mono.xx", "-m", "bundle", "-o", "made"]
+        assert_fails(nmt(*words, cwd=place), f"made.{suffix}: exists already", "--force")
+        assert snapshot(place) == before
+        assert nmt(*words, "--force", cwd=place).code == 0
+        assert len(lines(place / f"made.{suffix}")) == 10
+        assert set(snapshot(place)) == {*before, "made.xx", "made.yy"}
+
+    @pytest.mark.parametrize("force", [[], ["--force"]])
+    def test_the_text_itself_is_never_replaced(self, place: Path, force: list[str]) -> None:
+        before = snapshot(place)
+        result = nmt("backtranslate", "mono.xx", "-m", "bundle", "-o", "mono", *force, cwd=place)
+        assert_fails(result, "mono.xx: is the text to be translated itself", "another -o")
+        assert snapshot(place) == before
+
+    @pytest.mark.parametrize(
+        ("text", "model", "output", "fragments"),
+        [
+            ("absent.xx", "bundle", "made", ("absent.xx: no such file",)),
+            ("mono.xx", "absent", "made", ("absent: no such run or bundle",)),
+            ("mono.xx", "prepared", "made", ("prepared: neither a run", "nmt export --onnx")),
+            ("mono.xx", "bundle", "..", ("..: is no file name", "PREFIX")),
+            ("mono.xx", "bundle", "mono.xx/made", ("made.xx", "cannot be written")),
+            ("mono.xx", "bundle", "/proc/made", ("/proc/made.xx", "cannot be written")),
+            ("empty.xx", "bundle", "made", ("nothing to write: 0 pairs of 1 lines",)),
+            ("bad.xx", "bundle", "made", ("bad.xx, line 2: invalid UTF-8", "iconv")),
+        ],
+    )
+    def test_one_line_and_nothing_written(
+        self,
+        place: Path,
+        text: str,
+        model: str,
+        output: str,
+        fragments: tuple[str, ...],
+    ) -> None:
+        (place / "empty.xx").write_text("\n")
+        (place / "bad.xx").write_bytes(b"um\n\xff\n")
+        before = snapshot(place)
+        assert_fails(nmt("distill", text, "-m", model, "-o", output, cwd=place), *fragments)
+        assert snapshot(place) == before
+
+    @pytest.mark.parametrize("language", ["../yy", ".", "xx"])
+    def test_a_bundle_whose_languages_name_no_files(self, place: Path, language: str) -> None:
+        path = place / "bundle" / "manifest.json"
+        tree = {**json.loads(path.read_text(encoding="utf-8")), "target_language": language}
+        tree["manifest_sha256"] = manifest_digest(tree)
+        path.write_text(json.dumps(tree), encoding="utf-8")
+        before = snapshot(place)
+        result = nmt("backtranslate", "mono.xx", "-m", "bundle", "-o", "made", cwd=place)
+        assert_fails(result, "bundle: its languages, 'xx' and", "name no two files")
+        assert snapshot(place) == before
+
+    def test_what_must_be_given(self, place: Path) -> None:
+        for words in (["mono.xx", "-o", "made"], ["mono.xx", "-m", "bundle"], ["-m", "bundle"]):
+            for command in COMMANDS:
+                result = nmt(command, *words, cwd=place)
+                assert result.code == 2
+                assert "Missing " in result.err
+
+
+class TestInterruption:
+    def test_a_full_disk_leaves_what_was_there(self, place: Path) -> None:
+        (place / "mono.xx").write_text("um dois três\n" * 400, encoding="utf-8")
+        (place / "made.yy").write_text("precious\n")
+        before = snapshot(place)
+        words = ["distill", "mono.xx", "-m", "bundle", "-o", "made", "--force"]
+        result = nmt(*words, cwd=place, limit=limit_file_size(4096))
+        assert_fails(result, "made.xx and made.yy: cannot be written (File too large)")
+        assert snapshot(place) == before
+
+    @pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGTERM])
+    def test_a_signal_leaves_nothing(self, place: Path, kill: signal.Signals) -> None:
+        before = snapshot(place)
+        words = ["distill", "-", "-m", "bundle", "-o", "made"]
+        with subprocess.Popen(
+            [*NMT, *words], cwd=place, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert process.stdin is not None
+            process.stdin.write(b"um dois\n" * 3000)  # more than a window
+            process.stdin.flush()
+            while len(list(place.glob(".made*"))) < 2:
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(kill)
+            assert process.wait(60) == 130
+        assert snapshot(place) == before

@@ -1,0 +1,225 @@
+"""Synthetic pairs beside real ones, and in prepared data."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_cli.data.corpus import Corpus
+from nmt_cli.data.mix import apart_from, draw, mix
+from nmt_cli.data.prepare import Prepared, prepare
+from nmt_cli.errors import NmtError
+from nmt_cli.recipe import Recipe, recipe_from
+from tests.made_up_text import ENGLISH, PORTUGUESE
+
+PAIRS = list(zip(PORTUGUESE, ENGLISH, strict=True))
+MADE = [(f"feito {source}", target) for source, target in PAIRS]
+
+
+def corpus(count: int) -> Corpus:
+    return Corpus("made", [f"s{row}" for row in range(count)], [f"t{row}" for row in range(count)])
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.floats(0, 1e308), st.integers(0))
+def test_draws_no_more_than_the_ratio_and_keeps_the_order(
+    count: int, real: int, ratio: float, seed: int
+) -> None:
+    made = corpus(count)
+    drawn = draw(made, real, ratio, seed)
+    assert len(drawn) == (min(count, int(min(count, ratio * real))) if ratio else count)
+    pairs = list(zip(drawn.source, drawn.target, strict=True))
+    assert pairs == sorted(set(pairs), key=lambda pair: made.source.index(pair[0]))
+    assert all(source[1:] == target[1:] for source, target in pairs)
+    assert drawn == draw(made, real, ratio, seed)
+
+
+def test_what_is_drawn_depends_on_the_seed() -> None:
+    draws = {tuple(draw(corpus(100), 10, 1.0, seed).source) for seed in range(5)}
+    assert len(draws) == 5
+
+
+def test_what_shares_a_side_with_a_held_out_pair_is_left_out() -> None:
+    made = Corpus("made", ["a", "b", "c"], ["x", "y", "z"])
+    assert apart_from(made, Corpus("dev", ["a"], ["z"])) == Corpus("made", ["b"], ["y"])
+    assert apart_from(made, Corpus("dev", ["x"], ["a"])) == made
+
+
+def test_real_pairs_come_first_and_synthetic_sources_are_tagged() -> None:
+    real, made = Corpus("train", ["a"], ["x"]), Corpus("made", ["b", "c"], ["y", "z"])
+    assert mix(real, made, "<BT>") == Corpus("train", ["a", "<BT> b", "<BT> c"], ["x", "y", "z"])
+    assert mix(real, made, "") == Corpus("train", ["a", "b", "c"], ["x", "y", "z"])
+    assert real.source == ["a"]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_tag_that_stands_in_the_text_is_refused(place: int) -> None:
+    sides = [["a"], ["x"], ["b"], ["y"]]
+    sides[place].append("some <b>bold</b> word")
+    sides[place ^ 1].append("other")
+    with pytest.raises(NmtError, match="<b> stands in the text itself: 'some <b>bold") as caught:
+        mix(Corpus("train", *sides[:2]), Corpus("made", *sides[2:]), "<b>")
+    assert caught.value.hint == "choose a tag that does not"
+
+
+def write(prefix: Path, pairs: list[tuple[str, str]]) -> None:
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    for side, language in enumerate(("pt", "en")):
+        text = "".join(f"{pair[side]}\n" for pair in pairs)
+        prefix.with_name(f"{prefix.name}.{language}").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    folder = tmp_path / "texts"
+    write(folder / "train", PAIRS[:60])
+    write(folder / "dev", PAIRS[60:70])
+    write(folder / "made", MADE[70:100])
+    return folder
+
+
+def recipe(root: Path, seed: int = 1, **data: Any) -> Recipe:
+    tree = {
+        "seed": seed,
+        "data": {"root": str(root), "train": ["train"], "dev": ["dev"], **data},
+        "tokenizer": {"vocab_size": 400},
+    }
+    return recipe_from(tree, "test")
+
+
+def run(wanted: Recipe, folder: Path) -> tuple[Prepared, list[str]]:
+    said: list[str] = []
+    return prepare(wanted, folder, say=said.append), said
+
+
+def trained(found: Prepared) -> list[tuple[str, str]]:
+    """The training pairs, as text."""
+    source, target = found.arrays("train")
+    tokenizers, rows = found.tokenizers(), range(len(source))
+    return list(
+        zip(
+            tokenizers.source.decode([source[row] for row in rows]),
+            tokenizers.target.decode([target[row] for row in rows]),
+            strict=True,
+        )
+    )
+
+
+@pytest.mark.parametrize("kind", [{}, {"model": "bpe"}, {"joint": False}])
+def test_tagged_pairs_behind_real_ones(texts: Path, tmp_path: Path, kind: dict[str, Any]) -> None:
+    tree = {
+        "data": {
+            "root": str(texts),
+            "train": ["train"],
+            "dev": ["dev"],
+            "synthetic": ["made"],
+            "synthetic_tag": "<BT>",
+        },
+        "tokenizer": {"vocab_size": 400, **kind},
+        "model": {"embeddings": "none"},
+    }
+    found, said = run(recipe_from(tree, "test"), tmp_path / "out")
+    assert trained(found) == [*PAIRS[:60], *MADE[70:100]]  # decoding drops the tag
+    source, target = found.arrays("train")
+    [[tag]] = found.tokenizers().source.encode(["<BT>"])
+    assert [Counter(source[row].tolist())[tag] for row in range(90)] == [0] * 60 + [1] * 30
+    assert all(source[row][0] == tag for row in range(60, 90))
+    shared = found.tokenizers().shared
+    assert not shared or all(tag not in target[row] for row in range(90))
+    assert "learning the sentencepiece vocabulary from 90 pairs" in said
+    assert said[-1] == f"prepared 90 pairs in {tmp_path / 'out'}"
+
+
+def test_the_report_counts_both_kinds(texts: Path, tmp_path: Path) -> None:
+    long = " ".join(["O padeiro perdeu o último comboio"] * 8)
+    write(texts / "train", [*PAIRS[:60], PAIRS[0], (long, long)])
+    write(texts / "made", [*MADE[70:100], PAIRS[0], ("", "x"), MADE[70], (f"{long}!", long)])
+    found, said = run(
+        recipe(texts, synthetic=["made"], synthetic_tag="<BT>", max_tokens=60), tmp_path / "out"
+    )
+    assert len(trained(found)) == 90
+    for line in (
+        "pairs read                        62",
+        "pairs kept                        60",
+        "synthetic pairs read              34",
+        "synthetic pairs kept              30",
+    ):
+        assert line in said
+    assert said.count("dropped, too many tokens           1") == 2
+    record = json.loads((tmp_path / "out" / "prepared.json").read_text())
+    assert (record["counts"]["duplicate"], record["counts"]["kept"]) == (1, 60)
+    counts = record["synthetic_counts"]
+    assert [counts[each] for each in ("read", "empty", "duplicate", "too_many_tokens", "kept")] == [
+        34,
+        1,
+        2,
+        1,
+        30,
+    ]
+
+
+def test_the_ratio_and_the_seed(texts: Path, tmp_path: Path) -> None:
+    drawn = []
+    for seed in (1, 1, 2):
+        found, said = run(
+            recipe(texts, seed, synthetic=["made"], synthetic_ratio=0.25), tmp_path / "out"
+        )
+        assert "data.synthetic_ratio: 15 of 30 synthetic pairs are drawn" in said
+        pairs = trained(found)
+        assert pairs[:60] == PAIRS[:60]
+        assert len(pairs) == 75
+        drawn.append(pairs[60:])
+        (tmp_path / "out" / "prepared.json").unlink()
+        (tmp_path / "out").rename(tmp_path / f"out{len(drawn)}")
+    assert drawn[0] == drawn[1] != drawn[2]
+    found, said = run(recipe(texts, synthetic=["made"], synthetic_ratio=9.0), tmp_path / "out")
+    assert len(trained(found)) == 90
+    assert not any("synthetic_ratio" in line for line in said)
+
+
+def test_real_pairs_alone_are_held_out(texts: Path, tmp_path: Path) -> None:
+    # The fourth synthetic pair has a held-out target, the fifth a held-out source.
+    write(texts / "made", [*MADE[70:73], ("feito", PAIRS[19][1]), (PAIRS[39][0], "made")])
+    found, _ = run(recipe(texts, dev=[], synthetic=["made"]), tmp_path / "out")
+    dev = found.text("dev")
+    held = list(zip(dev.source, dev.target, strict=True))
+    assert held == [PAIRS[19], PAIRS[39], PAIRS[59]]
+    assert trained(found) == [*(pair for pair in PAIRS[:60] if pair not in held), *MADE[70:73]]
+
+
+def test_the_key_knows_them_only_where_they_are_used(texts: Path, tmp_path: Path) -> None:
+    def key(**data: Any) -> str:
+        return run(recipe(texts, **data), tmp_path / "out")[0].key
+
+    plain = key()
+    assert key(synthetic_tag="<BT>", synthetic_ratio=2.0) == plain
+    made = key(synthetic=["made"])
+    keys = [
+        plain,
+        made,
+        key(synthetic=["made"], synthetic_tag="<BT>"),
+        key(synthetic=["made"], synthetic_ratio=0.1),
+        key(synthetic=["made", "dev"]),
+        key(train=["train", "made"]),
+    ]
+    assert len(set(keys)) == len(keys)
+    write(texts / "made", MADE[70:99])
+    assert key(synthetic=["made"]) != made
+
+
+def test_without_a_tag_no_vocabulary_knows_of_it(texts: Path, tmp_path: Path) -> None:
+    plain, _ = run(recipe(texts), tmp_path / "plain")
+    tagless, _ = run(recipe(texts, synthetic_tag="<BT>"), tmp_path / "tagless")
+    for name in ("joint.model", "tokenizer.json"):
+        first, second = (each.folder / "tokenizer" / name for each in (plain, tagless))
+        assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_tag_of_the_text_leaves_nothing_behind(texts: Path, tmp_path: Path) -> None:
+    write(texts / "made", [*MADE[70:80], ("um <BT> dois", "one two")])
+    with pytest.raises(NmtError, match="<BT> stands in the text itself"):
+        run(recipe(texts, synthetic=["made"], synthetic_tag="<BT>"), tmp_path / "out")
+    assert [each.name for each in tmp_path.iterdir()] == ["texts"]

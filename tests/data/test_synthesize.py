@@ -1,0 +1,102 @@
+"""Text and its machine translation: what is written, what is left out, and how much is held."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.data.synthesize import Synthesis, is_degenerate, synthesize
+from nmt_cli.errors import NmtError
+from nmt_cli.search import translator
+from nmt_cli.search.translator import Translator
+from nmt_cli.text.lines import read_lines
+from nmt_cli.text.tokenizer import END_ID
+from tests.search.fakes import CHARACTERS, FIRST_CHARACTER_ID, FakeStepModel, copying, options
+
+COPIER = Translator(FakeStepModel(copying), CHARACTERS, options(1), 1000)
+
+
+def shouting(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+    """ "?" becomes nothing, "!" a loop, "#" what is unreadable; the rest is copied."""
+    first = chr(source[0] - FIRST_CHARACTER_ID)
+    said = {"?": "", "!": "so it goes, " * 6, "#": "so \ufffd"}.get(first)
+    if said is None:
+        return copying(source, history)
+    wanted = ord(said[len(history)]) + FIRST_CHARACTER_ID if len(history) < len(said) else END_ID
+    return {wanted: -0.125, 5: -9.0}
+
+
+def written(folder: Path) -> list[tuple[str, str]]:
+    return list(zip(read_lines(folder / "x.pt"), read_lines(folder / "x.en"), strict=True))
+
+
+def test_both_sides_stay_aligned_and_what_teaches_nothing_is_left_out(tmp_path: Path) -> None:
+    model = Translator(FakeStepModel(shouting), CHARACTERS, options(1), 1000)
+    lines = ["one ", "", "?", "two", " \u3000", "!", "#", "three\u2028more", "!"]
+    counts = synthesize(lines, model, tmp_path / "x.pt", tmp_path / "x.en")
+    assert counts == Synthesis(read=9, blank=2, empty=1, degenerate=3, written=3)
+    assert written(tmp_path) == [("one ", "one"), ("two", "two"), ("three\u2028more",) * 2]
+    assert counts.report() == (
+        "3 pairs of 9 lines; left out: 2 blank, 1 with an empty translation, "
+        "3 with a degenerate one"
+    )
+
+
+def test_no_more_than_a_window_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translator, "WINDOW", 8)
+    asked = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal asked
+        for asked in range(1, 101):
+            yield f"line {asked}"
+
+    class Watched(FakeStepModel):
+        def encode(self, source):  # type: ignore[no-untyped-def]
+            reached.append(asked)
+            return super().encode(source)
+
+    reached: list[int] = []
+    model = Translator(Watched(copying), CHARACTERS, options(1), 1000)
+    assert synthesize(lines(), model, tmp_path / "x.pt", tmp_path / "x.en").written == 100
+    assert reached == [*range(8, 100, 8), 100]
+    assert [pair[0] for pair in written(tmp_path)] == [f"line {row}" for row in range(1, 101)]
+
+
+@pytest.mark.parametrize("lines", [[], ["", " "]])
+def test_no_pair_is_no_file(tmp_path: Path, lines: list[str]) -> None:
+    (tmp_path / "x.pt").write_text("old\n")
+    with pytest.raises(NmtError, match=f"nothing to write: 0 pairs of {len(lines)} lines"):
+        synthesize(lines, COPIER, tmp_path / "x.pt", tmp_path / "x.en")
+    assert [each.name for each in tmp_path.iterdir()] == ["x.pt"]
+    assert (tmp_path / "x.pt").read_text() == "old\n"
+
+
+def test_text_that_cannot_be_read_to_its_end_is_no_file(tmp_path: Path) -> None:
+    def lines() -> Iterator[str]:
+        yield "one"
+        raise NmtError("mono.en, line 2: invalid UTF-8")
+
+    with pytest.raises(NmtError, match="line 2"):
+        synthesize(lines(), COPIER, tmp_path / "x.pt", tmp_path / "x.en")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "expected"),
+    [
+        ("the cat sat on the mat", "o gato", False),
+        ("the the the the", "o gato", False),  # three times and a bit
+        ("the the the the the", "o gato", True),
+        ("I said that it is, that it is, that it is, that it is, that it is", "x", True),
+        ("nini" * 4, "x", True),
+        ("--------------", "x", True),
+        ("--------------", "---------------------", False),
+        ("ha ha ha ha ha ha", "ah ah ah ah ah ah ah", False),
+        ("no no no", "não não não", False),
+        ("a\ufffd", "a", True),
+        ("a\ufffd", "b\ufffd", False),
+    ],
+)
+def test_degenerate(text: str, line: str, expected: bool) -> None:
+    assert is_degenerate(text, line) is expected
