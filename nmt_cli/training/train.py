@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import keras
@@ -12,6 +13,7 @@ from nmt_cli.data.sampling import SampledText
 from nmt_cli.errors import NmtError
 from nmt_cli.model.transformer import build_transformer
 from nmt_cli.recipe import Recipe
+from nmt_cli.training.batch_size import largest_batch_tokens
 from nmt_cli.training.checkpoint import Progress, average_checkpoints, load_checkpoint
 from nmt_cli.training.feed import Feed
 from nmt_cli.training.journal import Journal
@@ -48,6 +50,7 @@ def train(
         if not run.checkpoints():
             raise NmtError(f"{folder}: has no checkpoint yet", "start anew with --force")
     else:
+        recipe = _with_batch_tokens(recipe, prepared, say)
         run = Run.create(folder, recipe, prepared)
     model = compiled_model(run)
     start = _load_newest(run, model, say) if resume else Progress()
@@ -89,9 +92,8 @@ def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, Progress]:
 def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
     """The batches of a training, epoch after epoch."""
     config, seed = recipe.training, recipe.seed
-    copies = 2 if config.r_drop else 1
     if not config.sample_subwords:
-        fixed = Batches(*prepared.arrays("train"), config.batch_tokens, seed, copies)
+        fixed = Batches(*prepared.arrays("train"), config.batch_tokens, seed, config.copies)
         return Epochs(lambda epoch: fixed, config.curriculum)
     text = SampledText(
         prepared.text("train"),
@@ -101,9 +103,20 @@ def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
         seed,
     )
     return Epochs(
-        lambda epoch: Batches(*text.arrays(epoch), config.batch_tokens, seed, copies),
+        lambda epoch: Batches(*text.arrays(epoch), config.batch_tokens, seed, config.copies),
         config.curriculum,
     )
+
+
+def _with_batch_tokens(recipe: Recipe, prepared: Prepared, say: Callable[[str], None]) -> Recipe:
+    """The recipe with the largest batches that fit, if it asks for them."""
+    if recipe.training.batch_tokens:
+        return recipe
+    say("training.batch_tokens = 0: looking for the largest batch that fits")
+    pair = prepared.tokenizers()
+    found = largest_batch_tokens(recipe, pair.source.vocab_size, pair.target.vocab_size)
+    say(f"training.batch_tokens = {found:,}")
+    return replace(recipe, training=replace(recipe.training, batch_tokens=found))
 
 
 def _load_newest(run: Run, model: keras.Model, say: Callable[[str], None]) -> Progress:
