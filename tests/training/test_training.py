@@ -24,7 +24,7 @@ from nmt_cli.training.run import Run
 from nmt_cli.training.train import compiled_model, train, trained_model, training_batches
 from nmt_cli.training.validation import Validator
 from nmt_cli.training.watch import Watch
-from tests.systems import toy_data, toy_recipe, untrained_run
+from tests.systems import toy_data, toy_recipe, untrained_run, write_toy_corpus
 
 
 def silent(line: str) -> None:
@@ -70,28 +70,33 @@ def same_weights(one: Run, other: Run) -> None:
         np.testing.assert_array_equal(left[name], right[name], err_msg=name)
 
 
-MEANS = {
-    "dropouts": {
-        "model": {
-            "dropout": 0.2,
-            "attention_dropout": 0.2,
-            "activation_dropout": 0.2,
-            "word_dropout": 0.2,
-            "layer_drop": 0.3,
-        }
+NOISE = {
+    "model": {
+        "dropout": 0.2,
+        "attention_dropout": 0.2,
+        "activation_dropout": 0.2,
+        "word_dropout": 0.2,
+        "layer_drop": 0.3,
     },
-    "r-drop": {"training": {"r_drop": 5.0}},
-    "moving average": {"training": {"ema": 0.9}},
-    "subwords": {"training": {"sample_subwords": 0.2}},
-    "accumulation": {"training": {"accumulate": 3}},
-    "curriculum": {"training": {"curriculum": 3}},
-    "float16": {"training": {"precision": "mixed_float16"}},
-    "adamw": {"training": {"optimizer": "adamw", "schedule": "cosine", "warmup_steps": 4}},
-    "nadam": {"training": {"optimizer": "nadam", "clip_norm": 0.5, "max_steps": 12}},
+    "training": {
+        "r_drop": 5.0,
+        "sample_subwords": 0.2,
+        "ema": 0.9,
+        "optimizer": "adamw",
+        "schedule": "cosine",
+        "warmup_steps": 4,
+    },
 }
+PACE = {"training": {"accumulate": 3, "curriculum": 3, "optimizer": "nadam", "clip_norm": 0.5}}
+HALF = {"training": {"precision": "mixed_float16"}}
+MEANS = [
+    pytest.param(NOISE, id="noise"),
+    pytest.param(PACE, id="pace"),
+    pytest.param(HALF, id="float16", marks=pytest.mark.slow),
+]
 
 
-@pytest.mark.parametrize("means", MEANS.values(), ids=MEANS.keys())
+@pytest.mark.parametrize("means", MEANS)
 def test_every_means_resumes_to_the_same_bytes(tmp_path, means, monkeypatch):
     recipe, prepared = toy_data(tmp_path, **means)
     whole = train(recipe, prepared, tmp_path / "whole", say=silent)
@@ -184,7 +189,12 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
 
 
 def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
-    recipe, prepared = toy_data(tmp_path, training={"max_steps": 40, "validate_every": 40})
+    write_toy_corpus(tmp_path)
+    for side in ("xx", "yy"):
+        with (tmp_path / f"train.{side}").open("a", encoding="utf-8") as text:
+            text.writelines("pão " * count + "\n" for count in range(8, 40))
+    recipe = toy_recipe(tmp_path, training={"max_steps": 40, "validate_every": 40})
+    prepared = prepare(recipe, tmp_path / "prepared", say=silent)
     epochs = training_batches(recipe, prepared)
     assert len({width for width, _ in epochs.order(0)}) > 1
     traced, by_step = [], {}
@@ -298,17 +308,17 @@ def test_accumulated_batches_make_one_step_of_their_mean_gradient(tmp_path):
         with tf.GradientTape() as tape:
             loss = model.loss(target, model(inputs, training=True), sample_weight=weights)
         gradients.append(tape.gradient(loss, [each.value for each in model.trainable_weights]))
-    wanted = [
-        np.sign(tf.convert_to_tensor(a) + tf.convert_to_tensor(b))
-        for a, b in zip(*gradients, strict=True)
-    ]
+    dense = [[np.array(tf.convert_to_tensor(each)) for each in side] for side in gradients]
     before = [np.array(each) for each in model.trainable_weights]
     for inputs, target, weights in fed:
         model.train_on_batch(inputs, target, sample_weight=weights)
     # Adam's first step is the learning rate against the gradient's sign.
     rate = recipe.model.d_model**-0.5 * recipe.training.warmup_steps**-1.5
-    for old, new, sign in zip(before, model.trainable_weights, wanted, strict=True):
-        np.testing.assert_allclose(np.array(new), old - rate * sign, atol=rate / 20)
+    for old, new, one, other in zip(before, model.trainable_weights, *dense, strict=True):
+        clear = np.abs(one + other) > 1e-6  # far from Adam's epsilon
+        assert clear.mean() >= 0.5  # biases of keys change nothing
+        moved = (np.array(new) - old) / rate
+        np.testing.assert_allclose(moved[clear], -np.sign(one + other)[clear], atol=0.05)
 
 
 def test_an_optimizer_step_moves_every_weight(tmp_path):
