@@ -10,6 +10,9 @@ from sentencepiece import SentencePieceProcessor
 from nmt_cli.errors import NmtError
 from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, PAD_ID, START_ID, UNK_ID
 
+# Later versions mix a secret of the process into the seed.
+LAST_REPEATABLE = (0, 2, 1)
+
 
 def tag_piece(tag: str) -> str:
     """The vocabulary entry of a tag: with the mark of the space that stands before any word.
@@ -59,8 +62,18 @@ class SentencePieceTokenizer:
 
         Args:
             alpha: see nmt_cli.data.sampling.
-            seed: the same gives the same splits.
+            seed: the same gives the same splits, in any process.
+
+        Raises:
+            NmtError: the installed library cannot keep that promise.
         """
+        version = sentencepiece.__version__
+        if tuple(int(part) for part in version.split(".")[:3]) > LAST_REPEATABLE:
+            raise NmtError(
+                f"sentencepiece {version} draws subwords differently in each process, whatever "
+                "the seed",
+                "pip install 'sentencepiece<0.2.2', or set training.sample_subwords=0",
+            )
         drawn: list[list[int]] = []
         # A unigram model would split the tag as well.
         tagged = [bool(self._tag) and line.startswith(f"{self._tag} ") for line in lines]

@@ -36,6 +36,47 @@ def word_piece(tmp_path: Path) -> WordPieceTokenizer:
     return WordPieceTokenizer(path, lowercase=True)
 
 
+class TestSampling:
+    SCRIPT = (
+        "import sys; from pathlib import Path\n"
+        "from nmt_cli.text.sentence_piece import SentencePieceTokenizer\n"
+        "from tests.made_up_text import PORTUGUESE\n"
+        "tokenizer = SentencePieceTokenizer(Path(sys.argv[1]))\n"
+        "print([tokenizer.sample(PORTUGUESE, 0.2, seed) for seed in (1, 2)])\n"
+    )
+
+    @pytest.mark.parametrize("config", [UNIGRAM, BPE], ids=lambda config: config.model)
+    def test_the_seed_alone_decides_in_any_process(
+        self, config: TokenizerConfig, tmp_path: Path
+    ) -> None:
+        learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1)
+        path = tmp_path / "joint.model"
+        command = [sys.executable, "-c", self.SCRIPT, str(path)]
+        outputs = {subprocess.check_output(command, text=True) for _ in range(2)}
+        tokenizer = SentencePieceTokenizer(path)
+        drawn = [tokenizer.sample(PORTUGUESE, 0.2, seed) for seed in (1, 2)]
+        assert outputs == {f"{drawn}\n"}
+        usual = tokenizer.encode(PORTUGUESE)
+        assert drawn[0] != drawn[1] != usual != drawn[0]
+        assert tokenizer.decode(drawn[0]) == tokenizer.decode(usual)
+
+    def test_a_tag_stays_whole(self, tmp_path: Path) -> None:
+        learn_tokenizers(UNIGRAM, PORTUGUESE, ENGLISH, tmp_path, seed=1, tag="<BT>")
+        tokenizer = SentencePieceTokenizer(tmp_path / "joint.model", "<BT>")
+        (tag,) = tokenizer.encode(["<BT>"])[0]
+        tagged = tokenizer.sample([f"<BT> {line}" for line in PORTUGUESE] + ["sem"], 0.1, 1)
+        assert all(ids[0] == tag and tag not in ids[1:] for ids in tagged[:-1])
+        assert tag not in tagged[-1]
+
+    def test_a_library_that_cannot_repeat_itself_is_refused(
+        self, learnt: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sentencepiece.__version__", "0.2.3")
+        tokenizer = load_tokenizers(learnt).source
+        with pytest.raises(NmtError, match=r"0\.2\.3 draws .*; pip install 'sentencepiece<0"):
+            tokenizer.sample(["o gato"], 0.2, 1)  # type: ignore[attr-defined]
+
+
 class TestSentencePiece:
     def test_gives_the_text_back(self, learnt: Path) -> None:
         tokenizer = load_tokenizers(learnt).source
