@@ -42,6 +42,14 @@ def connect(devices: Devices) -> None:
 
     if jax.distributed.is_initialized():
         return
+    absent = NmtError(
+        f"--coordinator {devices.coordinator}: no training of {devices.processes} processes "
+        f"came together there within {CONNECT_SECONDS} s",
+        "start all processes, with the same --coordinator and --processes; its port is to be "
+        "free on the host of process 0, and open to the others",
+    )
+    _leave_at_once()
+    _explain_aborts(absent)
     try:
         jax.distributed.initialize(
             devices.coordinator,
@@ -52,15 +60,8 @@ def connect(devices: Devices) -> None:
             heartbeat_timeout_seconds=HEARTBEAT_SECONDS,
         )
     except Exception as error:  # whatever gRPC makes of it
-        _leave_at_once()
-        raise NmtError(
-            f"--coordinator {devices.coordinator}: no training of {devices.processes} processes "
-            f"came together there within {CONNECT_SECONDS} s ({_first_line(error)})",
-            "start all processes, with the same --coordinator and --processes; its port is to "
-            "be free on the host of process 0, and open to the others",
-        ) from None
-    _leave_at_once()
-    _explain_aborts()
+        raise NmtError(f"{absent.message} ({_first_line(error)})", absent.hint) from None
+    _explain_aborts(NmtError(f"{_LOST}, or JAX failed (see above)", _GO_ON))
     wait(devices, "connected")
 
 
@@ -195,18 +196,18 @@ def _leave_at_once() -> None:
     atexit.register(leave)  # the last one registered is called first
 
 
-def _explain_aborts() -> None:
+def _explain_aborts(meaning: NmtError) -> None:
     """Say in our words what JAX ends the process for.
 
-    Its coordination service knows no exception: when process 0 is gone, or another one is
-    silent, it writes a C++ stack trace and calls abort(). Python's own signal handlers would
-    never run then, so that this one is C's.
+    Its coordination service knows no exception: when process 0 is not there, or another one
+    falls silent, it writes a C++ stack trace and calls abort(). Python's own signal handlers
+    would never run then, so that this one is C's.
     """
 
     @ctypes.CFUNCTYPE(None, ctypes.c_int)
     def aborting(number: int) -> None:
         time.sleep(ABORT_SECONDS)  # the main thread may be about to say it with more detail
-        os.write(2, f"nmt: {_LOST}, or JAX failed (see above); {_GO_ON}\n".encode())
+        os.write(2, f"nmt: {meaning}\n".encode())
         os._exit(1)
 
     global _aborting  # C knows its address alone: it is to stay
