@@ -126,6 +126,11 @@ class TrainingConfig:
     patience: int = bounded(0, 0)  # validations without a better score before the end; 0: any
     log_every: int = bounded(50, 1)  # steps
 
+    @property
+    def copies(self) -> int:
+        """Rows that each pair takes in a batch."""
+        return 2 if self.r_drop else 1
+
 
 @dataclass(frozen=True)
 class DecodingConfig:
@@ -276,8 +281,7 @@ def _check_together(recipe: Recipe, where: str) -> None:
 
 def _check_training(recipe: Recipe, where: str) -> None:
     training, longest = recipe.training, recipe.data.max_tokens
-    copies = 2 if training.r_drop else 1
-    if 0 < training.batch_tokens < copies * longest:
+    if 0 < training.batch_tokens < training.copies * longest:
         raise NmtError(
             f"{where}: training.batch_tokens = {training.batch_tokens} is smaller than "
             f"{'two copies (training.r_drop) of ' if training.r_drop else ''}"

@@ -11,6 +11,7 @@ import traceback
 import click
 
 from nmt_cli import __version__
+from nmt_cli.cli.average import average
 from nmt_cli.cli.backtranslate import backtranslate
 from nmt_cli.cli.bench import bench
 from nmt_cli.cli.distill import distill
@@ -40,6 +41,7 @@ def cli(context: click.Context, debug: bool) -> None:
     \b
     nmt prepare         clean and tokenize parallel text
     nmt train           train a Transformer
+    nmt average         average checkpoints of a training
     nmt export          write it as an ONNX bundle or a TensorFlow SavedModel
     nmt verify          check a bundle, by itself or against the trained model
     nmt translate       translate text, without TensorFlow
@@ -52,6 +54,7 @@ def cli(context: click.Context, debug: bool) -> None:
 for command in (
     prepare,
     train,
+    average,
     translate,
     backtranslate,
     distill,

@@ -170,12 +170,20 @@ def _variables(model: Any) -> dict[str, Any]:
     named |= {f"average/{weight.path}": average for weight, average in pairs}
     averaged = {id(each) for each in averages}
     others = [each for each in optimizer.variables if id(each) not in averaged]
-    return named | {f"optimizer/{_shorter(each.path)}": each for each in others}
+    return named | _optimizer_variables(others)
 
 
-def _shorter(path: str) -> str:
-    """An optimizer variable's path without the optimizer's own name, which may be numbered."""
-    return path.partition("/")[2] or path
+def _optimizer_variables(variables: list[Any]) -> dict[str, Any]:
+    """Optimizer variables by names that are the same in every process.
+
+    Their paths begin with the optimizer's own name, which may be numbered; some (Nadam's) have
+    no name but a number, and only their order can be relied on.
+    """
+    named: dict[str, Any] = {}
+    for variable in variables:
+        name = variable.path.partition("/")[2]
+        named[f"optimizer/{name or f'unnamed_{len(named)}'}"] = variable
+    return named
 
 
 def _check_finite(arrays: Arrays, step: int) -> None:

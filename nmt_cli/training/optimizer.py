@@ -52,13 +52,15 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
             config.learning_rate,
             config.schedule,
             config.max_steps,
+            config.accumulate,
         ),
         beta_1=config.beta_1,
         beta_2=config.beta_2,
         epsilon=config.adam_epsilon,
         global_clipnorm=config.clip_norm or None,
         use_ema=config.ema > 0,
-        ema_momentum=config.ema or 0.99,
+        # Keras takes the average anew at each batch, moved or not.
+        ema_momentum=config.ema ** (1 / config.accumulate),
         gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
         **decay,
     )

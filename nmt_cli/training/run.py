@@ -171,6 +171,9 @@ class Run:
         Raises:
             NmtError: keys differ that would make it another training, or the data did.
         """
+        if not recipe.training.batch_tokens:  # found when the run began
+            found = self.recipe.training.batch_tokens
+            recipe = replace(recipe, training=replace(recipe.training, batch_tokens=found))
         old, new = _guarded(self.recipe), _guarded(recipe)
         differing = [
             f"{section}.{key}" if section else key

@@ -26,6 +26,7 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
         factor: 1 in the paper.
         kind: one of the three above.
         max_steps: where the cosine and the line end.
+        accumulate: batches a step: Keras counts batches.
     """
 
     def __init__(
@@ -35,16 +36,18 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
         factor: float = 1.0,
         kind: str = "inverse-sqrt",
         max_steps: int = 0,
+        accumulate: int = 1,
     ) -> None:
         self.d_model = d_model
         self.warmup_steps = warmup_steps
         self.factor = factor
         self.kind = kind
         self.max_steps = max_steps
+        self.accumulate = accumulate
 
     def __call__(self, step: Any) -> Any:
-        """Learning rate of the step (from 0), a float32 scalar."""
-        number = ops.cast(step, "float32") + 1.0
+        """Learning rate of the batch (from 0), a float32 scalar."""
+        number = ops.cast(ops.floor_divide(step, self.accumulate), "float32") + 1.0
         peak = self.factor * (self.d_model * self.warmup_steps) ** -0.5
         return peak * ops.minimum(number / self.warmup_steps, self._fall(number))
 
@@ -64,4 +67,5 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
             "factor": self.factor,
             "kind": self.kind,
             "max_steps": self.max_steps,
+            "accumulate": self.accumulate,
         }

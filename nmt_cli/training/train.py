@@ -13,6 +13,7 @@ from nmt_cli.data.sampling import SampledText
 from nmt_cli.errors import NmtError
 from nmt_cli.model.transformer import build_transformer
 from nmt_cli.recipe import Recipe
+from nmt_cli.training.batch_size import largest_batch_tokens
 from nmt_cli.training.checkpoint import Progress, average_checkpoints, load_checkpoint
 from nmt_cli.training.cluster import check_alike, connect, disconnect, noticing_losses, wait
 from nmt_cli.training.devices import (
@@ -63,7 +64,7 @@ def train(
     connect(devices)
     check_present(devices, recipe.training.accumulate)
     with noticing_losses(devices):
-        run = _run(recipe, prepared, folder, resume, devices)
+        run = _run(recipe, prepared, folder, resume, say, devices)
         try:
             run = _trained(run, prepared, resume, say if devices.leads else _nothing, devices)
         except KeyboardInterrupt as stop:
@@ -74,7 +75,14 @@ def train(
     return run
 
 
-def _run(recipe: Recipe, prepared: Prepared, folder: Path, resume: bool, devices: Devices) -> Run:
+def _run(
+    recipe: Recipe,
+    prepared: Prepared,
+    folder: Path,
+    resume: bool,
+    say: Callable[[str], None],
+    devices: Devices,
+) -> Run:
     """The run folder, the same for all processes."""
     if resume:
         run = Run.open(folder).check_resumable(recipe, prepared)
@@ -83,7 +91,9 @@ def _run(recipe: Recipe, prepared: Prepared, folder: Path, resume: bool, devices
         wait(devices, "opened")  # before process 0 writes to it
         return run
     check_alike(devices, recipe.dump() + prepared.key)
-    made = Run.create(folder, recipe, prepared) if devices.leads else None
+    made = None
+    if devices.leads:
+        made = Run.create(folder, _with_batch_tokens(recipe, prepared, say), prepared)
     wait(devices, "created")
     return made or Run.open(folder)
 
@@ -136,9 +146,8 @@ def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, Progress]:
 def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
     """The batches of a training, epoch after epoch."""
     config, seed = recipe.training, recipe.seed
-    copies = 2 if config.r_drop else 1
     if not config.sample_subwords:
-        fixed = Batches(*prepared.arrays("train"), config.batch_tokens, seed, copies)
+        fixed = Batches(*prepared.arrays("train"), config.batch_tokens, seed, config.copies)
         return Epochs(lambda epoch: fixed, config.curriculum)
     text = SampledText(
         prepared.text("train"),
@@ -148,9 +157,20 @@ def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
         seed,
     )
     return Epochs(
-        lambda epoch: Batches(*text.arrays(epoch), config.batch_tokens, seed, copies),
+        lambda epoch: Batches(*text.arrays(epoch), config.batch_tokens, seed, config.copies),
         config.curriculum,
     )
+
+
+def _with_batch_tokens(recipe: Recipe, prepared: Prepared, say: Callable[[str], None]) -> Recipe:
+    """The recipe with the largest batches that fit, if it asks for them."""
+    if recipe.training.batch_tokens:
+        return recipe
+    say("training.batch_tokens = 0: looking for the largest batch that fits")
+    pair = prepared.tokenizers()
+    found = largest_batch_tokens(recipe, pair.source.vocab_size, pair.target.vocab_size)
+    say(f"training.batch_tokens = {found:,}")
+    return replace(recipe, training=replace(recipe.training, batch_tokens=found))
 
 
 def _load_newest(run: Run, model: keras.Model, say: Callable[[str], None]) -> Progress:

@@ -1,16 +1,30 @@
 """Training end to end on a toy task: resume, checkpoints, limits."""
 
 import json
+import os
+import signal
+from itertools import islice
 
 import numpy as np
 import pytest
 
+from nmt_cli.data.batches import Position
 from nmt_cli.data.prepare import prepare
 from nmt_cli.errors import NmtError
-from nmt_cli.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from nmt_cli.training.checkpoint import (
+    Progress,
+    inference_weights,
+    load_checkpoint,
+    read_checkpoint,
+    save_checkpoint,
+)
+from nmt_cli.training.feed import Feed
+from nmt_cli.training.loss import SmoothedCrossEntropy
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import compiled_model, train, trained_model
-from tests.systems import toy_data, toy_recipe, untrained_run
+from nmt_cli.training.train import compiled_model, train, trained_model, training_batches
+from nmt_cli.training.validation import Validator
+from nmt_cli.training.watch import Watch
+from tests.systems import toy_data, toy_recipe, untrained_run, write_toy_corpus
 
 
 def silent(line: str) -> None:
@@ -47,6 +61,264 @@ def test_a_run_logs_validates_and_keeps_best_and_last(tmp_path):
     _, progress = trained_model(run, run.last)
     assert progress.step == 12
     assert any("BLEU" in line for line in said)
+
+
+def same_weights(one: Run, other: Run) -> None:
+    left, right = arrays_of(one.last), arrays_of(other.last)
+    assert left.keys() == right.keys()
+    for name in left:
+        np.testing.assert_array_equal(left[name], right[name], err_msg=name)
+
+
+NOISE = {
+    "model": {
+        "dropout": 0.2,
+        "attention_dropout": 0.2,
+        "activation_dropout": 0.2,
+        "word_dropout": 0.2,
+        "layer_drop": 0.3,
+    },
+    "training": {
+        "r_drop": 5.0,
+        "sample_subwords": 0.2,
+        "ema": 0.9,
+        "optimizer": "adamw",
+        "schedule": "cosine",
+        "warmup_steps": 4,
+    },
+}
+PACE = {"training": {"accumulate": 3, "curriculum": 3, "optimizer": "nadam", "clip_norm": 0.5}}
+HALF = {"training": {"precision": "mixed_float16"}}
+MEANS = [
+    pytest.param(NOISE, id="noise"),
+    pytest.param(PACE, id="pace"),
+    pytest.param(HALF, id="float16", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("means", MEANS)
+def test_every_means_resumes_to_the_same_bytes(tmp_path, means, monkeypatch):
+    recipe, prepared = toy_data(tmp_path, **means)
+    whole = train(recipe, prepared, tmp_path / "whole", say=silent)
+    # Stopped as a signal would stop it, off the beat of logs, validations and epochs.
+    stop_at(monkeypatch, 5)
+    with pytest.raises(KeyboardInterrupt):
+        train(recipe, prepared, tmp_path / "parts", say=silent)
+    monkeypatch.undo()
+    parts = train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
+    same_weights(whole, parts)
+    initial = compiled_model(whole)
+    trained, _ = trained_model(whole, whole.last)
+    moved = [
+        not np.array_equal(a, b) for a, b in zip(initial.weights, trained.weights, strict=True)
+    ]
+    assert all(moved)
+
+
+def stop_at(monkeypatch, step: int) -> None:
+    """Let the training behave as if a signal had come before this step's end."""
+    original = Watch.on_train_batch_end
+
+    def interrupted(self, batch, logs=None):
+        # Batches, not steps: within an accumulation the step is finished first.
+        self.interrupted = self.progress.step >= step - 1
+        original(self, batch, logs)
+
+    monkeypatch.setattr(Watch, "on_train_batch_end", interrupted)
+
+
+def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, monkeypatch):
+    recipe, prepared = toy_data(tmp_path)
+    whole = train(recipe, prepared, tmp_path / "whole", say=silent)
+
+    def signal_comes(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("the signal stops the validation")
+
+    monkeypatch.setattr(Validator, "judge", signal_comes)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        train(recipe, prepared, tmp_path / "parts", say=silent)
+    assert stopped.value.args == (6,)
+    monkeypatch.undo()
+    parts = train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
+    same_weights(whole, parts)
+    assert read_checkpoint(whole.best)[1].step == read_checkpoint(parts.best)[1].step
+    for run in (whole, parts):
+        assert [row["step"] for row in log(run) if "validation_bleu" in row] == [6, 12]
+
+
+def log(run: Run) -> list[dict]:
+    return [json.loads(line) for line in (run.folder / "log.jsonl").read_text().splitlines()]
+
+
+def test_the_log_of_a_resumed_run_is_that_of_one_never_stopped(tmp_path):
+    recipe, prepared = toy_data(tmp_path)
+    train(toy_recipe(tmp_path, training={"max_steps": 9}), prepared, tmp_path / "r", say=silent)
+    run = Run.open(tmp_path / "r")
+    run.last.unlink()  # as if killed before it: from step 6 on all happens again
+    with (run.folder / "log.jsonl").open("a") as log_file:
+        log_file.write('{"step": 9, "los')
+    train(recipe, prepared, run.folder, resume=True, say=silent)
+    assert [row["step"] for row in log(run) if "loss" in row] == [3, 6, 9, 12]
+    assert len(log(run)) == 6
+
+
+def test_the_newest_checkpoints_are_kept(tmp_path):
+    run = untrained_run(tmp_path, training={"checkpoint_every": 2, "keep": 4})
+    (run.folder / "checkpoints" / ".step-00000002.1a2b.npz").write_bytes(b"half")
+    prepared = prepare(run.recipe, tmp_path / "prepared", say=silent)
+    train(run.recipe, prepared, run.folder, resume=True, say=silent)
+    assert [read_checkpoint(path)[1].step for path in run.checkpoints()] == [6, 8, 10, 12]
+    assert sorted(path.name for path in (run.folder / "checkpoints").iterdir()) == [
+        path.name for path in run.checkpoints()
+    ]
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
+    recipe, prepared = toy_data(tmp_path)
+    whole = train(recipe, prepared, tmp_path / "whole", say=silent)
+    short = toy_recipe(tmp_path, training={"max_steps": 9})
+    parts = train(short, prepared, tmp_path / "parts", say=silent)
+    parts.last.write_bytes(parts.last.read_bytes()[:1000])
+    said: list[str] = []
+    train(recipe, prepared, parts.folder, resume=True, say=said.append)
+    assert "damaged checkpoint" in said[0]
+    assert "taking the one before" in said[0]
+    assert said[1] == "resuming at step 6"
+    same_weights(whole, parts)
+
+
+def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
+    write_toy_corpus(tmp_path)
+    for side in ("xx", "yy"):
+        with (tmp_path / f"train.{side}").open("a", encoding="utf-8") as text:
+            text.writelines("pão " * count + "\n" for count in range(8, 40))
+    recipe = toy_recipe(tmp_path, training={"max_steps": 40, "validate_every": 40})
+    prepared = prepare(recipe, tmp_path / "prepared", say=silent)
+    epochs = training_batches(recipe, prepared)
+    assert len({width for width, _ in epochs.order(0)}) > 1
+    traced, by_step = [], {}
+    call, batch_end = SmoothedCrossEntropy.call, Watch.on_train_batch_end
+
+    def counted(self, y_true, y_pred):
+        traced.append(y_pred.shape)
+        return call(self, y_true, y_pred)
+
+    def noted(self, batch, logs=None):
+        batch_end(self, batch, logs)
+        by_step[self.progress.step] = len(traced)
+
+    monkeypatch.setattr(SmoothedCrossEntropy, "call", counted)
+    monkeypatch.setattr(Watch, "on_train_batch_end", noted)
+    train(recipe, prepared, tmp_path / "run", say=silent)
+    first_epoch = len(epochs.order(0))
+    assert 0 < by_step[first_epoch] == by_step[40]
+    assert by_step[1] == by_step[40]  # and on TensorFlow one trace serves all shapes
+
+
+def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypatch):
+    recipe, prepared = toy_data(
+        tmp_path, training={"max_steps": 40, "checkpoint_every": 3, "log_every": 10}
+    )
+    original = Feed._fed
+
+    def poisoned(self):
+        for number, (inputs, target, weights) in enumerate(original(self), start=1):
+            yield inputs, target, weights * (np.float32("nan") if number == 8 else 1)
+
+    monkeypatch.setattr(Feed, "_fed", poisoned)
+    with pytest.raises(NmtError) as caught:
+        train(recipe, prepared, tmp_path / "run", say=silent)
+    run = Run.open(tmp_path / "run")
+    epochs = training_batches(recipe, prepared)
+    at = next(islice(epochs.from_(Position()), 7, None))[0]
+    lines = ", ".join(str(row + 1) for row in epochs.rows(at))
+    assert caught.value.message == (
+        f"the loss is nan at step 8, batch {at.index + 1} of epoch {at.epoch + 1}: "
+        f"lines {lines} of the prepared training text"
+    )
+    assert str(run.last) in caught.value.hint
+    assert read_checkpoint(run.last)[1].step == 6
+
+
+def test_weights_that_are_not_finite_are_not_saved(tmp_path):
+    run = untrained_run(tmp_path)
+    model = compiled_model(run)
+    model.weights[0].assign(model.weights[0] * np.float32("inf"))
+    with pytest.raises(NmtError, match=r"target_embedding/matrix is not finite after step 4"):
+        save_checkpoint(tmp_path / "x.npz", model, Progress(step=4))
+    assert not (tmp_path / "x.npz").exists()
+
+
+def test_patience_ends_a_run(tmp_path):
+    # Nothing can be learned at a rate of zero.
+    recipe, prepared = toy_data(
+        tmp_path,
+        training={"learning_rate": 0.0, "validate_every": 2, "patience": 2, "metric": "loss"},
+    )
+    said: list[str] = []
+    run = train(recipe, prepared, tmp_path / "run", say=said.append)
+    assert read_checkpoint(run.last)[1].step == 6
+    assert "no better loss in 2 validations: stopping" in said
+    assert read_checkpoint(run.best)[1].step == 2
+    train(recipe, prepared, run.folder, resume=True, say=said.append)
+    assert said[-1].startswith("trained 6 steps")
+
+
+def test_the_average_of_checkpoints_is_their_mean(tmp_path):
+    recipe, prepared = toy_data(
+        tmp_path, training={"checkpoint_every": 4, "average": 3, "learning_rate": 0.0}
+    )
+    run = train(recipe, prepared, tmp_path / "run", say=silent)
+    weights = [inference_weights(read_checkpoint(path)[0]) for path in run.checkpoints()]
+    assert len(weights) == 3
+    found = read_checkpoint(run.average)[0]
+    for name, each in found.items():
+        mean = np.mean([other[name] for other in weights], axis=0)
+        np.testing.assert_allclose(each, mean, atol=1e-6)
+    assert found.keys() == weights[0].keys()
+
+
+def test_the_moving_average_is_what_translates(tmp_path):
+    recipe, prepared = toy_data(
+        tmp_path, training={"ema": 0.5, "max_steps": 3, "checkpoint_every": 1}
+    )
+    run = train(recipe, prepared, tmp_path / "run", say=silent)
+    raw = [read_checkpoint(path)[0] for path in run.checkpoints()]
+    model, _ = trained_model(run, run.last)
+    for weight in model.weights:
+        first, second, third = (each[f"weights/{weight.path}"] for each in raw)
+        assert not np.array_equal(second, third)
+        expected = ((first + second) / 2 + third) / 2  # the first step's weights begin it
+        np.testing.assert_allclose(np.array(weight), expected, atol=1e-6)
+
+
+def test_accumulated_batches_make_one_step_of_their_mean_gradient(tmp_path):
+    # With plain steps of one batch each, the mean of two gradients is worked out by hand.
+    recipe, prepared = toy_data(
+        tmp_path, model={"dropout": 0.0}, training={"accumulate": 2, "max_steps": 1}
+    )
+    model = compiled_model(Run.create(tmp_path / "run", recipe, prepared))
+    batches = list(islice(training_batches(recipe, prepared).from_(Position()), 2))
+    fed = list(Feed(iter(batches))._fed())
+    import tensorflow as tf
+
+    gradients = []
+    for inputs, target, weights in fed:
+        with tf.GradientTape() as tape:
+            loss = model.loss(target, model(inputs, training=True), sample_weight=weights)
+        gradients.append(tape.gradient(loss, [each.value for each in model.trainable_weights]))
+    dense = [[np.array(tf.convert_to_tensor(each)) for each in side] for side in gradients]
+    before = [np.array(each) for each in model.trainable_weights]
+    for inputs, target, weights in fed:
+        model.train_on_batch(inputs, target, sample_weight=weights)
+    # Adam's first step is the learning rate against the gradient's sign.
+    rate = recipe.model.d_model**-0.5 * recipe.training.warmup_steps**-1.5
+    for old, new, one, other in zip(before, model.trainable_weights, *dense, strict=True):
+        clear = np.abs(one + other) > 1e-6  # far from Adam's epsilon
+        assert clear.mean() >= 0.5  # biases of keys change nothing
+        moved = (np.array(new) - old) / rate
+        np.testing.assert_allclose(moved[clear], -np.sign(one + other)[clear], atol=0.05)
 
 
 def test_an_optimizer_step_moves_every_weight(tmp_path):

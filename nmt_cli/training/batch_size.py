@@ -1,0 +1,137 @@
+"""The largest batch that fits: training.batch_tokens = 0.
+
+A process of its own trains single steps of growing size, so that nothing is lost when memory
+gives out, and reports its peak. Without an accelerator the peak grows in a straight line
+with the batch, and three small steps tell where it meets the memory that is free. With one,
+steps double until one fails.
+"""
+
+import multiprocessing
+import os
+import resource
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+
+from nmt_cli.errors import NmtError
+from nmt_cli.recipe import Recipe
+from nmt_cli.training.run import Run
+
+LARGEST = 65_536  # tokens; more makes steps too few for any corpus this is meant for
+SHARE = 0.8  # of the free memory
+ROUND = 256  # tokens
+SMALLEST_TRIAL, TRIALS = 1024, 3  # tokens; how many, on a CPU
+
+
+def largest_batch_tokens(recipe: Recipe, source_vocab: int, target_vocab: int) -> int:
+    """Find the largest token budget, padding included, whose steps fit into memory.
+
+    Args:
+        recipe: what is to be trained.
+        source_vocab, target_vocab: sizes of the vocabularies.
+
+    Raises:
+        NmtError: memory does not hold a step of the smallest batch.
+    """
+    smallest = recipe.training.copies * recipe.data.max_tokens
+    context = multiprocessing.get_context("spawn")  # a fork of TensorFlow would hang
+    ours, theirs = context.Pipe(duplex=False)
+    arguments = (theirs, recipe, source_vocab, target_vocab, max(smallest, SMALLEST_TRIAL))
+    process = context.Process(target=_try_steps, args=arguments, daemon=True)
+    process.start()
+    theirs.close()  # so that the end of the process ends what is read
+    try:
+        found = _largest(_reports(ours), free_memory())
+    finally:
+        process.kill()
+        process.join()
+    if found < smallest:
+        raise NmtError(
+            f"memory does not suffice for a step of {smallest} tokens",
+            "lower data.max_tokens or model.d_model",
+        )
+    return max(smallest, found // ROUND * ROUND)
+
+
+def _largest(reports: Iterator[tuple[int, int, bool]], free: int) -> int:
+    """The largest budget, of (tokens, peak bytes, is an accelerator) of growing steps.
+
+    The memory in use by the process that reports is part of ``free``.
+    """
+    points: list[tuple[int, int]] = []
+    for tokens, peak, accelerated in reports:
+        points.append((tokens, peak))
+        if not accelerated and len(points) == TRIALS:
+            break
+    else:  # an accelerator, or too little memory even for the trials
+        return min(points[-1][0], LARGEST) if points else 0
+    tokens_tried, peaks = np.array(points, np.float64).T
+    slope, base = np.polyfit(tokens_tried, peaks, 1)
+    return min(LARGEST, int((SHARE * free - base) / max(slope, 1.0)))
+
+
+def free_memory() -> int:
+    """Bytes that a new process may use, by the system's own estimate and its limits.
+
+    Raises:
+        NmtError: the system is not Linux.
+    """
+    try:
+        fields = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
+        free = next(1024 * int(words[1]) for words in fields if words[0] == "MemAvailable:")
+    except (OSError, StopIteration):
+        raise NmtError(
+            "training.batch_tokens = 0: this system does not say how much memory is free",
+            "set it to a number, e.g. 4096",
+        ) from None
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit = int((group / "memory.max").read_text())
+        return min(free, limit - int((group / "memory.current").read_text()))
+    except (OSError, ValueError):  # no such limit, or "max"
+        return free
+
+
+def _reports(connection: Connection) -> Iterator[tuple[int, int, bool]]:
+    while True:
+        try:
+            yield connection.recv()
+        except EOFError:
+            return
+
+
+def _try_steps(
+    connection: Connection, recipe: Recipe, source_vocab: int, target_vocab: int, tokens: int
+) -> None:
+    """Take steps of twice the size each time, and report each that worked."""
+    # A step too large may end in a crash with pages of messages; its silence says enough.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    from nmt_cli.training.train import compiled_model
+
+    model = compiled_model(Run(Path(), recipe, source_vocab, target_vocab, ""))
+    accelerated = _has_accelerator()
+    width, copies = recipe.data.max_tokens, recipe.training.copies
+    rng = np.random.default_rng(0)
+    while tokens <= LARGEST:
+        rows = tokens // (width * copies) * copies
+        shape = (rows, width)
+        source, target = rng.integers(4, min(source_vocab, target_vocab), (2, *shape), np.int32)
+        weights = np.full(shape, 1 / target.size, np.float32)
+        model.train_on_batch((source, target), target, sample_weight=weights)
+        peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        connection.send((tokens, peak, accelerated))
+        tokens *= 2
+
+
+def _has_accelerator() -> bool:
+    import keras
+
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.default_backend() != "cpu"
+    import tensorflow as tf
+
+    return bool(tf.config.list_physical_devices("GPU"))

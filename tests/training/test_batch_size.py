@@ -1,0 +1,58 @@
+"""training.batch_tokens = 0: the largest batch that fits."""
+
+from dataclasses import replace
+
+import pytest
+
+from nmt_cli.errors import NmtError
+from nmt_cli.training import batch_size
+from nmt_cli.training.batch_size import LARGEST, free_memory, largest_batch_tokens
+from nmt_cli.training.run import Run
+from nmt_cli.training.train import train
+from tests.systems import toy_data, toy_recipe
+
+GIB = 2**30
+
+
+def test_on_a_cpu_the_line_of_peaks_meets_the_memory_that_is_free():
+    # 1 GiB, and 1 MiB a token: 80% of 11 GiB leave 7.8 GiB for tokens.
+    steps = ((tokens, GIB + tokens * 2**20, False) for tokens in (1024, 2048, 4096, 8192))
+    assert batch_size._largest(steps, 11 * GIB) == int(7.8 * 1024)
+    assert next(steps)[0] == 8192  # three were enough
+
+
+def test_an_accelerator_doubles_until_a_step_fails():
+    assert batch_size._largest(iter([(1024, 5, True), (2048, 5, True)]), GIB) == 2048
+
+
+def test_there_is_an_end_to_it():
+    assert batch_size._largest(((2**n, GIB + 2**n, False) for n in (10, 11, 12)), 2**50) == LARGEST
+    assert batch_size._largest(((2**n, GIB, False) for n in (10, 11, 12)), 2 * GIB) == LARGEST
+    assert batch_size._largest(iter([]), GIB) == 0
+
+
+def test_this_machine_has_some_memory_free():
+    assert 2**27 < free_memory() < 2**50
+
+
+@pytest.mark.slow
+def test_too_little_memory_for_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(batch_size, "free_memory", lambda: 2**20)
+    recipe = toy_recipe(tmp_path, training={"batch_tokens": 0})
+    with pytest.raises(NmtError, match="memory does not suffice for a step of 128 tokens"):
+        largest_batch_tokens(recipe, 300, 300)
+
+
+@pytest.mark.slow
+def test_what_was_found_is_the_runs_own(tmp_path, monkeypatch):
+    # As large as a machine of 1.5 GiB would take; the model itself is tiny.
+    monkeypatch.setattr(batch_size, "free_memory", lambda: int(1.5 * GIB))
+    recipe, prepared = toy_data(tmp_path, training={"batch_tokens": 0, "max_steps": 2})
+    said: list[str] = []
+    run = train(recipe, prepared, tmp_path / "run", say=said.append)
+    found = Run.open(run.folder).recipe.training.batch_tokens
+    assert 1024 <= found <= LARGEST
+    assert f"training.batch_tokens = {found:,}" in said
+    longer = replace(recipe, training=replace(recipe.training, max_steps=3))
+    resumed = train(longer, prepared, run.folder, resume=True, say=lambda line: None)
+    assert resumed.recipe.training.batch_tokens == found
