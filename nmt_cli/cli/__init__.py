@@ -92,7 +92,8 @@ def main() -> None:
         if error.name is None or error.name.startswith("nmt_cli"):
             raise
         package = error.name.partition(".")[0]
-        _fail(f"this command needs {package}; pip install 'nmt_cli[train]'", USER_ERROR, debug)
+        extra = "train,jax" if package in ("jax", "jaxlib") else "train"
+        _fail(f"this command needs {package}; pip install 'nmt_cli[{extra}]'", USER_ERROR, debug)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}", USER_ERROR, debug)

@@ -29,6 +29,20 @@ from nmt_cli.errors import NmtError
 )
 @click.option("--resume", is_flag=True, help="Go on from the run's last checkpoint.")
 @click.option("--force", is_flag=True, help="Replace a run that is there already.")
+@click.option(
+    "--devices",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    help="Accelerators of this machine to share each batch.",
+)
+@click.option(
+    "--coordinator",
+    metavar="HOST:PORT",
+    help="Address of process 0, to train in several processes; needs JAX.",
+)
+@click.option("--processes", type=click.IntRange(1), metavar="N", help="How many in all.")
+@click.option("--process-id", type=click.IntRange(0), metavar="I", help="Which of them: 0 to N-1.")
 def train(
     recipe: str,
     overrides: tuple[str, ...],
@@ -36,6 +50,10 @@ def train(
     prepared: Path | None,
     resume: bool,
     force: bool,
+    devices: int,
+    coordinator: str | None,
+    processes: int | None,
+    process_id: int | None,
 ) -> None:
     """Train a Transformer by RECIPE (default: ted-pt-en).
 
@@ -43,6 +61,9 @@ def train(
     """
     if resume and force:
         raise click.UsageError("give one of --resume and --force")
+    trio = (coordinator, processes, process_id)
+    if any(each is not None for each in trio) and None in trio:
+        raise click.UsageError("--coordinator, --processes and --process-id go together")
     loaded = find_recipe(recipe, overrides)
     folder = output or RUNS / loaded.label
     if (folder / "run.json").exists() and not (resume or force):
@@ -50,17 +71,30 @@ def train(
             f"{folder}: holds a run already", "go on with --resume, or replace it with --force"
         )
     import_keras()
-    from nmt_cli.data.prepare import prepare
+    from nmt_cli.data.prepare import Prepared, prepare
+    from nmt_cli.training.cluster import connect, wait
+    from nmt_cli.training.devices import Devices, check_options, check_present
     from nmt_cli.training.train import train as train_model
 
-    data = prepare(loaded, prepared or PREPARED / loaded.label, say=say)
+    used = Devices(devices, coordinator or "", processes or 1, process_id or 0)
+    check_options(used)
+    connect(used)
+    check_present(used, loaded.training.accumulate)
+    place = prepared or PREPARED / loaded.label
+    if used.leads:
+        prepare(loaded, place, say=say)
+    wait(used, "prepared")
     try:
-        train_model(loaded, data, folder, resume, say)
+        train_model(loaded, Prepared.open(place), folder, resume, say, used)
     except KeyboardInterrupt as stop:
         again = ["nmt", "train", recipe]
         again += [word for each in overrides for word in ("--set", each)]
         again += ["-o", str(output)] if output else []
         again += ["--prepared", str(prepared)] if prepared else []
+        again += ["--devices", str(devices)] if devices > 1 else []
+        if coordinator:
+            again += ["--coordinator", coordinator]
+            again += ["--processes", str(processes), "--process-id", str(process_id)]
         step = stop.args[0] if stop.args else None
         if step is None:
             raise
@@ -68,4 +102,5 @@ def train(
             f"stopped at step {step:,}; checkpoint saved; go on with: "
             + shlex.join([*again, "--resume"])
         ) from None
-    say(f"run written to {folder}; next: nmt export {folder} --onnx")
+    if used.leads:
+        say(f"run written to {folder}; next: nmt export {folder} --onnx")

@@ -127,7 +127,9 @@ class StepGraph:
         # Reshaped before and not after, where it would copy what it gives.
         logits = ops.reshape(logits, (-1, beams, self.vocab_size))
         log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
-        scores, ids = ops.top_k(log_probs, ops.minimum(beams, self.vocab_size))
+        # A plain number where the shape is known: JAX compiles for no other.
+        count = min(beams, self.vocab_size) if isinstance(beams, int) else None
+        scores, ids = ops.top_k(log_probs, count or ops.minimum(beams, self.vocab_size))
         return scores, ops.cast(ids, "int32"), log_probs, grown
 
 

@@ -1,5 +1,6 @@
 """The step contract over a Keras model."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,8 @@ class KerasStepModel:
         self._step = self.graph.step
         if keras.backend.backend() == "tensorflow":
             self._trace()
+        elif keras.backend.backend() == "jax":
+            self._compile()
 
     def _trace(self) -> None:
         """Let TensorFlow trace each function once, for every shape."""
@@ -56,6 +59,52 @@ class KerasStepModel:
                 caches,
             ],
         )
+
+    def _compile(self) -> None:
+        """Let JAX compile each function, for few shapes: it knows no open ones.
+
+        Rows and cached columns are filled up to powers of two. The state stays on the host, in
+        the shapes that TensorFlow would give it.
+        """
+        encode, step = self._compiled(self.graph.encode), self._compiled(self.graph.step)
+
+        def encode_filled(source: Any) -> list[Any]:
+            return [each[: len(source)] for each in encode(_filled(np.asarray(source), 0))]
+
+        def step_filled(
+            tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
+        ) -> tuple[Any, Any, Any, list[Any]]:
+            rows, columns = len(tokens), caches[0].shape[2]
+            past, own = np.split(np.asarray(ancestry), [columns], axis=2)
+            past = _filled(past, 2)  # no beam sees what is filled in
+            room = past.shape[2]
+            *ranked, grown = step(
+                _filled(np.asarray(tokens), 0),
+                np.asarray(position),
+                _filled(np.concatenate([past, own], axis=2), 0),
+                [_filled(np.asarray(each), 0) for each in encoded],
+                [_filled(_filled(np.asarray(each), 2), 0) for each in caches],
+            )
+            scores, ids, log_probs = (each[:rows] for each in ranked)
+            new = [each[:rows, :, room:] for each in grown]
+            pairs = zip(caches, new, strict=True)
+            caches = [np.concatenate([np.asarray(old), each], axis=2) for old, each in pairs]
+            return scores, ids, log_probs, caches
+
+        self._encode, self._step = encode_filled, step_filled
+
+    def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of the model that takes its weights as they are, and gives numpy arrays."""
+        import jax
+
+        variables = self.graph.model.variables
+
+        @jax.jit
+        def stateless(values: list[Any], inputs: tuple[Any, ...]) -> Any:
+            with keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True))):
+                return function(*inputs)
+
+        return lambda *inputs: jax.device_get(stateless([each.value for each in variables], inputs))
 
     def encode(self, source: NDArray[np.int32]) -> KerasState:
         """Read source ids [B, S]."""
@@ -92,9 +141,23 @@ class KerasStepModel:
 
     def select(self, state: KerasState, rows: NDArray[np.int64]) -> KerasState:
         """The state of some sentences alone."""
+        if keras.backend.backend() == "jax":  # a new shape again
+            return KerasState(
+                [np.asarray(each)[rows] for each in state.encoded],
+                [np.asarray(each)[rows] for each in state.caches],
+                state.steps,
+            )
         chosen = ops.convert_to_tensor(rows.astype(np.int32))
         return KerasState(
             [ops.take(each, chosen, axis=0) for each in state.encoded],
             [ops.take(each, chosen, axis=0) for each in state.caches],
             state.steps,
         )
+
+
+def _filled(array: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Zeros put behind an axis until its length is a power of two, 8 at least."""
+    length = array.shape[axis]
+    widths = [(0, 0)] * array.ndim
+    widths[axis] = (0, max(8, 1 << (length - 1).bit_length() if length else 0) - length)
+    return np.pad(array, widths)

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from nmt_cli.data.batches import Batch, Position
 from nmt_cli.text.tokenizer import PAD_ID
+from nmt_cli.training.devices import ALONE, Devices
 
 PREFETCH = 4  # batches made ahead of the step that uses them
 
@@ -41,11 +42,20 @@ class Feed:
     tokens, and 0 at padding.
 
     Args:
-        batches: (position, batch, next position) of each.
+        batches: begins to give (position, batch, next position) of each. Under a strategy Keras
+            looks at the first one and then begins anew.
+        devices: of which each process gets its share of a batch's rows.
+        group: rows of a batch that stay together.
     """
 
-    def __init__(self, batches: Iterable[tuple[Position, Batch, Position]]) -> None:
+    def __init__(
+        self,
+        batches: Callable[[], Iterable[tuple[Position, Batch, Position]]],
+        devices: Devices = ALONE,
+        group: int = 1,
+    ) -> None:
         self._batches = batches
+        self._devices, self._group = devices, group
         self._handed: deque[Handed] = deque()
 
     def taken(self) -> Handed:
@@ -53,13 +63,19 @@ class Feed:
         return self._handed.popleft()
 
     def _fed(self) -> Iterator[Fed]:
+        # One that was begun before may still be making batches ahead, in its own thread.
+        self._handed = handed = deque[Handed]()
         began = time.perf_counter()
-        for at, batch, following in self._batches:
+        for at, batch, following in self._batches():
             weights = (batch.target_out != PAD_ID).astype(np.float32)
             tokens = int(np.count_nonzero(weights))
             weights /= max(tokens, 1)
-            self._handed.append(Handed(at, following, tokens, time.perf_counter() - began))
-            yield (batch.source, batch.target_in), batch.target_out, weights
+            handed.append(Handed(at, following, tokens, time.perf_counter() - began))
+            source, target_in, target_out, weights = (
+                self._devices.share(each, self._group)
+                for each in (batch.source, batch.target_in, batch.target_out, weights)
+            )
+            yield (source, target_in), target_out, weights
             began = time.perf_counter()
 
     def dataset(self) -> Any:

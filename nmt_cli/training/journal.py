@@ -143,6 +143,28 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+class SilentJournal(Journal):
+    """For the processes of a training that leave the telling to process 0."""
+
+    def __init__(self) -> None:
+        pass
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def say(self, line: str) -> None:
+        """Say nothing."""
+
+    def progress(self, step: int, epoch: int, values: dict[str, float], left: str) -> None:
+        """Show nothing."""
+
+    def judged(self, progress: Progress, judgement: Judgement, better: bool) -> None:
+        """Write nothing."""
+
+    def record(self, step: int, seconds: float, values: dict[str, Any]) -> None:
+        """Write nothing."""
+
+
 class _TensorBoard:
     """TensorFlow's writer of event files. Nothing hangs on them: a failure ends the writing."""
 

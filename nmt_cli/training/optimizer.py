@@ -1,5 +1,7 @@
 """The optimizer of a recipe; accumulation, clipping and the moving average are Keras' own."""
 
+from typing import Any
+
 import keras
 
 from nmt_cli.recipe import Recipe
@@ -9,14 +11,39 @@ from nmt_cli.training.schedule import WarmUp
 UNDECAYED = ("bias", "scale", "offset")
 
 
-def make_optimizer(recipe: Recipe) -> keras.optimizers.Optimizer:
-    """Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) or Nadam (Dozat 2016)."""
+class _AddedFirst:
+    """An optimizer of MirroredStrategy that adds up the devices' gradients before it clips them.
+
+    Keras clips each device's own, and adds up what is left: on two devices, another step than
+    on one.
+    """
+
+    def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
+        import tensorflow as tf
+
+        replica = tf.distribute.get_replica_context()
+        added = replica.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
+        return super()._clip_gradients(added)  # type: ignore[misc]
+
+    def _all_reduce_sum_gradients(self, pairs: list[Any]) -> list[Any]:
+        return pairs
+
+
+def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.Optimizer:
+    """Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) or Nadam (Dozat 2016).
+
+    Args:
+        recipe: whose optimizer.
+        mirrored: made in the scope of a MirroredStrategy.
+    """
     config = recipe.training
     kind = {
         "adam": keras.optimizers.Adam,
         "adamw": keras.optimizers.AdamW,
         "nadam": keras.optimizers.Nadam,
     }[config.optimizer]
+    if mirrored:
+        kind = type(kind.__name__, (_AddedFirst, kind), {})
     decay = {"weight_decay": config.weight_decay} if config.optimizer == "adamw" else {}
     optimizer = kind(
         WarmUp(

@@ -15,8 +15,18 @@ from nmt_cli.model.transformer import build_transformer
 from nmt_cli.recipe import Recipe
 from nmt_cli.training.batch_size import largest_batch_tokens
 from nmt_cli.training.checkpoint import Progress, average_checkpoints, load_checkpoint
+from nmt_cli.training.cluster import check_alike, connect, disconnect, noticing_losses, wait
+from nmt_cli.training.devices import (
+    ALONE,
+    Devices,
+    building,
+    check_options,
+    check_present,
+    fitting,
+    part_seeds,
+)
 from nmt_cli.training.feed import Feed
-from nmt_cli.training.journal import Journal
+from nmt_cli.training.journal import Journal, SilentJournal
 from nmt_cli.training.loss import SmoothedCrossEntropy, TokenAccuracy
 from nmt_cli.training.optimizer import make_optimizer
 from nmt_cli.training.run import Run
@@ -30,8 +40,11 @@ def train(
     folder: Path,
     resume: bool = False,
     say: Callable[[str], None] = print,
+    devices: Devices = ALONE,
 ) -> Run:
     """Train a model into a run folder.
+
+    One of several processes trains once, and leaves the others when it is done.
 
     Args:
         recipe: what to train and how.
@@ -39,42 +52,83 @@ def train(
         folder: of the run; an old run there is replaced, or gone on with by ``resume``.
         resume: go on from the folder's newest checkpoint that is whole.
         say: receives lines for people.
+        devices: what to train on. Of several processes each calls this, with the same recipe
+            and data; all read the folder, process 0 writes it.
 
     Raises:
         NmtError: nothing to resume, or another recipe; the loss is not finite; the folder
-            cannot be written.
+            cannot be written; devices are absent; another process was lost.
         KeyboardInterrupt: SIGINT or SIGTERM came; the checkpoint is saved.
     """
+    check_options(devices)
+    connect(devices)
+    check_present(devices, recipe.training.accumulate)
+    with noticing_losses(devices):
+        run = _run(recipe, prepared, folder, resume, say, devices)
+        try:
+            run = _trained(run, prepared, resume, say if devices.leads else _nothing, devices)
+        except KeyboardInterrupt as stop:
+            if stop.args:  # all of them stop
+                disconnect(devices)
+            raise
+        disconnect(devices)
+    return run
+
+
+def _run(
+    recipe: Recipe,
+    prepared: Prepared,
+    folder: Path,
+    resume: bool,
+    say: Callable[[str], None],
+    devices: Devices,
+) -> Run:
+    """The run folder, the same for all processes."""
     if resume:
         run = Run.open(folder).check_resumable(recipe, prepared)
         if not run.checkpoints():
             raise NmtError(f"{folder}: has no checkpoint yet", "start anew with --force")
-    else:
-        recipe = _with_batch_tokens(recipe, prepared, say)
-        run = Run.create(folder, recipe, prepared)
-    model = compiled_model(run)
+        wait(devices, "opened")  # before process 0 writes to it
+        return run
+    check_alike(devices, recipe.dump() + prepared.key)
+    made = None
+    if devices.leads:
+        made = Run.create(folder, _with_batch_tokens(recipe, prepared, say), prepared)
+    wait(devices, "created")
+    return made or Run.open(folder)
+
+
+def _trained(
+    run: Run, prepared: Prepared, resume: bool, say: Callable[[str], None], devices: Devices
+) -> Run:
+    recipe = run.recipe
+    model = compiled_model(run, devices)
     start = _load_newest(run, model, say) if resume else Progress()
+    check_alike(devices, f"{recipe.dump()} {prepared.key} {replace(start, seconds=0.0)}")
+    part_seeds(devices, model)
     if start.step >= recipe.training.max_steps:
         raise NmtError(
             f"{run.folder}: already trained for {start.step:,} steps",
             "raise training.max_steps to go on",
         )
-    return _fit(run, model, prepared, start, say)
+    return _fit(run, model, prepared, start, say, devices)
 
 
-def compiled_model(run: Run) -> keras.Model:
+def compiled_model(run: Run, devices: Devices = ALONE) -> keras.Model:
     """The run's training model with its loss and optimizer, freshly initialised."""
     recipe = run.recipe
+    on_tensorflow = keras.backend.backend() == "tensorflow"
     keras.config.set_dtype_policy(recipe.training.precision)
-    model = build_transformer(recipe.model, run.source_vocab, run.target_vocab, recipe.seed)
-    optimizer = make_optimizer(recipe)
-    model.compile(
-        optimizer=optimizer,
-        loss=SmoothedCrossEntropy(recipe.training.label_smoothing, recipe.training.r_drop),
-        metrics=[TokenAccuracy()],
-        jit_compile=keras.backend.backend() != "tensorflow",  # XLA is slower on CPU there
-    )
-    optimizer.build(model.trainable_variables)
+    with building(devices):
+        model = build_transformer(recipe.model, run.source_vocab, run.target_vocab, recipe.seed)
+        optimizer = make_optimizer(recipe, mirrored=on_tensorflow and devices.count > 1)
+        model.compile(
+            optimizer=optimizer,
+            loss=SmoothedCrossEntropy(recipe.training.label_smoothing, recipe.training.r_drop),
+            metrics=[TokenAccuracy()],
+            jit_compile=not on_tensorflow,  # XLA is slower on CPU there
+        )
+        optimizer.build(model.trainable_variables)
     return model
 
 
@@ -140,6 +194,7 @@ def _fit(
     prepared: Prepared,
     start: Progress,
     say: Callable[[str], None],
+    devices: Devices,
 ) -> Run:
     config = run.recipe.training
     epochs = training_batches(run.recipe, prepared)
@@ -148,15 +203,18 @@ def _fit(
         f"{model.count_params():,} parameters, {batches.steps_per_epoch():,} batches an epoch, "
         f"{100 * batches.efficiency():.0f}% of the target cells are tokens"
     )
-    feed = Feed(epochs.from_(Position(start.epoch, start.index)))
+    feed = Feed(lambda: epochs.from_(Position(start.epoch, start.index)), devices, batches.copies)
     has_dev = len(prepared.arrays("dev")[0]) > 0
     if not has_dev:
         say("no development pair is short enough: training goes on without validation")
-    validator = Validator(model, run.recipe, prepared) if has_dev else None
-    with closing(Journal(run.folder, start.step, config.max_steps, say)) as journal:
-        watch = Watch(run, start, epochs, feed, validator, journal)
+    validator = Validator(model, run.recipe, prepared, devices) if has_dev else None
+    journal: Journal = SilentJournal()
+    if devices.leads:
+        journal = Journal(run.folder, start.step, config.max_steps, say)
+    with closing(journal):
+        watch = Watch(run, start, epochs, feed, validator, journal, devices)
         watch.set_model(model)
-        with watch.signals():
+        with watch.signals(), fitting(devices):
             # Stopped between a checkpoint and its validation, a run begins with that.
             if start.step % config.validate_every == 0 and start.validated < start.step:
                 watch.validate()
@@ -173,7 +231,12 @@ def _fit(
             raise KeyboardInterrupt(watch.progress.step)
         if config.average:
             paths = run.checkpoints()[-config.average :]
-            average_checkpoints(paths, run.average)
+            if devices.leads:
+                average_checkpoints(paths, run.average)
             watch.judge_average(len(paths))
     say(f"trained {watch.progress.step:,} steps in {watch.progress.seconds / 60:.1f} minutes")
     return run
+
+
+def _nothing(line: str) -> None:
+    """What the processes but the first have to say."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from nmt_cli.data.batches import Batches
@@ -16,6 +17,8 @@ from nmt_cli.recipe import Recipe
 from nmt_cli.search.beam import SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.checkpoint import load_checkpoint
+from nmt_cli.training.cluster import told
+from nmt_cli.training.devices import ALONE, Devices, apart
 from nmt_cli.training.feed import Feed
 from nmt_cli.training.loss import TokenAccuracy, TokenLoss
 from nmt_cli.training.optimizer import moving_averages
@@ -61,10 +64,18 @@ class Validator:
         model: the model in training, compiled.
         recipe: its recipe.
         prepared: where its development set is.
+        devices: that it trains on. Validation takes one device of process 0 alone.
     """
 
-    def __init__(self, model: keras.Model, recipe: Recipe, prepared: Prepared) -> None:
-        self._model = model
+    def __init__(
+        self, model: keras.Model, recipe: Recipe, prepared: Prepared, devices: Devices = ALONE
+    ) -> None:
+        self._model, self._devices = model, devices
+        if devices.leads:
+            with apart(devices):
+                self._prepare(recipe, prepared)
+
+    def _prepare(self, recipe: Recipe, prepared: Prepared) -> None:
         training = recipe.training
         tokens = max(training.batch_tokens, recipe.data.max_tokens)
         self._dev = Batches(*prepared.arrays("dev"), tokens, recipe.seed)
@@ -88,9 +99,10 @@ class Validator:
         )
 
     def _float32_twin(self, recipe: Recipe, prepared: Prepared) -> keras.Model:
-        """The model to judge: the one in training, or a float32 copy where that one is mixed
-        or has moving averages, which are what will be translated with."""
-        if recipe.training.precision == "float32" and not recipe.training.ema:
+        """The model to judge: the one in training, or a float32 copy where that one is mixed,
+        spread over devices, or has moving averages, which are what will be translated with."""
+        plain = recipe.training.precision == "float32" and self._devices.total == 1
+        if plain and not recipe.training.ema:
             return self._model
         tokenizers = prepared.tokenizers()
         policy = keras.config.dtype_policy()
@@ -102,21 +114,38 @@ class Validator:
         return twin
 
     def judge(self) -> Judgement:
-        """Validate the model as it is now."""
-        if self._twin is not self._model:
-            current = moving_averages(self._model.optimizer) or self._model.trainable_weights
-            for ours, theirs in zip(self._twin.trainable_weights, current, strict=True):
-                ours.assign(theirs)
-        return self._judgement()
+        """Validate the model as it is now, in process 0."""
+        with apart(self._devices):
+            if self._twin is not self._model:
+                current = moving_averages(self._model.optimizer) or self._model.trainable_weights
+                for ours, theirs in zip(self._twin.trainable_weights, current, strict=True):
+                    ours.assign(np.asarray(theirs))
+            return self._judgement()
 
     def judge_weights(self, checkpoint: Path) -> Judgement:
         """Validate the weights of a checkpoint: those in the model may be lost."""
-        load_checkpoint(checkpoint, self._twin, training=False)
-        return self._judgement()
+        with apart(self._devices):
+            load_checkpoint(checkpoint, self._twin, training=False)
+            return self._judgement()
+
+    def shared(self, judgement: Judgement | None) -> Judgement | None:
+        """Process 0's judgement in all processes, without samples in the others; None if it
+        has none.
+
+        Raises:
+            NmtError: a process was lost.
+        """
+        numbers = [0.0] * 5
+        if judgement:
+            numbers = [1.0, judgement.loss, judgement.accuracy, judgement.bleu, judgement.chrf]
+        made, loss, accuracy, bleu, chrf = told(self._devices, numbers)
+        if self._devices.leads:
+            return judgement
+        return Judgement(loss, accuracy, bleu, chrf, samples=()) if made else None
 
     def _judgement(self) -> Judgement:
         measured = self._judge.evaluate(
-            Feed(self._dev.once()).dataset(),
+            Feed(self._dev.once).dataset(),
             steps=self._dev.steps_per_epoch(),
             verbose=0,
             return_dict=True,

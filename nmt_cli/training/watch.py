@@ -18,10 +18,12 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
 from nmt_cli.recipe import TrainingConfig
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
+from nmt_cli.training.cluster import any_of
+from nmt_cli.training.devices import ALONE, Devices
 from nmt_cli.training.feed import Feed, Handed
 from nmt_cli.training.journal import Journal
 from nmt_cli.training.run import Run
-from nmt_cli.training.validation import Validator
+from nmt_cli.training.validation import Judgement, Validator
 
 
 class _StoppedValidating(Exception):
@@ -32,11 +34,12 @@ class Watch(keras.callbacks.Callback):
     """Follows one sitting of a training, from its first step to its last.
 
     To Keras all of it is one epoch. Nothing is fetched from the device but every
-    ``log_every`` steps and before a checkpoint.
+    ``log_every`` steps and before a checkpoint. Several processes of a training each have one,
+    and all take the same way: what only one of them knows is settled every ``log_every`` steps.
 
     Attributes:
         progress: how far the training has come, all sittings together.
-        interrupted: whether a signal asked to stop.
+        interrupted: whether a signal, to any of the processes, stops the training.
     """
 
     def __init__(
@@ -47,15 +50,17 @@ class Watch(keras.callbacks.Callback):
         feed: Feed,
         validator: Validator | None,
         journal: Journal,
+        devices: Devices = ALONE,
     ) -> None:
         super().__init__()
         self._run, self._epochs, self._feed = run, epochs, feed
-        self._validator, self._journal = validator, journal
+        self._validator, self._journal, self._devices = validator, journal, devices
         self._start, self.progress = start, start
         self._began = time.monotonic()
         self._window = _Window()
         self._batches = 0
         self._validating = False
+        self._signalled = False
         self.interrupted = False
 
     @property
@@ -71,7 +76,7 @@ class Watch(keras.callbacks.Callback):
             return
         self._advance(handed.next)
         step, config = self.progress.step, self._config
-        done = step >= config.max_steps or self._out_of_time()
+        done = step >= config.max_steps or self._is_to_stop(step)
         if step % config.log_every == 0 or done:
             self._log()
         if self.interrupted:
@@ -91,20 +96,19 @@ class Watch(keras.callbacks.Callback):
             NmtError: the loss or a weight is not finite, or the file cannot be written.
         """
         self._check_loss()
-        save_checkpoint(self._run.checkpoint(self.progress.step), self.model, self.progress)
-        self._run.prune()
+        model = self.model  # on JAX all processes bring its state together
+        if self._devices.leads:
+            save_checkpoint(self._run.checkpoint(self.progress.step), model, self.progress)
+            self._run.prune()
 
     def validate(self) -> None:
         """Judge the model as it is, note it in its checkpoint, and keep it if it is the best."""
         if self._validator is None:
             return
-        self._validating = True
-        try:
-            judgement = self._validator.judge()
-        except _StoppedValidating:
-            return  # the resumed run will begin with this validation
-        finally:
-            self._validating = False
+        judgement = self._judged(self._validator)
+        if judgement is None:
+            self.interrupted = True  # the resumed run will begin with this validation
+            return
         self._window.restart()
         best, score = self.progress.best_score, judgement.score(self._config.metric)
         better = best is None or score > best
@@ -123,7 +127,9 @@ class Watch(keras.callbacks.Callback):
         """Judge the run's average of so many checkpoints; it is kept if it is the best."""
         if self._validator is None:
             return
-        judgement = self._validator.judge_weights(self._run.average)
+        judgement = self._judged(self._validator, self._run.average)
+        if judgement is None:
+            return
         best, score = self.progress.best_score, judgement.score(self._config.metric)
         better = best is None or score > best
         self._journal.say(f"the mean of the last {count} checkpoints:")
@@ -131,8 +137,23 @@ class Watch(keras.callbacks.Callback):
         if better:
             self._keep(self._run.average)
 
+    def _judged(self, validator: Validator, checkpoint: Path | None = None) -> Judgement | None:
+        """What process 0 finds; None if a signal stopped it."""
+        judgement = None
+        if self._devices.leads:
+            self._validating = True
+            try:
+                judgement = validator.judge_weights(checkpoint) if checkpoint else validator.judge()
+            except _StoppedValidating:
+                pass
+            finally:
+                self._validating = False
+        return validator.shared(judgement)
+
     def _keep(self, path: Path) -> None:
         """Make a checkpoint the best one."""
+        if not self._devices.leads:
+            return
         with replacing_path(self._run.best) as beside:
             shutil.copyfile(path, beside)
 
@@ -145,9 +166,14 @@ class Watch(keras.callbacks.Callback):
             seconds=self._start.seconds + time.monotonic() - self._began,
         )
 
-    def _out_of_time(self) -> bool:
+    def _is_to_stop(self, step: int) -> bool:
+        """Whether time is up; and note if a signal came."""
         minutes = self._config.max_minutes
-        return bool(minutes) and self.progress.seconds >= 60 * minutes
+        late = bool(minutes) and self.progress.seconds >= 60 * minutes
+        if self._devices.processes > 1 and step % self._config.log_every:
+            return False
+        self.interrupted, late = any_of(self._devices, [self._signalled, late])
+        return late
 
     def out_of_patience(self) -> bool:
         """Whether the last validations brought nothing better."""
@@ -174,7 +200,9 @@ class Watch(keras.callbacks.Callback):
 
     def _log(self) -> None:
         self._check_loss()
-        values = self._window.values()
+        # Not of the step's logs: MirroredStrategy's are means over devices, not over tokens.
+        means = self.model.get_metrics_result()
+        values = self._window.values() | {name: _number(each) for name, each in means.items()}
         rate = float(keras.ops.convert_to_numpy(self.model.optimizer.learning_rate))
         values["learning_rate"] = rate
         step, seconds = self.progress.step, self.progress.seconds
@@ -198,7 +226,7 @@ class Watch(keras.callbacks.Callback):
         """Turn SIGINT and SIGTERM into a stop after the current step; a second one kills."""
 
         def ask_to_stop(number: int, frame: FrameType | None) -> None:
-            self.interrupted = True
+            self._signalled = True
             for each, handler in before.items():
                 signal.signal(each, handler)
             if self._validating:
@@ -241,12 +269,10 @@ class _Window:
         return losses[first], self._handed[first], len(losses) - first - 1
 
     def values(self) -> dict[str, float]:
-        """Loss and accuracy so far; target tokens a second; share of the time that it took to
-        make batches, which happens beside the steps."""
+        """Target tokens a second; share of the time that it took to make batches, which happens
+        beside the steps."""
         seconds = max(time.monotonic() - self._began, 1e-9)
         return {
-            "loss": _number(self._logs[-1]["loss"]),
-            "accuracy": _number(self._logs[-1]["accuracy"]),
             "tokens_per_second": sum(each.tokens for each in self._handed) / seconds,
             "input_share": sum(each.seconds for each in self._handed) / seconds,
         }

@@ -1,0 +1,254 @@
+"""Several devices and processes: the same training as on one, whoever goes on with it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from nmt_cli.cli.train import train as train_command
+from nmt_cli.data.prepare import Prepared
+from nmt_cli.errors import NmtError
+from nmt_cli.recipe import Recipe, load_recipe
+from nmt_cli.training.devices import Devices, check_options
+from nmt_cli.training.run import Run
+from nmt_cli.training.train import train
+from tests.systems import toy_data, toy_recipe
+
+# Gradients are summed in another order, and Adam divides by their size.
+CLOSE = {"rtol": 2e-4}
+
+# Trains as its arguments say; every process of a training tells its losses.
+SCRIPT = """
+import json, sys
+from pathlib import Path
+root, plan = Path(sys.argv[1]), json.loads(sys.argv[2])
+if plan["logical"]:
+    import tensorflow as tf
+    cpu, half = tf.config.list_physical_devices("CPU")[0], tf.config.LogicalDeviceConfiguration()
+    tf.config.set_logical_device_configuration(cpu, [half, half])
+from nmt_cli.data.prepare import Prepared
+from nmt_cli.recipe import load_recipe
+from nmt_cli.training import cluster, train
+from nmt_cli.training.devices import Devices
+from nmt_cli.training.journal import SilentJournal
+SilentJournal.record = lambda self, step, seconds, values: print(step, values.get("loss"))
+cluster.CONNECT_SECONDS = plan["patience"]
+for name, steps, resume in plan["runs"]:
+    recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])
+    devices = Devices(**plan["devices"])
+    train.train(recipe, Prepared.open(root / "prepared"), root / name, resume, devices=devices)
+"""
+
+
+def prepared_toy(root: Path, **training: object) -> tuple[Recipe, Prepared]:
+    """Small and without dropout, whose masks depend on the rows beside."""
+    wanted = {"log_every": 1, "validate_every": 100, "validate_sentences": 1, "batch_tokens": 230}
+    sections = {
+        "model": {"dropout": 0.0},
+        "training": {**wanted, "clip_norm": 0.5, **training},
+        "decoding": {"max_length": 3, "length_extra": 1},
+    }
+    recipe, prepared = toy_data(root, **sections)
+    (root / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
+    return recipe, prepared
+
+
+def start(root: Path, *runs: tuple[str, int, bool], **how: object) -> subprocess.Popen[str]:
+    plan = {"runs": runs, "logical": False, "patience": 120, "devices": {}, **how}
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(root), json.dumps(plan)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "KERAS_BACKEND": "tensorflow" if plan["logical"] else "jax"},
+    )
+
+
+def outcome(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=400)
+    assert process.returncode == 0, err
+    return out
+
+
+def two(root: Path, *runs: tuple[str, int, bool]) -> list[subprocess.Popen[str]]:
+    """Two processes of one training."""
+    where = {"coordinator": f"127.0.0.1:{free_port()}", "processes": 2}
+    return [start(root, *runs, devices={**where, "process_id": each}) for each in range(2)]
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def losses(folder: Path) -> list[float]:
+    rows = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return [row["loss"] for row in rows if "loss" in row]
+
+
+def assert_alike(root: Path, whole: str, parts: str) -> None:
+    """Two runs have the same losses, and the same weights in the end.
+
+    Biases are left out: the gradients of some are zero but for rounding, and Adam makes whole
+    steps of that.
+    """
+    np.testing.assert_allclose(losses(root / parts), losses(root / whole), **CLOSE)
+    paths = [Run.open(root / name).last for name in (parts, whole)]
+    with np.load(paths[0]) as found, np.load(paths[1]) as wanted:
+        assert found.files == wanted.files
+        for name in wanted.files:
+            if name.startswith("weights/") and not name.endswith("bias"):
+                np.testing.assert_allclose(found[name], wanted[name], atol=2e-4, err_msg=name)
+
+
+def silent(line: str) -> None:
+    pass
+
+
+def test_shares_cover_a_batch():
+    rows = np.arange(10).reshape(5, 2) + 1
+    shares = [Devices(2, "x:1", 2, each).share(rows, group=1) for each in range(2)]
+    assert [len(each) for each in shares] == [4, 4]
+    np.testing.assert_array_equal(np.concatenate(shares)[:5], rows)
+    assert not np.concatenate(shares)[5:].any()
+
+
+def test_pairs_of_rows_stay_on_one_device():
+    rows = np.arange(12).reshape(6, 2)
+    shares = [Devices(1, "x:1", 2, each).share(rows, group=2) for each in range(2)]
+    assert [len(each) for each in shares] == [4, 4]
+    np.testing.assert_array_equal(shares[0], rows[:4])
+
+
+def test_two_mirrored_devices_train_as_one_does(tmp_path):
+    recipe, prepared = prepared_toy(tmp_path, max_steps=6)
+    train(recipe, prepared, tmp_path / "whole", say=silent)
+    train(
+        load_recipe(tmp_path / "toy.toml", ["training.max_steps=2"]),
+        prepared,
+        tmp_path / "parts",
+        say=silent,
+    )
+    outcome(start(tmp_path, ("parts", 4, True), logical=True, devices={"count": 2}))
+    train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
+    assert_alike(tmp_path, "whole", "parts")
+
+
+def test_two_processes_train_as_one_does(tmp_path):
+    prepared_toy(tmp_path)
+    outcome(start(tmp_path, ("whole", 6, False), ("parts", 2, False)))
+    first, second = two(tmp_path, ("parts", 4, True))
+    told = outcome(second)
+    outcome(first)
+    assert [float(line.split()[1]) for line in told.splitlines() if line[0].isdigit()] == losses(
+        tmp_path / "parts"
+    )[2:]
+    outcome(start(tmp_path, ("parts", 6, True)))
+    assert_alike(tmp_path, "whole", "parts")
+
+
+def test_absent_devices_harm_nothing(tmp_path):
+    recipe, prepared = prepared_toy(tmp_path)
+    run = Run.create(tmp_path / "run", recipe, prepared)
+    before = sorted(run.folder.rglob("*"))
+    with pytest.raises(NmtError, match=r"--devices 64: this machine has \d+ [CG]PUs? that"):
+        train(recipe, prepared, run.folder, say=silent, devices=Devices(64))
+    assert sorted(run.folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("devices", "message"),
+    [
+        (Devices(1, "host:1234", 2, 2), "--process-id 2: of 2 processes; .* from 0 to 1"),
+        (Devices(1, "host", 2, 1), "--coordinator host: not of the form HOST:PORT"),
+        (Devices(1, "host:0", 2, 1), "--coordinator host:0: not of the form HOST:PORT"),
+        (Devices(1, "host:1", 2, 1), r"set KERAS_BACKEND=jax, and pip install 'nmt_cli\[jax\]'"),
+    ],
+)
+def test_options_that_cannot_be_met(devices, message):
+    with pytest.raises(NmtError, match=message):
+        check_options(devices)
+
+
+def test_the_three_options_go_together():
+    result = CliRunner().invoke(train_command, ["phrasebook", "--processes", "2"])
+    assert result.exit_code == 2
+    assert "--coordinator, --processes and --process-id go together" in result.output
+
+
+@pytest.mark.slow
+def test_a_coordinator_that_is_not_there(tmp_path):
+    prepared_toy(tmp_path)
+    where = {"coordinator": f"127.0.0.1:{free_port()}", "processes": 2, "process_id": 1}
+    process = start(tmp_path, ("run", 2, False), devices=where, patience=3)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "no training of 2 processes came together there within 3 s" in err
+    assert not (tmp_path / "run").exists()
+
+
+def in_training(root: Path, recipe: Recipe) -> list[subprocess.Popen[str]]:
+    """Two processes of ``nmt train``, some steps on."""
+    (root / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
+    where = ["--coordinator", f"127.0.0.1:{free_port()}", "--processes", "2", "--process-id"]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "nmt_cli", "train", "toy.toml", *where, str(each)],
+            cwd=root,
+            stderr=(root / f"{each}.log").open("w"),
+            text=True,
+            env={**os.environ, "KERAS_BACKEND": "jax"},
+        )
+        for each in range(2)
+    ]
+    end = time.monotonic() + 300
+    while "step     30" not in (root / "0.log").read_text():
+        assert time.monotonic() < end, (root / "0.log").read_text()
+        time.sleep(0.2)
+    return processes
+
+
+def endless_toy(root: Path) -> Recipe:
+    training = {
+        "checkpoint_every": 10,
+        "validate_every": 10**6,
+        "max_steps": 10**6,
+        "log_every": 10,
+    }
+    prepared_toy(root)
+    return toy_recipe(root, training=training)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_lost_process_ends_the_other_with_one_line(tmp_path, victim):
+    processes = in_training(tmp_path, endless_toy(tmp_path))
+    processes[victim].send_signal(signal.SIGKILL)
+    assert processes[1 - victim].wait(timeout=90) == 1
+    text = (tmp_path / f"{1 - victim}.log").read_text()
+    assert "Traceback" not in text
+    assert text.count("nmt: ") == 1
+    last = text.rstrip().rpartition("\n")[2]
+    assert last.startswith("nmt: another process of the training was lost"), text
+    assert last.endswith("start all of them again, with --resume")
+    assert Run.open(tmp_path / "runs" / "toy-xx-yy").checkpoints()
+
+
+@pytest.mark.slow
+def test_a_signal_to_any_process_stops_all_with_a_checkpoint(tmp_path):
+    processes = in_training(tmp_path, endless_toy(tmp_path))
+    processes[1].send_signal(signal.SIGTERM)
+    assert [each.wait(timeout=90) for each in processes] == [130, 130]
+    for number in range(2):
+        last = (tmp_path / f"{number}.log").read_text().rstrip().rpartition("\n")[2]
+        assert last.startswith("nmt: stopped at step ")
+        assert last.endswith(f"--processes 2 --process-id {number} --resume")

@@ -1,0 +1,56 @@
+"""The JAX backend, in a process of its own: training, validation, resuming, searching."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+from nmt_cli.model.step_model import KerasStepModel
+from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.translator import Translator
+from nmt_cli.training.run import Run
+from nmt_cli.training.train import trained_model
+from tests.systems import toy_data
+
+LINES = ["um dois três", "casa gato água pão café sol", "seis", "nove dez", "sol sete"]
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from nmt_cli.data.prepare import Prepared
+from nmt_cli.recipe import load_recipe
+from nmt_cli.training.train import train
+from tests.training.test_jax import translations
+root = Path(sys.argv[1])
+for name, steps, resume in (("whole", 6, False), ("parts", 3, False), ("parts", 6, True)):
+    recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])
+    run = train(recipe, Prepared.open(root / "prepared"), root / name, resume)
+(root / "jax.txt").write_text("\\n".join(translations(run)))
+"""
+
+
+def translations(run: Run) -> list[str]:
+    model, _ = trained_model(run, run.last)
+    options = SearchOptions.of(run.recipe.decoding, beam_size=3)
+    translator = Translator(KerasStepModel(model), run.tokenizers(), options, 64)
+    return [each.text for each in translator.translate(LINES)]
+
+
+def test_jax_trains_resumes_alike_and_translates_as_tensorflow_does(tmp_path):
+    training = {"log_every": 2, "validate_every": 6}
+    recipe, _ = toy_data(tmp_path, training=training, decoding={"max_length": 12})
+    (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
+    subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        check=True,
+        timeout=400,
+    )
+    whole, parts = Run.open(tmp_path / "whole"), Run.open(tmp_path / "parts")
+    with np.load(whole.last) as wanted, np.load(parts.last) as found:
+        assert found.files == wanted.files
+        for name in set(wanted.files) - {"progress"}:
+            np.testing.assert_array_equal(found[name], wanted[name], err_msg=name)
+    assert whole.best.exists()
+    assert translations(parts) == (tmp_path / "jax.txt").read_text().split("\n")
