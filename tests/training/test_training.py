@@ -121,7 +121,7 @@ def stop_at(monkeypatch, step: int) -> None:
 
     def interrupted(self, batch, logs=None):
         # Batches, not steps: within an accumulation the step is finished first.
-        self.interrupted = self.progress.step >= step - 1
+        self._signalled = self.progress.step >= step - 1
         original(self, batch, logs)
 
     monkeypatch.setattr(Watch, "on_train_batch_end", interrupted)
@@ -300,7 +300,7 @@ def test_accumulated_batches_make_one_step_of_their_mean_gradient(tmp_path):
     )
     model = compiled_model(Run.create(tmp_path / "run", recipe, prepared))
     batches = list(islice(training_batches(recipe, prepared).from_(Position()), 2))
-    fed = list(Feed(iter(batches))._fed())
+    fed = list(Feed(lambda: batches)._fed())
     import tensorflow as tf
 
     gradients = []

@@ -1,0 +1,233 @@
+"""How fast training is: target tokens a second, ours against PyTorch's Hugging Face MarianMTModel.
+
+Both train one shape (4+4 post-norm layers, d 256, feed-forward 1,024, 8 heads, one matrix of 8,000
+rows for both embeddings and the softmax, dropout 0.1, cross-entropy smoothed by 0.1, Adam) on the
+same batches in the same order: those of ``nmt train``, 4,096 cells of either side, bucketed by
+length. Ours is what ``nmt train`` compiles and fits, metrics and input pipeline included. Theirs
+is the plain loop at its best: all cores, fused attention ("sdpa" was faster than "eager"), fused
+Adam, and batches made before the clock starts. Both do so in float32 and in bfloat16, ours as
+Keras' mixed policy, theirs as autocast, which processors without bfloat16 only emulate.
+
+    python benchmarks/train.py [--data PREFIX...] [--recipe FILE] [--precision P] [--rounds N]
+
+PREFIX is two aligned files, PREFIX.pt and PREFIX.en; without any, sentences of the embedded
+phrasebook are strung together to lengths like those of real text. Of a recipe its data, tokenizer,
+shape, dropouts, smoothing and batch size count. ``--compile`` adds torch.compile, which needs a
+C++ compiler.
+
+Each side is a process of its own. They take turns in rounds, so that a slow stretch of the machine
+falls on all alike, and a ratio is the median of the rounds' ratios. Tokens are real target tokens,
+END included. The ceiling is the rate of the faster library's float32 product of 2048 x 1024 by
+1024 x 1024, timed in the same turns; beside it stands the work of the model's matrix products on
+the padded batches, the backward pass twice the forward's.
+
+The target: 1.3 times PyTorch with bfloat16 autocast.
+"""
+
+import argparse
+import importlib.metadata
+import importlib.util
+import itertools
+import json
+import math
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import train_sides
+from train_sides import PRODUCT, sequence
+
+from nmt_cli.bench.machine import machine
+from nmt_cli.data.batches import Batch, Batches, Epochs
+from nmt_cli.data.phrasebook import sentence_pairs
+from nmt_cli.data.prepare import prepare
+from nmt_cli.recipe import (
+    DataConfig,
+    ModelConfig,
+    Recipe,
+    TokenizerConfig,
+    TrainingConfig,
+    load_recipe,
+)
+from nmt_cli.text.lines import write_lines
+
+TARGET, VOCAB, PRECISIONS = 1.3, 8000, ("float32", "bfloat16")
+
+
+def work(model: ModelConfig, vocab: int, batch: Batch) -> float:
+    """Floating-point operations of a step's matrix products."""
+    (rows, source), (_, target) = batch.source.shape, batch.target_in.shape
+    dense, inner = model.d_model**2, 2 * model.d_model * model.feed_forward
+    heads = 2 * model.d_model  # multiplications of a query with one key, and of its weight
+    encoder = source * (4 * dense + inner + heads * source)
+    decoder = target * (6 * dense + inner + heads * (target + source)) + source * 2 * dense
+    layers = model.encoder_layers * encoder + model.decoder_layers * decoder
+    return 6.0 * rows * (layers + target * model.d_model * vocab)
+
+
+def tally(model: ModelConfig, vocab: int, batches: list[Batch]) -> dict[str, float]:
+    """What some batches hold."""
+    return {
+        "tokens": sum(int(np.count_nonzero(each.target_out)) for each in batches),
+        "source_tokens": sum(int(np.count_nonzero(each.source)) for each in batches),
+        "cells": sum(each.target_out.size for each in batches),
+        "source_cells": sum(each.source.size for each in batches),
+        "work": sum(work(model, vocab, each) for each in batches),
+    }
+
+
+def strung_phrases(place: Path) -> str:
+    """The phrasebook's sentences strung together; the prefix of the two files."""
+    rng, pairs = random.Random(1), iter(sentence_pairs("train"))
+    lines: dict[str, list[str]] = {"pt": [], "en": []}
+    while some := list(itertools.islice(pairs, math.ceil(rng.expovariate(1 / 2.5)) or 1)):
+        for language, text in lines.items():
+            text.append(" ".join(pair[language] for pair in some))
+    for language, text in lines.items():
+        write_lines(place / f"phrases.{language}", text)
+    return str(place / "phrases")
+
+
+def chosen_recipe(options: argparse.Namespace, place: Path) -> Recipe:
+    """The recipe of record, or what counts of the one named; on the text named."""
+    if options.recipe:
+        recipe = load_recipe(options.recipe, options.set)
+        if options.data:
+            data = replace(recipe.data, root="", train=tuple(options.data), dev=(), test=())
+            recipe = replace(recipe, data=data)
+    else:
+        tokenizer = TokenizerConfig(vocab_size=VOCAB if options.data else 1200)
+        data = DataConfig(train=tuple(options.data or [strung_phrases(place)]))
+        recipe = Recipe(model=ModelConfig(norm="post"), tokenizer=tokenizer, data=data)
+    old = recipe.training
+    size = options.batch_tokens or old.batch_tokens or TrainingConfig().batch_tokens
+    training = TrainingConfig(batch_tokens=size, label_smoothing=old.label_smoothing)
+    model = replace(recipe.model, word_dropout=0.0, layer_drop=0.0)
+    return replace(recipe, model=model, training=training)
+
+
+def measure(options: argparse.Namespace, place: Path) -> dict[str, Any]:
+    """Start the sides and let them take turns: what each answered, and what they trained on."""
+    recipe = chosen_recipe(options, place)
+    prepared = prepare(recipe, place / "prepared", say=lambda line: print(line, file=sys.stderr))
+    (place / "recipe.toml").write_text(recipe.dump(), encoding="utf-8")
+    tokenizers = prepared.tokenizers()
+    vocab = [each.vocab_size for each in (tokenizers.source, tokenizers.target)]
+    if not options.recipe:
+        vocab = [VOCAB, VOCAB]  # what the text has no words for is computed all the same
+    batches = Batches(*prepared.arrays("train"), recipe.training.batch_tokens, recipe.seed)
+    shapes, batch_sequence = sequence(Epochs(lambda epoch: batches))
+    precisions = [options.precision] if options.precision else PRECISIONS
+    kinds = ["nmt", "torch", *["compiled"] * options.compile]
+    sides = {f"{kind} {precision}": [] for precision in precisions for kind in kinds}
+    command = [sys.executable, "-W", "ignore", train_sides.__file__, str(place)]
+    given = [options.attention, *map(str, vocab)]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    processes = {name: subprocess.Popen([*command, name, *given], **pipes) for name in sides}
+    rounds = []
+    for timing in [False, *[True] * options.rounds]:  # the first round compiles and warms up
+        steps = options.steps if timing else shapes
+        held = [batch for _, batch, _ in itertools.islice(batch_sequence, steps)]
+        rounds += [tally(recipe.model, vocab[1], held)]
+        for name, process in processes.items():
+            print(steps, file=process.stdin, flush=True)
+            answer = json.loads(process.stdout.readline() or sys.exit(f"{name} failed, see above"))
+            if answer["tokens"] != rounds[-1]["tokens"]:
+                sys.exit(f"{name} trained on other batches")
+            sides[name].append(answer)
+    for process in processes.values():
+        process.stdin.close()
+        process.wait()
+    return {
+        "machine": machine(),
+        "versions": {
+            name: importlib.metadata.version(name)
+            for name in ("nmt_cli", "tensorflow", "keras", "torch", "transformers")
+        },
+        "recipe": recipe.dump(),
+        "vocabulary": vocab,
+        "shapes": shapes,
+        "rounds": rounds,  # the first, here and below, is the warm-up
+        "sides": sides,
+    }
+
+
+def report(found: dict[str, Any]) -> None:
+    """Print the table and the verdicts; add the figures to what was found."""
+    rounds, sides = found["rounds"][1:], {each: rows[1:] for each, rows in found["sides"].items()}
+    product = min(statistics.median(row["product"] for row in rows) for rows in sides.values())
+    ceiling = 2 * math.prod(PRODUCT) / product
+    total = {key: sum(each[key] for each in rounds) for key in rounds[0]}
+    print(
+        f"{len(rounds)} rounds; float32 product {ceiling / 1e9:,.0f} GFLOP/s; padding efficiency "
+        f"{total['tokens'] / total['cells']:.1%} of target cells, "
+        f"{total['source_tokens'] / total['source_cells']:.1%} of source cells; "
+        f"{found['shapes']} batch shapes"
+    )
+    print("side               tokens/s     min     max  GFLOP/s  of product  input share")
+    speeds: dict[str, list[float]] = {}
+    found["ceiling"], found["figures"], found["ratios"] = ceiling, {}, {}
+    for name, rows in sides.items():
+        pairs = list(zip(rounds, rows, strict=True))
+        speeds[name] = [each["tokens"] / row["seconds"] for each, row in pairs]
+        rate = statistics.median(each["work"] / row["seconds"] for each, row in pairs)
+        share = sum(row["input"] for row in rows) / sum(row["seconds"] for row in rows)
+        figures = [statistics.median(speeds[name]), min(speeds[name]), max(speeds[name])]
+        found["figures"][name] = {"tokens_per_second": figures, "flops": rate, "input": share}
+        print(
+            f"{name:<17}  {figures[0]:8,.0f} {figures[1]:7,.0f} {figures[2]:7,.0f} "
+            f"{rate / 1e9:8,.0f} {rate / ceiling:11.0%}"
+            + (f"  {share:11.2%}" if name.startswith("nmt") else "")
+        )
+    for name, rows in found["sides"].items():
+        if name.startswith("nmt"):
+            print(f"{name}: traced {rows[-1]['traces'] - rows[0]['traces']} times after warm-up")
+
+    def best(ours: bool) -> str:
+        names = [each for each in speeds if each.startswith("nmt") == ours]
+        return max(names, key=lambda name: statistics.median(speeds[name]))
+
+    # The target is against bfloat16; beside it stands what they can do at all.
+    ours, theirs = best(True), best(False)
+    for other in [theirs] if theirs == "torch bfloat16" else ["torch bfloat16", theirs]:
+        if other not in speeds:
+            continue
+        each = [a / b for a, b in zip(speeds[ours], speeds[other], strict=True)]
+        ratio = statistics.median(each)
+        found["ratios"][f"{ours} / {other}"] = each
+        print(
+            f"{ours} / {other}: ratio {ratio:.2f} ({min(each):.2f}-{max(each):.2f}) "
+            f">= {TARGET}: {'holds' if ratio >= TARGET else 'missed'}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", metavar="PREFIX", help="aligned PREFIX.pt, PREFIX.en")
+    parser.add_argument("--recipe", type=Path, help="another shape, tokenizer and data")
+    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE in the recipe")
+    parser.add_argument("--precision", choices=PRECISIONS, help="this one alone (default: both)")
+    parser.add_argument("--rounds", type=int, default=5, help="timed (default: 5)")
+    parser.add_argument("--steps", type=int, default=4, help="in each round (default: 4)")
+    parser.add_argument("--batch-tokens", type=int, help="cells of a batch (default: 4096)")
+    parser.add_argument("--attention", choices=("sdpa", "eager"), default="sdpa", help="PyTorch's")
+    parser.add_argument("--compile", action="store_true", help="measure torch.compile too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    options = parser.parse_args()
+    if not all(map(importlib.util.find_spec, ("torch", "transformers"))):
+        sys.exit("PyTorch or transformers is missing: pip install 'nmt_cli[bench]'")
+    with tempfile.TemporaryDirectory(prefix="nmt-train-") as place:
+        found = measure(options, Path(place))
+    report(found)
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

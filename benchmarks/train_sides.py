@@ -1,0 +1,189 @@
+"""The sides of benchmarks/train.py, each a process: reads numbers of steps, answers with times.
+
+    python benchmarks/train_sides.py FOLDER SIDE ATTENTION SOURCE_VOCAB TARGET_VOCAB
+
+FOLDER holds recipe.toml and prepared/; SIDE is e.g. "nmt float32" or "compiled bfloat16".
+"""
+
+import itertools
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+# Before TensorFlow: nmt_cli sets its switches.
+from nmt_cli.data.batches import Batch, Batches, Epochs, Position
+from nmt_cli.data.prepare import Prepared
+from nmt_cli.recipe import Recipe, load_recipe
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
+
+PRODUCT, PRODUCTS = (2048, 1024, 1024), 8  # its size, and how many are timed in each turn
+Sequence = Iterator[tuple[Position, Batch, Position]]
+
+
+class Turns:
+    """A side's end of the pipe: reads how many steps to do, answers with how long they took."""
+
+    def __init__(self, product: Callable[[], object]) -> None:
+        self._product = product
+
+    def begin(self) -> int:
+        """How many steps to do; 0: no more."""
+        self.left, self._tokens, self._input = int(sys.stdin.readline() or 0), 0, 0.0
+        self.start()
+        return self.left
+
+    def start(self) -> None:
+        self._began = time.perf_counter()
+
+    def stepped(self, tokens: int, input_seconds: float = 0.0) -> None:
+        self.left -= 1
+        self._tokens += tokens
+        self._input += input_seconds
+
+    def answer(self, traces: int = 0) -> None:
+        seconds, products = time.perf_counter() - self._began, []
+        for _ in range(PRODUCTS):
+            began = time.perf_counter()
+            self._product()
+            products.append(time.perf_counter() - began)
+        answer = {"seconds": seconds, "product": statistics.median(products), "traces": traces}
+        print(json.dumps({**answer, "tokens": self._tokens, "input": self._input}), flush=True)
+
+
+def nmt_side(recipe: Recipe, prepared: Prepared, vocab: list[int], precision: str) -> None:
+    import keras
+    import tensorflow as tf
+
+    from nmt_cli.training.feed import Feed
+    from nmt_cli.training.run import Run
+    from nmt_cli.training.train import compiled_model, training_batches
+
+    policy = precision if precision == "float32" else f"mixed_{precision}"
+    recipe = replace(recipe, training=replace(recipe.training, precision=policy))
+    model = compiled_model(Run(Path(), recipe, *vocab, ""))
+    feed = Feed(lambda: sequence(training_batches(recipe, prepared))[1])
+    a, b = tf.random.normal(PRODUCT[:2]), tf.random.normal(PRODUCT[1:])
+    turns, traces = Turns(lambda: tf.matmul(a, b).numpy()), [0]
+    step = model.train_step
+
+    def traced(data: Any) -> Any:
+        traces[0] += 1
+        return step(data)
+
+    model.train_step = traced  # Python runs it once a trace
+
+    class Answer(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            handed = feed.taken()
+            turns.stepped(handed.tokens, handed.seconds)
+            if not turns.left:
+                float(logs["loss"])  # waits for the device
+                turns.answer(traces[0])
+                self.model.stop_training = not turns.begin()
+
+    turns.begin()
+    data = feed.dataset()
+    model.fit(data, steps_per_epoch=10**9, callbacks=[Answer()], shuffle=False, verbose=0)
+
+
+def torch_side(
+    recipe: Recipe,
+    prepared: Prepared,
+    vocab: list[int],
+    precision: str,
+    attention: str,
+    compiled: bool,
+) -> None:
+    import torch
+    from torch.nn.functional import cross_entropy
+    from transformers import MarianConfig, MarianMTModel
+
+    shape = recipe.model
+    config = MarianConfig(
+        vocab_size=vocab[0],
+        decoder_vocab_size=vocab[1],
+        d_model=shape.d_model,
+        encoder_layers=shape.encoder_layers,
+        decoder_layers=shape.decoder_layers,
+        encoder_ffn_dim=shape.feed_forward,
+        decoder_ffn_dim=shape.feed_forward,
+        encoder_attention_heads=shape.heads,
+        decoder_attention_heads=shape.heads,
+        activation_function="relu",
+        dropout=shape.dropout,
+        attention_dropout=shape.attention_dropout,
+        activation_dropout=shape.activation_dropout,
+        static_position_embeddings=True,
+        scale_embedding=True,
+        share_encoder_decoder_embeddings=shape.embeddings in ("all", "source-target"),
+        tie_word_embeddings=shape.embeddings in ("all", "target-softmax"),
+        pad_token_id=PAD_ID,
+        eos_token_id=END_ID,
+        forced_eos_token_id=END_ID,
+        decoder_start_token_id=START_ID,
+        use_cache=False,
+        attn_implementation=attention,
+    )
+    model = MarianMTModel(config).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
+    forward = torch.compile(model, dynamic=True) if compiled else model
+    training = recipe.training
+    epochs = Epochs(  # those of training_batches, without Keras
+        lambda epoch: Batches(*prepared.arrays("train"), training.batch_tokens, recipe.seed)
+    )
+    batches = sequence(epochs)[1]
+
+    def step(source: Any, target_in: Any, target_out: Any) -> None:
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+            logits = forward(
+                input_ids=source, attention_mask=source != PAD_ID, decoder_input_ids=target_in
+            ).logits
+        loss = cross_entropy(
+            logits.float().flatten(0, 1),
+            target_out.flatten(),
+            ignore_index=PAD_ID,
+            label_smoothing=training.label_smoothing,
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    a, b = torch.randn(PRODUCT[:2]), torch.randn(PRODUCT[1:])
+    turns = Turns(lambda: a @ b)
+    while steps := turns.begin():
+        made = [
+            [torch.from_numpy(each).long() for each in vars(batch).values()]
+            for _, batch, _ in itertools.islice(batches, steps)
+        ]
+        turns.start()
+        for arrays in made:
+            step(*arrays)
+            turns.stepped(int((arrays[2] != PAD_ID).sum()))
+        turns.answer()
+
+
+def sequence(epochs: Epochs) -> tuple[int, Sequence]:
+    """One batch of each shape, and how many these are; then the epochs' batches in order."""
+    first = dict(reversed(epochs.order(0)))
+    make = epochs.batches(0).make
+    shapes = ((Position(), make(*each), Position()) for each in first.items())
+    return len(first), itertools.chain(shapes, epochs.from_(Position()))
+
+
+def main(place: str, side: str, attention: str, *sizes: str) -> None:
+    kind, precision = side.split()
+    recipe = load_recipe(Path(place) / "recipe.toml")
+    given = recipe, Prepared.open(Path(place) / "prepared"), [int(each) for each in sizes]
+    if kind == "nmt":
+        nmt_side(*given, precision)
+    else:
+        torch_side(*given, precision, attention, compiled=kind == "compiled")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
