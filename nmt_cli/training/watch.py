@@ -39,7 +39,8 @@ class Watch(keras.callbacks.Callback):
 
     Attributes:
         progress: how far the training has come, all sittings together.
-        interrupted: whether a signal, to any of the processes, stops the training.
+        signalled: whether a signal came to this process.
+        interrupted: whether one that came to any of the processes stops the training.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Watch(keras.callbacks.Callback):
         self._window = _Window()
         self._batches = 0
         self._validating = False
-        self._signalled = False
+        self.signalled = False
         self.interrupted = False
 
     @property
@@ -172,7 +173,7 @@ class Watch(keras.callbacks.Callback):
         late = bool(minutes) and self.progress.seconds >= 60 * minutes
         if self._devices.processes > 1 and step % self._config.log_every:
             return False
-        self.interrupted, late = any_of(self._devices, [self._signalled, late])
+        self.interrupted, late = any_of(self._devices, [self.signalled, late])
         return late
 
     def out_of_patience(self) -> bool:
@@ -226,7 +227,7 @@ class Watch(keras.callbacks.Callback):
         """Turn SIGINT and SIGTERM into a stop after the current step; a second one kills."""
 
         def ask_to_stop(number: int, frame: FrameType | None) -> None:
-            self._signalled = True
+            self.signalled = True
             for each, handler in before.items():
                 signal.signal(each, handler)
             if self._validating:

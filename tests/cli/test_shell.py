@@ -212,7 +212,7 @@ class TestSignals:
             "watch = Watch(None, Progress(), None, None, None, None)\n"
             "with watch.signals():\n"
             "    os.kill(os.getpid(), signal.SIGINT)\n"
-            "    print(watch.interrupted, flush=True)\n"
+            "    print(watch.signalled, flush=True)\n"
             "    os.kill(os.getpid(), signal.SIGTERM)\n"
             "    print('still here', flush=True)\n"
         )

@@ -121,7 +121,7 @@ def stop_at(monkeypatch, step: int) -> None:
 
     def interrupted(self, batch, logs=None):
         # Batches, not steps: within an accumulation the step is finished first.
-        self._signalled = self.progress.step >= step - 1
+        self.signalled = self.progress.step >= step - 1
         original(self, batch, logs)
 
     monkeypatch.setattr(Watch, "on_train_batch_end", interrupted)
