@@ -156,5 +156,7 @@ def test_the_wrong_run(run: Run, bundle: Path, tmp_path: Path) -> None:
     tree = harm.read(bundle)
     tree["provenance"]["steps"] = 7
     harm.write(bundle, tree)
-    with pytest.raises(NmtError, match=r"was made at step 7, .*last\.npz is of step 1; .*--check"):
+    with pytest.raises(
+        NmtError, match=r"was made at step 7, .*step-00000001\.npz is of step 1; .*--check"
+    ):
         verify_bundle(run, run.last, bundle, silent)
