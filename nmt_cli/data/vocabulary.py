@@ -74,7 +74,10 @@ def learn_tokenizers(
 def _learn_sentence_pieces(
     config: TokenizerConfig, lines: Iterator[str], name: str, seed: int, tag: str
 ) -> bytes:
-    relay = _Relay(lines)
+    begun = _from_first_text(lines)
+    if begun is None:  # sentencepiece 0.2.1 would end the process
+        raise _unlearnable(config, name, "")
+    relay = _Relay(begun)
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(seed)
     try:
@@ -98,12 +101,20 @@ def _learn_sentence_pieces(
             user_defined_symbols=[tag_piece(tag)] if tag else [],
             minloglevel=_ERRORS_ONLY,
         )
-    except RuntimeError as error:
+    except (RuntimeError, SystemError) as error:
         if relay.failure is not None:
             raise relay.failure from None
         # "INTERNAL: file.cc(12) [condition] What is wrong.", where the last part may be empty.
         raise _unlearnable(config, name, str(error).rpartition("] ")[2]) from error
     return model.getvalue()
+
+
+def _from_first_text(lines: Iterator[str]) -> Iterator[str] | None:
+    """The lines from the first on that shows something; None if none does."""
+    for line in lines:
+        if any(each.isprintable() and not each.isspace() for each in line):
+            return itertools.chain([line], lines)
+    return None
 
 
 class _Relay:

@@ -297,7 +297,7 @@ class TestLearning:
         with pytest.raises(NmtError, match=r"change tokenizer\.vocab_size; vocabulary size"):
             learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1)
 
-    @pytest.mark.parametrize("lines", [[], [""], ["  ", ""]])
+    @pytest.mark.parametrize("lines", [[], [""], ["  ", ""], ["\u3000", "\u200b\u200d"]])
     def test_no_text(self, lines: list[str], tmp_path: Path) -> None:
         with pytest.raises(NmtError, match=r"joint\.model: there is no text"):
             learn_tokenizers(UNIGRAM, lines, lines, tmp_path, seed=1)
