@@ -125,6 +125,15 @@ def test_accuracy_counts_real_tokens_alone():
     assert float(metric.result()) == 0.0
 
 
+def test_accuracy_is_that_of_the_argmax():
+    rng = np.random.default_rng(5)
+    logits = rng.normal(size=(3, 8, 5)).astype(np.float32)
+    ids = rng.integers(0, 5, (3, 8)).astype(np.int32)
+    metric = TokenAccuracy()
+    metric.update_state(ids, logits)
+    assert float(metric.result()) == pytest.approx((logits.argmax(-1) == ids)[ids != 0].mean())
+
+
 def test_the_loss_of_a_set_is_a_mean_over_its_tokens():
     rng = np.random.default_rng(4)
     metric, losses = TokenLoss(0.1), []
