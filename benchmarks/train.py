@@ -4,8 +4,8 @@ Both train one shape (4+4 post-norm layers, d 256, feed-forward 1,024, 8 heads, 
 rows for both embeddings and the softmax, dropout 0.1, cross-entropy smoothed by 0.1, Adam) on the
 same batches in the same order: those of ``nmt train``, 4,096 cells of either side, bucketed by
 length. Ours is what ``nmt train`` compiles and fits, metrics and input pipeline included. Theirs
-is the plain loop at its best: all cores, fused attention ("sdpa" was faster than "eager"), fused
-Adam, and batches made before the clock starts. Both do so in float32 and in bfloat16, ours as
+is the plain loop at its best: all cores, fused attention (``--attention eager`` was no faster),
+fused Adam, and batches made before the clock starts. Both do so in float32 and in bfloat16, ours as
 Keras' mixed policy, theirs as autocast, which processors without bfloat16 only emulate.
 
     python benchmarks/train.py [--data PREFIX...] [--recipe FILE] [--precision P] [--rounds N]
@@ -13,7 +13,8 @@ Keras' mixed policy, theirs as autocast, which processors without bfloat16 only 
 PREFIX is two aligned files, PREFIX.pt and PREFIX.en; without any, sentences of the embedded
 phrasebook are strung together to lengths like those of real text. Of a recipe its data, tokenizer,
 shape, dropouts, smoothing and batch size count. ``--compile`` adds torch.compile, which needs a
-C++ compiler.
+C++ compiler, takes minutes before its first step and was no faster here. Emulated bfloat16 takes
+PyTorch many times as long as float32: ``--warm-up 2 --steps 1`` makes that bearable.
 
 Each side is a process of its own. They take turns in rounds, so that a slow stretch of the machine
 falls on all alike, and a ratio is the median of the rounds' ratios. Tokens are real target tokens,
@@ -132,7 +133,7 @@ def measure(options: argparse.Namespace, place: Path) -> dict[str, Any]:
     processes = {name: subprocess.Popen([*command, name, *given], **pipes) for name in sides}
     rounds = []
     for timing in [False, *[True] * options.rounds]:  # the first round compiles and warms up
-        steps = options.steps if timing else shapes
+        steps = options.steps if timing else min(shapes, options.warm_up or shapes)
         held = [batch for _, batch, _ in itertools.islice(batch_sequence, steps)]
         rounds += [tally(recipe.model, vocab[1], held)]
         for name, process in processes.items():
@@ -215,6 +216,7 @@ def main() -> None:
     parser.add_argument("--precision", choices=PRECISIONS, help="this one alone (default: both)")
     parser.add_argument("--rounds", type=int, default=5, help="timed (default: 5)")
     parser.add_argument("--steps", type=int, default=4, help="in each round (default: 4)")
+    parser.add_argument("--warm-up", type=int, help="steps first (default: one of each shape)")
     parser.add_argument("--batch-tokens", type=int, help="cells of a batch (default: 4096)")
     parser.add_argument("--attention", choices=("sdpa", "eager"), default="sdpa", help="PyTorch's")
     parser.add_argument("--compile", action="store_true", help="measure torch.compile too")

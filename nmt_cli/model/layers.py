@@ -141,6 +141,10 @@ class LayerNorm(keras.layers.Layer):
 class FeedForward(keras.layers.Layer):
     """``max(0, x W1 + b1) W2 + b2`` (Vaswani et al. 2017, equation 2).
 
+    Rows of 1,024 float32 numbers lie 4,096 bytes apart, so that a column falls on one set of a
+    processor's first cache, and W1's and W2's gradients, which read by columns, take twice as
+    long. Such layers are trained with 16 hidden units more that are always 0.
+
     Args:
         width: of the hidden layer.
         dropout: share of the hidden units dropped in training.
@@ -164,7 +168,18 @@ class FeedForward(keras.layers.Layer):
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """[B, T, d] to [B, T, d]."""
+        if training and self.compute_dtype == "float32" and self.width % 1024 == 0:
+            return self._widened(inputs)
         return self.outer(self.drop(self.inner(inputs), training=training))
+
+    def _widened(self, inputs: Any) -> Any:
+        """The same in training, with hidden units that are always 0."""
+        more = (0, 16)
+        inner = ops.pad(ops.convert_to_tensor(self.inner.kernel), ((0, 0), more))
+        bias = ops.pad(ops.convert_to_tensor(self.inner.bias), (more,))
+        outer = ops.pad(ops.convert_to_tensor(self.outer.kernel), (more, (0, 0)))
+        hidden = self.drop(ops.relu(ops.matmul(inputs, inner) + bias), training=True)
+        return ops.matmul(hidden, outer) + ops.convert_to_tensor(self.outer.bias)
 
     def get_config(self) -> dict[str, Any]:
         """Everything that __init__ takes."""

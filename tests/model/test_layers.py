@@ -124,3 +124,21 @@ def test_layer_norm_is_that_of_keras():
     np.testing.assert_allclose(
         LayerNorm(1e-5)(x), keras.layers.LayerNormalization(epsilon=1e-5)(x), atol=1e-5
     )
+
+
+def test_a_feed_forward_layer_is_trained_as_it_is_used():
+    tf = pytest.importorskip("tensorflow")
+    layer, inputs = FeedForward(1024), tf.constant(numbers(2, 5, 8))
+    layer(inputs)
+    layer.inner.bias.assign(numbers(1024))
+    layer.outer.bias.assign(numbers(8))
+    found = {}
+    for training in (False, True):
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            outputs = layer(inputs, training=training)
+            score = tf.reduce_sum(outputs * numbers(2, 5, 8))
+        weights = [each.value for each in layer.trainable_variables]
+        found[training] = [outputs, *tape.gradient(score, [inputs, *weights])]
+    for used, trained in zip(found[False], found[True], strict=True):
+        np.testing.assert_allclose(trained, used, rtol=1e-5, atol=1e-5)
