@@ -143,6 +143,7 @@ def test_two_mirrored_devices_train_as_one_does(tmp_path):
     assert_alike(tmp_path, "whole", "parts")
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one_does(tmp_path):
     prepared_toy(tmp_path)
     outcome(start(tmp_path, ("whole", 6, False), ("parts", 2, False)))

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.beam import SearchOptions
@@ -37,6 +38,7 @@ def translations(run: Run) -> list[str]:
     return [each.text for each in translator.translate(LINES)]
 
 
+@pytest.mark.slow
 def test_jax_trains_resumes_alike_and_translates_as_tensorflow_does(tmp_path):
     training = {"log_every": 2, "validate_every": 6}
     recipe, _ = toy_data(tmp_path, training=training, decoding={"max_length": 12})
