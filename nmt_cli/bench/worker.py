@@ -3,7 +3,6 @@
 import importlib
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,8 +12,8 @@ from nmt_cli.bench.ceiling import PRODUCT, Product
 from nmt_cli.bench.plan import OURS, THEIRS
 from nmt_cli.bench.sides import Job, Ours, Side, Theirs
 from nmt_cli.errors import NmtError
+from nmt_cli.memory import peak_memory, used_memory
 
-STATUS = "/proc/self/status"
 MEBIBYTE = 2**20
 
 SIDES: dict[str, Callable[[Job], Side]] = {OURS: Ours, THEIRS: Theirs, PRODUCT: Product}
@@ -40,21 +39,10 @@ def _answers() -> Iterator[dict[str, Any]]:
     began = time.perf_counter()
     side = SIDES[job.side](job)
     took = time.perf_counter() - began
-    yield {"load_seconds": took, "memory": memory("VmRSS")}
+    yield {"load_seconds": took, "memory": used_memory() / MEBIBYTE}
     for line in sys.stdin:
         seconds, translations = side.run(**json.loads(line))
-        yield {"seconds": seconds, "translations": translations, "peak": memory("VmHWM")}
-
-
-def memory(kind: str) -> float:
-    """MiB of this process: "VmRSS" now, "VmHWM" at most so far."""
-    # ru_maxrss would do, but a process inherits the peak of the one that started it.
-    try:
-        with open(STATUS, encoding="ascii") as lines:
-            return next(int(each.split()[1]) / 1024 for each in lines if each.startswith(kind))
-    except OSError:
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MEBIBYTE
+        yield {"seconds": seconds, "translations": translations, "peak": peak_memory() / MEBIBYTE}
 
 
 if __name__ == "__main__":

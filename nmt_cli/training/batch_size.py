@@ -8,7 +8,6 @@ steps double until one fails.
 
 import multiprocessing
 import os
-import resource
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from nmt_cli.errors import NmtError
+from nmt_cli.memory import free_memory, peak_memory
 from nmt_cli.recipe import Recipe
 from nmt_cli.training.run import Run
 
@@ -72,28 +72,6 @@ def _largest(reports: Iterator[tuple[int, int, bool]], free: int) -> int:
     return min(LARGEST, int((SHARE * free - base) / max(slope, 1.0)))
 
 
-def free_memory() -> int:
-    """Bytes that a new process may use, by the system's own estimate and its limits.
-
-    Raises:
-        NmtError: the system is not Linux.
-    """
-    try:
-        fields = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
-        free = next(1024 * int(words[1]) for words in fields if words[0] == "MemAvailable:")
-    except (OSError, StopIteration):
-        raise NmtError(
-            "training.batch_tokens = 0: this system does not say how much memory is free",
-            "set it to a number, e.g. 4096",
-        ) from None
-    group = Path("/sys/fs/cgroup")
-    try:
-        limit = int((group / "memory.max").read_text())
-        return min(free, limit - int((group / "memory.current").read_text()))
-    except (OSError, ValueError):  # no such limit, or "max"
-        return free
-
-
 def _reports(connection: Connection) -> Iterator[tuple[int, int, bool]]:
     while True:
         try:
@@ -120,8 +98,7 @@ def _try_steps(
         source, target = rng.integers(4, min(source_vocab, target_vocab), (2, *shape), np.int32)
         weights = np.full(shape, 1 / target.size, np.float32)
         model.train_on_batch((source, target), target, sample_weight=weights)
-        peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        connection.send((tokens, peak, accelerated))
+        connection.send((tokens, peak_memory(), accelerated))
         tokens *= 2
 
 

@@ -1,0 +1,51 @@
+"""How much memory this process uses, and how much a new one may."""
+
+import resource
+import sys
+from pathlib import Path
+
+from nmt_cli.errors import NmtError
+
+_STATUS = Path("/proc/self/status")
+_LIMITS = Path("/sys/fs/cgroup")
+
+
+def used_memory() -> int:
+    """Bytes that this process holds now; its peak where the system is not Linux."""
+    return _status("VmRSS")
+
+
+def peak_memory() -> int:
+    """Bytes that this process has held at most so far."""
+    return _status("VmHWM")
+
+
+def free_memory() -> int:
+    """Bytes that a new process may use, by the system's own estimate and its limits.
+
+    Raises:
+        NmtError: the system is not Linux.
+    """
+    try:
+        fields = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
+        free = next(1024 * int(words[1]) for words in fields if words[0] == "MemAvailable:")
+    except (OSError, StopIteration):
+        raise NmtError(
+            "this system does not say how much memory is free",
+            "set training.batch_tokens to a number, e.g. 4096",
+        ) from None
+    try:
+        limit = int((_LIMITS / "memory.max").read_text())
+        return min(free, limit - int((_LIMITS / "memory.current").read_text()))
+    except (OSError, ValueError):  # no such limit, or "max"
+        return free
+
+
+def _status(kind: str) -> int:
+    # ru_maxrss would do for the peak, but a process inherits it from the one that started it.
+    try:
+        lines = _STATUS.read_text(encoding="ascii").splitlines()
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(kind))
