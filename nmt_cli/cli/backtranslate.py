@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import beam_options, runtime_options, say
+from nmt_cli.cli.options import DecodingOptions, decoding_options, say
 from nmt_cli.cli.synthetic import pair_options, write_pairs
 
 
@@ -14,19 +14,13 @@ from nmt_cli.cli.synthetic import pair_options, write_pairs
 )
 @click.argument("mono", type=click.Path(path_type=Path, allow_dash=True))
 @pair_options()
-@beam_options()
-@runtime_options()
+@decoding_options()
 def backtranslate(
     mono: Path,
     model: Path,
     output: Path,
     force: bool,
-    beam_size: int | None,
-    length_penalty: float | None,
-    threads: int | None,
-    workers: int | None,
-    device: str,
-    provider: str | None,
+    decoding: DecodingOptions,
 ) -> None:
     """Make training pairs of MONO, text in the target language alone.
 
@@ -38,10 +32,7 @@ def backtranslate(
     The recipe of the system to be trained names PREFIX in data.synthetic; data.synthetic_tag
     tells these sources from real ones, data.synthetic_ratio bounds their number.
     """
-    from nmt_cli.cli.models import Compute
-
-    compute = Compute(threads, workers, device, provider)
-    written, machine = write_pairs([mono], model, output, force, beam_size, length_penalty, compute)
+    written, machine = write_pairs([mono], model, output, force, decoding)
     say(
         f'for a recipe from {machine} to {written}: data.synthetic = ["{output}"] '
         "(as seen from data.root)"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import beam_options, runtime_options, say
+from nmt_cli.cli.options import DecodingOptions, decoding_options, say
 from nmt_cli.cli.synthetic import pair_options, write_pairs
 
 
@@ -20,19 +20,13 @@ from nmt_cli.cli.synthetic import pair_options, write_pairs
     type=click.Path(path_type=Path, allow_dash=True),
 )
 @pair_options()
-@beam_options()
-@runtime_options()
+@decoding_options()
 def distill(
     sources: tuple[Path, ...],
     model: Path,
     output: Path,
     force: bool,
-    beam_size: int | None,
-    length_penalty: float | None,
-    threads: int | None,
-    workers: int | None,
-    device: str,
-    provider: str | None,
+    decoding: DecodingOptions,
 ) -> None:
     """Make training pairs of SOURCE as a teacher translates it.
 
@@ -42,10 +36,7 @@ def distill(
 
     The student's recipe names PREFIX in data.train, in place of the corpora or beside them.
     """
-    from nmt_cli.cli.models import Compute
-
-    compute = Compute(threads, workers, device, provider)
-    source, target = write_pairs(sources, model, output, force, beam_size, length_penalty, compute)
+    source, target = write_pairs(sources, model, output, force, decoding)
     say(
         f'for a recipe from {source} to {target}: data.train = ["{output}"] '
         "(as seen from data.root)"

@@ -2,15 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from nmt_cli.cli.options import beam_options, find_model, runtime_options, say
+from nmt_cli.cli.options import DecodingOptions, decoding_options, find_model, say
 from nmt_cli.errors import NmtError
-
-if TYPE_CHECKING:
-    from nmt_cli.cli.models import Compute
 
 
 @click.command(
@@ -29,32 +25,22 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Score this text against --reference instead of a model's translation.",
 )
-@beam_options()
-@runtime_options()
+@decoding_options()
 def evaluate(
     model: Path | None,
     source: Path | None,
     reference: Path | None,
     translation: Path | None,
-    beam_size: int | None,
-    length_penalty: float | None,
-    threads: int | None,
-    workers: int | None,
-    device: str,
-    provider: str | None,
+    decoding: DecodingOptions,
 ) -> None:
     """BLEU and chrF, with their sacreBLEU signatures.
 
     Of a model on --source and --reference, or on the test sets of its run's recipe; or of a
     given --translation against --reference.
     """
-    from nmt_cli.cli.models import Compute
     from nmt_cli.evaluate.metrics import evaluate as score
 
-    compute = Compute(threads, workers, device, provider)
-    for name, hypotheses, references in _systems(
-        model, source, reference, translation, beam_size, length_penalty, compute
-    ):
+    for name, hypotheses, references in _systems(model, source, reference, translation, decoding):
         for each in score(hypotheses, references):
             click.echo(f"{name}\t{each.name}\t{each.value:.2f}\t{each.signature}")
 
@@ -64,9 +50,7 @@ def _systems(
     source: Path | None,
     reference: Path | None,
     translation: Path | None,
-    beam_size: int | None,
-    length_penalty: float | None,
-    compute: "Compute",
+    decoding: DecodingOptions,
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """What is to be scored: (name, translations, references)."""
     if translation or source:
@@ -86,9 +70,7 @@ def _systems(
         sets = _recipe_tests(folder)
     from nmt_cli.cli.models import load_translator
 
-    translator = load_translator(
-        folder, beam_size, length_penalty, compute, sentences=sum(len(each[0]) for _, each in sets)
-    )
+    translator = load_translator(folder, decoding, sentences=sum(len(each[0]) for _, each in sets))
     for name, (lines, references) in sets:
         say(f"translating {len(lines):,} lines of {name}")
         yield name, [each.text for each in translator.translate(lines)], references

@@ -1,39 +1,21 @@
 """Making a translator of whatever model the user names."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.bundle.manifest import MANIFEST
-from nmt_cli.cli.options import say
+from nmt_cli.cli.options import DecodingOptions, say
 from nmt_cli.cli.quiet import import_keras
 from nmt_cli.errors import NmtError
 from nmt_cli.search.translator import Translator
 
 
-@dataclass(frozen=True)
-class Compute:
-    """What a bundle is run with, as the user gave it; see cli.options.runtime_options."""
-
-    threads: int | None
-    workers: int | None
-    device: str
-    provider: str | None
-
-
-def load_translator(
-    folder: Path,
-    beam_size: int | None,
-    length_penalty: float | None,
-    compute: Compute,
-    sentences: int,
-) -> Translator:
+def load_translator(folder: Path, decoding: DecodingOptions, sentences: int) -> Translator:
     """A translator over a bundle (ONNX Runtime) or a run (Keras).
 
     Args:
         folder: of the bundle or run.
-        beam_size, length_penalty: of the search; what is not given is the model's own.
-        compute: cores and device.
+        decoding: how to search, and what to run on.
         sentences: how many are to be translated, as far as is known.
 
     Raises:
@@ -43,17 +25,19 @@ def load_translator(
         from nmt_cli.runtime.device import find_device, share_threads
         from nmt_cli.runtime.load import load_bundle
 
-        device = find_device(compute.device, compute.provider)
-        threads = share_threads(compute.threads, compute.workers, sentences)
-        return load_bundle(folder, beam_size, length_penalty, say, threads, device)
+        device = find_device(decoding.device, decoding.provider)
+        threads = share_threads(decoding.threads, decoding.workers, sentences)
+        return load_bundle(
+            folder, decoding.beam_size, decoding.length_penalty, say, threads, device
+        )
     if (folder / "run.json").exists():
-        if compute != Compute(None, None, "cpu", None):
+        if decoding.for_bundles:
             raise NmtError(
                 f"{folder}: is a run, and --threads, --workers, --device and --provider are for "
                 "bundles",
                 "make one with nmt export --onnx",
             )
-        return _run_translator(folder, beam_size, length_penalty)
+        return _run_translator(folder, decoding)
     raise _neither(folder)
 
 
@@ -101,9 +85,7 @@ def _neither(folder: Path) -> NmtError:
     )
 
 
-def _run_translator(
-    folder: Path, beam_size: int | None, length_penalty: float | None
-) -> Translator:
+def _run_translator(folder: Path, asked: DecodingOptions) -> Translator:
     import_keras()
     from nmt_cli.model.step_model import KerasStepModel
     from nmt_cli.search.beam import SearchOptions
@@ -116,7 +98,7 @@ def _run_translator(
     return Translator(
         KerasStepModel(model),
         run.tokenizers(),
-        SearchOptions.of(decoding, beam_size, length_penalty),
+        SearchOptions.of(decoding, asked.beam_size, asked.length_penalty),
         decoding.max_source,
         warn=say,
     )

@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from nmt_cli.recipe import Recipe, load_recipe
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 DEFAULT_RECIPE = "ted-pt-en"
+DEFAULT_DEVICE = "cpu"
 PREPARED, RUNS, EXPORTS = Path("prepared"), Path("runs"), Path("exports")
 
 
@@ -54,34 +57,71 @@ def beam_options() -> Decorator:
     return decorate
 
 
-def runtime_options() -> Decorator:
-    """--threads, --workers, --device and --provider."""
+@dataclass(frozen=True)
+class DecodingOptions:
+    """How to search and what to run on, as the user gave it; None: the model's own, or all."""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        threads = click.option(
-            "--threads", type=click.IntRange(1, 1024), help="Cores to use; default: all."
-        )
-        workers = click.option(
-            "--workers",
-            type=click.IntRange(1, 1024),
-            help="Batches side by side, sharing --threads; default: one a thread, or one in all "
-            "for a single line.",
-        )
-        device = click.option(
-            "--device",
-            type=click.Choice(("cpu", "cuda", "auto")),
-            default="cpu",
-            show_default=True,
-            help="Where a bundle runs; auto: on CUDA if the installed onnxruntime has it.",
-        )
-        provider = click.option(
-            "--provider",
-            metavar="NAME",
-            help="Execution provider of ONNX Runtime, e.g. OpenVINO, instead of --device.",
-        )
-        return threads(workers(device(provider(function))))
+    beam_size: int | None
+    length_penalty: float | None
+    threads: int | None
+    workers: int | None
+    device: str
+    provider: str | None
+
+    @property
+    def for_bundles(self) -> bool:
+        """Whether one was given that only a bundle can follow."""
+        given = (self.threads, self.workers, self.device, self.provider)
+        return given != (None, None, DEFAULT_DEVICE, None)
+
+
+def decoding_options() -> Decorator:
+    """The six options of :class:`DecodingOptions`, which the command gets as ``decoding``."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_decoding(
+            beam_size: int | None,
+            length_penalty: float | None,
+            threads: int | None,
+            workers: int | None,
+            device: str,
+            provider: str | None,
+            **others: Any,
+        ) -> Any:
+            decoding = DecodingOptions(
+                beam_size, length_penalty, threads, workers, device, provider
+            )
+            return command(decoding=decoding, **others)
+
+        return beam_options()(_runtime_options(with_decoding))
 
     return decorate
+
+
+def _runtime_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    threads = click.option(
+        "--threads", type=click.IntRange(1, 1024), help="Cores to use; default: all."
+    )
+    workers = click.option(
+        "--workers",
+        type=click.IntRange(1, 1024),
+        help="Batches side by side, sharing --threads; default: one a thread, or one in all "
+        "for a single line.",
+    )
+    device = click.option(
+        "--device",
+        type=click.Choice(("cpu", "cuda", "auto")),
+        default=DEFAULT_DEVICE,
+        show_default=True,
+        help="Where a bundle runs; auto: on CUDA if the installed onnxruntime has it.",
+    )
+    provider = click.option(
+        "--provider",
+        metavar="NAME",
+        help="Execution provider of ONNX Runtime, e.g. OpenVINO, instead of --device.",
+    )
+    return threads(workers(device(provider(command))))
 
 
 def say(message: str) -> None:

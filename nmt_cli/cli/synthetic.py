@@ -3,15 +3,12 @@
 from collections.abc import Callable, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from nmt_cli.cli.options import Decorator, find_model, open_lines, say
+from nmt_cli.cli.options import DecodingOptions, Decorator, find_model, open_lines, say
 from nmt_cli.errors import NmtError
-
-if TYPE_CHECKING:
-    from nmt_cli.cli.models import Compute
 
 
 def pair_options() -> Decorator:
@@ -44,9 +41,7 @@ def write_pairs(
     model: Path,
     output: Path,
     force: bool,
-    beam_size: int | None,
-    length_penalty: float | None,
-    compute: "Compute",
+    decoding: DecodingOptions,
 ) -> tuple[str, str]:
     """Write the lines of files and their translations; returns the model's languages.
 
@@ -55,8 +50,7 @@ def write_pairs(
         model: a run or bundle.
         output: the two files without their suffixes.
         force: whether to replace them.
-        beam_size, length_penalty: of the search; what is not given is the model's own.
-        compute: cores and device.
+        decoding: how to translate them.
 
     Raises:
         NmtError: a file or the model is not to be had, or the output is there already.
@@ -70,7 +64,7 @@ def write_pairs(
     for place in places:
         _check_free(place, files, force)
     first = list(islice(lines, 2))
-    translator = load_translator(model, beam_size, length_penalty, compute, sentences=len(first))
+    translator = load_translator(model, decoding, sentences=len(first))
     counts = synthesize(chain(first, lines), translator, *places)
     say(f"wrote {places[0]} and {places[1]}: {counts.report()}")
     return languages

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import beam_options, find_model, open_lines, runtime_options
+from nmt_cli.cli.options import DecodingOptions, decoding_options, find_model, open_lines
 from nmt_cli.errors import NmtError
 
 
@@ -24,32 +24,23 @@ from nmt_cli.errors import NmtError
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="File to write; default: stdout."
 )
-@beam_options()
-@runtime_options()
+@decoding_options()
 def translate(
     file: Path | None,
     model: Path | None,
     output: Path | None,
-    beam_size: int | None,
-    length_penalty: float | None,
-    threads: int | None,
-    workers: int | None,
-    device: str,
-    provider: str | None,
+    decoding: DecodingOptions,
 ) -> None:
     """Translate FILE, or standard input, line by line.
 
     N lines in, N lines out, in order; a blank line stays blank.
     """
-    from nmt_cli.cli.models import Compute, load_translator
+    from nmt_cli.cli.models import load_translator
     from nmt_cli.text.lines import write_lines
 
     lines: Iterator[str] = open_lines(file)
     first = list(islice(lines, 2))
-    compute = Compute(threads, workers, device, provider)
-    translator = load_translator(
-        find_model(model), beam_size, length_penalty, compute, sentences=len(first)
-    )
+    translator = load_translator(find_model(model), decoding, sentences=len(first))
     lines = chain(first, lines)
     translations = (each.text for each in translator.translate(lines))
     if output:
