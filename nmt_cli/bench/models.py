@@ -1,9 +1,7 @@
 """The folders to be measured: of a bundle, or freshly exported from a run."""
 
-import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.bench.plan import OURS, THEIRS
@@ -11,9 +9,8 @@ from nmt_cli.bundle.manifest import TOKENIZER
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe import DecodingConfig, ModelConfig
-from nmt_cli.runtime.ctranslate2_translator import FORMAT, SETTINGS
+from nmt_cli.runtime.ctranslate2_translator import SETTINGS
 from nmt_cli.runtime.ctranslate2_translator import TOKENIZER as THEIR_TOKENIZER
-from nmt_cli.text.tokenizer import START_ID, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -104,29 +101,16 @@ def run_models(
 
 def _export_ctranslate2(folder: Path, precision: str, place: Path) -> None:
     """As ``nmt export --ctranslate2``, but for the verification, which takes minutes."""
-    from nmt_cli.export.ctranslate2_model import write_ctranslate2
+    from nmt_cli.export.ctranslate2_model import write_folder
     from nmt_cli.model.step_graph import StepGraph
     from nmt_cli.training.run import Run
     from nmt_cli.training.train import trained_model
 
     run = Run.open(folder)
-    tokenizers = run.tokenizers()
     model, _ = trained_model(run, run.preferred)
-    shutil.copytree(folder / "tokenizer", place / THEIR_TOKENIZER)
-    settings = {"format": FORMAT, "decoding": asdict(run.recipe.decoding)}
-    (place / SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
-    write_ctranslate2(
-        StepGraph(model),
-        _tokens(tokenizers.source),
-        _tokens(tokenizers.target),
-        place,
-        None if precision == "float32" else precision,
-        frame_start=tokenizers.source.frame_source([])[0] == START_ID,
-    )
-
-
-def _tokens(tokenizer: Tokenizer) -> list[str]:
-    return tokenizer.tokens(range(tokenizer.vocab_size))
+    place.mkdir()
+    quantization = None if precision == "float32" else precision
+    write_folder(StepGraph(model), run, run.recipe.decoding, place, quantization)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

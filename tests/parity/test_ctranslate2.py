@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.export import ctranslate2_model
-from nmt_cli.export.ctranslate2_model import (
-    compare_scores,
-    export_ctranslate2,
-    is_cut,
-    write_ctranslate2,
-)
+from nmt_cli.export import ctranslate2_spec
+from nmt_cli.export.ctranslate2_check import compare_scores, is_cut
+from nmt_cli.export.ctranslate2_model import export_ctranslate2
+from nmt_cli.export.ctranslate2_spec import write_ctranslate2
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
@@ -130,9 +127,9 @@ def test_a_wrong_conversion_is_not_put_in_place(plain_run, tmp_path, monkeypatch
     decoding = plain_run.recipe.decoding
     export_ctranslate2(plain_run, plain_run.last, decoding, tmp_path / "model", say=silent)
     before = (tmp_path / "model" / "model.bin").read_bytes()
-    original = ctranslate2_model.positions
+    original = ctranslate2_spec.positions
     monkeypatch.setattr(
-        ctranslate2_model, "positions", lambda indices, width: original(indices + 1, width)
+        ctranslate2_spec, "positions", lambda indices, width: original(indices + 1, width)
     )
     with pytest.raises(NmtError, match=r"verification failed: held-out sentence 1, position 0"):
         export_ctranslate2(plain_run, plain_run.last, decoding, tmp_path / "model", say=silent)

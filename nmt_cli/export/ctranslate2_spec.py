@@ -1,0 +1,139 @@
+"""A model's weights in CTranslate2's own layout, through ``ctranslate2.specs``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from keras import ops
+from numpy.typing import NDArray
+
+from nmt_cli.errors import NmtError
+from nmt_cli.model.layers import positions
+from nmt_cli.model.step_graph import StepGraph
+from nmt_cli.runtime.ctranslate2_translator import import_ctranslate2
+from nmt_cli.text.tokenizer import END_ID, START_ID, UNK_ID
+
+# How weights may be stored; on a processor that cannot compute in it, CTranslate2 converts.
+QUANTIZATIONS = (
+    "int8",
+    "int8_float32",
+    "int8_float16",
+    "int8_bfloat16",
+    "int16",
+    "float16",
+    "bfloat16",
+)
+# CTranslate2's own default limit of sources; its translations end at 256.
+LONGEST = 1024
+
+
+def write_ctranslate2(
+    graph: StepGraph,
+    source_tokens: Sequence[str],
+    target_tokens: Sequence[str],
+    folder: Path,
+    quantization: str | None = None,
+    frame_start: bool = False,
+    longest: int = LONGEST,
+) -> None:
+    """Write a model's weights and vocabularies as CTranslate2 reads them.
+
+    Args:
+        graph: the step graphs of the model.
+        source_tokens, target_tokens: a string for every id, no two alike; the same strings
+            for UNK, START and END on both sides.
+        folder: where to; exists.
+        quantization: how weights are stored, one of QUANTIZATIONS; None: as float32.
+        frame_start: whether sources begin with START; all end with END.
+        longest: source or translation that can be read, in tokens.
+
+    Raises:
+        NmtError: ctranslate2 is not installed, or the strings are not as said above.
+    """
+    _check_tokens(source_tokens, target_tokens)
+    depths = (len(graph.encoder_layers), graph.depth)
+    spec = import_ctranslate2().specs.TransformerSpec.from_config(
+        depths, graph.heads, pre_norm=graph.encoder_norm is not None
+    )
+    _encoder(spec.encoder, graph)
+    _decoder(spec.decoder, graph)
+    # CTranslate2's own positions are another formula (tensor2tensor's).
+    table = ops.convert_to_numpy(positions(ops.arange(longest), graph.target_embedding.d_model))
+    for side in (spec.encoder, spec.decoder):
+        side.position_encodings.encodings = table
+    spec.register_source_vocabulary(list(source_tokens))
+    spec.register_target_vocabulary(list(target_tokens))
+    spec.config.unk_token = target_tokens[UNK_ID]
+    spec.config.bos_token = spec.config.decoder_start_token = target_tokens[START_ID]
+    spec.config.eos_token = target_tokens[END_ID]
+    spec.config.add_source_bos, spec.config.add_source_eos = frame_start, True
+    spec.config.layer_norm_epsilon = graph.encoder_layers[0].epsilon
+    spec.validate()
+    spec.optimize(quantization)
+    spec.save(str(folder))
+
+
+def _check_tokens(*sides: Sequence[str]) -> None:
+    """CTranslate2 knows tokens by their strings alone."""
+    for tokens in sides:
+        if len(set(tokens)) != len(tokens):
+            twice = next(each for each in tokens if tokens.count(each) > 1)
+            raise NmtError(f"CTranslate2 cannot tell tokens apart: {twice!r} stands for two ids")
+    for at in (UNK_ID, START_ID, END_ID):
+        if len({tokens[at] for tokens in sides}) > 1:
+            raise NmtError(f"CTranslate2 needs one string for token {at} on both sides")
+
+
+def _encoder(spec: Any, graph: StepGraph) -> None:
+    spec.embeddings[0].weight = _array(graph.source_embedding.matrix)
+    for layer, of in zip(spec.layer, graph.encoder_layers, strict=True):
+        _self_attention(layer.self_attention, of)
+        _feed_forward(layer.ffn, of)
+    if graph.encoder_norm:
+        _norm(spec.layer_norm, graph.encoder_norm)
+
+
+def _decoder(spec: Any, graph: StepGraph) -> None:
+    spec.embeddings.weight = _array(graph.target_embedding.matrix)
+    for layer, of in zip(spec.layer, graph.decoder_layers, strict=True):
+        _self_attention(layer.self_attention, of)
+        _linear(layer.attention.linear[0], of.cross.query)
+        _linear(layer.attention.linear[1], of.cross.key_value)
+        _linear(layer.attention.linear[2], of.cross.output_projection)
+        _norm(layer.attention.layer_norm, of.cross_norm)
+        _feed_forward(layer.ffn, of)
+    if graph.decoder_norm:
+        _norm(spec.layer_norm, graph.decoder_norm)
+    if graph.dense_logits:
+        _linear(spec.projection, graph.dense_logits)
+    else:
+        spec.projection.weight = _array(graph.target_embedding.matrix)
+
+
+def _self_attention(spec: Any, layer: Any) -> None:
+    """The fused projection is CTranslate2's own layout too."""
+    _linear(spec.linear[0], layer.attention.query_key_value)
+    _linear(spec.linear[1], layer.attention.output_projection)
+    _norm(spec.layer_norm, layer.attention_norm)
+
+
+def _feed_forward(spec: Any, layer: Any) -> None:
+    _linear(spec.linear_0, layer.feed.inner)
+    _linear(spec.linear_1, layer.feed.outer)
+    _norm(spec.layer_norm, layer.feed_norm)
+
+
+def _linear(spec: Any, dense: Any) -> None:
+    """A Dense kernel [in, out] as a weight [out, in]."""
+    spec.weight = np.ascontiguousarray(_array(dense.kernel).T)
+    spec.bias = _array(dense.bias)
+
+
+def _norm(spec: Any, norm: Any) -> None:
+    spec.gamma, spec.beta = _array(norm.scale), _array(norm.offset)
+
+
+def _array(weight: Any) -> NDArray[np.float32]:
+    # A copy: quantizing scales arrays in place.
+    return np.array(ops.convert_to_numpy(weight), np.float32)
