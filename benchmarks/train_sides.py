@@ -17,7 +17,7 @@ from typing import Any
 
 # Before TensorFlow: nmt_cli sets its switches.
 from nmt_cli.data.batches import Batch, Batches, Epochs, Position
-from nmt_cli.data.prepare import Prepared
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe import Recipe, load_recipe
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 

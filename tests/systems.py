@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt_cli.data.prepare import Prepared, prepare
+from nmt_cli.data.prepare import prepare
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe import Recipe, recipe_from
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
 from nmt_cli.training.run import Run

@@ -71,7 +71,8 @@ def train(
             f"{folder}: holds a run already", "go on with --resume, or replace it with --force"
         )
     import_keras()
-    from nmt_cli.data.prepare import Prepared, prepare
+    from nmt_cli.data.prepare import prepare
+    from nmt_cli.data.prepared import Prepared
     from nmt_cli.training.cluster import connect, wait
     from nmt_cli.training.devices import Devices, check_options, check_present
     from nmt_cli.training.train import train as train_model

@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -18,72 +18,43 @@ from nmt_cli.data.arrays import TokenArray
 from nmt_cli.data.clean import Cleaning, clean
 from nmt_cli.data.corpus import Corpus, read_corpus
 from nmt_cli.data.mix import apart_from, draw, mix
+from nmt_cli.data.prepared import FORMAT, NewerFormat, Prepared
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
 from nmt_cli.recipe import Recipe, fingerprint
-from nmt_cli.text.lines import read_lines
-from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
+from nmt_cli.text.tokenizer import TokenizerPair
 
-FORMAT = 2  # 2: the training text is kept, for splits drawn anew and for messages
 HELD_OUT = 500  # pairs at most
 HOLD_OUT_FROM = 20  # pairs at least
 ENCODE_CHUNK = 2048  # lines encoded between two movements of the progress bar
 
 
-class _NewerFormat(NmtError):
-    """The folder is none of ours to replace unasked."""
+@dataclass(frozen=True)
+class _Texts:
+    """The corpora that a recipe names, as they were read."""
+
+    train: list[Corpus]
+    dev: list[Corpus]
+    test: list[Corpus]
+    synthetic: list[Corpus]
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A prepared folder: arrays of the training and development pairs, and the plain text of
-    these and of the test sets."""
+class _Pairs:
+    """What of the texts is to be learned from and judged by.
 
-    folder: Path
-    key: str
-    languages: tuple[str, str]
-    tests: tuple[str, ...]
+    Attributes:
+        real, synthetic: training pairs.
+        dev: development pairs.
+        counts, made_counts: what became of the others, real and synthetic.
+    """
 
-    @classmethod
-    def open(cls, folder: Path) -> "Prepared":
-        """Open a folder that ``nmt prepare`` wrote.
-
-        Raises:
-            NmtError: there is none, it is damaged, or of a newer format.
-        """
-        path = folder / "prepared.json"
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            if record["format"] > FORMAT:
-                raise _NewerFormat(
-                    f"{folder}: prepared by a newer nmt (format {record['format']}, "
-                    f"this one reads up to {FORMAT})",
-                    "upgrade nmt or run nmt prepare --force",
-                )
-            return cls(folder, record["key"], tuple(record["languages"]), tuple(record["tests"]))
-        except (FileNotFoundError, NotADirectoryError):
-            raise NmtError(f"{folder}: no prepared data", "run nmt prepare first") from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise NmtError(f"{path}: damaged ({error})", "run nmt prepare --force") from None
-
-    def tokenizers(self) -> TokenizerPair:
-        """The tokenizers learned from the training text."""
-        return load_tokenizers(self.folder / "tokenizer")
-
-    def arrays(self, split: str) -> tuple[TokenArray, TokenArray]:
-        """Source (framed) and target arrays of "train" or "dev"."""
-        stem = self.folder / split
-        return TokenArray.open(stem.with_suffix(".source")), TokenArray.open(
-            stem.with_suffix(".target")
-        )
-
-    def text(self, name: str) -> Corpus:
-        """The plain text of "train" (the pairs that the arrays hold), "dev" or one of ``tests``."""
-        source, target = (
-            read_lines(self.folder / f"{name}.{language}.txt") for language in self.languages
-        )
-        return Corpus(name, source, target)
+    real: Corpus
+    synthetic: Corpus
+    dev: Corpus
+    counts: Cleaning
+    made_counts: Cleaning
 
 
 def prepare(
@@ -100,6 +71,23 @@ def prepare(
     Raises:
         NmtError: as :func:`read_corpus`; no training text; too little for the vocabulary.
     """
+    texts = _read(recipe)
+    key = _key(recipe, texts)
+    if not force and _is_current(folder, key):
+        say(f"{folder} is up to date")
+        return Prepared.open(folder)
+    pairs = _choose(recipe, texts, say)
+    with replacing_folder(folder, "prepared.json") as work:
+        kept = _write_training(work, recipe, pairs, say)
+        tests = _unique(texts.test)
+        for corpus in (pairs.dev, *tests):
+            _write_text(corpus, work, recipe)
+        _finish(work, recipe, key, [each.name for each in tests], pairs)
+    say(f"prepared {kept:,} pairs in {folder}")
+    return Prepared.open(folder)
+
+
+def _read(recipe: Recipe) -> _Texts:
     data = recipe.data
     if not data.train:
         raise NmtError(
@@ -107,76 +95,81 @@ def prepare(
             "set data.train, e.g. --set 'data.train=[\"PREFIX\"]' for PREFIX."
             f"{data.source} and PREFIX.{data.target}",
         )
-    train, dev, test, synthetic = (
-        [read_corpus(each, data) for each in specifications]
-        for specifications in (data.train, data.dev, data.test, data.synthetic)
-    )
-    key = _key(recipe, [*train, *dev, *test, *synthetic])
-    if not force and _is_current(folder, key):
-        say(f"{folder} is up to date")
-        return Prepared.open(folder)
+    named = (data.train, data.dev, data.test, data.synthetic)
+    return _Texts(*([read_corpus(each, data) for each in names] for names in named))
+
+
+def _choose(recipe: Recipe, texts: _Texts, say: Callable[[str], None]) -> _Pairs:
+    """Clean the training text, part development pairs from it if need be, draw synthetic ones.
+
+    Raises:
+        NmtError: nothing is left to train on, or to judge by.
+    """
+    data = recipe.data
     seen: set[tuple[str, str]] = set()
-    kept, counts = clean(train, data, seen)
-    made, made_counts = clean(synthetic, data, seen)
-    if not kept:
+    real, counts = clean(texts.train, data, seen)
+    synthetic, made_counts = clean(texts.synthetic, data, seen)
+    if not real:
         raise NmtError(
             f"no pair of {counts.read:,} is left after cleaning",
             "see the counts of nmt prepare, and data.max_characters and data.max_ratio",
         )
-    joined = Corpus("dev", *_joined(dev))
+    dev = Corpus("dev", *_joined(texts.dev))
+    if not texts.dev:
+        real, dev = _hold_out(real)
+        synthetic = apart_from(synthetic, dev)
+        say(f"data.dev is empty: {len(dev):,} training pairs are held out instead")
     if not dev:
-        kept, joined = _hold_out(kept)
-        made = apart_from(made, joined)
-        say(f"data.dev is empty: {len(joined):,} training pairs are held out instead")
-    if not joined:
         raise NmtError(
-            f"no development pairs: data.dev holds none, and none of {len(kept):,} training "
+            f"no development pairs: data.dev holds none, and none of {len(real):,} training "
             "pairs can be spared",
             f"set data.dev, or give {HOLD_OUT_FROM} training pairs or more",
         )
-    drawn = draw(made, len(kept), data.synthetic_ratio, recipe.seed)
-    if len(drawn) < len(made):
-        say(f"data.synthetic_ratio: {len(drawn):,} of {len(made):,} synthetic pairs are drawn")
+    drawn = draw(synthetic, len(real), data.synthetic_ratio, recipe.seed)
+    if len(drawn) < len(synthetic):
+        say(f"data.synthetic_ratio: {len(drawn):,} of {len(synthetic):,} synthetic pairs are drawn")
+    return _Pairs(real, drawn, dev, counts, made_counts)
+
+
+def _write_training(work: Path, recipe: Recipe, pairs: _Pairs, say: Callable[[str], None]) -> int:
+    """Learn the tokenizers and write the arrays; complete the counts. Returns the training pairs.
+
+    Raises:
+        NmtError: too little text for the vocabulary; or every real pair is too long.
+    """
+    data, counts, made_counts = recipe.data, pairs.counts, pairs.made_counts
     tag = data.synthetic_tag if data.synthetic else ""
-    mixed = mix(kept, drawn, tag)
-    with replacing_folder(folder, "prepared.json") as work:
-        say(f"learning the {recipe.tokenizer.kind} vocabulary from {len(mixed):,} pairs")
-        tokenizers = learn_tokenizers(
-            recipe.tokenizer,
-            itertools.chain(kept.source, drawn.source),
-            mixed.target,
-            _made(work / "tokenizer"),
-            recipe.seed,
-            tag,
-        )
-        rows = _encode(mixed, tokenizers, data.max_tokens, work / "train")
-        counts.kept = bisect_left(rows, len(kept))  # the real pairs stand first
-        counts.too_many_tokens = len(kept) - counts.kept
-        made_counts.kept = len(rows) - counts.kept
-        made_counts.too_many_tokens = len(drawn) - made_counts.kept
-        if not counts.kept:
-            raise NmtError(
-                f"every pair is longer than data.max_tokens = {data.max_tokens}", "raise it"
-            )
-        for line in counts.report():
-            say(line)
-        for line in made_counts.report("synthetic pairs") if data.synthetic else []:
-            say(line)
-        _write_text(mixed.chosen(rows), work, recipe)
-        _encode(joined, tokenizers, data.max_tokens, work / "dev")
-        _write_text(joined, work, recipe)
-        tests = _unique(test)
-        for corpus in tests:
-            _write_text(corpus, work, recipe)
-        _finish(work, recipe, key, [each.name for each in tests], counts, made_counts)
-    say(f"prepared {len(rows):,} pairs in {folder}")
-    return Prepared.open(folder)
+    mixed = mix(pairs.real, pairs.synthetic, tag)
+    say(f"learning the {recipe.tokenizer.kind} vocabulary from {len(mixed):,} pairs")
+    (work / "tokenizer").mkdir()
+    tokenizers = learn_tokenizers(
+        recipe.tokenizer,
+        itertools.chain(pairs.real.source, pairs.synthetic.source),
+        mixed.target,
+        work / "tokenizer",
+        recipe.seed,
+        tag,
+    )
+    rows = _encode(mixed, tokenizers, data.max_tokens, work / "train")
+    counts.kept = bisect_left(rows, len(pairs.real))  # the real pairs stand first
+    counts.too_many_tokens = len(pairs.real) - counts.kept
+    made_counts.kept = len(rows) - counts.kept
+    made_counts.too_many_tokens = len(pairs.synthetic) - made_counts.kept
+    if not counts.kept:
+        raise NmtError(f"every pair is longer than data.max_tokens = {data.max_tokens}", "raise it")
+    for line in counts.report():
+        say(line)
+    for line in made_counts.report("synthetic pairs") if data.synthetic else []:
+        say(line)
+    _write_text(mixed.chosen(rows), work, recipe)
+    _encode(pairs.dev, tokenizers, data.max_tokens, work / "dev")
+    return len(rows)
 
 
-def _key(recipe: Recipe, corpora: Iterable[Corpus]) -> str:
+def _key(recipe: Recipe, texts: _Texts) -> str:
     """Hash what the folder's content depends on: texts, cleaning, tokenizer, seed."""
     text = hashlib.sha256()
-    for corpus in corpora:
+    for corpus in (*texts.train, *texts.dev, *texts.test, *texts.synthetic):
         text.update(corpus.name.encode())
         for side in (corpus.source, corpus.target):
             text.update("\n".join(side).encode("utf-8", "surrogatepass") + b"\0")
@@ -195,7 +188,7 @@ def _key(recipe: Recipe, corpora: Iterable[Corpus]) -> str:
 def _is_current(folder: Path, key: str) -> bool:
     try:
         return Prepared.open(folder).key == key
-    except _NewerFormat:
+    except NewerFormat:
         raise
     except NmtError:
         return False
@@ -262,21 +255,14 @@ def _write_text(corpus: Corpus, folder: Path, recipe: Recipe) -> None:
             stream.writelines(f"{line}\n" for line in lines)
 
 
-def _finish(
-    work: Path, recipe: Recipe, key: str, tests: list[str], counts: Cleaning, made: Cleaning
-) -> None:
+def _finish(work: Path, recipe: Recipe, key: str, tests: list[str], pairs: _Pairs) -> None:
     record = {
         "format": FORMAT,
         "key": key,
         "languages": [recipe.data.source, recipe.data.target],
         "tests": tests,
-        "counts": asdict(counts),
+        "counts": asdict(pairs.counts),
     }
     if recipe.data.synthetic:
-        record["synthetic_counts"] = asdict(made)
+        record["synthetic_counts"] = asdict(pairs.made_counts)
     (work / "prepared.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir()
-    return folder

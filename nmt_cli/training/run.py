@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from nmt_cli.data.prepare import Prepared
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
 from nmt_cli.recipe import Recipe, load_recipe

@@ -8,7 +8,7 @@ from pathlib import Path
 import keras
 
 from nmt_cli.data.batches import Batches, Epochs, Position
-from nmt_cli.data.prepare import Prepared
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.data.sampling import SampledText
 from nmt_cli.errors import NmtError
 from nmt_cli.model.transformer import build_transformer

@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from nmt_cli.data.batches import Batches
-from nmt_cli.data.prepare import Prepared
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.evaluate.metrics import evaluate
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.model.transformer import build_transformer

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.data.mix import apart_from, draw, mix
-from nmt_cli.data.prepare import Prepared, prepare
+from nmt_cli.data.prepare import prepare
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe import Recipe, recipe_from
 from tests.made_up_text import ENGLISH, PORTUGUESE

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from nmt_cli.data.clean import Cleaning
-from nmt_cli.data.prepare import Prepared, prepare
+from nmt_cli.data.prepare import prepare
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe import Recipe, recipe_from
 from nmt_cli.text.tokenizer import END_ID

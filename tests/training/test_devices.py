@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from nmt_cli.cli.train import train as train_command
-from nmt_cli.data.prepare import Prepared
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe import Recipe, load_recipe
 from nmt_cli.training.devices import Devices, check_options
@@ -34,7 +34,7 @@ if plan["logical"]:
     import tensorflow as tf
     cpu, half = tf.config.list_physical_devices("CPU")[0], tf.config.LogicalDeviceConfiguration()
     tf.config.set_logical_device_configuration(cpu, [half, half])
-from nmt_cli.data.prepare import Prepared
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe import load_recipe
 from nmt_cli.training import cluster, train
 from nmt_cli.training.devices import Devices

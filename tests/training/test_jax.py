@@ -19,7 +19,7 @@ LINES = ["um dois três", "casa gato água pão café sol", "seis", "nove dez", 
 SCRIPT = """
 import sys
 from pathlib import Path
-from nmt_cli.data.prepare import Prepared
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe import load_recipe
 from nmt_cli.training.train import train
 from tests.training.test_jax import translations

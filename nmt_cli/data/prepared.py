@@ -1,0 +1,74 @@
+"""What ``nmt prepare`` leaves and ``nmt train`` reads: a folder of token arrays and text.
+
+prepared.json   format version, key, languages, names of the test sets, counts
+tokenizer/      learned from the training text
+SPLIT.SIDE.*    token arrays of "train" and "dev", source and target
+NAME.LANG.txt   plain text of train, dev and the test sets
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmt_cli.data.arrays import TokenArray
+from nmt_cli.data.corpus import Corpus
+from nmt_cli.errors import NmtError
+from nmt_cli.text.lines import read_lines
+from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
+
+FORMAT = 2  # 2: the training text is kept, for splits drawn anew and for messages
+
+
+class NewerFormat(NmtError):
+    """A folder that a newer nmt prepared: none of ours to replace unasked."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A prepared folder: arrays of the training and development pairs, and the plain text of
+    these and of the test sets."""
+
+    folder: Path
+    key: str
+    languages: tuple[str, str]
+    tests: tuple[str, ...]
+
+    @classmethod
+    def open(cls, folder: Path) -> "Prepared":
+        """Open a folder that ``nmt prepare`` wrote.
+
+        Raises:
+            NmtError: there is none, it is damaged, or of a newer format.
+        """
+        path = folder / "prepared.json"
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if record["format"] > FORMAT:
+                raise NewerFormat(
+                    f"{folder}: prepared by a newer nmt (format {record['format']}, "
+                    f"this one reads up to {FORMAT})",
+                    "upgrade nmt or run nmt prepare --force",
+                )
+            return cls(folder, record["key"], tuple(record["languages"]), tuple(record["tests"]))
+        except (FileNotFoundError, NotADirectoryError):
+            raise NmtError(f"{folder}: no prepared data", "run nmt prepare first") from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise NmtError(f"{path}: damaged ({error})", "run nmt prepare --force") from None
+
+    def tokenizers(self) -> TokenizerPair:
+        """The tokenizers learned from the training text."""
+        return load_tokenizers(self.folder / "tokenizer")
+
+    def arrays(self, split: str) -> tuple[TokenArray, TokenArray]:
+        """Source (framed) and target arrays of "train" or "dev"."""
+        stem = self.folder / split
+        return TokenArray.open(stem.with_suffix(".source")), TokenArray.open(
+            stem.with_suffix(".target")
+        )
+
+    def text(self, name: str) -> Corpus:
+        """The plain text of "train" (the pairs that the arrays hold), "dev" or one of ``tests``."""
+        source, target = (
+            read_lines(self.folder / f"{name}.{language}.txt") for language in self.languages
+        )
+        return Corpus(name, source, target)
