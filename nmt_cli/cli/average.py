@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from nmt_cli.cli.options import find_run, say
-from nmt_cli.cli.quiet import import_keras
 from nmt_cli.errors import NmtError
 
 
@@ -45,7 +44,6 @@ def average(
     if last and checkpoints:
         raise click.UsageError("give one of --last and --checkpoint")
     folder = find_run(run)
-    import_keras()
     from nmt_cli.training.checkpoint import average_checkpoints
     from nmt_cli.training.run import Run
 

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
-from nmt_cli.training.optimizer import moving_averages
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -103,6 +102,12 @@ def inference_weights(arrays: Arrays) -> Arrays:
         if name.startswith("average/")
     }
     return weights | averages
+
+
+def moving_averages(optimizer: Any) -> list[Any]:
+    """A Keras optimizer's moving averages of the trainable weights, in their order, if any."""
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+    return list(getattr(inner, "_model_variables_moving_average", []))
 
 
 def average_checkpoints(paths: Sequence[Path], output: Path) -> Progress:

@@ -70,9 +70,3 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
     if config.precision == "mixed_float16":
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
     return optimizer
-
-
-def moving_averages(optimizer: keras.optimizers.Optimizer) -> list[keras.Variable]:
-    """The moving averages of the trainable weights, in their order; none without EMA."""
-    inner = getattr(optimizer, "inner_optimizer", optimizer)
-    return list(getattr(inner, "_model_variables_moving_average", []))

@@ -16,12 +16,11 @@ from nmt_cli.model.transformer import build_transformer
 from nmt_cli.recipe import Recipe
 from nmt_cli.search.beam import SearchOptions
 from nmt_cli.search.translator import Translator
-from nmt_cli.training.checkpoint import load_checkpoint
+from nmt_cli.training.checkpoint import load_checkpoint, moving_averages
 from nmt_cli.training.cluster import told
 from nmt_cli.training.devices import ALONE, Devices, apart
 from nmt_cli.training.feed import Feed
 from nmt_cli.training.loss import TokenAccuracy, TokenLoss
-from nmt_cli.training.optimizer import moving_averages
 
 SAMPLES = 3  # translations shown at each validation
 

@@ -1,6 +1,7 @@
 """nmt average: the mean of checkpoints, and what it refuses."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from nmt_cli.training.checkpoint import read_checkpoint
 from tests.cli.conftest import assert_fails, nmt, snapshot
+from tests.cli.test_shell import HEAVY
 
 RUN = Path("runs/toy-pt-en")
 
@@ -36,6 +38,16 @@ def test_the_mean_is_written_and_exports(with_two: Path) -> None:
         np.testing.assert_allclose(each, 1.5 * one[name], rtol=1e-6)
     words = ["export", RUN, "--checkpoint", place, "--onnx", "-o", "exports/mean"]
     assert nmt(*words, cwd=with_two).code == 0
+
+
+def test_it_needs_nothing_of_tensorflow(with_two: Path) -> None:
+    script = (
+        "import sys; from nmt_cli.cli import cli\n"
+        "cli(['average'], standalone_mode=False)\n"
+        f"sys.exit(str([name for name in {HEAVY} if name in sys.modules]))"
+    )
+    result = nmt(cwd=with_two, command=[sys.executable, "-c", script])
+    assert result.message.endswith("[]")
 
 
 def test_refusals(with_two: Path) -> None:
