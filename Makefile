@@ -10,9 +10,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 quickstart: $(VENV)/train
 	$(BIN)/nmt quickstart
 
+# Two at a time: most tests keep one core busy, and a process with TensorFlow takes some GB.
 test: $(VENV)/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+# These use both cores, or are about processes that wait for each other.
 test-slow: $(VENV)/dev
 	$(BIN)/python -m pytest -m slow
 

@@ -35,7 +35,7 @@ def toy_recipe(root: Path, **sections: dict[str, object]) -> Recipe:
             "feed_forward": 64,
             "heads": 2,
             "encoder_layers": 1,
-            "decoder_layers": 2,
+            "decoder_layers": 1,
         },
         "training": {
             "batch_tokens": 256,
@@ -60,7 +60,11 @@ def toy_data(folder: Path, **sections: dict[str, object]) -> tuple[Recipe, Prepa
 
 
 def untrained_run(folder: Path, **sections: dict[str, object]) -> Run:
-    """A run whose weights are random, biases included: parity needs no training."""
+    """A run whose weights are random, biases included: parity needs no training.
+
+    Two decoder layers, where trained toys have one: caches of several must not be mixed up.
+    """
+    sections["model"] = {"decoder_layers": 2, **sections.get("model", {})}
     recipe, prepared = toy_data(folder, **sections)
     run = Run.create(folder / "run", recipe, prepared)
     model = compiled_model(run)

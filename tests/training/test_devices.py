@@ -129,6 +129,7 @@ def test_pairs_of_rows_stay_on_one_device():
     np.testing.assert_array_equal(shares[0], rows[:4])
 
 
+@pytest.mark.slow
 def test_two_mirrored_devices_train_as_one_does(tmp_path):
     recipe, prepared = prepared_toy(tmp_path, max_steps=6)
     train(recipe, prepared, tmp_path / "whole", say=silent)

@@ -2,15 +2,20 @@
 
 import json
 import os
+import shutil
 import signal
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nmt_cli.data.batches import Position
 from nmt_cli.data.prepare import prepare
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
+from nmt_cli.recipe import Recipe
 from nmt_cli.training.checkpoint import (
     Progress,
     inference_weights,
@@ -31,27 +36,48 @@ def silent(line: str) -> None:
     pass
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A training of twelve steps that nothing stopped, with what it said."""
+
+    root: Path
+    recipe: Recipe
+    prepared: Prepared
+    run: Run
+    said: list[str]
+
+    def copied(self, place: Path) -> Run:
+        """The run again, for a test to spoil."""
+        return Run.open(Path(shutil.copytree(self.run.folder, place / "run")))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    root = tmp_path_factory.mktemp("whole")
+    recipe, prepared = toy_data(root)
+    said: list[str] = []
+    return Whole(
+        root, recipe, prepared, train(recipe, prepared, root / "run", say=said.append), said
+    )
+
+
 def arrays_of(path):
     with np.load(path) as archive:
         return {name: archive[name] for name in archive.files if name != "progress"}
 
 
-def test_a_resumed_run_ends_with_the_same_bytes(tmp_path):
-    recipe, prepared = toy_data(tmp_path)
-    train(recipe, prepared, tmp_path / "whole", say=silent)
-    short = toy_recipe(tmp_path, training={"max_steps": 6})
-    train(short, prepared, tmp_path / "parts", say=silent)
-    train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
-    whole, parts = (arrays_of(Run.open(tmp_path / name).last) for name in ("whole", "parts"))
-    assert whole.keys() == parts.keys()
-    for name in whole:
-        np.testing.assert_array_equal(whole[name], parts[name], err_msg=name)
+def test_a_resumed_run_ends_with_the_same_bytes(tmp_path, whole):
+    short = toy_recipe(whole.root, training={"max_steps": 6})
+    train(short, whole.prepared, tmp_path / "parts", say=silent)
+    train(whole.recipe, whole.prepared, tmp_path / "parts", resume=True, say=silent)
+    expected, found = (arrays_of(run.last) for run in (whole.run, Run.open(tmp_path / "parts")))
+    assert expected.keys() == found.keys()
+    for name in expected:
+        np.testing.assert_array_equal(expected[name], found[name], err_msg=name)
 
 
-def test_a_run_logs_validates_and_keeps_best_and_last(tmp_path):
-    recipe, prepared = toy_data(tmp_path)
-    said: list[str] = []
-    run = train(recipe, prepared, tmp_path / "run", say=said.append)
+def test_a_run_logs_validates_and_keeps_best_and_last(whole):
+    run, said = whole.run, whole.said
     rows = [json.loads(line) for line in (run.folder / "log.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows if "loss" in row] == [3, 6, 9, 12]
     assert [row["step"] for row in rows if "validation_bleu" in row] == [6, 12]
@@ -91,7 +117,7 @@ PACE = {"training": {"accumulate": 3, "curriculum": 3, "optimizer": "nadam", "cl
 HALF = {"training": {"precision": "mixed_float16"}}
 MEANS = [
     pytest.param(NOISE, id="noise"),
-    pytest.param(PACE, id="pace"),
+    pytest.param(PACE, id="pace", marks=pytest.mark.slow),
     pytest.param(HALF, id="float16", marks=pytest.mark.slow),
 ]
 
@@ -127,9 +153,8 @@ def stop_at(monkeypatch, step: int) -> None:
     monkeypatch.setattr(Watch, "on_train_batch_end", interrupted)
 
 
-def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, monkeypatch):
-    recipe, prepared = toy_data(tmp_path)
-    whole = train(recipe, prepared, tmp_path / "whole", say=silent)
+def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, whole, monkeypatch):
+    recipe, prepared = whole.recipe, whole.prepared
 
     def signal_comes(self):
         os.kill(os.getpid(), signal.SIGTERM)
@@ -141,9 +166,9 @@ def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, mo
     assert stopped.value.args == (6,)
     monkeypatch.undo()
     parts = train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
-    same_weights(whole, parts)
-    assert read_checkpoint(whole.best)[1].step == read_checkpoint(parts.best)[1].step
-    for run in (whole, parts):
+    same_weights(whole.run, parts)
+    assert read_checkpoint(whole.run.best)[1].step == read_checkpoint(parts.best)[1].step
+    for run in (whole.run, parts):
         assert [row["step"] for row in log(run) if "validation_bleu" in row] == [6, 12]
 
 
@@ -151,14 +176,12 @@ def log(run: Run) -> list[dict]:
     return [json.loads(line) for line in (run.folder / "log.jsonl").read_text().splitlines()]
 
 
-def test_the_log_of_a_resumed_run_is_that_of_one_never_stopped(tmp_path):
-    recipe, prepared = toy_data(tmp_path)
-    train(toy_recipe(tmp_path, training={"max_steps": 9}), prepared, tmp_path / "r", say=silent)
-    run = Run.open(tmp_path / "r")
+def test_the_log_of_a_resumed_run_is_that_of_one_never_stopped(tmp_path, whole):
+    run = whole.copied(tmp_path)
     run.last.unlink()  # as if killed before it: from step 6 on all happens again
     with (run.folder / "log.jsonl").open("a") as log_file:
         log_file.write('{"step": 9, "los')
-    train(recipe, prepared, run.folder, resume=True, say=silent)
+    train(whole.recipe, whole.prepared, run.folder, resume=True, say=silent)
     assert [row["step"] for row in log(run) if "loss" in row] == [3, 6, 9, 12]
     assert len(log(run)) == 6
 
@@ -174,18 +197,15 @@ def test_the_newest_checkpoints_are_kept(tmp_path):
     ]
 
 
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
-    recipe, prepared = toy_data(tmp_path)
-    whole = train(recipe, prepared, tmp_path / "whole", say=silent)
-    short = toy_recipe(tmp_path, training={"max_steps": 9})
-    parts = train(short, prepared, tmp_path / "parts", say=silent)
-    parts.last.write_bytes(parts.last.read_bytes()[:1000])
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, whole):
+    run = whole.copied(tmp_path)
+    run.last.write_bytes(run.last.read_bytes()[:1000])
     said: list[str] = []
-    train(recipe, prepared, parts.folder, resume=True, say=said.append)
+    train(whole.recipe, whole.prepared, run.folder, resume=True, say=said.append)
     assert "damaged checkpoint" in said[0]
     assert "taking the one before" in said[0]
     assert said[1] == "resuming at step 6"
-    same_weights(whole, parts)
+    same_weights(whole.run, run)
 
 
 def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
@@ -321,11 +341,9 @@ def test_accumulated_batches_make_one_step_of_their_mean_gradient(tmp_path):
         np.testing.assert_allclose(moved[clear], -np.sign(one + other)[clear], atol=0.05)
 
 
-def test_an_optimizer_step_moves_every_weight(tmp_path):
-    recipe, prepared = toy_data(tmp_path, training={"max_steps": 2})
-    run = train(recipe, prepared, tmp_path / "run", say=silent)
-    before = compiled_model(run)
-    after, _ = trained_model(run, run.last)
+def test_training_moves_every_weight(whole):
+    before = compiled_model(whole.run)
+    after, _ = trained_model(whole.run, whole.run.last)
     for old, new in zip(before.weights, after.weights, strict=True):
         assert not np.array_equal(old, new), f"{old.path} did not move"
 
@@ -344,11 +362,9 @@ def test_time_ends_a_run(tmp_path):
     assert progress.step == 1
 
 
-def test_a_finished_run_is_not_resumed(tmp_path):
-    recipe, prepared = toy_data(tmp_path, training={"max_steps": 2})
-    train(recipe, prepared, tmp_path / "run", say=silent)
-    with pytest.raises(NmtError, match="already trained for 2 steps"):
-        train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
+def test_a_finished_run_is_not_resumed(whole):
+    with pytest.raises(NmtError, match="already trained for 12 steps"):
+        train(whole.recipe, whole.prepared, whole.run.folder, resume=True, say=silent)
 
 
 def test_another_recipe_is_not_resumed(tmp_path):
