@@ -1,0 +1,234 @@
+"""What each means brings: one recipe trained again and again, a change at a time.
+
+    python benchmarks/ablation.py RECIPE --into FOLDER [--set KEY=VALUE] [--minutes M]
+                                  [--steps N] [--change 'NAME: KEY=VALUE KEY=VALUE']... [--table]
+
+Every row has the steps that M minutes of this machine hold, at the pace of its own steps, timed
+in a short run before: what else runs while it trains costs minutes on the clock and no points.
+With ``--steps`` all have N instead. Learning rate and warm-up are the recipe's, the schedule ends
+where the training does, and the model of the best validation is the one that is judged, with the
+recipe's beam.
+
+FOLDER keeps what is done, translations included: a row that is there is not trained again, and
+one that was stopped goes on. ``--table`` prints what there is so far. BLEU is sacreBLEU's, with a
+95% interval of 1,000 bootstrap draws, and p says how often draws of the same sentences (Koehn
+2004) part a row from the recipe's own by as much or more, were they equally good.
+"""
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
+
+from nmt_cli.data.prepared import Prepared
+from nmt_cli.files import replacing
+from nmt_cli.recipe import load_recipe
+from nmt_cli.text.lines import read_lines
+from nmt_cli.training.checkpoint import read_checkpoint
+from nmt_cli.training.run import Run
+
+NMT = [sys.executable, "-m", "nmt_cli"]
+AS_IT_IS = "the recipe"
+TIMED, WARM = 80, 40  # steps that are timed, and those before them
+DRAWS = 1000
+
+CHANGES = {
+    "subwords drawn anew (0.2)": ["training.sample_subwords=0.2"],
+    "R-Drop (1)": ["training.r_drop=1"],
+    "R-Drop (5)": ["training.r_drop=5"],
+    "dropout 0.2": ["model.dropout=0.2"],
+    "dropout 0.4": ["model.dropout=0.4"],
+    "attention and activation dropout 0.1": [
+        "model.attention_dropout=0.1",
+        "model.activation_dropout=0.1",
+    ],
+    "word dropout 0.1": ["model.word_dropout=0.1"],
+    "layer drop 0.1": ["model.layer_drop=0.1"],
+    "label smoothing 0.2": ["training.label_smoothing=0.2"],
+    "moving average 0.999": ["training.ema=0.999"],
+    "post-norm": ["model.norm=post"],
+    "2,000 pieces": ["tokenizer.vocab_size=2000"],
+    "8,000 pieces": ["tokenizer.vocab_size=8000"],
+    "16,000 pieces": ["tokenizer.vocab_size=16000"],
+    "BPE": ["tokenizer.model=bpe"],
+    "narrower: d 128": ["model.d_model=128", "model.feed_forward=512"],
+    "wider: d 256": ["model.d_model=256", "model.feed_forward=1024"],
+    "deeper: 6+6": ["model.encoder_layers=6", "model.decoder_layers=6"],
+    "deep and shallow: 6+2": ["model.encoder_layers=6", "model.decoder_layers=2"],
+    "batches of 2,048": ["training.batch_tokens=2048"],
+    "inverse square root": ["training.schedule=inverse-sqrt"],
+    "linear": ["training.schedule=linear"],
+    "curriculum, 5 epochs": ["training.curriculum=5"],
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One training.
+
+    Attributes:
+        pace: seconds a step, when it was timed; 0: it was not.
+        minutes: on the clock, validations included.
+        epochs: seen, the last one in part.
+    """
+
+    name: str
+    settings: list[str]
+    parameters: int
+    pace: float
+    steps: int
+    epochs: float
+    minutes: float
+
+
+class Ablation:
+    """The rows under a folder."""
+
+    def __init__(
+        self, recipe: str, settings: list[str], minutes: float, steps: int, folder: Path
+    ) -> None:
+        self._recipe, self._settings, self._folder = recipe, settings, folder
+        self._minutes, self._steps = minutes, steps
+
+    def measure(self, name: str, changes: list[str]) -> None:
+        """Time, train and translate one row, unless it is there."""
+        place = self._folder / _slug(name)
+        if (place / "row.json").exists():
+            return
+        place.mkdir(parents=True, exist_ok=True)
+        settings = [*self._settings, *changes]
+        of_data = [each for each in changes if each.startswith(("data.", "tokenizer."))]
+        prepared = self._folder / _slug("prepared " + " ".join(of_data))
+        pace = 0.0 if self._steps else self._pace(settings, prepared, place)
+        steps = self._steps or int(60 * self._minutes / pace)
+        ends = [*settings, f"training.max_steps={steps}", f"training.validate_every={steps // 5}"]
+        began = time.monotonic()
+        done = _steps_done(place / "run")
+        if done < steps:
+            self._train(ends, prepared, place / "run", "--resume" if done else "--force")
+        minutes = (time.monotonic() - began) / 60
+        run, said = Run.open(place / "run"), (place / "run.log").read_text(encoding="utf-8")
+        parameters = next(line for line in said.splitlines() if " parameters, " in line)
+        count, _, rest = parameters.partition(" parameters, ")
+        batches = int(rest.partition(" ")[0].replace(",", ""))
+        data = Prepared.open(prepared)
+        for test in data.tests:
+            text = prepared / f"{test}.{data.languages[0]}.txt"
+            out = place / f"{test}.txt"
+            command = [*NMT, "translate", str(text), "-m", str(run.folder), "-o", str(out)]
+            subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        epochs = steps / batches
+        row = Row(name, changes, int(count.replace(",", "")), pace, steps, epochs, minutes)
+        with replacing(place / "row.json") as stream:
+            json.dump(asdict(row), stream, indent=2)
+
+    def _pace(self, settings: list[str], prepared: Path, place: Path) -> float:
+        """Seconds a step; measured once, as a training that is resumed must end where it was to."""
+        kept = place / "pace.json"
+        if not kept.exists():
+            short = [
+                *settings,
+                f"training.max_steps={WARM + TIMED}",
+                "training.schedule=inverse-sqrt",
+            ]
+            short += [f"training.log_every={WARM}", "training.validate_sentences=1"]
+            self._train(short, prepared, place / "timed", "--force")
+            log = (place / "timed" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+            lines = [json.loads(line) for line in log if '"learning_rate"' in line]
+            seconds = {line["step"]: line["seconds"] for line in lines}
+            pace = (seconds[WARM + TIMED] - seconds[WARM]) / TIMED
+            kept.write_text(json.dumps(pace), encoding="utf-8")
+        return float(json.loads(kept.read_text(encoding="utf-8")))
+
+    def _train(self, settings: list[str], prepared: Path, run: Path, how: str) -> None:
+        command = [*NMT, "train", self._recipe, "-o", str(run), "--prepared", str(prepared), how]
+        for each in settings:
+            command += ["--set", each]
+        with run.with_suffix(".log").open("a", encoding="utf-8") as log:
+            if subprocess.run(command, stdout=log, stderr=log).returncode:
+                sys.exit(f"{shlex.join(command)} failed: see {log.name}")
+
+    def table(self) -> str:
+        """A Markdown table a test set, best first."""
+        rows = [
+            Row(**json.loads(each.read_text(encoding="utf-8")))
+            for each in self._folder.glob("*/row.json")
+        ]
+        rows.sort(key=lambda row: row.name != AS_IT_IS)
+        if not rows or rows[0].name != AS_IT_IS:
+            sys.exit(f"{self._folder}: {AS_IT_IS} itself is not measured yet")
+        run = Run.open(self._folder / _slug(AS_IT_IS) / "run")
+        data = Prepared.open(self._folder / _slug("prepared "))
+        each = f"{self._steps:,} steps" if self._steps else f"{self._minutes:g} minutes"
+        parts = [f"{run.recipe.label}, {each} a row"]
+        for test in data.tests:
+            systems = [
+                (row.name, read_lines(self._folder / _slug(row.name) / f"{test}.txt"))
+                for row in rows
+            ]
+            signatures, found = PairedTest(
+                systems, {"BLEU": BLEU()}, [data.text(test).target], "bs", DRAWS
+            )()
+            results = list(zip(rows, found["BLEU"], strict=True))
+            results.sort(key=lambda pair: -pair[1].score)
+            parts.append(f"{test} ({signatures['BLEU']})")
+            head = "| change | parameters | ms a step | steps | epochs | BLEU (95%) | p |"
+            parts.append("\n".join([head, "|---|---|---|---|---|---|---|", *map(_line, results)]))
+        return "\n\n".join(parts)
+
+
+def _line(result: tuple[Row, object]) -> str:
+    row, score = result
+    p = "" if score.p_value is None else f"{score.p_value:.3f}"
+    pace = f"{1000 * row.pace:.0f}" if row.pace else "-"
+    return (
+        f"| {row.name} | {row.parameters / 1e6:.1f} M | {pace} | {row.steps:,} | "
+        f"{row.epochs:.0f} | {score.score:.2f} ({score.mean - score.ci:.1f} to "
+        f"{score.mean + score.ci:.1f}) | {p} |"
+    )
+
+
+def _steps_done(folder: Path) -> int:
+    """How far a training has come that was stopped."""
+    checkpoints = Run.open(folder).checkpoints() if (folder / "run.json").exists() else []
+    return read_checkpoint(checkpoints[-1])[1].step if checkpoints else 0
+
+
+def _slug(name: str) -> str:
+    return "".join(each if each.isalnum() else "-" for each in name.strip())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("recipe")
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--minutes", type=float, default=12.5)
+    parser.add_argument("--steps", type=int, default=0, metavar="N")
+    parser.add_argument("--change", action="append", default=[], metavar="'NAME: KEY=VALUE ...'")
+    parser.add_argument("--into", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--table", action="store_true", help="train nothing")
+    options = parser.parse_args()
+    load_recipe(Path(options.recipe), tuple(options.settings))  # to fail at once
+    changes = CHANGES
+    if options.change:
+        named = (each.partition(": ") for each in options.change)
+        changes = {name: shlex.split(settings) for name, _, settings in named}
+    ablation = Ablation(
+        options.recipe, options.settings, options.minutes, options.steps, options.into
+    )
+    for name, settings in {AS_IT_IS: [], **changes}.items():
+        if not options.table:
+            ablation.measure(name, settings)
+            print(f"{name}: done", file=sys.stderr)
+    print(ablation.table())
+
+
+if __name__ == "__main__":
+    main()
