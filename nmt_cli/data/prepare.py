@@ -109,6 +109,8 @@ def _choose(recipe: Recipe, texts: _Texts, say: Callable[[str], None]) -> _Pairs
     seen: set[tuple[str, str]] = set()
     real, counts = clean(texts.train, data, seen)
     synthetic, made_counts = clean(texts.synthetic, data, seen)
+    if not counts.read:
+        raise NmtError(f"data.train: there is no line in {', '.join(data.train)}")
     if not real:
         raise NmtError(
             f"no pair of {counts.read:,} is left after cleaning",
@@ -150,6 +152,12 @@ def _write_training(work: Path, recipe: Recipe, pairs: _Pairs, say: Callable[[st
         recipe.seed,
         tag,
     )
+    smallest = min(tokenizers.source.vocab_size, tokenizers.target.vocab_size)
+    if smallest < recipe.tokenizer.vocab_size:
+        say(
+            f"the text gives {smallest:,} pieces, not tokenizer.vocab_size = "
+            f"{recipe.tokenizer.vocab_size:,}"
+        )
     rows = _encode(mixed, tokenizers, data.max_tokens, work / "train")
     counts.kept = bisect_left(rows, len(pairs.real))  # the real pairs stand first
     counts.too_many_tokens = len(pairs.real) - counts.kept

@@ -209,7 +209,8 @@ def test_too_little_text(texts: Path, tmp_path: Path) -> None:
     assert "recipe 'model' names no training text" in error.message
     assert "PREFIX.pt and PREFIX.en" in error.hint
     write(texts / "train", [])
-    assert refusal(recipe(texts), tmp_path / "out").message.startswith("no pair of 0 is left")
+    error = refusal(recipe(texts), tmp_path / "out")
+    assert error.message == "data.train: there is no line in train"
     write(texts / "train", [("", "a"), ("b", " ")])
     assert refusal(recipe(texts), tmp_path / "out").message.startswith("no pair of 2 is left")
     assert [each.name for each in tmp_path.iterdir()] == ["texts"]
@@ -236,8 +237,10 @@ def test_a_vocabulary_that_the_text_does_not_support_leaves_the_old_folder(
 
 
 def test_unigram_takes_what_the_text_gives(texts: Path, tmp_path: Path) -> None:
-    found, _ = run(recipe(texts, {"vocab_size": 99_999}), tmp_path / "out")
-    assert 260 < found.tokenizers().source.vocab_size < 1000
+    found, said = run(recipe(texts, {"vocab_size": 99_999}), tmp_path / "out")
+    size = found.tokenizers().source.vocab_size
+    assert 260 < size < 1000
+    assert f"the text gives {size} pieces, not tokenizer.vocab_size = 99,999" in said
 
 
 def test_folders_that_cannot_be_opened(texts: Path, tmp_path: Path) -> None:
