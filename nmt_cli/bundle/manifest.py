@@ -17,11 +17,13 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle.report import Verification
 from nmt_cli.files import replacing
-from nmt_cli.recipe import DecodingConfig, ModelConfig
+
+if TYPE_CHECKING:  # nmt --help comes this way, and recipes take a while to import
+    from nmt_cli.recipe import DecodingConfig, ModelConfig
 
 FORMAT = 3
 MANIFEST = "manifest.json"
@@ -75,8 +77,8 @@ class Manifest:
     name: str
     source_language: str
     target_language: str
-    architecture: ModelConfig
-    decoding: DecodingConfig
+    architecture: "ModelConfig"
+    decoding: "DecodingConfig"
     vocabulary: dict[str, int]
     token_ids: dict[str, int]
     encoder: GraphSpec

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import Recipe, load_recipe
+
+if TYPE_CHECKING:
+    from nmt_cli.recipe import Recipe
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -146,12 +148,14 @@ def open_lines(file: Path | None) -> Iterator[str]:
     return decode_lines(open_binary(file), str(file))
 
 
-def find_recipe(name: str, overrides: tuple[str, ...]) -> Recipe:
+def find_recipe(name: str, overrides: tuple[str, ...]) -> "Recipe":
     """Load a recipe by path, or by the name of one that comes with nmt.
 
     Raises:
         NmtError: no such recipe, or a bad one.
     """
+    from nmt_cli.recipe import load_recipe
+
     path = Path(name)
     if not path.exists():
         shipped = _shipped_recipes() / f"{path.stem}.toml"

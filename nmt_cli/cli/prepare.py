@@ -1,6 +1,7 @@
 """nmt prepare."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,9 @@ from nmt_cli.cli.options import (
     set_option,
 )
 from nmt_cli.cli.quiet import import_keras
-from nmt_cli.recipe import Recipe
+
+if TYPE_CHECKING:
+    from nmt_cli.recipe import Recipe
 
 
 @click.command(epilog="Example: nmt prepare docs-pt-en --set data.root=corpora")
@@ -34,7 +37,7 @@ def prepare(recipe: str, overrides: tuple[str, ...], output: Path | None, force:
     prepare_data(loaded, output or PREPARED / loaded.label, force, say)
 
 
-def _needs_tensorflow(recipe: Recipe) -> bool:
+def _needs_tensorflow(recipe: "Recipe") -> bool:
     """TensorFlow Datasets and the WordPiece learner do; SentencePiece on files does not."""
     data = recipe.data
     named = (*data.train, *data.synthetic, *data.dev, *data.test)
