@@ -369,7 +369,8 @@ def test_a_finished_run_is_not_resumed(whole):
 
 def test_another_recipe_is_not_resumed(tmp_path):
     run = untrained_run(tmp_path)
-    other = toy_recipe(tmp_path, model={"dropout": 0.3}, training={"warmup_steps": 7})
+    model = {"dropout": 0.3, "decoder_layers": run.recipe.model.decoder_layers}
+    other = toy_recipe(tmp_path, model=model, training={"warmup_steps": 7})
     prepared = prepare(other, tmp_path / "prepared", say=silent)
     with pytest.raises(NmtError, match=r"changed .* in model.dropout, training.warmup_steps"):
         train(other, prepared, run.folder, resume=True, say=silent)
