@@ -4,8 +4,6 @@ import resource
 import sys
 from pathlib import Path
 
-from nmt_cli.errors import NmtError
-
 _STATUS = Path("/proc/self/status")
 _LIMITS = Path("/sys/fs/cgroup")
 
@@ -20,20 +18,14 @@ def peak_memory() -> int:
     return _status("VmHWM")
 
 
-def free_memory() -> int:
-    """Bytes that a new process may use, by the system's own estimate and its limits.
-
-    Raises:
-        NmtError: the system is not Linux.
-    """
+def free_memory() -> int | None:
+    """Bytes that a new process may use, by the system's own estimate and its limits; None where
+    the system, not being Linux, does not say."""
     try:
         fields = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
         free = next(1024 * int(words[1]) for words in fields if words[0] == "MemAvailable:")
     except (OSError, StopIteration):
-        raise NmtError(
-            "this system does not say how much memory is free",
-            "set training.batch_tokens to a number, e.g. 4096",
-        ) from None
+        return None
     try:
         limit = int((_LIMITS / "memory.max").read_text())
         return min(free, limit - int((_LIMITS / "memory.current").read_text()))

@@ -4,10 +4,8 @@ import multiprocessing
 from multiprocessing.connection import Connection
 
 import numpy as np
-import pytest
 
 from nmt_cli import memory
-from nmt_cli.errors import NmtError
 from nmt_cli.memory import free_memory, peak_memory, used_memory
 
 MIB = 2**20
@@ -38,7 +36,9 @@ def _tell_peak(connection: Connection) -> None:
 
 
 def test_this_machine_has_some_memory_free():
-    assert 128 * MIB < free_memory() < 2**50
+    free = free_memory()
+    assert free is not None
+    assert 128 * MIB < free < 2**50
 
 
 def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
@@ -47,10 +47,11 @@ def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
     (tmp_path / "memory.current").write_text(f"{MIB}\n")
     assert free_memory() == 2 * MIB
     (tmp_path / "memory.max").write_text("max\n")
-    assert free_memory() > 128 * MIB
+    free = free_memory()
+    assert free is not None
+    assert free > 128 * MIB
 
 
 def test_a_system_that_does_not_say(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "Path", lambda path: tmp_path / "missing")
-    with pytest.raises(NmtError, match="does not say how much memory is free; set training.batch_"):
-        free_memory()
+    assert free_memory() is None

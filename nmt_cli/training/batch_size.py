@@ -33,8 +33,15 @@ def largest_batch_tokens(recipe: Recipe, source_vocab: int, target_vocab: int) -
         source_vocab, target_vocab: sizes of the vocabularies.
 
     Raises:
-        NmtError: memory does not hold a step of the smallest batch.
+        NmtError: memory does not hold a step of the smallest batch, or nobody knows how much
+            is free.
     """
+    free = free_memory()
+    if free is None:
+        raise NmtError(
+            "training.batch_tokens = 0: this system does not say how much memory is free",
+            "set it to a number, e.g. 4096",
+        )
     smallest = recipe.training.copies * recipe.data.max_tokens
     context = multiprocessing.get_context("spawn")  # a fork of TensorFlow would hang
     ours, theirs = context.Pipe(duplex=False)
@@ -43,7 +50,7 @@ def largest_batch_tokens(recipe: Recipe, source_vocab: int, target_vocab: int) -
     process.start()
     theirs.close()  # so that the end of the process ends what is read
     try:
-        found = _largest(_reports(ours), free_memory())
+        found = _largest(_reports(ours), free)
     finally:
         process.kill()
         process.join()
