@@ -78,7 +78,7 @@ def prepare(
         return Prepared.open(folder)
     pairs = _choose(recipe, texts, say)
     with replacing_folder(folder, "prepared.json") as work:
-        kept = _write_training(work, recipe, pairs, say)
+        kept = _write_arrays(work, recipe, pairs, say)
         tests = _unique(texts.test)
         for corpus in (pairs.dev, *tests):
             _write_text(corpus, work, recipe)
@@ -133,8 +133,8 @@ def _choose(recipe: Recipe, texts: _Texts, say: Callable[[str], None]) -> _Pairs
     return _Pairs(real, drawn, dev, counts, made_counts)
 
 
-def _write_training(work: Path, recipe: Recipe, pairs: _Pairs, say: Callable[[str], None]) -> int:
-    """Learn the tokenizers and write the arrays; complete the counts. Returns the training pairs.
+def _write_arrays(work: Path, recipe: Recipe, pairs: _Pairs, say: Callable[[str], None]) -> int:
+    """Learn the tokenizers, write arrays and training text, complete the counts; how many pairs.
 
     Raises:
         NmtError: too little text for the vocabulary; or every real pair is too long.

@@ -56,7 +56,7 @@ def export_ctranslate2(
         report = verify_exact(run, KerasStepModel(model), decoding, work)
         if quantization:
             exact = translate_held_out(run, work)
-            write_folder(graph, run, decoding, work, quantization)
+            _write_weights(graph, run, decoding, work, quantization)
             say(f"verifying the weights in {quantization} against those in float32")
             report.update(compare_quantized(run, exact, translate_held_out(run, work)))
         card = ctranslate2_card(run, decoding, quantization, report)
@@ -75,15 +75,22 @@ def write_folder(
         graph: the step graphs of the run's model.
         run: where tokenizers come from.
         decoding: settings that the folder is to translate with.
-        folder: where to; exists, and may hold the same model in another precision.
+        folder: where to; exists, and is empty.
         quantization: how weights are stored, one of QUANTIZATIONS; None: as float32.
 
     Raises:
         NmtError: ctranslate2 is not installed, or cannot tell the vocabulary's tokens apart.
     """
-    shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER, dirs_exist_ok=True)
+    shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER)
     settings = {"format": FORMAT, "decoding": asdict(decoding)}
     (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    _write_weights(graph, run, decoding, folder, quantization)
+
+
+def _write_weights(
+    graph: StepGraph, run: Run, decoding: DecodingConfig, folder: Path, quantization: str | None
+) -> None:
+    """The model, in place of one of another precision if there is one."""
     tokenizers = run.tokenizers()
     framed = tokenizers.source.frame_source([])
     longest = max(LONGEST, decoding.max_length, decoding.max_source + len(framed))
