@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sacrebleu.metrics import BLEU
-from sacrebleu.significance import PairedTest
+from sacrebleu.significance import PairedTest, Result
 
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.files import replacing
@@ -103,9 +103,9 @@ class Ablation:
         if (place / "row.json").exists():
             return
         place.mkdir(parents=True, exist_ok=True)
-        settings = [*self._settings, *changes]
+        settings = [*self._settings, *changes, "training.max_minutes=0"]
         of_data = [each for each in changes if each.startswith(("data.", "tokenizer."))]
-        prepared = self._folder / _slug("prepared " + " ".join(of_data))
+        prepared = self._folder / _slug(" ".join(["prepared", *of_data]))
         pace = 0.0 if self._steps else self._pace(settings, prepared, place)
         steps = self._steps or int(60 * self._minutes / pace)
         ends = [*settings, f"training.max_steps={steps}", f"training.validate_every={steps // 5}"]
@@ -165,7 +165,7 @@ class Ablation:
         if not rows or rows[0].name != AS_IT_IS:
             sys.exit(f"{self._folder}: {AS_IT_IS} itself is not measured yet")
         run = Run.open(self._folder / _slug(AS_IT_IS) / "run")
-        data = Prepared.open(self._folder / _slug("prepared "))
+        data = Prepared.open(self._folder / _slug("prepared"))
         each = f"{self._steps:,} steps" if self._steps else f"{self._minutes:g} minutes"
         parts = [f"{run.recipe.label}, {each} a row"]
         for test in data.tests:
@@ -184,7 +184,7 @@ class Ablation:
         return "\n\n".join(parts)
 
 
-def _line(result: tuple[Row, object]) -> str:
+def _line(result: tuple[Row, Result]) -> str:
     row, score = result
     p = "" if score.p_value is None else f"{score.p_value:.3f}"
     pace = f"{1000 * row.pace:.0f}" if row.pace else "-"
