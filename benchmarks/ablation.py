@@ -1,11 +1,13 @@
 """What each means brings: one recipe trained again and again, a change at a time.
 
     python benchmarks/ablation.py RECIPE --into FOLDER [--set KEY=VALUE] [--minutes M]
-                                  [--steps N] [--change 'NAME: KEY=VALUE KEY=VALUE']... [--table]
+                                  [--steps N] [--change 'NAME: KEY=VALUE KEY=VALUE']...
+                                  [--pace | --table]
 
 Every row has the steps that M minutes of this machine hold, at the pace of its own steps, timed
 in a short run before: what else runs while it trains costs minutes on the clock and no points.
-With ``--steps`` all have N instead. Learning rate and warm-up are the recipe's, the schedule ends
+``--pace`` times all rows and trains none: begin with it while nothing else runs. With ``--steps``
+all have N instead. Learning rate and warm-up are the recipe's, the schedule ends
 where the training does, and the model of the best validation is the one that is judged, with the
 recipe's beam.
 
@@ -38,33 +40,42 @@ NMT = [sys.executable, "-m", "nmt_cli"]
 AS_IT_IS = "the recipe"
 TIMED, WARM = 80, 40  # steps that are timed, and those before them
 DRAWS = 1000
+# Keys that cost no time: rows that change no others have the recipe's own pace.
+FREE = (
+    "model.dropout",
+    "training.label_smoothing",
+    "training.schedule",
+    "training.learning_rate",
+    "training.warmup_steps",
+    "training.curriculum",
+)
 
 CHANGES = {
     "subwords drawn anew (0.2)": ["training.sample_subwords=0.2"],
     "R-Drop (1)": ["training.r_drop=1"],
-    "R-Drop (5)": ["training.r_drop=5"],
     "dropout 0.2": ["model.dropout=0.2"],
     "dropout 0.4": ["model.dropout=0.4"],
+    "2,000 pieces": ["tokenizer.vocab_size=2000"],
+    "8,000 pieces": ["tokenizer.vocab_size=8000"],
+    "wider: d 256": ["model.d_model=256", "model.feed_forward=1024"],
+    "narrower: d 128": ["model.d_model=128", "model.feed_forward=512"],
+    "post-norm": ["model.norm=post"],
+    "batches of 2,048": ["training.batch_tokens=2048"],
+    "label smoothing 0.2": ["training.label_smoothing=0.2"],
+    "deep and shallow: 6+2": ["model.encoder_layers=6", "model.decoder_layers=2"],
     "attention and activation dropout 0.1": [
         "model.attention_dropout=0.1",
         "model.activation_dropout=0.1",
     ],
     "word dropout 0.1": ["model.word_dropout=0.1"],
-    "layer drop 0.1": ["model.layer_drop=0.1"],
-    "label smoothing 0.2": ["training.label_smoothing=0.2"],
     "moving average 0.999": ["training.ema=0.999"],
-    "post-norm": ["model.norm=post"],
-    "2,000 pieces": ["tokenizer.vocab_size=2000"],
-    "8,000 pieces": ["tokenizer.vocab_size=8000"],
-    "16,000 pieces": ["tokenizer.vocab_size=16000"],
-    "BPE": ["tokenizer.model=bpe"],
-    "narrower: d 128": ["model.d_model=128", "model.feed_forward=512"],
-    "wider: d 256": ["model.d_model=256", "model.feed_forward=1024"],
-    "deeper: 6+6": ["model.encoder_layers=6", "model.decoder_layers=6"],
-    "deep and shallow: 6+2": ["model.encoder_layers=6", "model.decoder_layers=2"],
-    "batches of 2,048": ["training.batch_tokens=2048"],
     "inverse square root": ["training.schedule=inverse-sqrt"],
     "linear": ["training.schedule=linear"],
+    "layer drop 0.1": ["model.layer_drop=0.1"],
+    "deeper: 6+6": ["model.encoder_layers=6", "model.decoder_layers=6"],
+    "BPE": ["tokenizer.model=bpe"],
+    "16,000 pieces": ["tokenizer.vocab_size=16000"],
+    "R-Drop (5)": ["training.r_drop=5"],
     "curriculum, 5 epochs": ["training.curriculum=5"],
 }
 
@@ -99,14 +110,11 @@ class Ablation:
 
     def measure(self, name: str, changes: list[str]) -> None:
         """Time, train and translate one row, unless it is there."""
-        place = self._folder / _slug(name)
+        place, prepared = self._folder / _slug(name), self._prepared(changes)
         if (place / "row.json").exists():
             return
-        place.mkdir(parents=True, exist_ok=True)
         settings = [*self._settings, *changes, "training.max_minutes=0"]
-        of_data = [each for each in changes if each.startswith(("data.", "tokenizer."))]
-        prepared = self._folder / _slug(" ".join(["prepared", *of_data]))
-        pace = 0.0 if self._steps else self._pace(settings, prepared, place)
+        pace = 0.0 if self._steps else self.pace(name, changes)
         steps = self._steps or int(60 * self._minutes / pace)
         ends = [*settings, f"training.max_steps={steps}", f"training.validate_every={steps // 5}"]
         began = time.monotonic()
@@ -129,17 +137,22 @@ class Ablation:
         with replacing(place / "row.json") as stream:
             json.dump(asdict(row), stream, indent=2)
 
-    def _pace(self, settings: list[str], prepared: Path, place: Path) -> float:
+    def pace(self, name: str, changes: list[str]) -> float:
         """Seconds a step; measured once, as a training that is resumed must end where it was to."""
+        if changes and all(each.partition("=")[0] in FREE for each in changes):
+            return self.pace(AS_IT_IS, [])
+        place = self._folder / _slug(name)
         kept = place / "pace.json"
         if not kept.exists():
             short = [
-                *settings,
+                *self._settings,
+                *changes,
+                "training.max_minutes=0",
                 f"training.max_steps={WARM + TIMED}",
                 "training.schedule=inverse-sqrt",
             ]
             short += [f"training.log_every={WARM}", "training.validate_sentences=1"]
-            self._train(short, prepared, place / "timed", "--force")
+            self._train(short, self._prepared(changes), place / "timed", "--force")
             log = (place / "timed" / "log.jsonl").read_text(encoding="utf-8").splitlines()
             lines = [json.loads(line) for line in log if '"learning_rate"' in line]
             seconds = {line["step"]: line["seconds"] for line in lines}
@@ -147,7 +160,13 @@ class Ablation:
             kept.write_text(json.dumps(pace), encoding="utf-8")
         return float(json.loads(kept.read_text(encoding="utf-8")))
 
+    def _prepared(self, changes: list[str]) -> Path:
+        """Where a row's data is; rows that change none of it share one folder."""
+        of_data = [each for each in changes if each.startswith(("data.", "tokenizer."))]
+        return self._folder / _slug(" ".join(["prepared", *of_data]))
+
     def _train(self, settings: list[str], prepared: Path, run: Path, how: str) -> None:
+        run.parent.mkdir(parents=True, exist_ok=True)
         command = [*NMT, "train", self._recipe, "-o", str(run), "--prepared", str(prepared), how]
         for each in settings:
             command += ["--set", each]
@@ -213,7 +232,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=0, metavar="N")
     parser.add_argument("--change", action="append", default=[], metavar="'NAME: KEY=VALUE ...'")
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--table", action="store_true", help="train nothing")
+    parser.add_argument("--pace", action="store_true", help="time all, train nothing")
+    parser.add_argument("--table", action="store_true", help="print what there is")
     options = parser.parse_args()
     load_recipe(Path(options.recipe), tuple(options.settings))  # to fail at once
     changes = CHANGES
@@ -224,10 +244,13 @@ def main() -> None:
         options.recipe, options.settings, options.minutes, options.steps, options.into
     )
     for name, settings in {AS_IT_IS: [], **changes}.items():
-        if not options.table:
+        if options.pace:
+            print(f"{name}: {1000 * ablation.pace(name, settings):.0f} ms a step", flush=True)
+        elif not options.table:
             ablation.measure(name, settings)
             print(f"{name}: done", file=sys.stderr)
-    print(ablation.table())
+    if not options.pace:
+        print(ablation.table())
 
 
 if __name__ == "__main__":
