@@ -31,7 +31,7 @@ from sacrebleu.significance import PairedTest, Result
 
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.files import replacing
-from nmt_cli.recipe import load_recipe
+from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.lines import read_lines
 from nmt_cli.training.checkpoint import read_checkpoint
 from nmt_cli.training.run import Run

@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from nmt_cli.recipe import ModelConfig, Recipe
+from nmt_cli.recipe.config import ModelConfig, Recipe
 from nmt_cli.text.lines import write_lines
 from nmt_cli.text.tokenizer import Tokenizer
 from nmt_cli.training.checkpoint import Progress, save_checkpoint

@@ -48,14 +48,8 @@ from nmt_cli.bench.machine import machine
 from nmt_cli.data.batches import Batch, Batches, Epochs
 from nmt_cli.data.phrasebook import sentence_pairs
 from nmt_cli.data.prepare import prepare
-from nmt_cli.recipe import (
-    DataConfig,
-    ModelConfig,
-    Recipe,
-    TokenizerConfig,
-    TrainingConfig,
-    load_recipe,
-)
+from nmt_cli.recipe.config import DataConfig, ModelConfig, Recipe, TokenizerConfig, TrainingConfig
+from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.lines import write_lines
 
 TARGET, VOCAB, PRECISIONS = 1.3, 8000, ("float32", "bfloat16")

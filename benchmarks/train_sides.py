@@ -18,7 +18,8 @@ from typing import Any
 # Before TensorFlow: nmt_cli sets its switches.
 from nmt_cli.data.batches import Batch, Batches, Epochs, Position
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.recipe import Recipe, load_recipe
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
 PRODUCT, PRODUCTS = (2048, 1024, 1024), 8  # its size, and how many are timed in each turn

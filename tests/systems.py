@@ -6,7 +6,8 @@ import numpy as np
 
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.recipe import Recipe, recipe_from
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import compiled_model

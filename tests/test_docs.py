@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.recipe import ModelConfig, TrainingConfig
+from nmt_cli.recipe.config import ModelConfig, TrainingConfig
 from nmt_cli.training.run import SAFE_TO_CHANGE
 
 TRAINING = (Path(__file__).parent.parent / "docs" / "training.md").read_text(encoding="utf-8")

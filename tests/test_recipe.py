@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import Recipe, fingerprint, load_recipe, recipe_from
+from nmt_cli.recipe.config import Recipe, fingerprint
+from nmt_cli.recipe.reading import load_recipe, recipe_from
 
 
 def load(tmp_path: Path, text: str, *overrides: str) -> Recipe:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import DecodingConfig, ModelConfig
+from nmt_cli.recipe.config import DecodingConfig, ModelConfig
 from nmt_cli.search.beam import SearchOptions
 from nmt_cli.text.tokenizer import Tokenizer
 

@@ -11,7 +11,7 @@ sides of what one call gives and the next one takes.
 from dataclasses import replace
 
 from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
-from nmt_cli.recipe import ModelConfig
+from nmt_cli.recipe.config import ModelConfig
 
 
 def encoder_contract(shape: ModelConfig) -> tuple[list[TensorSpec], list[TensorSpec]]:

@@ -21,7 +21,8 @@ from nmt_cli.bundle.manifest import (
 from nmt_cli.bundle.report import Verification, report_from
 from nmt_cli.bundle.values import HINT, Table, read_object, short
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import DecodingConfig, ModelConfig, section_from
+from nmt_cli.recipe.config import DecodingConfig, ModelConfig
+from nmt_cli.recipe.reading import section_from
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, SPEC_FILE, START_ID, UNK_ID
 
 TOKEN_IDS = {"pad": PAD_ID, "unk": UNK_ID, "start": START_ID, "end": END_ID}

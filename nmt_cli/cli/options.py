@@ -12,7 +12,7 @@ import click
 from nmt_cli.errors import NmtError
 
 if TYPE_CHECKING:
-    from nmt_cli.recipe import Recipe
+    from nmt_cli.recipe.config import Recipe
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -154,7 +154,7 @@ def find_recipe(name: str, overrides: tuple[str, ...]) -> "Recipe":
     Raises:
         NmtError: no such recipe, or a bad one.
     """
-    from nmt_cli.recipe import load_recipe
+    from nmt_cli.recipe.reading import load_recipe
 
     path = Path(name)
     if not path.exists():

@@ -16,7 +16,7 @@ from nmt_cli.cli.options import (
 from nmt_cli.cli.quiet import import_keras
 
 if TYPE_CHECKING:
-    from nmt_cli.recipe import Recipe
+    from nmt_cli.recipe.config import Recipe
 
 
 @click.command(epilog="Example: nmt prepare docs-pt-en --set data.root=corpora")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from nmt_cli.data.corpus import Corpus
-from nmt_cli.recipe import DataConfig
+from nmt_cli.recipe.config import DataConfig
 
 # Below this many characters on the longer side, the length ratio says little
 # ("Sim." against "Yes, please."), so it is not applied.

@@ -22,7 +22,7 @@ from typing import Any
 
 from nmt_cli.data.phrasebook import sentence_pairs
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import DataConfig
+from nmt_cli.recipe.config import DataConfig
 from nmt_cli.text.lines import decode_lines, open_binary, read_lines
 
 LINE_BREAK = re.compile(r"[\r\n]+")

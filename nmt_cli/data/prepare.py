@@ -22,7 +22,7 @@ from nmt_cli.data.prepared import FORMAT, NewerFormat, Prepared
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
-from nmt_cli.recipe import Recipe, fingerprint
+from nmt_cli.recipe.config import Recipe, fingerprint
 from nmt_cli.text.tokenizer import TokenizerPair
 
 HELD_OUT = 500  # pairs at most

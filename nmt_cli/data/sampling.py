@@ -35,7 +35,7 @@ class SampledText:
         )
 
     def _draw(self, tokenizer: object, lines: list[str], number: int) -> list[list[int]]:
-        assert isinstance(tokenizer, SentencePieceTokenizer), "recipe.py refuses others"
+        assert isinstance(tokenizer, SentencePieceTokenizer), "recipe rules refuse others"
         drawn = tokenizer.sample(lines, self._alpha, self._seed * 1_000_003 + number)
         usual = tokenizer.encode(lines)
         return [

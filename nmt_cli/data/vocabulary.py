@@ -10,7 +10,7 @@ import sentencepiece
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
-from nmt_cli.recipe import TokenizerConfig
+from nmt_cli.recipe.config import TokenizerConfig
 from nmt_cli.text.sentence_piece import tag_piece
 from nmt_cli.text.tokenizer import (
     END_ID,

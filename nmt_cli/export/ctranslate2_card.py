@@ -1,7 +1,7 @@
 """MODEL_CARD.md of a CTranslate2 folder."""
 
 from nmt_cli import __version__
-from nmt_cli.recipe import DecodingConfig
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.runtime.ctranslate2_translator import TOKENIZER
 from nmt_cli.text.tokenizer import TokenizerSpec
 from nmt_cli.training.run import Run

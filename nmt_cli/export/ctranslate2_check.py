@@ -10,7 +10,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.metrics import evaluate
 from nmt_cli.export.verify import FORCED_SENTENCES, LOGIT_TOLERANCE, TRANSLATED_SENTENCES
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.recipe import DecodingConfig
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.runtime.ctranslate2_translator import CTranslate2Translator, load_ctranslate2
 from nmt_cli.search.beam import SearchOptions

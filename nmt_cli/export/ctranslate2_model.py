@@ -13,7 +13,7 @@ from nmt_cli.export.ctranslate2_spec import LONGEST, QUANTIZATIONS, write_ctrans
 from nmt_cli.files import replacing_folder
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.recipe import DecodingConfig
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.runtime.ctranslate2_translator import FORMAT, SETTINGS, TOKENIZER, import_ctranslate2
 from nmt_cli.text.tokenizer import START_ID, Tokenizer
 from nmt_cli.training.run import Run

@@ -25,7 +25,7 @@ from nmt_cli.export.onnx_graphs import write_graphs
 from nmt_cli.files import replacing_folder
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.recipe import DecodingConfig
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import trained_model
 

@@ -21,7 +21,7 @@ from nmt_cli.export.verify import (
 from nmt_cli.files import replacing_folder
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.recipe import DecodingConfig
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.search.beam import SearchOptions
 from nmt_cli.search.translator import LINE_BREAK, SENTENCE_END, Translator
 from nmt_cli.text.tokenizer import PAD_ID

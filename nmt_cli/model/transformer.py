@@ -17,7 +17,7 @@ from nmt_cli.model.layers import (
     TokenEmbedding,
     causal_mask,
 )
-from nmt_cli.recipe import ModelConfig
+from nmt_cli.recipe.config import ModelConfig
 
 
 @keras.saving.register_keras_serializable("nmt")
@@ -82,7 +82,7 @@ def _embeddings(
 ) -> tuple[TokenEmbedding, TokenEmbedding]:
     target = TokenEmbedding(target_vocab, config.d_model, name="target_embedding")
     if config.embeddings in ("all", "source-target"):
-        assert source_vocab == target_vocab, "recipe.py refuses shared separate vocabularies"
+        assert source_vocab == target_vocab, "recipe rules refuse shared separate vocabularies"
         return target, target
     return TokenEmbedding(source_vocab, config.d_model, name="source_embedding"), target
 

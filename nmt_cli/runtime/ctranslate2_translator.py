@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import DecodingConfig, section_from
+from nmt_cli.recipe.config import DecodingConfig
+from nmt_cli.recipe.reading import section_from
 from nmt_cli.search.beam import Hypothesis, SearchOptions
 from nmt_cli.search.translator import BATCH_TOKENS, Translator
 from nmt_cli.text.tokenizer import load_tokenizers

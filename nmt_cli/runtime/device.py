@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import onnxruntime
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import ModelConfig
+from nmt_cli.recipe.config import ModelConfig
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 DEVICES = ("auto", "cpu", "cuda")

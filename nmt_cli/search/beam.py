@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.recipe import DecodingConfig
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.search.step_model import Candidates, StepModel
 from nmt_cli.text.tokenizer import END_ID, START_ID
 
@@ -35,7 +35,7 @@ _ROOM = 32
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """What search may do; the defaults stand in :class:`nmt_cli.recipe.DecodingConfig`.
+    """What search may do; the defaults stand in :class:`nmt_cli.recipe.config.DecodingConfig`.
 
     Attributes:
         beam_size: hypotheses followed at a time; 1 is greedy search.

@@ -16,7 +16,7 @@ import numpy as np
 
 from nmt_cli.errors import NmtError
 from nmt_cli.memory import free_memory, peak_memory
-from nmt_cli.recipe import Recipe
+from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.run import Run
 
 LARGEST = 65_536  # tokens; more makes steps too few for any corpus this is meant for

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from nmt_cli.recipe import Recipe
+from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.schedule import WarmUp
 
 # Biases and norms are left out of weight decay, as is usual since BERT (Devlin et al. 2019).

@@ -19,7 +19,8 @@ from pathlib import Path
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
-from nmt_cli.recipe import Recipe, load_recipe
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.lines import read_lines, write_lines
 from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 

@@ -12,7 +12,7 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.data.sampling import SampledText
 from nmt_cli.errors import NmtError
 from nmt_cli.model.transformer import build_transformer
-from nmt_cli.recipe import Recipe
+from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.batch_size import largest_batch_tokens
 from nmt_cli.training.checkpoint import Progress, average_checkpoints, load_checkpoint
 from nmt_cli.training.cluster import check_alike, connect, disconnect, noticing_losses, wait

@@ -13,7 +13,7 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.evaluate.metrics import evaluate
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.model.transformer import build_transformer
-from nmt_cli.recipe import Recipe
+from nmt_cli.recipe.config import Recipe
 from nmt_cli.search.beam import SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.checkpoint import load_checkpoint, moving_averages

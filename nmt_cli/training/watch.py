@@ -16,7 +16,7 @@ import keras
 from nmt_cli.data.batches import Epochs, Position
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
-from nmt_cli.recipe import TrainingConfig
+from nmt_cli.recipe.config import TrainingConfig
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
 from nmt_cli.training.cluster import any_of
 from nmt_cli.training.devices import ALONE, Devices

@@ -28,7 +28,7 @@ from nmt_cli.bench.process import Worker, Workers, in_turns
 from nmt_cli.bench.sides import Job, Ours, Theirs
 from nmt_cli.bench.table import table
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import DecodingConfig, ModelConfig
+from nmt_cli.recipe.config import DecodingConfig, ModelConfig
 from nmt_cli.text.tokenizer import load_tokenizers
 from tests.systems import WORDS, untrained_run
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from nmt_cli.data.clean import SHORT, Cleaning, clean
 from nmt_cli.data.corpus import Corpus
-from nmt_cli.recipe import DataConfig
+from nmt_cli.recipe.config import DataConfig
 
 CONFIG = DataConfig(max_characters=50, max_ratio=2.0)
 

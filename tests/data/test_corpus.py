@@ -9,7 +9,7 @@ import pytest
 from nmt_cli.data import corpus
 from nmt_cli.data.corpus import Corpus, read_corpus
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import DataConfig
+from nmt_cli.recipe.config import DataConfig
 
 DATA = Path(os.environ.get("NMT_TEST_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 TED = "ted_hrlr_translate/pt_to_en"

@@ -14,7 +14,8 @@ from nmt_cli.data.mix import apart_from, draw, mix
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import Recipe, recipe_from
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.reading import recipe_from
 from tests.made_up_text import ENGLISH, PORTUGUESE
 
 PAIRS = list(zip(PORTUGUESE, ENGLISH, strict=True))

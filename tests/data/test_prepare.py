@@ -12,7 +12,8 @@ from nmt_cli.data.clean import Cleaning
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import Recipe, recipe_from
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.text.tokenizer import END_ID
 from tests.made_up_text import ENGLISH, PORTUGUESE
 

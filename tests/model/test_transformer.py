@@ -7,7 +7,7 @@ from keras import ops
 
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.model.transformer import build_transformer
-from nmt_cli.recipe import ModelConfig
+from nmt_cli.recipe.config import ModelConfig
 
 VOCAB = 23
 NORMS = ("pre", "post")

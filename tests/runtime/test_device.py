@@ -3,7 +3,7 @@
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import ModelConfig
+from nmt_cli.recipe.config import ModelConfig
 from nmt_cli.runtime import device
 from nmt_cli.runtime.device import (
     AUTOMATIC,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.recipe import DecodingConfig
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.search.beam import Hypothesis, SearchOptions, beam_search, penalty
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 from tests.search.fakes import FakeStepModel, Follow, hashed, options, reference_search

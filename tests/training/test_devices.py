@@ -16,7 +16,8 @@ from click.testing import CliRunner
 from nmt_cli.cli.train import train as train_command
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import Recipe, load_recipe
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.training.devices import Devices, check_options
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import train
@@ -35,7 +36,7 @@ if plan["logical"]:
     cpu, half = tf.config.list_physical_devices("CPU")[0], tf.config.LogicalDeviceConfiguration()
     tf.config.set_logical_device_configuration(cpu, [half, half])
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.recipe import load_recipe
+from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.training import cluster, train
 from nmt_cli.training.devices import Devices
 from nmt_cli.training.journal import SilentJournal

@@ -20,7 +20,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.recipe import load_recipe
+from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.training.train import train
 from tests.training.test_jax import translations
 root = Path(sys.argv[1])

@@ -15,7 +15,7 @@ from nmt_cli.data.batches import Position
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe import Recipe
+from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.checkpoint import (
     Progress,
     inference_weights,

@@ -1,0 +1,1 @@
+"""Recipes: what to train, on what, and how."""

@@ -1,0 +1,180 @@
+"""Recipes: every setting of a model and its training, each default written once, here.
+
+A recipe is a TOML file whose tables are the dataclasses below.
+"""
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def bounded(default: Any, minimum: float, maximum: float = float("inf")) -> Any:
+    """A dataclass field for a number in [minimum, maximum]."""
+    return field(default=default, metadata={"minimum": minimum, "maximum": maximum})
+
+
+def one_of(default: str, *others: str) -> Any:
+    """A dataclass field for one of a few words."""
+    return field(default=default, metadata={"options": (default, *others)})
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Where the text comes from and which pairs are kept.
+
+    A corpus is written as ``tfds:NAME:SPLIT`` (TensorFlow Datasets), ``phrasebook:SPLIT``
+    (the project's own grammar), ``FILE.tsv``, or ``PREFIX`` for the two files ``PREFIX.pt``
+    and ``PREFIX.en`` (the suffixes are the two languages).
+
+    Synthetic pairs (``nmt backtranslate``, ``nmt distill``) are cleaned like real ones, but are
+    never held out. Their tag is one vocabulary entry that no translation shows (tagged
+    back-translation, Caswell et al. 2019, https://arxiv.org/abs/1906.06442).
+    """
+
+    source: str = "pt"
+    target: str = "en"
+    root: str = ""  # relative paths below start here; empty: the current folder
+    train: tuple[str, ...] = ()
+    synthetic: tuple[str, ...] = ()  # of nmt backtranslate or distill, beside data.train
+    synthetic_tag: str = ""  # put before each synthetic source line, e.g. <BT>; empty: none
+    synthetic_ratio: float = bounded(0.0, 0.0)  # synthetic pairs for a real one; 0: all
+    dev: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    tsv_columns: tuple[str, ...] = ()  # languages of a TSV's columns; empty: source, target
+    tfds_dir: str = ""  # empty: TensorFlow Datasets' own default
+    max_characters: int = bounded(1000, 1)  # of either side
+    max_ratio: float = bounded(4.0, 1.0)  # of the two sides' character counts
+    max_tokens: int = bounded(128, 2)  # of either side, START and END included
+
+
+@dataclass(frozen=True)
+class TokenizerConfig:
+    """How text becomes ids."""
+
+    kind: str = one_of("sentencepiece", "wordpiece")
+    model: str = one_of("unigram", "bpe")  # SentencePiece alone
+    vocab_size: int = bounded(8000, 8, 1_000_000)
+    joint: bool = True  # one vocabulary for both languages
+    byte_fallback: bool = True  # SentencePiece alone
+    character_coverage: float = bounded(0.9999, 0.5, 1.0)  # SentencePiece alone
+    lowercase: bool = False  # WordPiece alone
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The shape of the Transformer (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762)."""
+
+    d_model: int = bounded(256, 2)
+    feed_forward: int = bounded(1024, 1)
+    heads: int = bounded(8, 1)
+    encoder_layers: int = bounded(4, 1)
+    decoder_layers: int = bounded(4, 1)
+    dropout: float = bounded(0.1, 0.0, 0.95)  # of sub-layers' outputs and of embeddings
+    attention_dropout: float = bounded(0.0, 0.0, 0.95)  # of attention weights
+    activation_dropout: float = bounded(0.0, 0.0, 0.95)  # behind the feed-forward's ReLU
+    word_dropout: float = bounded(0.0, 0.0, 0.95)  # of whole tokens, both sides
+    layer_drop: float = bounded(0.0, 0.0, 0.95)  # of whole layers
+    norm: str = one_of("pre", "post")
+    # Which matrices are one: source and target embeddings, target embedding and softmax.
+    embeddings: str = one_of("all", "source-target", "target-softmax", "none")
+    epsilon: float = bounded(1e-6, 1e-12, 1e-2)  # of the layer norms
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How the weights are found."""
+
+    batch_tokens: int = bounded(4096, 0)  # of the wider side, padding included; 0: what fits
+    accumulate: int = bounded(1, 1)  # batches whose gradients make one step
+    max_steps: int = bounded(20_000, 1)
+    max_minutes: float = bounded(0.0, 0.0)  # 0: no limit; resumed time counts
+    optimizer: str = one_of("adam", "adamw", "nadam")
+    schedule: str = one_of("inverse-sqrt", "cosine", "linear")
+    warmup_steps: int = bounded(4000, 1)
+    learning_rate: float = bounded(1.0, 0.0)  # factor on the paper's schedule
+    beta_1: float = bounded(0.9, 0.0, 0.999999)
+    beta_2: float = bounded(0.98, 0.0, 0.999999)
+    adam_epsilon: float = bounded(1e-9, 1e-16, 1e-2)
+    weight_decay: float = bounded(0.01, 0.0, 1.0)  # AdamW alone
+    clip_norm: float = bounded(0.0, 0.0)  # of all gradients together; 0: no clipping
+    label_smoothing: float = bounded(0.1, 0.0, 0.9)
+    r_drop: float = bounded(0.0, 0.0)  # weight of the divergence of two passes; 0: one pass
+    sample_subwords: float = bounded(0.0, 0.0, 1.0)  # unigram: alpha; BPE: share of merges left out
+    curriculum: int = bounded(0, 0)  # epochs until long sentences are all in
+    ema: float = bounded(0.0, 0.0, 0.999999)  # momentum of the weights' moving average; 0: none
+    average: int = bounded(0, 0)  # newest checkpoints averaged at the end; 0: none
+    precision: str = one_of("float32", "mixed_bfloat16", "mixed_float16")
+    checkpoint_every: int = bounded(0, 0)  # steps; 0: at validations alone
+    keep: int = bounded(3, 1)  # newest checkpoints kept
+    validate_every: int = bounded(1000, 1)  # steps
+    validate_sentences: int = bounded(500, 1)  # translated at each validation
+    metric: str = one_of("bleu", "chrf", "loss")  # by which the best checkpoint is chosen
+    patience: int = bounded(0, 0)  # validations without a better score before the end; 0: any
+    log_every: int = bounded(50, 1)  # steps
+
+    @property
+    def copies(self) -> int:
+        """Rows that each pair takes in a batch."""
+        return 2 if self.r_drop else 1
+
+
+@dataclass(frozen=True)
+class DecodingConfig:
+    """How translations are searched for."""
+
+    beam_size: int = bounded(4, 1, 256)
+    length_penalty: float = bounded(0.6, 0.0, 10.0)  # alpha of Wu et al. 2016, equation 14
+    max_length: int = bounded(256, 1)  # tokens of a translation, END included
+    length_ratio: float = bounded(1.5, 0.1)  # translation: at most ratio * source + extra
+    length_extra: int = bounded(10, 1)
+    max_source: int = bounded(128, 2)  # longer sources are split at sentence ends
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One system: its data, its model, its training, its search."""
+
+    name: str = "model"
+    seed: int = bounded(1, 0)
+    data: DataConfig = field(default_factory=DataConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+
+    @property
+    def label(self) -> str:
+        """The name of this system's folders, e.g. ``docs-pt-en``."""
+        return f"{self.name}-{self.data.source}-{self.data.target}"
+
+    def dump(self) -> str:
+        """The whole recipe as TOML, every value written out."""
+        lines = [f"{key} = {_toml(value)}" for key, value in _scalars(self)]
+        for section in dataclasses.fields(self):
+            value = getattr(self, section.name)
+            if dataclasses.is_dataclass(value):
+                lines += ["", f"[{section.name}]"]
+                lines += [f"{key} = {_toml(item)}" for key, item in _scalars(value)]
+        return "\n".join(lines) + "\n"
+
+
+def fingerprint(*parts: Any) -> str:
+    """A SHA-256 (hex) of dataclasses and plain values, for content-addressed folders."""
+    plain = [dataclasses.asdict(part) if dataclasses.is_dataclass(part) else part for part in parts]  # type: ignore[arg-type]
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def _scalars(section: Any) -> list[tuple[str, Any]]:
+    pairs = [(each.name, getattr(section, each.name)) for each in dataclasses.fields(section)]
+    return [(key, value) for key, value in pairs if not dataclasses.is_dataclass(value)]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml(each) for each in value) + "]"
+    if isinstance(value, str):
+        # A JSON string is a TOML basic string, but for DEL, which TOML wants escaped too.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -1,0 +1,127 @@
+"""From TOML to a recipe.
+
+Unknown keys are refused with the nearest known one; types and ranges are checked here, keys
+that contradict each other in nmt_cli.recipe.rules.
+"""
+
+import dataclasses
+import difflib
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin
+
+from nmt_cli.errors import NmtError
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.rules import check_together
+
+Section = TypeVar("Section")
+
+
+def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
+    """Read a recipe file and apply ``KEY=VALUE`` overrides such as ``model.heads=4``.
+
+    Raises:
+        NmtError: no such file, not TOML, an unknown key, a value of the wrong type or
+            out of range, or keys that contradict each other.
+    """
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NmtError(f"{path}: no such recipe", "see the recipes/ folder") from None
+    except OSError as error:
+        raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise NmtError(f"{path}: not UTF-8 text", "save the recipe as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise NmtError(f"{path}: not valid TOML: {error}") from None
+    for override in overrides:
+        _apply(tree, override)
+    return recipe_from(tree, where=str(path))
+
+
+def recipe_from(tree: Mapping[str, Any], where: str) -> Recipe:
+    """Make a checked recipe of a parsed TOML tree; ``where`` names its origin in errors."""
+    recipe = _section(Recipe, tree, where, prefix="")
+    check_together(recipe, where)
+    return recipe
+
+
+def section_from(kind: type[Section], tree: Mapping[str, Any], where: str) -> Section:
+    """Make one checked table of a recipe, e.g. a bundle's copy of [decoding]."""
+    return _section(kind, tree, where, prefix="")
+
+
+def _section(kind: type[Section], tree: Mapping[str, Any], where: str, prefix: str) -> Section:
+    """Build one dataclass from its table, checking keys, types and ranges."""
+    known = {item.name: item for item in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    for key, value in tree.items():
+        if key not in known:
+            raise NmtError(f"{where}: unknown key '{prefix}{key}'", _suggestion(key, prefix, known))
+        wanted: Any = known[key].type
+        if dataclasses.is_dataclass(wanted):
+            if not isinstance(value, Mapping):
+                raise NmtError(f"{where}: '{key}' must be a table", f"write [{key}]")
+            values[key] = _section(wanted, value, where, f"{key}.")  # type: ignore[arg-type]
+        else:
+            values[key] = _value(known[key], value, f"{where}: {prefix}{key}")
+    return kind(**values)
+
+
+def _value(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
+    wanted: Any = item.type
+    if get_origin(wanted) is tuple:
+        element = get_args(wanted)[0]
+        items = [value] if isinstance(value, element) else value
+        if not isinstance(items, list) or not all(isinstance(each, element) for each in items):
+            raise NmtError(f"{where} must be a list of strings, not {value!r}")
+        return tuple(items)
+    if wanted is float and type(value) is int:
+        value = float(value)
+    if type(value) is not wanted:
+        raise NmtError(f"{where} must be {_NOUNS[wanted]}, not {value!r}")
+    options = item.metadata.get("options")
+    if options and value not in options:
+        near = difflib.get_close_matches(value, options, 1)
+        hint = f"did you mean '{near[0]}'?" if near else "choose one of " + ", ".join(options)
+        raise NmtError(f"{where} must be one of {', '.join(options)}, not '{value}'", hint)
+    low, high = item.metadata.get("minimum"), item.metadata.get("maximum")
+    if low is not None and not (low <= value <= high and math.isfinite(value)):
+        bounds = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
+        raise NmtError(f"{where} must be {bounds}, not {value!r}")
+    return value
+
+
+_NOUNS = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
+
+
+def _suggestion(key: str, prefix: str, known: Mapping[str, Any]) -> str:
+    # The right key in the wrong table comes before a similar key in this one.
+    for section in dataclasses.fields(Recipe):
+        if key == section.name:
+            return f"did you mean '{key}' outside of any table?"
+        if key in getattr(section.type, "__dataclass_fields__", {}):
+            return f"did you mean '{section.name}.{key}'?"
+    near = difflib.get_close_matches(key, known, 1)
+    if near:
+        return f"did you mean '{prefix}{near[0]}'?"
+    return "known keys: " + ", ".join(sorted(known))
+
+
+def _apply(tree: dict[str, Any], override: str) -> None:
+    """Put one ``table.key=value`` into a parsed TOML tree; the value is TOML or a bare word."""
+    key, separator, text = override.partition("=")
+    if not separator or not key.strip():
+        raise NmtError(f"--set {override}: not of the form KEY=VALUE", "e.g. --set model.heads=4")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    *tables, last = key.strip().split(".")
+    for table in tables:
+        tree = tree.setdefault(table, {})
+        if not isinstance(tree, dict):
+            raise NmtError(f"--set {override}: '{table}' is not a table")
+    tree[last] = value
