@@ -96,7 +96,11 @@ def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -
         ("[training]\nheads = 4", "unknown key 'training.heads'", "did you mean 'model.heads'?"),
         ("[model]\nseed = 4", "unknown key 'model.seed'", "did you mean 'seed' outside of any"),
         ("[decoding]\nmax_tokens = 4", "'decoding.max_tokens'", "did you mean 'data.max_tokens'?"),
-        ("[model]\nzzz = 4", "unknown key 'model.zzz'", "known keys: activation_dropout, att"),
+        (
+            "[model]\nzzz = 4",
+            "unknown key 'model.zzz'",
+            "known keys: activation, activation_dropout",
+        ),
         ("model = 4", "r.toml: 'model' must be a table", "write [model]"),
         ("[model]\nheads = 4.0", "model.heads must be a whole number, not 4.0", ""),
         ("[model]\nheads = true", "model.heads must be a whole number, not True", ""),
@@ -114,10 +118,33 @@ def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -
         ("[decoding]\nlength_ratio = inf", "length_ratio must be at least 0.1, not inf", ""),
         (
             "[model]\nd_model = 100\nheads = 8",
-            "model.d_model = 100 is not divisible by model.heads = 8",
+            "model.d_model = 100 is not divisible by heads = 8",
             "try model.heads=10",
         ),
         ("[model]\nd_model = 9\nheads = 3", "model.d_model = 9 must be even", ""),
+        (
+            "[model]\narchitecture = 'rnm'",
+            "model.architecture must be one of transformer, rnn, not 'rnm'",
+            "did you mean 'rnn'?",
+        ),
+        (
+            "[model]\nattention = 'bahdanu'",
+            "model.attention must be one of luong-general,",
+            "did you mean 'bahdanau'?",
+        ),
+        ("[model]\npad_ids = [1]", "model.pad_ids = [1] must be token ids, 0 among them", ""),
+        ("[model]\npad_ids = [0, -1]", "model.pad_ids = [0, -1] must be token ids", ""),
+        ("[model]\npad_ids = ['0']", "pad_ids must be a list of whole numbers, not ['0']", ""),
+        (
+            "[model]\npositions = 'learned'\nmax_positions = 100",
+            "data.max_tokens lets 128 tokens be read, and model.max_positions = 100 has no",
+            "lower data.max_tokens, or set model.max_positions=128",
+        ),
+        (
+            "[model]\npositions = 'learned'\nmax_positions = 129\n[decoding]\nmax_length = 100",
+            "decoding.max_source lets 130 tokens be read",
+            "lower decoding.max_source, or set model.max_positions=130",
+        ),
         (
             "[tokenizer]\njoint = false",
             "model.embeddings = 'all' needs one joint vocabulary",
@@ -170,7 +197,7 @@ def test_refusals_say_where_what_and_how_to_mend(
 
 def test_the_hint_on_heads_is_a_divisor(tmp_path: Path) -> None:
     hint = refusal(tmp_path, "", "model.d_model=254", "model.heads=8").hint
-    assert 254 % int(hint.removeprefix("try model.heads=")) == 0
+    assert 254 % int(hint.removeprefix("try model.heads=").partition(",")[0]) == 0
 
 
 def test_contradictions_that_are_none(tmp_path: Path) -> None:
@@ -217,6 +244,8 @@ def values(item: "dataclasses.Field") -> st.SearchStrategy:
         return st.floats(low, None if high == float("inf") else high, allow_infinity=False)
     if item.type is bool:
         return st.booleans()
+    if item.type == tuple[int, ...]:
+        return st.lists(st.integers()).map(tuple)
     text = st.text(st.characters(codec="utf-8"))
     return text if item.type is str else st.lists(text).map(tuple)
 
@@ -230,10 +259,16 @@ def recipes(draw: st.DrawFn) -> Recipe:
     }
     name = draw(st.text(st.characters(codec="utf-8", exclude_characters="/"), min_size=1))
     recipe = Recipe(name=name, seed=draw(st.integers(0)), **sections)
-    heads, training = recipe.model.heads, recipe.training
+    heads, training, decoding = recipe.model.heads, recipe.training, recipe.decoding
     return dataclasses.replace(
         recipe,  # mended where the fields depend on each other
-        model=dataclasses.replace(recipe.model, d_model=2 * heads, embeddings="none"),
+        model=dataclasses.replace(
+            recipe.model,
+            d_model=2 * heads,
+            embeddings="none",
+            pad_ids=(0, *map(abs, recipe.model.pad_ids)),
+            max_positions=max(2, decoding.max_length, decoding.max_source + 2),
+        ),
         data=dataclasses.replace(
             recipe.data, source="pt", target="en", max_tokens=2, synthetic_tag=""
         ),

@@ -102,7 +102,7 @@ def run_models(
 def _export_ctranslate2(folder: Path, precision: str, place: Path) -> None:
     """As ``nmt export --ctranslate2``, but for the verification, which takes minutes."""
     from nmt_cli.export.ctranslate2_model import write_folder
-    from nmt_cli.model.step_graph import StepGraph
+    from nmt_cli.model.build import step_graph
     from nmt_cli.training.run import Run
     from nmt_cli.training.train import trained_model
 
@@ -110,7 +110,7 @@ def _export_ctranslate2(folder: Path, precision: str, place: Path) -> None:
     model, _ = trained_model(run, run.preferred)
     place.mkdir()
     quantization = None if precision == "float32" else precision
-    write_folder(StepGraph(model), run, run.recipe.decoding, place, quantization)
+    write_folder(step_graph(model), run, run.recipe.decoding, place, quantization)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

@@ -150,10 +150,34 @@ def multiplications(
     shape: ModelConfig, vocabulary: int, source_tokens: int, target_tokens: int, beam_size: int
 ) -> int:
     """Those of the products with weights; attention, a few percent more, is left out."""
-    square, feed = shape.d_model**2, 2 * shape.d_model * shape.feed_forward
-    source = shape.encoder_layers * (4 * square + feed) + shape.decoder_layers * 2 * square
-    target = shape.decoder_layers * (6 * square + feed) + shape.d_model * vocabulary
+    width = shape.d_model
+    if shape.architecture == "rnn":
+        source, target = _recurrent_multiplications(shape)
+    else:
+        matrices = 3 if shape.activation == "swiglu" else 2
+        feed = matrices * width * shape.feed_forward
+        keys = width * shape.heads * shape.key_size  # of one projection
+        values = width * shape.heads * shape.value_size
+        source = shape.encoder_layers * (2 * keys + 2 * values + feed)
+        source += shape.decoder_layers * (keys + values)
+        target = shape.decoder_layers * (3 * keys + 3 * values + feed)
+    target += width * vocabulary
     return source_tokens * source + beam_size * target_tokens * target
+
+
+def _recurrent_multiplications(shape: ModelConfig) -> tuple[int, int]:
+    """Of each source token and each target token, the softmax left out."""
+    square, gates = shape.d_model**2, {"lstm": 4, "gru": 3}
+    # Two directions of half the width: from the input, half a square each, and a quarter back.
+    source = shape.encoder_layers * gates[shape.encoder_cell] * 3 * square // 2
+    entering = 1 + shape.input_feeding + (shape.attention == "bahdanau")
+    cells = 2 * shape.decoder_layers - 1 + entering
+    target = gates[shape.decoder_cell] * cells * square + 2 * square
+    if shape.attention != "luong-dot":
+        source += square  # the keys
+    if shape.attention in ("luong-concat", "bahdanau"):
+        target += square  # the query
+    return source, target
 
 
 def cores() -> int:

@@ -1,17 +1,16 @@
 """MODEL_CARD.md: the manifest for people."""
 
 from nmt_cli.bundle.manifest import Manifest
+from nmt_cli.recipe.config import ModelConfig
 
 
 def model_card(manifest: Manifest) -> str:
     """A Markdown page on what the bundle is, what it was made of and how good it is."""
-    shape, provenance = manifest.architecture, manifest.provenance
+    provenance = manifest.provenance
     lines = [
         f"# {manifest.name}: {manifest.source_language} to {manifest.target_language}",
         "",
-        f"A Transformer ({shape.encoder_layers} encoder and {shape.decoder_layers} decoder "
-        f"layers, width {shape.d_model}, {shape.heads} heads, feed-forward "
-        f"{shape.feed_forward}) in {manifest.precision}, exported by nmt "
+        f"{_described(manifest.architecture)} in {manifest.precision}, exported by nmt "
         f"{provenance.get('nmt_version', '?')}.",
         "",
         "## Use",
@@ -41,3 +40,14 @@ def model_card(manifest: Manifest) -> str:
     lines += ["", "## Verification", ""]
     lines += [f"- {line}" for line in manifest.verification.lines()]
     return "\n".join(lines) + "\n"
+
+
+def _described(shape: ModelConfig) -> str:
+    layers = f"{shape.encoder_layers} encoder and {shape.decoder_layers} decoder layers, width "
+    if shape.architecture == "rnn":
+        cells = f"{shape.encoder_cell.upper()} and {shape.decoder_cell.upper()}"
+        return f"A recurrent model ({cells}, {layers}{shape.d_model}, attention {shape.attention})"
+    return (
+        f"A Transformer ({layers}{shape.d_model}, {shape.heads} heads, feed-forward "
+        f"{shape.feed_forward})"
+    )

@@ -29,13 +29,13 @@ def decoder_contract(
         TensorSpec("ancestry", "bool", ("B", "K", "P")),
         TensorSpec("write_at", "int64", ("B",)),
         *_encoded(shape),
-        *_sides(shape, "self", "P"),
+        *_caches(shape),
     ]
     outputs = [
         TensorSpec("scores", "float", ("B", "K", "C")),
         TensorSpec("ids", "int32", ("B", "K", "C")),
         TensorSpec("log_probs", "float", ("B", "K", target_vocab)),
-        *_sides(shape, "new_self", "P"),
+        *_caches(shape, "new_"),
     ]
     return inputs, outputs
 
@@ -110,13 +110,43 @@ def _with_types_of(found: tuple[TensorSpec, ...], wanted: list[TensorSpec]) -> l
 
 
 def _encoded(shape: ModelConfig) -> list[TensorSpec]:
+    if shape.architecture == "rnn":
+        return _recurrent_encoded(shape)
     return [TensorSpec("source_mask", "float", ("B", 1, 1, "S")), *_sides(shape, "cross", "S")]
 
 
 def _sides(shape: ModelConfig, kind: str, axis: str) -> list[TensorSpec]:
-    size = ("B", shape.heads, axis, shape.d_model // shape.heads)
     return [
-        TensorSpec(f"{kind}_{part}_{layer}", "float", size)
+        TensorSpec(f"{kind}_{part}_{layer}", "float", ("B", shape.heads, axis, size))
         for layer in range(shape.decoder_layers)
-        for part in ("key", "value")
+        for part, size in (("key", shape.key_size), ("value", shape.value_size))
     ]
+
+
+def _caches(shape: ModelConfig, prefix: str = "") -> list[TensorSpec]:
+    """The decoder's caches; where translations may hold tokens that attention does not see
+    (PAD is 0, and never stands in one), a mask of them as well."""
+    if shape.architecture == "rnn":
+        size = ("B", 1, "P", shape.d_model)
+        states = _states(shape) + ["attended"] * shape.input_feeding
+        return [TensorSpec(f"{prefix}{state}", "float", size) for state in states]
+    caches = _sides(shape, f"{prefix}self", "P")
+    if shape.pad_ids != (0,):
+        caches.append(TensorSpec(f"{prefix}self_hidden", "float", ("B", 1, "P", 1)))
+    return caches
+
+
+def _recurrent_encoded(shape: ModelConfig) -> list[TensorSpec]:
+    memory, first = ("B", 1, "S", shape.d_model), ("B", 1, 1, shape.d_model)
+    return [
+        TensorSpec("source_mask", "float", ("B", 1, 1, "S")),
+        TensorSpec("cross_key", "float", memory),
+        TensorSpec("cross_value", "float", memory),
+        *(TensorSpec(f"first_{state}", "float", first) for state in _states(shape)),
+    ]
+
+
+def _states(shape: ModelConfig) -> list[str]:
+    """What the cells of the decoder remember."""
+    kinds = ("hidden", "cell") if shape.decoder_cell == "lstm" else ("hidden",)
+    return [f"{kind}_{layer}" for layer in range(shape.decoder_layers) for kind in kinds]

@@ -92,9 +92,10 @@ class Manifest:
     format: int = FORMAT
 
     @property
-    def key_size(self) -> int:
-        """Width of one attention head."""
-        return self.architecture.d_model // self.architecture.heads
+    def caches(self) -> list[TensorSpec]:
+        """What the decoder takes and gives back grown."""
+        given = {each.name for each in self.decoder.outputs}
+        return [each for each in self.decoder.inputs if f"new_{each.name}" in given]
 
     def write(self, folder: Path) -> None:
         """Write manifest.json.

@@ -23,6 +23,7 @@ from nmt_cli.bundle.values import HINT, Table, read_object, short
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import DecodingConfig, ModelConfig
 from nmt_cli.recipe.reading import section_from
+from nmt_cli.recipe.rules import check_shape
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, SPEC_FILE, START_ID, UNK_ID
 
 TOKEN_IDS = {"pad": PAD_ID, "unk": UNK_ID, "start": START_ID, "end": END_ID}
@@ -33,7 +34,9 @@ _DEEPEST = 1000
 _LONGEST = 1 << 16
 _MOST_BYTES = 1 << 44
 _LIMITS = {
-    "architecture": dict.fromkeys(("d_model", "feed_forward", "heads"), _WIDEST)
+    "architecture": dict.fromkeys(
+        ("d_model", "feed_forward", "heads", "key_dim", "value_dim", "max_positions"), _WIDEST
+    )
     | dict.fromkeys(("encoder_layers", "decoder_layers"), _DEEPEST),
     "decoding": dict.fromkeys(
         ("max_length", "length_ratio", "length_extra", "max_source"), _LONGEST
@@ -75,10 +78,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _manifest(table: Table, version: int) -> Manifest:
     shape, decoding = _section(table, ModelConfig), _section(table, DecodingConfig)
-    if shape.d_model % shape.heads or shape.d_model % 2:
-        raise table.table("architecture").refusal(
-            "d_model", f"even, and divisible by {shape.heads}"
-        )
+    check_shape(shape, f"{table.path}: damaged: architecture.")
     vocabulary = _vocabulary(table, shape)
     ids = table.table("token_ids")
     if ids.values != TOKEN_IDS:

@@ -11,6 +11,7 @@ from nmt_cli.export.ctranslate2_card import ctranslate2_card
 from nmt_cli.export.ctranslate2_check import compare_quantized, translate_held_out, verify_exact
 from nmt_cli.export.ctranslate2_spec import LONGEST, QUANTIZATIONS, write_ctranslate2
 from nmt_cli.files import replacing_folder
+from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.config import DecodingConfig
@@ -48,7 +49,7 @@ def export_ctranslate2(
             f"unknown quantization '{quantization}'", "choose one of " + ", ".join(QUANTIZATIONS)
         )
     model, _ = trained_model(run, checkpoint)
-    graph = StepGraph(model)
+    graph = step_graph(model)
     with replacing_folder(folder, SETTINGS) as work:
         say("converting the weights")
         write_folder(graph, run, decoding, work, None)

@@ -9,10 +9,11 @@ from keras import ops
 from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
-from nmt_cli.model.layers import positions
 from nmt_cli.model.step_graph import StepGraph
+from nmt_cli.model.transformer_steps import TransformerSteps
+from nmt_cli.recipe.config import ModelConfig
 from nmt_cli.runtime.ctranslate2_translator import import_ctranslate2
-from nmt_cli.text.tokenizer import END_ID, START_ID, UNK_ID
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 
 # How weights may be stored; on a processor that cannot compute in it, CTranslate2 converts.
 QUANTIZATIONS = (
@@ -24,6 +25,7 @@ QUANTIZATIONS = (
     "float16",
     "bfloat16",
 )
+_ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH"}
 # CTranslate2's own default limit of sources; its translations end at 256.
 LONGEST = 1024
 
@@ -49,19 +51,32 @@ def write_ctranslate2(
         longest: source or translation that can be read, in tokens.
 
     Raises:
-        NmtError: ctranslate2 is not installed, or the strings are not as said above.
+        NmtError: ctranslate2 is not installed or has no such models, or the strings are not
+            as said above.
     """
+    if not isinstance(graph, TransformerSteps):
+        raise NmtError(
+            f"CTranslate2 has no models of architecture '{graph.shape.architecture}'",
+            "nmt export --onnx takes every architecture",
+        )
+    shape = graph.shape
+    _check_shape(shape)
     _check_tokens(source_tokens, target_tokens)
-    depths = (len(graph.encoder_layers), graph.depth)
-    spec = import_ctranslate2().specs.TransformerSpec.from_config(
-        depths, graph.heads, pre_norm=graph.encoder_norm is not None
+    specs = import_ctranslate2().specs
+    spec = specs.TransformerSpec.from_config(
+        (shape.encoder_layers, shape.decoder_layers),
+        shape.heads,
+        pre_norm=shape.norm == "pre",
+        activation=getattr(specs.common_spec.Activation, _ACTIVATIONS[shape.activation]),
+        ffn_glu=shape.activation == "swiglu",
     )
     _encoder(spec.encoder, graph)
     _decoder(spec.decoder, graph)
     # CTranslate2's own positions are another formula (tensor2tensor's).
-    table = ops.convert_to_numpy(positions(ops.arange(longest), graph.target_embedding.d_model))
-    for side in (spec.encoder, spec.decoder):
-        side.position_encodings.encodings = table
+    sides = ((spec.encoder, graph.source_positions), (spec.decoder, graph.target_positions))
+    for side, positions in sides:
+        side.position_encodings.encodings = _positions(positions, longest, shape.d_model)
+        side.scale_embeddings = shape.scale_embeddings
     spec.register_source_vocabulary(list(source_tokens))
     spec.register_target_vocabulary(list(target_tokens))
     spec.config.unk_token = target_tokens[UNK_ID]
@@ -72,6 +87,22 @@ def write_ctranslate2(
     spec.validate()
     spec.optimize(quantization)
     spec.save(str(folder))
+
+
+def _check_shape(shape: ModelConfig) -> None:
+    """CTranslate2 has no keys for these; it would take them as it knows them."""
+    size = shape.d_model / shape.heads
+    if (shape.key_size, shape.value_size) != (size, size):
+        raise NmtError(
+            f"CTranslate2 has heads of d_model / heads alone, not model.key_dim = "
+            f"{shape.key_size} and model.value_dim = {shape.value_size}",
+            "nmt export --onnx takes every shape",
+        )
+    if shape.pad_ids != (PAD_ID,):
+        raise NmtError(
+            f"CTranslate2 hides padding alone, not model.pad_ids = {list(shape.pad_ids)}",
+            "nmt export --onnx takes every shape",
+        )
 
 
 def _check_tokens(*sides: Sequence[str]) -> None:
@@ -85,7 +116,7 @@ def _check_tokens(*sides: Sequence[str]) -> None:
             raise NmtError(f"CTranslate2 needs one string for token {at} on both sides")
 
 
-def _encoder(spec: Any, graph: StepGraph) -> None:
+def _encoder(spec: Any, graph: TransformerSteps) -> None:
     spec.embeddings[0].weight = _array(graph.source_embedding.matrix)
     for layer, of in zip(spec.layer, graph.encoder_layers, strict=True):
         _self_attention(layer.self_attention, of)
@@ -94,7 +125,7 @@ def _encoder(spec: Any, graph: StepGraph) -> None:
         _norm(spec.layer_norm, graph.encoder_norm)
 
 
-def _decoder(spec: Any, graph: StepGraph) -> None:
+def _decoder(spec: Any, graph: TransformerSteps) -> None:
     spec.embeddings.weight = _array(graph.target_embedding.matrix)
     for layer, of in zip(spec.layer, graph.decoder_layers, strict=True):
         _self_attention(layer.self_attention, of)
@@ -118,16 +149,37 @@ def _self_attention(spec: Any, layer: Any) -> None:
     _norm(spec.layer_norm, layer.attention_norm)
 
 
+def _positions(positions: Any, longest: int, d_model: int) -> NDArray[np.float32]:
+    """The vectors of the first places; a model that has no positions adds zeros."""
+    if positions is None:
+        return np.zeros((longest, d_model), np.float32)
+    return _array(positions.at(ops.arange(longest), d_model))
+
+
 def _feed_forward(spec: Any, layer: Any) -> None:
-    _linear(spec.linear_0, layer.feed.inner)
+    gate, *values = _parts(layer.feed)
+    spec.linear_0.weight, spec.linear_0.bias = gate
+    if values:  # SwiGLU
+        spec.linear_0_noact.weight, spec.linear_0_noact.bias = values[0]
     _linear(spec.linear_1, layer.feed.outer)
     _norm(spec.layer_norm, layer.feed_norm)
+
+
+def _parts(feed: Any) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """Weight [out, in] and bias of the inner projection, cut where SwiGLU does."""
+    count = 2 if feed.activation == "swiglu" else 1
+    kernels = np.split(_array(feed.inner.kernel), count, axis=1)
+    biases = np.split(_array(feed.inner.bias), count)
+    return [
+        (np.ascontiguousarray(kernel.T), bias) for kernel, bias in zip(kernels, biases, strict=True)
+    ]
 
 
 def _linear(spec: Any, dense: Any) -> None:
     """A Dense kernel [in, out] as a weight [out, in]."""
     spec.weight = np.ascontiguousarray(_array(dense.kernel).T)
-    spec.bias = _array(dense.bias)
+    if dense.bias is not None:
+        spec.bias = _array(dense.bias)
 
 
 def _norm(spec: Any, norm: Any) -> None:

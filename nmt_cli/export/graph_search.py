@@ -37,7 +37,6 @@ class GraphSearch:
         limits = tf.minimum(decoding.max_length, tf.cast(reach, tf.int32) + decoding.length_extra)
         encoded = graph.encode(source)
         first = tf.concat([tf.zeros([count, 1]), tf.fill([count, beams - 1], -_INF)], axis=1)
-        empty = tf.zeros([count, graph.heads, 0, graph.key_size])
         start = _Beams(
             step=tf.constant(0),
             sums=first,
@@ -49,7 +48,9 @@ class GraphSearch:
             best_score=tf.fill([count], tf.constant(-_INF, tf.float64)),
             best_ids=tf.zeros([count, 0], tf.int32),
             best_length=tf.zeros([count], tf.int32),
-            caches=[empty] * (2 * graph.depth),
+            caches=[
+                tf.zeros([count, heads, 0, size]) for _, heads, _, size in graph.caches.values()
+            ],
         )
 
         def body(*flat: Any) -> tuple[Any, ...]:
@@ -177,8 +178,6 @@ class _Beams:
     def invariants(self) -> tuple[Any, ...]:
         """Shapes that hold through the loop: the axes that grow with t are free."""
         width = self.sums.shape[1]
-        _, heads, _, size = self.caches[0].shape
-        grown = tf.TensorShape([None, heads, None, size])
         return _Beams(
             step=tf.TensorShape([]),
             sums=tf.TensorShape([None, width]),
@@ -190,7 +189,9 @@ class _Beams:
             best_score=tf.TensorShape([None]),
             best_ids=tf.TensorShape([None, None]),
             best_length=tf.TensorShape([None]),
-            caches=[grown] * len(self.caches),
+            caches=[
+                tf.TensorShape([None, each.shape[1], None, each.shape[3]]) for each in self.caches
+            ],
         ).flat()
 
 

@@ -23,7 +23,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.export.against_keras import Findings, verify_against
 from nmt_cli.export.onnx_graphs import write_graphs
 from nmt_cli.files import replacing_folder
-from nmt_cli.model.step_graph import StepGraph
+from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.training.run import Run
@@ -59,7 +59,7 @@ def export_onnx(
     model, progress = trained_model(run, checkpoint)
     with replacing_folder(folder, MANIFEST) as work:
         say("converting the encoder and the decoder step")
-        graphs = write_graphs(StepGraph(model), work, precision)
+        graphs = write_graphs(step_graph(model), work, precision)
         shutil.copytree(run.folder / "tokenizer", work / TOKENIZER)
         manifest = _manifest(run, graphs, decoding, progress.step, precision)
         manifest = _finished(work, manifest)

@@ -18,8 +18,10 @@ from nmt_cli.errors import NmtError
 from nmt_cli.export.graph_pass import RULES, mend
 from nmt_cli.export.half import half
 from nmt_cli.export.quantize import quantize
+from nmt_cli.export.recurrent_encoder import recurrent_encoder
 from nmt_cli.export.weights import save_with_shared_weights, share_transposed
-from nmt_cli.model.step_graph import StepGraph
+from nmt_cli.model.recurrent_steps import RecurrentSteps
+from nmt_cli.model.step_graph import StepGraph, free_axes
 
 TF2ONNX_OPSET = 18  # the newest that tf2onnx 1.17 writes
 # Of the graphs: the first with both Attention and TensorScatter. What tf2onnx writes in its
@@ -31,7 +33,6 @@ WRITE_AT = "write_at"
 _AXES = {
     WRITE_AT: ("B",),
     "source": ("B", "S"),
-    "source_mask": ("B", 1, 1, "S"),
     "tokens": ("B", "K"),
     "position": (1,),
     "ancestry": ("B", "K", "P"),
@@ -75,7 +76,7 @@ def _finish(
 ) -> onnx.ModelProto:
     """Mend what tf2onnx gave, bring it to its precision and name its axes."""
     share_transposed(proto)
-    _write_in_place(proto)
+    _write_in_place(proto, graph)
     proto = mend(proto, rules)
     if precision == "int8":
         proto = quantize(proto)
@@ -87,7 +88,9 @@ def _finish(
 
 
 def _encoder(graph: StepGraph) -> onnx.ModelProto:
-    names = graph.encoder_outputs()
+    if isinstance(graph, RecurrentSteps):
+        return recurrent_encoder(graph, TF2ONNX_OPSET)
+    names = list(graph.encoded)
 
     def encode(source: Any) -> dict[str, Any]:
         return dict(zip(names, graph.encode(source), strict=True))
@@ -97,34 +100,33 @@ def _encoder(graph: StepGraph) -> onnx.ModelProto:
 
 
 def _decoder(graph: StepGraph) -> onnx.ModelProto:
-    encoded, caches = graph.encoder_outputs(), graph.cache_names()
+    count, caches = len(graph.encoded), list(graph.caches)
 
     def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> dict[str, Any]:
         scores, ids, log_probs, columns = graph.step(
-            tokens, position, ancestry, list(state[: len(encoded)]), list(state[len(encoded) :])
+            tokens, position, ancestry, list(state[:count]), list(state[count:])
         )
         outputs = {"scores": scores, "ids": ids, "log_probs": log_probs}
         return outputs | {f"new_{name}": each for name, each in zip(caches, columns, strict=True)}
 
-    size = [None, graph.heads, None, graph.key_size]
+    state = {**graph.encoded, **graph.caches}
     inputs = [
         tf.TensorSpec([None, None], tf.int32, "tokens"),
         tf.TensorSpec([1], tf.int32, "position"),
         tf.TensorSpec([None, None, None], tf.bool, "ancestry"),
-        tf.TensorSpec([None, 1, 1, None], tf.float32, "source_mask"),
-        *(tf.TensorSpec(size, tf.float32, name) for name in [*encoded[1:], *caches]),
+        *(tf.TensorSpec(free_axes(shape), tf.float32, name) for name, shape in state.items()),
     ]
     outputs = ["scores", "ids", "log_probs", *(f"new_{name}" for name in caches)]
     return _convert(step, inputs, outputs, DECODER)
 
 
-def _write_in_place(proto: onnx.ModelProto) -> None:
+def _write_in_place(proto: onnx.ModelProto, graph: StepGraph) -> None:
     """Let the decoder write its columns into caches of a fixed width, not behind them.
 
     Caches are inputs and outputs both: a caller that gives the same memory for the two has
     nothing copied, and what is not yet filled is out of sight of every beam.
     """
-    caches = {each.name for each in proto.graph.input if each.name.startswith("self_")}
+    caches = {each.name for each in proto.graph.input if each.name in graph.caches}
     for node in proto.graph.node:
         if node.op_type == "Concat" and node.input[0] in caches:
             node.op_type = "TensorScatter"
@@ -191,11 +193,8 @@ def _name_axes(proto: Any, graph: StepGraph) -> None:
 def _axes(name: str, graph: StepGraph) -> tuple[int | str, ...]:
     if name == "log_probs":
         return ("B", "K", graph.vocab_size)
-    if name.startswith("cross_"):
-        return ("B", graph.heads, "S", graph.key_size)
-    if "self_" in name:
-        return ("B", graph.heads, "P", graph.key_size)
-    return _AXES[name]
+    state = {**graph.encoded, **graph.caches}
+    return state.get(name.removeprefix("new_")) or _AXES[name]
 
 
 def _check_standard(proto: Any, name: str) -> None:

@@ -19,6 +19,7 @@ from nmt_cli.export.verify import (
     compare_translations,
 )
 from nmt_cli.files import replacing_folder
+from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.config import DecodingConfig
@@ -48,7 +49,7 @@ def export_saved_model(
     """
     tf.get_logger().setLevel("ERROR")  # its notes on serializing tables are for itself
     model, _ = trained_model(run, checkpoint)
-    graph = StepGraph(model)
+    graph = step_graph(model)
     module = TranslationModule(graph, run.folder / "tokenizer", decoding)
     with replacing_folder(folder, MARKER) as work:
         say("tracing tokenizer, encoder, search and detokenizer into one graph")

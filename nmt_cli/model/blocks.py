@@ -9,99 +9,83 @@ https://arxiv.org/abs/2002.04745).
 """
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import keras
 from keras import ops
 
-from nmt_cli.model.attention import CrossAttention, SelfAttention
+from nmt_cli.model.attention import Attention, CrossAttention, SelfAttention
 from nmt_cli.model.layers import FeedForward, LayerNorm
+from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.recipe.reading import section_from
 
 
 class _Block(keras.layers.Layer):
     """What encoder and decoder layers share.
 
     Args:
-        heads: attention heads.
-        feed_forward: width of the hidden feed-forward layer.
-        dropout: share of each sub-layer's output dropped in training.
-        norm: "pre" or "post".
-        epsilon: of the norms.
-        attention_dropout: share of attention weights dropped in training.
-        activation_dropout: share of hidden feed-forward units dropped in training.
-        layer_drop: how often the whole layer is skipped in training.
+        shape: the recipe's [model] table.
     """
 
-    def __init__(
-        self,
-        heads: int,
-        feed_forward: int,
-        dropout: float,
-        norm: str,
-        epsilon: float,
-        attention_dropout: float = 0.0,
-        activation_dropout: float = 0.0,
-        layer_drop: float = 0.0,
-        **options: Any,
-    ) -> None:
+    def __init__(self, shape: ModelConfig, **options: Any) -> None:
         super().__init__(**options)
-        self.heads = heads
-        self.feed_forward = feed_forward
-        self.dropout = dropout
-        self.norm = norm
-        self.epsilon = epsilon
-        self.attention_dropout = attention_dropout
-        self.activation_dropout = activation_dropout
-        self.layer_drop = layer_drop
-        self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
-        if layer_drop:
+        self.shape = shape
+        self.drop = keras.layers.Dropout(shape.dropout, dtype=self.dtype_policy)
+        if shape.layer_drop:
             self.seed_generator = keras.random.SeedGenerator()
 
     def get_config(self) -> dict[str, Any]:
-        """Everything that __init__ takes."""
-        return {
-            **super().get_config(),
-            "heads": self.heads,
-            "feed_forward": self.feed_forward,
-            "dropout": self.dropout,
-            "norm": self.norm,
-            "epsilon": self.epsilon,
-            "attention_dropout": self.attention_dropout,
-            "activation_dropout": self.activation_dropout,
-            "layer_drop": self.layer_drop,
-        }
+        """Everything that __init__ takes, in plain values."""
+        return {**super().get_config(), "shape": asdict(self.shape)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "_Block":
+        """The inverse of :meth:`get_config`."""
+        shape = section_from(ModelConfig, config["shape"], cls.__name__)
+        return super().from_config({**config, "shape": shape})
 
     def _norm(self, name: str, inputs_shape: Any) -> LayerNorm:
-        layer = LayerNorm(self.epsilon, dtype=self.dtype_policy, name=name)
+        layer = LayerNorm(self.shape.epsilon, dtype=self.dtype_policy, name=name)
         layer.build(inputs_shape)
         return layer
 
-    def _self_attention(self, inputs_shape: Any) -> SelfAttention:
-        layer = SelfAttention(
-            self.heads, self.attention_dropout, dtype=self.dtype_policy, name="attention"
+    def _attention(self, kind: type[Attention], name: str, inputs_shape: Any) -> Any:
+        layer = kind(
+            self.shape.heads,
+            self.shape.attention_dropout,
+            self.shape.key_size,
+            self.shape.value_size,
+            self.shape.attention_bias,
+            dtype=self.dtype_policy,
+            name=name,
         )
         layer.build(inputs_shape)
         return layer
 
     def _feed_forward(self, inputs_shape: Any) -> FeedForward:
         layer = FeedForward(
-            self.feed_forward, self.activation_dropout, dtype=self.dtype_policy, name="feed_forward"
+            self.shape.feed_forward,
+            self.shape.activation_dropout,
+            self.shape.activation,
+            dtype=self.dtype_policy,
+            name="feed_forward",
         )
         layer.build(inputs_shape)
         return layer
 
     def _or_skipped(self, before: Any, after: Any, training: bool) -> Any:
         """The layer's output, or now and then its input (Fan et al. 2020, section 3.2)."""
-        if not (training and self.layer_drop):
+        if not (training and self.shape.layer_drop):
             return after
-        kept = keras.random.uniform((), seed=self.seed_generator) >= self.layer_drop
+        kept = keras.random.uniform((), seed=self.seed_generator) >= self.shape.layer_drop
         return ops.where(kept, after, before)
 
     def _residual(
         self, x: Any, norm: LayerNorm, sublayer: Callable[[Any], Any], training: bool
     ) -> Any:
         """``x + f(norm(x))`` or ``norm(x + f(x))``, with dropout on f's output."""
-        if self.norm == "pre":
+        if self.shape.norm == "pre":
             return x + self.drop(sublayer(norm(x)), training=training)
         return norm(x + self.drop(sublayer(x), training=training))
 
@@ -112,7 +96,7 @@ class EncoderLayer(_Block):
 
     def build(self, inputs_shape: Any) -> None:
         """Make the sub-layers and their norms."""
-        self.attention = self._self_attention(inputs_shape)
+        self.attention = self._attention(SelfAttention, "attention", inputs_shape)
         self.attention_norm = self._norm("attention_norm", inputs_shape)
         self.feed = self._feed_forward(inputs_shape)
         self.feed_norm = self._norm("feed_forward_norm", inputs_shape)
@@ -138,12 +122,9 @@ class DecoderLayer(_Block):
 
     def build(self, inputs_shape: Any) -> None:
         """Make the sub-layers and their norms."""
-        self.attention = self._self_attention(inputs_shape)
+        self.attention = self._attention(SelfAttention, "attention", inputs_shape)
         self.attention_norm = self._norm("attention_norm", inputs_shape)
-        self.cross = CrossAttention(
-            self.heads, self.attention_dropout, dtype=self.dtype_policy, name="cross"
-        )
-        self.cross.build(inputs_shape)
+        self.cross = self._attention(CrossAttention, "cross", inputs_shape)
         self.cross_norm = self._norm("cross_norm", inputs_shape)
         self.feed = self._feed_forward(inputs_shape)
         self.feed_norm = self._norm("feed_forward_norm", inputs_shape)

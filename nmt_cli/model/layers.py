@@ -1,9 +1,10 @@
-"""Embedding, positions, normalisation and feed-forward, in keras.ops alone.
+"""Masks, embedding, normalisation and feed-forward, in keras.ops alone.
 
 Shapes: B batch, T positions, d model width, V vocabulary, S source positions.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
@@ -16,31 +17,70 @@ from nmt_cli.text.tokenizer import PAD_ID
 MASKED = -3e4
 
 
-@keras.saving.register_keras_serializable("nmt")
-class PaddingMask(keras.layers.Layer):
-    """Additive mask [B, 1, 1, S] of ids [B, S]: 0 at tokens, MASKED at padding."""
-
-    def call(self, ids: Any) -> Any:
-        """Mark where the ids are PAD."""
-        return padding_mask(ids, self.compute_dtype)
-
-
-def padding_mask(ids: Any, dtype: str) -> Any:
-    """Additive mask [B, 1, 1, S]: 0 where ids [B, S] hold a token, MASKED at padding."""
-    mask = ops.cast(ops.equal(ids, PAD_ID), dtype) * MASKED
-    return ops.expand_dims(ops.expand_dims(mask, 1), 1)
+def padding_mask(ids: Any, dtype: str, pad_ids: Sequence[int] = (PAD_ID,)) -> Any:
+    """Additive mask [B, 1, 1, S]: 0 where ids [B, S] hold a token, MASKED at pad symbols."""
+    hidden = ops.equal(ids, pad_ids[0])
+    for symbol in pad_ids[1:]:
+        hidden = ops.logical_or(hidden, ops.equal(ids, symbol))
+    return ops.expand_dims(ops.expand_dims(ops.cast(hidden, dtype) * MASKED, 1), 1)
 
 
 def causal_mask(length: Any, dtype: str) -> Any:
     """Additive mask [1, 1, T, T]: 0 on and below the diagonal, MASKED above."""
-    positions = ops.arange(length)
-    later = ops.expand_dims(positions, 0) > ops.expand_dims(positions, 1)
+    places = ops.arange(length)
+    later = ops.expand_dims(places, 0) > ops.expand_dims(places, 1)
     return ops.expand_dims(ops.expand_dims(ops.cast(later, dtype) * MASKED, 0), 0)
+
+
+def target_mask(ids: Any, dtype: str, pad_ids: Sequence[int] = (PAD_ID,)) -> Any:
+    """Additive mask [B, 1, T, T]: MASKED at later places and at pad symbols."""
+    later = causal_mask(ops.shape(ids)[1], dtype)
+    return ops.minimum(later, padding_mask(ids, dtype, pad_ids))
+
+
+class _PadMask(keras.layers.Layer):
+    """A mask made of ids.
+
+    Args:
+        pad_ids: tokens that are not to be seen.
+    """
+
+    def __init__(self, pad_ids: Sequence[int] = (PAD_ID,), **options: Any) -> None:
+        super().__init__(**options)
+        self.pad_ids = tuple(pad_ids)
+
+    def get_config(self) -> dict[str, Any]:
+        """Everything that __init__ takes."""
+        return {**super().get_config(), "pad_ids": list(self.pad_ids)}
+
+
+@keras.saving.register_keras_serializable("nmt")
+class PaddingMask(_PadMask):
+    """Additive mask [B, 1, 1, S] of ids [B, S]."""
+
+    def call(self, ids: Any) -> Any:
+        """:func:`padding_mask`."""
+        return padding_mask(ids, self.compute_dtype, self.pad_ids)
+
+
+@keras.saving.register_keras_serializable("nmt")
+class TargetMask(_PadMask):
+    """Additive mask [1 or B, 1, T, T] of target ids [B, T].
+
+    Padding stands behind a translation, where nothing but padding could see it: where PAD is
+    the only symbol, order alone hides it.
+    """
+
+    def call(self, ids: Any) -> Any:
+        """:func:`causal_mask`, or :func:`target_mask` where there are more symbols."""
+        if self.pad_ids == (PAD_ID,):
+            return causal_mask(ops.shape(ids)[1], self.compute_dtype)
+        return target_mask(ids, self.compute_dtype, self.pad_ids)
 
 
 @keras.saving.register_keras_serializable("nmt")
 class TokenEmbedding(keras.layers.Layer):
-    """Token vectors scaled by sqrt(d) (Vaswani et al. 2017, section 3.4).
+    """Token vectors, as a rule scaled by sqrt(d) (Vaswani et al. 2017, section 3.4).
 
     Called with ``reverse=True`` it is the softmax layer that shares its matrix: vectors
     [B, T, d] or [N, d] to logits [B, T, V] or [N, V].
@@ -48,12 +88,14 @@ class TokenEmbedding(keras.layers.Layer):
     Args:
         vocab_size: V.
         d_model: d.
+        scaled: whether they are.
     """
 
-    def __init__(self, vocab_size: int, d_model: int, **options: Any) -> None:
+    def __init__(self, vocab_size: int, d_model: int, scaled: bool = True, **options: Any) -> None:
         super().__init__(**options)
         self.vocab_size = vocab_size
         self.d_model = d_model
+        self.scaled = scaled
 
     def build(self, inputs_shape: Any) -> None:
         """Make the matrix [V, d], drawn so that scaled vectors have unit variance."""
@@ -72,34 +114,17 @@ class TokenEmbedding(keras.layers.Layer):
                 return ops.matmul(inputs, ops.transpose(matrix))
             flat = ops.matmul(ops.reshape(inputs, (-1, self.d_model)), ops.transpose(matrix))
             return ops.reshape(flat, (-1, ops.shape(inputs)[1], self.vocab_size))
-        vectors = ops.take(self.matrix, inputs, axis=0)
-        return ops.cast(vectors, self.compute_dtype) * math.sqrt(self.d_model)
+        vectors = ops.cast(ops.take(self.matrix, inputs, axis=0), self.compute_dtype)
+        return vectors * math.sqrt(self.d_model) if self.scaled else vectors
 
     def get_config(self) -> dict[str, Any]:
         """Everything that __init__ takes."""
-        return {**super().get_config(), "vocab_size": self.vocab_size, "d_model": self.d_model}
-
-
-def positions(indices: Any, d_model: int) -> Any:
-    """Sinusoidal positions, float32 [T, d] for indices [T].
-
-    ``PE(pos, 2i) = sin(pos / 10000^(2i/d))``, ``PE(pos, 2i+1) = cos(...)`` of the same angle
-    (Vaswani et al. 2017, section 3.5). Computed, not looked up: any length works.
-    """
-    rates = [10000.0 ** (-2 * i / d_model) for i in range(d_model // 2)]
-    angles = ops.expand_dims(ops.cast(indices, "float32"), 1) * ops.convert_to_tensor([rates])
-    waves = ops.stack([ops.sin(angles), ops.cos(angles)], axis=2)  # [T, d/2, 2]
-    return ops.reshape(waves, (-1, d_model))
-
-
-@keras.saving.register_keras_serializable("nmt")
-class PositionalEncoding(keras.layers.Layer):
-    """Adds sinusoidal positions to vectors [B, T, d]."""
-
-    def call(self, vectors: Any) -> Any:
-        """Add :func:`positions` 0 .. T - 1."""
-        table = positions(ops.arange(ops.shape(vectors)[1]), vectors.shape[-1])
-        return vectors + ops.cast(table, vectors.dtype)
+        return {
+            **super().get_config(),
+            "vocab_size": self.vocab_size,
+            "d_model": self.d_model,
+            "scaled": self.scaled,
+        }
 
 
 @keras.saving.register_keras_serializable("nmt")
@@ -137,9 +162,26 @@ class LayerNorm(keras.layers.Layer):
         return {**super().get_config(), "epsilon": self.epsilon}
 
 
+def gelu(x: Any) -> Any:
+    """``x P(X <= x)`` for a standard normal X; by erf, where Keras takes the erfc that ONNX
+    lacks."""
+    return 0.5 * x * (1.0 + ops.erf(x * math.sqrt(0.5)))
+
+
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "relu": ops.relu,
+    "gelu": gelu,
+    "swiglu": ops.silu,  # of the gate
+}
+
+
 @keras.saving.register_keras_serializable("nmt")
 class FeedForward(keras.layers.Layer):
-    """``max(0, x W1 + b1) W2 + b2`` (Vaswani et al. 2017, equation 2).
+    """``f(x W1 + b1) W2 + b2`` (Vaswani et al. 2017, equation 2).
+
+    f is max(0, .), or GELU (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415). SwiGLU
+    is ``(silu(x W + b) * (x V + c)) W2 + b2`` (Shazeer 2020, https://arxiv.org/abs/2002.05202,
+    equation 6, here with biases); W and V are one matrix.
 
     Rows of 1,024 float32 numbers lie 4,096 bytes apart, so that a column falls on one set of a
     processor's first cache, and W1's and W2's gradients, which read by columns, take twice as
@@ -148,29 +190,40 @@ class FeedForward(keras.layers.Layer):
     Args:
         width: of the hidden layer.
         dropout: share of the hidden units dropped in training.
+        activation: one of ACTIVATIONS.
     """
 
-    def __init__(self, width: int, dropout: float = 0.0, **options: Any) -> None:
+    def __init__(
+        self, width: int, dropout: float = 0.0, activation: str = "relu", **options: Any
+    ) -> None:
         super().__init__(**options)
         self.width = width
         self.dropout = dropout
+        self.activation = activation
         self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
         """Make the two projections."""
         d_model = inputs_shape[-1]
-        self.inner = keras.layers.Dense(
-            self.width, activation="relu", dtype=self.dtype_policy, name="inner"
-        )
+        inner = 2 * self.width if self.activation == "swiglu" else self.width
+        self.inner = keras.layers.Dense(inner, dtype=self.dtype_policy, name="inner")
         self.outer = keras.layers.Dense(d_model, dtype=self.dtype_policy, name="outer")
         self.inner.build(inputs_shape)
         self.outer.build((*inputs_shape[:-1], self.width))
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """[B, T, d] to [B, T, d]."""
-        if training and self.compute_dtype == "float32" and self.width % 1024 == 0:
+        widen = self.compute_dtype == "float32" and self.width % 1024 == 0
+        if training and widen and self.activation != "swiglu":
             return self._widened(inputs)
-        return self.outer(self.drop(self.inner(inputs), training=training))
+        return self.outer(self.drop(self._activate(self.inner(inputs)), training=training))
+
+    def _activate(self, inner: Any) -> Any:
+        function = ACTIVATIONS[self.activation]
+        if self.activation == "swiglu":
+            gate, values = ops.split(inner, 2, axis=-1)
+            return function(gate) * values
+        return function(inner)
 
     def _widened(self, inputs: Any) -> Any:
         """The same in training, with hidden units that are always 0."""
@@ -178,9 +231,14 @@ class FeedForward(keras.layers.Layer):
         inner = ops.pad(ops.convert_to_tensor(self.inner.kernel), ((0, 0), more))
         bias = ops.pad(ops.convert_to_tensor(self.inner.bias), (more,))
         outer = ops.pad(ops.convert_to_tensor(self.outer.kernel), (more, (0, 0)))
-        hidden = self.drop(ops.relu(ops.matmul(inputs, inner) + bias), training=True)
+        hidden = self.drop(self._activate(ops.matmul(inputs, inner) + bias), training=True)
         return ops.matmul(hidden, outer) + ops.convert_to_tensor(self.outer.bias)
 
     def get_config(self) -> dict[str, Any]:
         """Everything that __init__ takes."""
-        return {**super().get_config(), "width": self.width, "dropout": self.dropout}
+        return {
+            **super().get_config(),
+            "width": self.width,
+            "dropout": self.dropout,
+            "activation": self.activation,
+        }

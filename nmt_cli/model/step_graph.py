@@ -4,88 +4,57 @@ Written once in keras.ops; run as they are by the Keras step model, converted to
 traced into the SavedModel's search loop. Names and meanings of the tensors are the tensor
 contract that a bundle's manifest records.
 
-Shapes: B sentences, S source positions, K beams, P columns cached so far, h heads,
-k = d / h, V vocabulary.
+Shapes: B sentences, S source positions, K beams, P columns cached so far, d width, V vocabulary.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import keras
 from keras import ops
 
-from nmt_cli.model.layers import MASKED, padding_mask, positions
+from nmt_cli.recipe.config import ModelConfig
+
+# A tensor's sizes; letters stand for what is only known at run time.
+Shape = tuple[int | str, ...]
 
 
-class StepGraph:
+def free_axes(shape: Shape) -> list[int | None]:
+    """A shape as TensorFlow writes it."""
+    return [each if isinstance(each, int) else None for each in shape]
+
+
+class StepGraph(ABC):
     """Encoder and decoder step of one model.
 
     Args:
-        model: what :func:`nmt_cli.model.transformer.build_transformer` gave, or that model
-            read back from a file.
+        model: a training model, or one read back from a file.
+
+    Attributes:
+        shape: the recipe's [model] table.
+        encoded: names and shapes of what :meth:`encode` returns, in order.
+        caches: names and shapes [B, _, P, _] of the decoder's caches, in order.
     """
+
+    shape: ModelConfig
+    encoded: dict[str, Shape]
+    caches: dict[str, Shape]
 
     def __init__(self, model: keras.Model) -> None:
         self.model = model
-        names = {layer.name for layer in model.layers}
-        self.encoder_layers = _numbered(model, "encoder_")
-        self.decoder_layers = _numbered(model, "decoder_")
         self.target_embedding = model.get_layer("target_embedding")
-        self.source_embedding = (
-            model.get_layer("source_embedding")
-            if "source_embedding" in names
-            else self.target_embedding
-        )
-        self.encoder_norm = model.get_layer("encoder_norm") if "encoder_norm" in names else None
-        self.decoder_norm = model.get_layer("decoder_norm") if "decoder_norm" in names else None
-        self.dense_logits = model.get_layer("logits") if "logits" in names else None
-
-    @property
-    def heads(self) -> int:
-        """h."""
-        return self.decoder_layers[0].heads
-
-    @property
-    def key_size(self) -> int:
-        """k."""
-        return self.target_embedding.d_model // self.heads
+        self.source_embedding = named_layer(model, "source_embedding") or self.target_embedding
+        self.dense_logits = named_layer(model, "logits")
+        self.pad_ids = model.get_layer("source_mask").pad_ids
 
     @property
     def vocab_size(self) -> int:
         """V, of the target side."""
-        return self.target_embedding.vocab_size
+        return int(self.target_embedding.vocab_size)
 
-    @property
-    def depth(self) -> int:
-        """Decoder layers."""
-        return len(self.decoder_layers)
-
-    def encoder_outputs(self) -> list[str]:
-        """Names of what :meth:`encode` returns, in order."""
-        sides = [
-            f"cross_{part}_{layer}" for layer in range(self.depth) for part in ("key", "value")
-        ]
-        return ["source_mask", *sides]
-
-    def cache_names(self) -> list[str]:
-        """Names of the self-attention caches, in order."""
-        return [f"self_{part}_{layer}" for layer in range(self.depth) for part in ("key", "value")]
-
+    @abstractmethod
     def encode(self, source: Any) -> list[Any]:
-        """Read source ids [B, S].
-
-        Returns:
-            source_mask, additive [B, 1, 1, S]; then keys and values [B, h, S, k] of each
-            decoder layer's cross-attention.
-        """
-        mask = padding_mask(source, "float32")  # [B, 1, 1, S]
-        x = self.source_embedding(source)
-        x = x + positions(ops.arange(ops.shape(source)[1]), x.shape[-1])
-        every = _rows(mask, ops.shape(source)[1])
-        for layer in self.encoder_layers:
-            x = layer(x, every, training=False)
-        memory = self.encoder_norm(x) if self.encoder_norm else x
-        projected = [side for layer in self.decoder_layers for side in layer.cross.project(memory)]
-        return [mask, *projected]
+        """Read source ids [B, S]; returns what :attr:`encoded` says."""
 
     def step(
         self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
@@ -97,33 +66,18 @@ class StepGraph:
             position: int32 [1], the step's number, from 0.
             ancestry: bool [B, K, P + K], the columns that each beam may see, the new ones last.
             encoded: what :meth:`encode` returned.
-            caches: keys and values [B, h, P, k] of each layer's self-attention.
+            caches: what :attr:`caches` says.
 
         Returns:
             scores float32 [B, K, K] and ids int32 [B, K, K] of the best continuations;
-            log_probs float32 [B, K, V]; the caches with the new columns, [B, h, P + K, k].
+            log_probs float32 [B, K, V]; the caches with the new columns, P + K of them.
         """
-        source_mask, *cross = encoded
-        hidden = ops.cast(ops.logical_not(ancestry), "float32") * MASKED
-        self_mask = ops.expand_dims(hidden, 1)  # [B, 1, K, P + K]
-        beams = ops.shape(tokens)[1]
-        source_mask = _rows(source_mask, beams)  # [B, 1, K, S]
-        # Rows, not [B, K, d]: products of two axes are the ones that runtimes fuse best.
-        x = self.target_embedding(ops.reshape(tokens, (-1,)))
-        x = x + positions(position, x.shape[-1])  # [B * K, d]
-        grown: list[Any] = []
-        for index, layer in enumerate(self.decoder_layers):
-            pair = slice(2 * index, 2 * index + 2)
-            x, sides = layer.step(
-                x, beams, tuple(cross[pair]), tuple(caches[pair]), self_mask, source_mask
-            )
-            grown.extend(sides)
-        if self.decoder_norm:
-            x = self.decoder_norm(x)
+        x, grown = self.decode(tokens, position, ancestry, encoded, caches)
         if self.dense_logits:
             logits = self.dense_logits(x)
         else:
             logits = self.target_embedding(x, reverse=True)
+        beams = ops.shape(tokens)[1]
         # Reshaped before and not after, where it would copy what it gives.
         logits = ops.reshape(logits, (-1, beams, self.vocab_size))
         log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
@@ -132,12 +86,19 @@ class StepGraph:
         scores, ids = ops.top_k(log_probs, count or ops.minimum(beams, self.vocab_size))
         return scores, ops.cast(ids, "int32"), log_probs, grown
 
+    @abstractmethod
+    def decode(
+        self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
+    ) -> tuple[Any, list[Any]]:
+        """The step up to the softmax: what it takes, rows [B * K, d], and the grown caches."""
 
-def _rows(mask: Any, queries: Any) -> Any:
-    """A mask [B, 1, 1, S] with a row for each query: ONNX's Attention wants them spelt out."""
-    return mask + ops.zeros((1, 1, queries, 1))
+
+def named_layer(model: keras.Model, name: str) -> Any:
+    """A layer by its name; None if there is none."""
+    return next((layer for layer in model.layers if layer.name == name), None)
 
 
-def _numbered(model: keras.Model, prefix: str) -> list[Any]:
+def numbered_layers(model: keras.Model, prefix: str) -> list[Any]:
+    """The layers whose names are the prefix and a number, in order."""
     layers = [layer for layer in model.layers if layer.name.removeprefix(prefix).isdigit()]
     return sorted(layers, key=lambda layer: int(layer.name.removeprefix(prefix)))

@@ -9,7 +9,8 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from nmt_cli.model.step_graph import StepGraph
+from nmt_cli.model.build import step_graph
+from nmt_cli.model.step_graph import free_axes
 from nmt_cli.search.step_model import Candidates
 
 
@@ -30,7 +31,7 @@ class KerasStepModel:
     """
 
     def __init__(self, model: keras.Model) -> None:
-        self.graph = StepGraph(model)
+        self.graph = step_graph(model)
         self._encode = self.graph.encode
         self._step = self.graph.step
         if keras.backend.backend() == "tensorflow":
@@ -44,9 +45,10 @@ class KerasStepModel:
 
         graph = self.graph
         ids = tf.TensorSpec([None, None], tf.int32)
-        cache = tf.TensorSpec([None, graph.heads, None, graph.key_size], tf.float32)
-        mask = tf.TensorSpec([None, 1, 1, None], tf.float32)
-        caches = [cache] * (2 * graph.depth)
+        encoded, caches = (
+            [tf.TensorSpec(free_axes(shape), tf.float32) for shape in shapes.values()]
+            for shapes in (graph.encoded, graph.caches)
+        )
         self._encode = tf.function(graph.encode, input_signature=[ids], autograph=False)
         self._step = tf.function(
             graph.step,
@@ -55,7 +57,7 @@ class KerasStepModel:
                 ids,
                 tf.TensorSpec([1], tf.int32),
                 tf.TensorSpec([None, None, None], tf.bool),
-                [mask, *caches],
+                encoded,
                 caches,
             ],
         )
@@ -108,8 +110,10 @@ class KerasStepModel:
 
     def encode(self, source: NDArray[np.int32]) -> KerasState:
         """Read source ids [B, S]."""
-        empty = np.zeros((len(source), self.graph.heads, 0, self.graph.key_size), np.float32)
-        caches = [ops.convert_to_tensor(empty)] * (2 * self.graph.depth)
+        caches = [
+            ops.convert_to_tensor(np.zeros((len(source), heads, 0, size), np.float32))
+            for _, heads, _, size in self.graph.caches.values()
+        ]
         return KerasState(list(self._encode(ops.convert_to_tensor(source))), caches, 0)
 
     def step(

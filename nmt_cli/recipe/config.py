@@ -64,22 +64,54 @@ class TokenizerConfig:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The shape of the Transformer (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762)."""
+    """The shape of the model: a Transformer (Vaswani et al. 2017,
+    https://arxiv.org/abs/1706.03762), or a recurrent encoder-decoder with attention (Bahdanau et
+    al. 2015, https://arxiv.org/abs/1409.0473; Luong et al. 2015,
+    https://arxiv.org/abs/1508.04025).
+    """
 
+    architecture: str = one_of("transformer", "rnn")
+    # Of both.
     d_model: int = bounded(256, 2)
-    feed_forward: int = bounded(1024, 1)
-    heads: int = bounded(8, 1)
     encoder_layers: int = bounded(4, 1)
     decoder_layers: int = bounded(4, 1)
-    dropout: float = bounded(0.1, 0.0, 0.95)  # of sub-layers' outputs and of embeddings
-    attention_dropout: float = bounded(0.0, 0.0, 0.95)  # of attention weights
-    activation_dropout: float = bounded(0.0, 0.0, 0.95)  # behind the feed-forward's ReLU
+    dropout: float = bounded(0.1, 0.0, 0.95)  # of layers' outputs and of embeddings
     word_dropout: float = bounded(0.0, 0.0, 0.95)  # of whole tokens, both sides
-    layer_drop: float = bounded(0.0, 0.0, 0.95)  # of whole layers
-    norm: str = one_of("pre", "post")
     # Which matrices are one: source and target embeddings, target embedding and softmax.
     embeddings: str = one_of("all", "source-target", "target-softmax", "none")
+    scale_embeddings: bool = True  # by the square root of d_model
+    # Of the Transformer alone.
+    pad_ids: tuple[int, ...] = (0,)  # tokens that attention does not see
+    feed_forward: int = bounded(1024, 1)
+    heads: int = bounded(8, 1)
+    key_dim: int = bounded(0, 0)  # of a head's queries and keys; 0: d_model / heads
+    value_dim: int = bounded(0, 0)  # of a head's values; 0: d_model / heads
+    attention_bias: bool = True  # of the projections around attention
+    activation: str = one_of("relu", "gelu", "swiglu")  # of the feed-forward layers
+    attention_dropout: float = bounded(0.0, 0.0, 0.95)  # of attention weights
+    activation_dropout: float = bounded(0.0, 0.0, 0.95)  # behind the feed-forward's activation
+    layer_drop: float = bounded(0.0, 0.0, 0.95)  # of whole layers
+    norm: str = one_of("pre", "post")
+    # Sines and cosines in turns, sines before cosines, or a vector learned for each place.
+    positions: str = one_of("sinusoidal", "concatenated", "learned", "none")
+    shared_positions: bool = False  # learned: one table for source and target
+    max_positions: int = bounded(256, 1)  # learned: places that there is a vector for
     epsilon: float = bounded(1e-6, 1e-12, 1e-2)  # of the layer norms
+    # Of the recurrent one alone.
+    encoder_cell: str = one_of("lstm", "gru")
+    decoder_cell: str = one_of("lstm", "gru")
+    attention: str = one_of("luong-general", "luong-dot", "luong-concat", "bahdanau")
+    input_feeding: bool = True  # the attentional vector enters the next step
+
+    @property
+    def key_size(self) -> int:
+        """Width of a head's queries and keys."""
+        return self.key_dim or self.d_model // self.heads
+
+    @property
+    def value_size(self) -> int:
+        """Width of a head's values."""
+        return self.value_dim or self.d_model // self.heads
 
 
 @dataclass(frozen=True)

@@ -75,8 +75,8 @@ def _value(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
     if get_origin(wanted) is tuple:
         element = get_args(wanted)[0]
         items = [value] if isinstance(value, element) else value
-        if not isinstance(items, list) or not all(isinstance(each, element) for each in items):
-            raise NmtError(f"{where} must be a list of strings, not {value!r}")
+        if not isinstance(items, list | tuple) or not all(type(each) is element for each in items):
+            raise NmtError(f"{where} must be a list of {_PLURALS[element]}, not {value!r}")
         return tuple(items)
     if wanted is float and type(value) is int:
         value = float(value)
@@ -94,6 +94,7 @@ def _value(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
     return value
 
 
+_PLURALS = {int: "whole numbers", str: "strings"}
 _NOUNS = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
 
 

@@ -4,7 +4,10 @@ import re
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.config import ModelConfig, Recipe
+
+PAD_ID = 0  # nmt_cli.text.tokenizer.PAD_ID
+FRAME_TOKENS = 2  # START and END around a source, where its tokenizer frames it with both
 
 
 def check_together(recipe: Recipe, where: str) -> None:
@@ -14,14 +17,8 @@ def check_together(recipe: Recipe, where: str) -> None:
         NmtError: keys contradict each other.
     """
     model, data = recipe.model, recipe.data
-    if model.d_model % model.heads:
-        raise NmtError(
-            f"{where}: model.d_model = {model.d_model} is not divisible by "
-            f"model.heads = {model.heads}",
-            f"try model.heads={_divisor_near(model.d_model, model.heads)}",
-        )
-    if model.d_model % 2:
-        raise NmtError(f"{where}: model.d_model = {model.d_model} must be even")
+    check_shape(model, f"{where}: model.")
+    _check_positions(recipe, where)
     if model.embeddings in ("all", "source-target") and not recipe.tokenizer.joint:
         raise NmtError(
             f"{where}: model.embeddings = '{model.embeddings}' needs one joint vocabulary",
@@ -33,6 +30,45 @@ def check_together(recipe: Recipe, where: str) -> None:
     if not recipe.name or Path(recipe.label).name != recipe.label:
         raise NmtError(f"{where}: name, data.source and data.target must make a folder name")
     _check_training(recipe, where)
+
+
+def check_shape(model: ModelConfig, where: str) -> None:
+    """Refuse sizes that do not go together; ``where`` stands before the key in errors.
+
+    Raises:
+        NmtError: they do not.
+    """
+    if model.d_model % model.heads and not (model.key_dim and model.value_dim):
+        raise NmtError(
+            f"{where}d_model = {model.d_model} is not divisible by heads = {model.heads}",
+            f"try model.heads={_divisor_near(model.d_model, model.heads)}, or set model.key_dim "
+            "and model.value_dim",
+        )
+    if model.d_model % 2:
+        raise NmtError(f"{where}d_model = {model.d_model} must be even")
+    if PAD_ID not in model.pad_ids or min(model.pad_ids) < PAD_ID:
+        raise NmtError(
+            f"{where}pad_ids = {list(model.pad_ids)} must be token ids, {PAD_ID} among them"
+        )
+
+
+def _check_positions(recipe: Recipe, where: str) -> None:
+    """There must be a learned position for every token that is ever read."""
+    if recipe.model.positions != "learned":
+        return
+    longest = recipe.model.max_positions
+    read = {
+        "data.max_tokens": recipe.data.max_tokens,
+        "decoding.max_length": recipe.decoding.max_length,
+        "decoding.max_source": recipe.decoding.max_source + FRAME_TOKENS,
+    }
+    for key, tokens in read.items():
+        if tokens > longest:
+            raise NmtError(
+                f"{where}: {key} lets {tokens} tokens be read, and model.max_positions = "
+                f"{longest} has no position for so many",
+                f"lower {key}, or set model.max_positions={tokens}",
+            )
 
 
 def _check_training(recipe: Recipe, where: str) -> None:

@@ -79,9 +79,9 @@ def _run_checks(folder: Path, manifest: Manifest) -> list[Check]:
         "position": np.array([2], np.int32),
         "write_at": np.array([3, 3], np.int64),
     }
-    for each in manifest.decoder.inputs:
-        if each.name == "ancestry" or each.name.startswith("self_"):
-            feed[each.name] = np.ones(_bound(each.shape, sizes), _DTYPES[each.dtype])
+    feed["ancestry"] = np.ones((2, 3, 6), np.bool_)
+    for each in manifest.caches:
+        feed[each.name] = np.ones(_bound(each.shape, sizes), _DTYPES[each.dtype])
     feed |= _outputs(folder, manifest.encoder, feed, sizes)
     found = _outputs(folder, manifest.decoder, feed, sizes)
     log_probs = found["log_probs"].astype(np.float64)

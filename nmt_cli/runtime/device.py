@@ -47,8 +47,9 @@ HOST = Device()
 # Threads of a lone batch, where nobody says how many: what the model is worth.
 AUTOMATIC = 0
 ONE_BATCH = Threads(workers=1, each=AUTOMATIC)
-# Bytes of a feed-forward matrix from which on two threads are through with its product, for
-# one sentence, sooner than one: below, meeting each other costs more (benchmarks/README.md).
+# Bytes of a feed-forward matrix, or of a recurrent cell's, from which on two threads are through
+# with its product, for one sentence, sooner than one: below, meeting each other costs more
+# (benchmarks/README.md).
 _WORTH_SHARING = 512 * 1024
 _WEIGHT_BYTES = {"float32": 4, "float16": 2, "int8": 1}
 
@@ -121,5 +122,6 @@ def share_threads(total: int | None, workers: int | None, sentences: int) -> Thr
 
 def threads_for(shape: ModelConfig, precision: str) -> int:
     """Threads inside the operators of a lone batch: every core for a large model, one else."""
-    matrix = shape.d_model * shape.feed_forward * _WEIGHT_BYTES[precision]
+    inner = 4 * shape.d_model if shape.architecture == "rnn" else shape.feed_forward
+    matrix = shape.d_model * inner * _WEIGHT_BYTES[precision]
     return cores() if matrix >= _WORTH_SHARING else 1

@@ -7,7 +7,7 @@ sentences that are done. Only tokens, ancestry and the best candidates cross to 
 Shapes as in nmt_cli.runtime.host_state.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,7 @@ class DeviceState:
         append: session of the graph that joins and selects.
         device: where both run.
         encoded: encoder outputs by name.
-        caches: names of the caches.
-        shape: theirs while empty, [B, h, 0, k].
+        caches: shapes of the caches by name, still empty: [B, h, 0, k].
     """
 
     def __init__(
@@ -39,8 +38,7 @@ class DeviceState:
         append: Any,
         device: Device,
         encoded: Mapping[str, Any],
-        caches: Iterable[str],
-        shape: tuple[int, ...],
+        caches: Mapping[str, tuple[int, ...]],
     ) -> None:
         self._decoder = decoder
         self._append = append
@@ -48,7 +46,7 @@ class DeviceState:
         self._encoded = dict(encoded)
         first = next(iter(self._encoded.values()))
         self._dtype = np.float16 if "float16" in first.data_type() else np.float32
-        self._caches = {name: self._zeros(shape) for name in caches}
+        self._caches = {name: self._zeros(shape) for name, shape in caches.items()}
         self._steps = 0
         self._used = 0
 
@@ -107,9 +105,10 @@ class DeviceState:
     def _reserve(self, count: int, beams: int) -> None:
         """Add columns where the next step's do not fit."""
         if self._used + beams > self._reserved:
-            _, heads, _, size = next(iter(self._caches.values())).shape()
-            every, more = np.arange(count), self._zeros((count, heads, _STEPS_AHEAD * beams, size))
+            every = np.arange(count)
             for name, each in self._caches.items():
+                _, heads, _, size = each.shape()
+                more = self._zeros((count, heads, _STEPS_AHEAD * beams, size))
                 self._caches[name] = self._joined(each, more, every)
 
     def _zeros(self, shape: tuple[int, ...]) -> Any:

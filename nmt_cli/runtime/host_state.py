@@ -12,7 +12,7 @@ Shapes: B sentences, K beams, R columns reserved, h heads, k width of a head,
 V vocabulary.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,7 @@ class HostState:
     Args:
         decoder: session of the decoder step.
         encoded: encoder outputs by name, [B, ...]; the state's own from here on.
-        caches: names of the caches.
-        shape: theirs while empty, [B, h, 0, k].
+        caches: shapes of the caches by name, still empty: [B, h, 0, k].
         vocab_size: V.
     """
 
@@ -46,14 +45,13 @@ class HostState:
         self,
         decoder: Any,
         encoded: Mapping[str, NDArray[Any]],
-        caches: Iterable[str],
-        shape: tuple[int, ...],
+        caches: Mapping[str, tuple[int, ...]],
         vocab_size: int,
     ) -> None:
         self._decoder = decoder
         self._encoded = dict(encoded)
         dtype = next(iter(self._encoded.values())).dtype
-        self._caches = {name: _Cache(shape, dtype) for name in caches}
+        self._caches = {name: _Cache(shape, dtype) for name, shape in caches.items()}
         self._vocab_size = vocab_size
         self._steps = 0
         self._used = 0

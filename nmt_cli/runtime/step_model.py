@@ -50,10 +50,8 @@ class OnnxStepModel:
         if self._device.memory != "cpu":
             self._append = _session(folder, manifest.append, threads, self._device)
         self._encoded = manifest.encoder.outputs
-        caches = [each for each in manifest.decoder.inputs if each.name.startswith("self_")]
-        self._caches = [each.name for each in caches]
-        self._dtype = np.float16 if caches[0].dtype == "float16" else np.float32
-        self._heads, self._size = manifest.architecture.heads, manifest.key_size
+        self._caches = {each.name: each.shape for each in manifest.caches}
+        self._dtype = np.float16 if manifest.caches[0].dtype == "float16" else np.float32
         self._vocab_size = manifest.vocabulary["target"]
 
     def encode(self, source: NDArray[np.int32]) -> OnnxState:
@@ -62,15 +60,17 @@ class OnnxStepModel:
         Raises:
             BatchTooLarge: memory does not suffice.
         """
-        shape = (len(source), self._heads, 0, self._size)
+        sizes = {"B": len(source), "P": 0}
+        caches = {
+            name: tuple(sizes.get(str(axis), axis) for axis in shape)
+            for name, shape in self._caches.items()
+        }
         try:
             if self._append is None:
                 encoded = self._encode_in_parts(source)
-                return HostState(self._decoder, encoded, self._caches, shape, self._vocab_size)
+                return HostState(self._decoder, encoded, caches, self._vocab_size)
             encoded = encode_on_device(self._encoder, source, self._device)
-            return DeviceState(
-                self._decoder, self._append, self._device, encoded, self._caches, shape
-            )
+            return DeviceState(self._decoder, self._append, self._device, encoded, caches)
         except Exception as error:
             raise _too_large(error) or error from None
 

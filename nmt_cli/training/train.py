@@ -11,7 +11,7 @@ from nmt_cli.data.batches import Batches, Epochs, Position
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.data.sampling import SampledText
 from nmt_cli.errors import NmtError
-from nmt_cli.model.transformer import build_transformer
+from nmt_cli.model.build import build_model
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.batch_size import largest_batch_tokens
 from nmt_cli.training.checkpoint import Progress, average_checkpoints, load_checkpoint
@@ -120,7 +120,7 @@ def compiled_model(run: Run, devices: Devices = ALONE) -> keras.Model:
     on_tensorflow = keras.backend.backend() == "tensorflow"
     keras.config.set_dtype_policy(recipe.training.precision)
     with building(devices):
-        model = build_transformer(recipe.model, run.source_vocab, run.target_vocab, recipe.seed)
+        model = build_model(recipe.model, run.source_vocab, run.target_vocab, recipe.seed)
         optimizer = make_optimizer(recipe, mirrored=on_tensorflow and devices.count > 1)
         model.compile(
             optimizer=optimizer,
@@ -139,7 +139,7 @@ def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, Progress]:
         NmtError: no such checkpoint, or a damaged one.
     """
     keras.config.set_dtype_policy("float32")
-    model = build_transformer(run.recipe.model, run.source_vocab, run.target_vocab, run.recipe.seed)
+    model = build_model(run.recipe.model, run.source_vocab, run.target_vocab, run.recipe.seed)
     return model, load_checkpoint(checkpoint, model, training=False)
 
 

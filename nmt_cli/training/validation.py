@@ -11,8 +11,8 @@ from keras import ops
 from nmt_cli.data.batches import Batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.evaluate.metrics import evaluate
+from nmt_cli.model.build import build_model
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.model.transformer import build_transformer
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.search.beam import SearchOptions
 from nmt_cli.search.translator import Translator
@@ -106,7 +106,7 @@ class Validator:
         tokenizers = prepared.tokenizers()
         policy = keras.config.dtype_policy()
         keras.config.set_dtype_policy("float32")
-        twin = build_transformer(
+        twin = build_model(
             recipe.model, tokenizers.source.vocab_size, tokenizers.target.vocab_size, recipe.seed
         )
         keras.config.set_dtype_policy(policy)

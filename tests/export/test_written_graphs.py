@@ -16,7 +16,7 @@ from onnx import external_data_helper, numpy_helper
 from nmt_cli.bundle.manifest import APPEND, DECODER, ENCODER, WEIGHTS
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.export.onnx_graphs import write_graphs
-from nmt_cli.model.step_graph import StepGraph
+from nmt_cli.model.build import step_graph
 from nmt_cli.model.transformer import build_transformer
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.runtime.step_model import OnnxStepModel
@@ -181,7 +181,7 @@ def test_int8_is_at_most_thirty_percent_of_float32(tmp_path: Path, tiny_run: Run
     sizes = []
     for precision in ("float32", "int8"):
         (tmp_path / precision).mkdir()
-        write_graphs(StepGraph(model), tmp_path / precision, precision)
+        write_graphs(step_graph(model), tmp_path / precision, precision)
         sizes.append((tmp_path / precision / WEIGHTS).stat().st_size)
     assert 0.25 * sizes[0] < sizes[1] <= 0.30 * sizes[0]
     parameters = 4 * sum(int(np.prod(each.shape)) for each in model.weights)

@@ -1,5 +1,7 @@
 """Layers one by one: formulas by hand, serialization, masks."""
 
+import math
+
 import keras
 import numpy as np
 import pytest
@@ -8,33 +10,49 @@ from keras import ops
 from nmt_cli.model.attention import CrossAttention, SelfAttention, attend
 from nmt_cli.model.blocks import DecoderLayer, EncoderLayer
 from nmt_cli.model.layers import (
+    ACTIVATIONS,
     MASKED,
     FeedForward,
     LayerNorm,
     PaddingMask,
-    PositionalEncoding,
+    TargetMask,
     TokenEmbedding,
-    positions,
+    causal_mask,
+    padding_mask,
+    target_mask,
 )
-from nmt_cli.model.transformer import CausalMask
+from nmt_cli.model.positions import LearnedPositions, PositionalEncoding, sinusoids
+from nmt_cli.recipe.config import ModelConfig
 
 
 def numbers(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
 
+PRE = ModelConfig(d_model=8, heads=2, feed_forward=16)
+POST = ModelConfig(d_model=8, heads=2, feed_forward=16, norm="post", key_dim=3, value_dim=5)
+IDS = np.array([[1, 2, 0]], np.int32)
 LAYERS = [
-    (TokenEmbedding(7, 8), [np.array([[1, 2, 0]], np.int32)]),
+    (TokenEmbedding(7, 8), [IDS]),
+    (TokenEmbedding(7, 8, scaled=False), [IDS]),
     (PositionalEncoding(), [numbers(2, 5, 8)]),
+    (PositionalEncoding(interleaved=False), [numbers(2, 5, 8)]),
+    (LearnedPositions(6), [numbers(2, 5, 8)]),
     (LayerNorm(1e-5), [numbers(2, 5, 8)]),
-    (FeedForward(16), [numbers(2, 5, 8)]),
-    (PaddingMask(), [np.array([[1, 2, 0]], np.int32)]),
-    (CausalMask(), [np.array([[1, 2, 0]], np.int32)]),
+    *((FeedForward(16, activation=each), [numbers(2, 5, 8)]) for each in ACTIVATIONS),
+    (PaddingMask(), [IDS]),
+    (PaddingMask((0, 2)), [IDS]),
+    (TargetMask(), [IDS]),
+    (TargetMask((0, 2)), [IDS]),
     (SelfAttention(2), [numbers(2, 5, 8), np.zeros((2, 1, 1, 5), np.float32)]),
     (CrossAttention(2), [numbers(2, 3, 8), numbers(2, 5, 8), np.zeros((2, 1, 1, 5), np.float32)]),
-    (EncoderLayer(2, 16, 0.1, "pre", 1e-6), [numbers(2, 5, 8), np.zeros((1,) * 4, np.float32)]),
     (
-        DecoderLayer(2, 16, 0.1, "post", 1e-6),
+        SelfAttention(2, key_size=3, value_size=5, bias=False),
+        [numbers(2, 5, 8), np.zeros((2, 1, 1, 5), np.float32)],
+    ),
+    (EncoderLayer(PRE), [numbers(2, 5, 8), np.zeros((1,) * 4, np.float32)]),
+    (
+        DecoderLayer(POST),
         [numbers(2, 3, 8), numbers(2, 5, 8), *[np.zeros((1,) * 4, np.float32)] * 2],
     ),
 ]
@@ -63,12 +81,48 @@ def test_a_layer_computes_in_half_precision(layer, inputs, policy):
 
 
 def test_positions_are_the_papers_formula():
-    table = ops.convert_to_numpy(positions(ops.arange(50), 6))
+    table = ops.convert_to_numpy(sinusoids(ops.arange(50), 6))
+    tutorial = ops.convert_to_numpy(sinusoids(ops.arange(50), 6, interleaved=False))
     for position in (0, 1, 49):
         for pair in range(3):
             angle = position / 10000 ** (2 * pair / 6)
             assert table[position, 2 * pair] == pytest.approx(np.sin(angle), abs=1e-5)
             assert table[position, 2 * pair + 1] == pytest.approx(np.cos(angle), abs=1e-5)
+            assert tutorial[position, pair] == pytest.approx(np.sin(angle), abs=1e-5)
+            assert tutorial[position, 3 + pair] == pytest.approx(np.cos(angle), abs=1e-5)
+
+
+def test_learned_positions_are_rows_of_a_table():
+    layer = LearnedPositions(3)
+    x = numbers(2, 3, 8)
+    found = ops.convert_to_numpy(layer(x))
+    (table,) = layer.get_weights()
+    assert table.shape == (3, 8)
+    np.testing.assert_array_equal(found, x + table)
+    # A batch may be filled up beyond it with padding, which nothing looks at.
+    np.testing.assert_array_equal(layer.at(np.array([4]), 8), table[2:])
+
+
+def test_activations_by_hand():
+    """One input of 1, two hidden units (of SwiGLU: two gates, then two values)."""
+    weights = {
+        "relu": [[[2.0, -3.0]], [0.5, 0.5], [[1.0], [1.0]], [0.25]],
+        "gelu": [[[2.0, -3.0]], [0.0, 0.0], [[1.0], [1.0]], [0.0]],
+        "swiglu": [[[2.0, -3.0, 5.0, 7.0]], [0.0, 0.0, 0.0, 1.0], [[1.0], [1.0]], [0.0]],
+    }
+    normal = lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2)))  # noqa: E731
+    sigmoid = lambda x: 1 / (1 + math.exp(-x))  # noqa: E731
+    expected = {
+        "relu": 2.5 + 0.25,
+        "gelu": 2 * normal(2) - 3 * normal(-3),
+        "swiglu": 2 * sigmoid(2) * 5 - 3 * sigmoid(-3) * 8,
+    }
+    for activation, arrays in weights.items():
+        layer = FeedForward(2, activation=activation)
+        layer.build((None, None, 1))
+        layer.set_weights([np.array(each, np.float32) for each in arrays])
+        found = ops.convert_to_numpy(layer(np.ones((1, 1, 1), np.float32))).item()
+        assert found == pytest.approx(expected[activation], rel=1e-5), activation
 
 
 def test_attention_by_hand():
@@ -83,26 +137,18 @@ def test_attention_by_hand():
     assert ops.convert_to_numpy(attend(query, key, value, mask)).item() == pytest.approx(20.0)
 
 
-def test_attention_is_that_of_keras():
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("keys", "values"), [(4, 4), (3, 5), (16, 2)])
+def test_attention_is_that_of_keras(keys, values, bias):
     """Keras' MultiHeadAttention with the same weights gives the same numbers."""
     x, memory = numbers(2, 3, 8), numbers(2, 5, 8) * 0.5
-    ours = CrossAttention(2)
+    ours = CrossAttention(2, key_size=keys, value_size=values, bias=bias)
     ours(x, memory, np.zeros((1, 1, 1, 5), np.float32))
-    theirs = keras.layers.MultiHeadAttention(2, 4)
+    theirs = keras.layers.MultiHeadAttention(2, keys, values, use_bias=bias)
     theirs(x, memory)
-    query, query_bias, both, both_bias, out, out_bias = ours.get_weights()
-    theirs.set_weights(
-        [
-            query.reshape(8, 2, 4),
-            query_bias.reshape(2, 4),
-            both[:, :8].reshape(8, 2, 4),
-            both_bias[:8].reshape(2, 4),
-            both[:, 8:].reshape(8, 2, 4),
-            both_bias[8:].reshape(2, 4),
-            out.reshape(2, 4, 8),
-            out_bias,
-        ]
-    )
+    for at, weight in enumerate(ours.weights):  # biases start at zero and would hide errors
+        weight.assign(np.random.default_rng(at).normal(size=weight.shape))
+    set_keras_attention(theirs, ours, keys, values)
     keep = np.array([[[True, True, True, False, False]] * 3] * 2)
     mask = np.where(keep, 0.0, MASKED).astype(np.float32)[:, None]
     np.testing.assert_allclose(
@@ -110,13 +156,60 @@ def test_attention_is_that_of_keras():
     )
 
 
+def set_keras_attention(theirs, ours, keys, values):
+    """Our fused matrices, cut up, as the weights of Keras' layer."""
+    query, both, out = (
+        layer.get_weights() for layer in (ours.query, ours.key_value, ours.output_projection)
+    )
+    cut = 2 * keys
+    parts = [query, [each[..., :cut] for each in both], [each[..., cut:] for each in both]]
+    shaped = [
+        each.reshape(*each.shape[:-1], 2, size)
+        for part, size in zip(parts, (keys, keys, values), strict=True)
+        for each in part
+    ]
+    theirs.set_weights([*shaped, out[0].reshape(2, values, 8), *out[1:]])
+
+
 def test_masks_written_out():
     ids = np.array([[1, 2, 3, 4, 5, 0, 0], [1, 2, 0, 0, 0, 0, 0], [1, 2, 3, 4, 5, 6, 7]], np.int32)
-    source = ops.convert_to_numpy(PaddingMask()(ids))
-    hidden = [[0, 0, 0, 0, 0, 1, 1], [0, 0, 1, 1, 1, 1, 1], [0] * 7]
-    np.testing.assert_array_equal(source[:, 0, 0] == MASKED, np.array(hidden, bool))
-    causal = ops.convert_to_numpy(CausalMask()(ids))
-    np.testing.assert_array_equal(causal[0, 0] == MASKED, np.triu(np.ones((7, 7), bool), 1))
+    seen = {
+        "source": [
+            ["1111100"],
+            ["1100000"],
+            ["1111111"],
+        ],
+        "causal": [["1000000", "1100000", "1110000", "1111000", "1111100", "1111110", "1111111"]],
+        "target": [
+            ["1000000", "1100000", "1110000", "1111000", "1111100", "1111100", "1111100"],
+            ["1000000", "1100000", "1100000", "1100000", "1100000", "1100000", "1100000"],
+            ["1000000", "1100000", "1110000", "1111000", "1111100", "1111110", "1111111"],
+        ],
+    }
+    masks = {
+        "source": padding_mask(ids, "float32"),
+        "causal": causal_mask(7, "float32"),
+        "target": target_mask(ids, "float32"),
+    }
+    for name, rows in seen.items():
+        expected = [[[int(each) for each in row] for row in sentence] for sentence in rows]
+        found = ops.convert_to_numpy(masks[name])
+        np.testing.assert_array_equal(found[:, 0] == 0, np.array(expected, bool), name)
+        np.testing.assert_array_equal(found[:, 0] == MASKED, ~np.array(expected, bool), name)
+
+
+def test_masks_of_several_pad_symbols():
+    ids = np.array([[4, 1, 5, 0]], np.int32)
+    source = ops.convert_to_numpy(PaddingMask((0, 1))(ids))
+    np.testing.assert_array_equal(source[0, 0, 0] == 0, [True, False, True, False])
+    target = ops.convert_to_numpy(TargetMask((0, 1))(ids))
+    expected = ["1000", "1000", "1010", "1010"]
+    np.testing.assert_array_equal(
+        target[0, 0] == 0, np.array([[each == "1" for each in row] for row in expected])
+    )
+    # PAD alone stands behind all else, and need not be hidden from what comes before it.
+    alone = ops.convert_to_numpy(TargetMask()(ids))
+    np.testing.assert_array_equal(alone, ops.convert_to_numpy(causal_mask(4, "float32")))
 
 
 def test_layer_norm_is_that_of_keras():

@@ -1,130 +1,70 @@
-"""The whole model: saving, masking, and the step graph against the full forward pass."""
+"""The Transformer: saving, masking, and the step graph against the full forward pass."""
 
 import keras
 import numpy as np
 import pytest
-from keras import ops
 
-from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.model.transformer import build_transformer
 from nmt_cli.recipe.config import ModelConfig
+from tests.model.models import (
+    VOCAB,
+    check_beams,
+    check_causality,
+    check_padding,
+    check_saving,
+    check_selection,
+    check_steps,
+    tiny,
+)
 
-VOCAB = 23
 NORMS = ("pre", "post")
 EMBEDDINGS = ("all", "source-target", "target-softmax", "none")
-
-
-def tiny(norm: str = "pre", embeddings: str = "all", layers: int = 2) -> keras.Model:
-    config = ModelConfig(
-        d_model=16,
-        feed_forward=32,
-        heads=2,
-        encoder_layers=layers,
-        decoder_layers=layers,
-        norm=norm,
-        embeddings=embeddings,
-    )
-    target_vocab = VOCAB if embeddings in ("all", "source-target") else VOCAB + 4
-    model = build_transformer(config, VOCAB, target_vocab, seed=3)
-    rng = np.random.default_rng(5)
-    for weight in model.weights:  # biases and offsets start at zero and would hide errors
-        weight.assign(weight + rng.normal(scale=0.1, size=weight.shape))
-    return model
-
-
-def batch(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    source = rng.integers(4, VOCAB, (3, 7)).astype(np.int32)
-    target = rng.integers(4, VOCAB, (3, 6)).astype(np.int32)
-    source[1, 4:] = 0
-    target[:, 0] = 2
-    return source, target
-
-
-def logits(model: keras.Model, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    return ops.convert_to_numpy(model([source, target]))
+# Every key of [model] that the step graph must follow.
+VARIANTS = {
+    "as it is": {},
+    "tutorial positions": {"positions": "concatenated"},
+    "learned positions": {"positions": "learned", "max_positions": 9},
+    "shared learned positions": {
+        "positions": "learned",
+        "shared_positions": True,
+        "max_positions": 9,
+    },
+    "no positions": {"positions": "none"},
+    "wide keys": {"key_dim": 12, "value_dim": 5},
+    "narrow keys": {"key_dim": 3, "value_dim": 16, "heads": 3, "d_model": 14},
+    "no biases": {"attention_bias": False},
+    "gelu": {"activation": "gelu"},
+    "swiglu": {"activation": "swiglu"},
+    "plain embeddings": {"scale_embeddings": False},
+    "deep and shallow": {"encoder_layers": 3, "decoder_layers": 1},
+    "several pad symbols": {"pad_ids": (0, 1, 9)},
+}
 
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("embeddings", EMBEDDINGS)
-def test_step_by_step_equals_the_full_pass(norm, embeddings):
-    model = tiny(norm, embeddings)
-    source, target = batch()
-    full = ops.convert_to_numpy(ops.log_softmax(logits(model, source, target)))
-    stepper = KerasStepModel(model)
-    state = stepper.encode(source)
-    for position in range(target.shape[1]):
-        ancestry = np.ones((3, 1, position + 1), np.bool_)
-        found, state = stepper.log_probs(state, target[:, position : position + 1], ancestry)
-        np.testing.assert_allclose(found[:, 0], full[:, position], rtol=1e-5, atol=1e-5)
+def test_a_tied_model_keeps_its_promises(norm, embeddings, tmp_path):
+    model = tiny(norm=norm, embeddings=embeddings)
+    check_steps(model)
+    check_saving(model, tmp_path)
 
 
-def test_beams_share_caches_without_seeing_each_other():
-    """Two beams of one sentence, the second fed another prefix, against two full passes."""
-    model = tiny()
-    source, target = batch()
-    other = batch(seed=9)[1]
-    stepper = KerasStepModel(model)
-    state = stepper.encode(source)
-    expected = [
-        ops.convert_to_numpy(ops.log_softmax(logits(model, source, t))) for t in (target, other)
-    ]
-    lineage = np.zeros((3, 2, 0), np.bool_)
-    for position in range(target.shape[1]):
-        tokens = np.stack([target[:, position], other[:, position]], axis=1)
-        own = np.broadcast_to(np.eye(2, dtype=np.bool_), (3, 2, 2))
-        lineage = np.concatenate([lineage, own], axis=2)
-        found, state = stepper.log_probs(state, tokens, lineage)
-        for beam in (0, 1):
-            np.testing.assert_allclose(found[:, beam], expected[beam][:, position], atol=1e-5)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_variant_keeps_its_promises(variant, tmp_path):
+    model = tiny(**VARIANTS[variant])
+    check_steps(model)
+    check_causality(model)
+    check_padding(model)
+    check_saving(model, tmp_path)
+
+
+@pytest.mark.parametrize("variant", ["as it is", "several pad symbols"])
+def test_beams_share_caches_without_seeing_each_other(variant):
+    check_beams(tiny(**VARIANTS[variant]))
 
 
 def test_selected_sentences_go_on_unchanged():
-    model = tiny()
-    source, target = batch()
-    stepper = KerasStepModel(model)
-    whole, part = stepper.encode(source), None
-    for position in range(3):
-        ancestry = np.ones((3, 1, position + 1), np.bool_)
-        tokens = target[:, position : position + 1]
-        if position == 1:
-            part = stepper.select(whole, np.array([0, 2]))
-        expected, whole = stepper.log_probs(whole, tokens, ancestry)
-        if part is not None:
-            found, part = stepper.log_probs(part, tokens[[0, 2]], ancestry[[0, 2]])
-            np.testing.assert_allclose(found, expected[[0, 2]], atol=1e-6)
-
-
-@pytest.mark.parametrize("norm", NORMS)
-def test_later_targets_never_change_earlier_logits(norm):
-    model = tiny(norm)
-    source, target = batch()
-    changed = target.copy()
-    changed[:, 4:] = 9
-    before, after = logits(model, source, target), logits(model, source, changed)
-    np.testing.assert_array_equal(before[:, :4], after[:, :4])
-    assert np.abs(before[:, 4:] - after[:, 4:]).max() > 1e-3
-
-
-@pytest.mark.parametrize("norm", NORMS)
-def test_padding_changes_nothing(norm):
-    model = tiny(norm)
-    source, target = batch()
-    wider = np.pad(source, ((0, 0), (0, 5)))
-    np.testing.assert_allclose(
-        logits(model, source, target), logits(model, wider, target), atol=1e-5
-    )
-
-
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("embeddings", EMBEDDINGS)
-def test_a_saved_model_reloads_to_identical_outputs(norm, embeddings, tmp_path):
-    model = tiny(norm, embeddings)
-    source, target = batch()
-    model.save(tmp_path / "model.keras")
-    twin = keras.models.load_model(tmp_path / "model.keras")
-    np.testing.assert_array_equal(logits(model, source, target), logits(twin, source, target))
-    assert [each.path for each in twin.weights] == [each.path for each in model.weights]
+    check_selection(tiny())
 
 
 @pytest.mark.parametrize(
@@ -150,15 +90,54 @@ def test_parameters_by_hand():
     assert tiny().count_params() == VOCAB * d + encoder + decoder
 
 
+def test_parameters_of_a_known_model():
+    """Two layers of two heads of 512, written out in the issue that asked for them."""
+    config = ModelConfig(
+        d_model=512,
+        heads=2,
+        key_dim=512,
+        value_dim=512,
+        feed_forward=512,
+        encoder_layers=2,
+        decoder_layers=2,
+        norm="post",
+        embeddings="none",
+    )
+    model = build_transformer(config, 1000, 1000, seed=1)
+    counts = {layer.name: layer.count_params() for layer in model.layers}
+    sides = {
+        side: sum(
+            count
+            for name, count in counts.items()
+            if name == f"{embedding}_embedding" or name.startswith(f"{side}_")
+        )
+        for side, embedding in (("encoder", "source"), ("decoder", "target"))
+    }
+    assert sides == {"encoder": 5_768_192, "decoder": 9_971_712}
+    assert counts["logits"] == 513_000
+    assert model.count_params() == 16_252_904
+
+
+def test_the_papers_decoder_keeps_its_shape():
+    config = ModelConfig(
+        d_model=512,
+        heads=8,
+        key_dim=64,
+        value_dim=64,
+        feed_forward=2048,
+        encoder_layers=1,
+        decoder_layers=6,
+        norm="post",
+    )
+    model = build_transformer(config, 20, 20, seed=1)
+    decoder = keras.Model(model.inputs, model.get_layer("decoder_5").output)
+    ids = np.random.default_rng(0).integers(1, 20, (64, 5)).astype(np.int32)
+    assert decoder([ids, ids]).shape == (64, 5, 512)
+
+
 def test_the_seed_gives_the_weights():
     config = ModelConfig(d_model=16, feed_forward=32, heads=2, encoder_layers=1, decoder_layers=1)
     one, two, other = (build_transformer(config, VOCAB, VOCAB, seed) for seed in (1, 1, 2))
     for left, right in zip(one.get_weights(), two.get_weights(), strict=True):
         np.testing.assert_array_equal(left, right)
     assert not np.array_equal(one.get_weights()[0], other.get_weights()[0])
-
-
-def test_a_row_of_padding_alone_gives_numbers():
-    source, target = batch()
-    source[2] = 0
-    assert np.isfinite(logits(tiny(), source, target)).all()

@@ -13,7 +13,7 @@ from nmt_cli.export import ctranslate2_spec
 from nmt_cli.export.ctranslate2_check import compare_scores, is_cut
 from nmt_cli.export.ctranslate2_model import export_ctranslate2
 from nmt_cli.export.ctranslate2_spec import write_ctranslate2
-from nmt_cli.model.step_graph import StepGraph
+from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.runtime.ctranslate2_translator import SETTINGS, load_ctranslate2
@@ -171,7 +171,7 @@ def test_a_damaged_folder_is_refused(plain_run, tmp_path, file, content, message
 
 
 def test_tokens_that_ctranslate2_cannot_tell_apart_are_refused(plain_run, tmp_path):
-    graph = StepGraph(trained_model(plain_run, plain_run.last)[0])
+    graph = step_graph(trained_model(plain_run, plain_run.last)[0])
     tokens = [f"t{at}" for at in range(graph.vocab_size)]
     with pytest.raises(NmtError, match="'t5' stands for two ids"):
         write_ctranslate2(graph, tokens, [*tokens[:-1], "t5"], tmp_path)

@@ -1,0 +1,224 @@
+"""The layers of a recurrent encoder-decoder with attention.
+
+Bahdanau et al. 2015 (https://arxiv.org/abs/1409.0473): the decoder's state before a step attends,
+and what it finds enters the step. Luong et al. 2015 (https://arxiv.org/abs/1508.04025): the
+decoder's output attends, and joins what it finds. Either way the two become an attentional
+vector, from which the next token is predicted (Luong, equation 5) and which, with input feeding,
+enters the next step too (section 3.3).
+
+Shapes: B sentences, S source positions, T target positions, K beams, d width.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import keras
+from keras import ops
+
+from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.recipe.reading import section_from
+
+CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
+_LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
+# What a cell remembers from step to step.
+STATES = {"lstm": ("hidden", "cell"), "gru": ("hidden",)}
+ATTENDED = "attended"
+
+
+def encoder_layer(shape: ModelConfig, name: str) -> keras.layers.Layer:
+    """A layer of the encoder: [B, S, d] to [B, S, d] and the last states of its directions.
+
+    Each direction has half the width.
+    """
+    forward = _LAYERS[shape.encoder_cell](
+        shape.d_model // 2, return_sequences=True, return_state=True, name="recurrent"
+    )
+    return keras.layers.Bidirectional(forward, name=name)
+
+
+def summary_of(states: Sequence[Any]) -> Any:
+    """Last hidden states of both directions, side by side, [B, d]; of an encoder layer's
+    ``states``, a direction's behind the other's."""
+    return ops.concatenate([states[0], states[len(states) // 2]], axis=-1)
+
+
+def seen_tokens(mask: Any) -> Any:
+    """Keras' own kind of mask, bool [B, S], of an additive one [B, 1, 1, S]."""
+    return ops.equal(ops.squeeze(mask, (1, 2)), 0.0)
+
+
+@keras.saving.register_keras_serializable("nmt")
+class RecurrentDecoder(keras.layers.Layer):
+    """All of the decoder between the embeddings and the softmax.
+
+    Args:
+        shape: the recipe's [model] table.
+    """
+
+    def __init__(self, shape: ModelConfig, **options: Any) -> None:
+        super().__init__(**options)
+        self.shape = shape
+        self.drop = keras.layers.Dropout(shape.dropout, dtype=self.dtype_policy)
+        self.additive = shape.attention in ("luong-concat", "bahdanau")
+        self.attends_before = shape.attention == "bahdanau"
+
+    def get_config(self) -> dict[str, Any]:
+        """Everything that __init__ takes, in plain values."""
+        return {**super().get_config(), "shape": asdict(self.shape)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "RecurrentDecoder":
+        """The inverse of :meth:`get_config`."""
+        shape = section_from(ModelConfig, config["shape"], cls.__name__)
+        return super().from_config({**config, "shape": shape})
+
+    @property
+    def states(self) -> list[str]:
+        """Names of what is handed from step to step, each [B, d]."""
+        layers = range(self.shape.decoder_layers)
+        names = [f"{kind}_{layer}" for layer in layers for kind in self._kinds]
+        return [*names, ATTENDED] if self.shape.input_feeding else names
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return STATES[self.shape.decoder_cell]
+
+    def build(self, *inputs_shape: Any) -> None:
+        """Make cells, attention and the dense layers between them."""
+        width, shape = self.shape.d_model, self.shape
+        entering = width * (1 + shape.input_feeding + self.attends_before)
+        self.cells = []
+        for layer in range(shape.decoder_layers):
+            cell = CELLS[shape.decoder_cell](width, dtype=self.dtype_policy, name=f"cell_{layer}")
+            cell.build((None, width if layer else entering))
+            self.cells.append(cell)
+        self.bridges = [
+            self._dense(width, f"first_{kind}_{layer}", activation="tanh", bias=True)
+            for layer in range(shape.decoder_layers)
+            for kind in self._kinds
+        ]
+        self.keys = None
+        if shape.attention != "luong-dot":
+            self.keys = self._dense(width, "keys")
+        if self.additive:
+            self.query = self._dense(width, "query")
+            self.energy = self._dense(width, "energy", outputs=1)
+        self.combine = self._dense(2 * width, "combine", activation="tanh")
+
+    def _dense(
+        self,
+        inputs: int,
+        name: str,
+        outputs: int | None = None,
+        activation: str | None = None,
+        bias: bool = False,
+    ) -> keras.layers.Dense:
+        layer = keras.layers.Dense(
+            outputs or self.shape.d_model,
+            activation=activation,
+            use_bias=bias,
+            dtype=self.dtype_policy,
+            name=name,
+        )
+        layer.build((None, inputs))
+        return layer
+
+    def call(self, x: Any, memory: Any, summary: Any, mask: Any, training: bool = False) -> Any:
+        """Embedded targets [B, T, d] to attentional vectors [B, T, d].
+
+        Args:
+            x: the token before each position.
+            memory: the encoder's output [B, S, d].
+            summary: its last states, [B, d].
+            mask: additive [B, 1, 1, S].
+            training: whether to drop.
+        """
+        keys, values = self.project(memory)
+
+        def look(query: Any) -> Any:
+            return self.look(query, 1, keys, values, mask)
+
+        def step(before: list[Any], inputs: list[Any]) -> tuple[list[Any], list[Any]]:
+            attended, states = self.advance(inputs[0], before[:-1], before[-1], look, inputs[1:])
+            return [*states, attended], [*states, attended]
+
+        start = [*self.first(summary), ops.zeros_like(summary)]
+        over_time = [ops.transpose(each, (1, 0, 2)) for each in (x, *self._gaps(x, training))]
+        _, states = ops.scan(step, start, over_time)  # each [T, B, d]
+        return ops.transpose(states[-1], (1, 0, 2))
+
+    def _gaps(self, x: Any, training: bool) -> list[Any]:
+        """What to multiply the input of each cell but the first with, [B, T, d]; none if there
+        is nothing to drop. Drawn ahead: random states do not go through a scan."""
+        if not (training and self.shape.dropout):
+            return []
+        return [self.drop(ops.ones_like(x), training=True) for _ in self.cells[1:]]
+
+    def project(self, memory: Any) -> tuple[Any, Any]:
+        """Keys and values [B, 1, S, d] of memory [B, S, d]: once a sentence."""
+        keys = self.keys(memory) if self.keys else memory
+        return ops.expand_dims(keys, 1), ops.expand_dims(memory, 1)
+
+    def first(self, summary: Any) -> list[Any]:
+        """The cells' states before the first step, each [B, d]."""
+        return [bridge(summary) for bridge in self.bridges]
+
+    def advance(
+        self,
+        x: Any,
+        states: list[Any],
+        attended: Any,
+        look: Callable[[Any], Any],
+        gaps: Sequence[Any] = (),
+    ) -> tuple[Any, list[Any]]:
+        """One step of N rows.
+
+        Args:
+            x: embedded tokens [N, d].
+            states: of the cells, each [N, d].
+            attended: the attentional vectors of the step before [N, d]; read with input
+                feeding alone.
+            look: queries [N, d] to what they find in the source, [N, d].
+            gaps: what the input of each cell but the first is multiplied with.
+
+        Returns:
+            New attentional vectors and states.
+        """
+        size = len(self._kinds)
+        entering = [x, attended] if self.shape.input_feeding else [x]
+        found = None
+        if self.attends_before:
+            found = look(states[-size])  # the topmost hidden state
+            entering.append(found)
+        x = ops.concatenate(entering, axis=-1)
+        after: list[Any] = []
+        for layer, cell in enumerate(self.cells):
+            if layer and gaps:
+                x = x * gaps[layer - 1]
+            x, own = cell(x, states[layer * size : (layer + 1) * size])
+            after.extend(own)
+        if found is None:
+            found = look(x)
+        return self.combine(ops.concatenate([found, x], axis=-1)), after
+
+    def look(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
+        """Rows [B * K, d] over projected memory to [B * K, d]; ``mask`` broadcasts to
+        [B, 1, K, S]."""
+        weights = ops.cast(self.weights_of(rows, beams, keys, mask), values.dtype)
+        return ops.reshape(ops.matmul(weights, values), (-1, self.shape.d_model))
+
+    def weights_of(self, rows: Any, beams: Any, keys: Any, mask: Any) -> Any:
+        """Attention weights of rows [B * K, d] over keys [B, 1, S, d]: float32 [B, 1, K, S].
+
+        Scores are Luong's dot, general and concat (section 3.1), Bahdanau's additive one
+        (section A.1.2). What they multiply memory with is in the keys already.
+        """
+        query = self.query(rows) if self.additive else rows
+        query = ops.reshape(query, (-1, 1, beams, self.shape.d_model))
+        if self.additive:
+            sums = ops.expand_dims(query, 3) + ops.expand_dims(keys, 2)  # [B, 1, K, S, d]
+            scores = ops.squeeze(self.energy(ops.tanh(sums)), -1)
+        else:
+            scores = ops.matmul(query, ops.transpose(keys, (0, 1, 3, 2)))
+        return ops.softmax(ops.cast(scores + mask, "float32"), axis=-1)

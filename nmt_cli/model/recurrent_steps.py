@@ -1,0 +1,106 @@
+"""The step graph of a recurrent encoder-decoder.
+
+A beam's states are those of its parent, the last column of its past. Caches only grow, as the
+Transformer's do, and the parent's column is picked out of them.
+
+Shapes: B sentences, S source positions, K beams, P columns cached so far, d width.
+"""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from nmt_cli.model.layers import padding_mask
+from nmt_cli.model.recurrent import ATTENDED, seen_tokens, summary_of
+from nmt_cli.model.step_graph import StepGraph, numbered_layers
+
+
+class RecurrentSteps(StepGraph):
+    """Caches are the states [B, 1, P, d] that the decoder hands from step to step."""
+
+    def __init__(self, model: keras.Model) -> None:
+        super().__init__(model)
+        self.encoder_layers = numbered_layers(model, "encoder_")
+        self.decoder = model.get_layer("decoder")
+        self.shape = self.decoder.shape
+        width = self.shape.d_model
+        first = [name for name in self.decoder.states if name != ATTENDED]
+        self.encoded = {
+            "source_mask": ("B", 1, 1, "S"),
+            "cross_key": ("B", 1, "S", width),
+            "cross_value": ("B", 1, "S", width),
+            **{f"first_{name}": ("B", 1, 1, width) for name in first},
+        }
+        self.caches = dict.fromkeys(self.decoder.states, ("B", 1, "P", width))
+
+    def encode(self, source: Any) -> list[Any]:
+        """Read source ids [B, S].
+
+        Returns:
+            source_mask, additive [B, 1, 1, S]; keys and values [B, 1, S, d] of attention; the
+            states before the first step, each [B, 1, 1, d].
+        """
+        mask = padding_mask(source, "float32", self.pad_ids)
+        x, states = self.source_embedding(source), []
+        for layer in self.encoder_layers:
+            x, *states = layer(x, mask=seen_tokens(mask), training=False)
+        first = self.decoder.first(summary_of(states))
+        return [mask, *self.decoder.project(x), *map(_one_column, first)]
+
+    def decode(
+        self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
+    ) -> tuple[Any, list[Any]]:
+        """The step up to the softmax."""
+        mask, keys, values, *first = encoded
+        beams = ops.shape(tokens)[1]
+        parents = _parents(ancestry, position, beams)  # [B, K, P + K]
+        kept = (ops.shape(tokens)[0], beams, ops.shape(caches[0])[2])
+        parents = ops.expand_dims(ops.slice(parents, (0, 0, 0), kept), 1)
+        states = [
+            self._before(cache, parents, start)
+            for cache, start in zip(caches, [*first, 0.0], strict=False)
+        ]
+
+        def look(query: Any) -> Any:
+            return self.decoder.look(query, beams, keys, values, mask)
+
+        feeds = self.shape.input_feeding
+        cells, attended = (states[:-1], states[-1]) if feeds else (states, None)
+        x = self.target_embedding(ops.reshape(tokens, (-1,)))  # [B * K, d]
+        attended, cells = self.decoder.advance(x, cells, attended, look)
+        new = [*cells, attended] if feeds else cells
+        shape = (-1, 1, beams, self.shape.d_model)
+        pairs = zip(caches, new, strict=True)
+        return attended, [
+            ops.concatenate([cache, ops.reshape(each, shape)], axis=2) for cache, each in pairs
+        ]
+
+    def _before(self, cache: Any, parents: Any, first: Any) -> Any:
+        """A state of each beam before this step, rows [B * K, d].
+
+        Args:
+            cache: [B, 1, P, d].
+            parents: [B, 1, K, P], 1 at each beam's parent; nowhere before the first step.
+            first: the state of that case, [B, 1, 1, d] or a number.
+        """
+        orphans = 1.0 - ops.sum(parents, axis=-1, keepdims=True)  # [B, 1, K, 1]
+        picked = ops.matmul(parents, cache) + orphans * first  # [B, 1, K, d]
+        return ops.reshape(picked, (-1, self.shape.d_model))
+
+
+def _one_column(state: Any) -> Any:
+    """[B, d] to [B, 1, 1, d]."""
+    return ops.expand_dims(ops.expand_dims(state, 1), 1)
+
+
+def _parents(ancestry: Any, position: Any, beams: Any) -> Any:
+    """Float32 [B, K, columns]: 1 at the column of each beam's parent, the last of its past.
+
+    The columns of step t are t * K to t * K + K - 1; behind them there may be more, unused.
+    """
+    columns = ops.arange(1, ops.shape(ancestry)[2] + 1)
+    past = ops.logical_and(ancestry, columns <= position * beams)
+    numbers = ops.cast(past, "int32") * columns
+    latest = ops.max(numbers, axis=-1, keepdims=True)  # [B, K, 1]
+    return ops.cast(ops.logical_and(past, ops.equal(numbers, latest)), "float32")

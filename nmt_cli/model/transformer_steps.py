@@ -1,0 +1,98 @@
+"""The step graph of a Transformer.
+
+Shapes: B sentences, S source positions, K beams, P columns cached so far, h heads, k width of
+a head's queries and keys, v of its values, d width.
+"""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from nmt_cli.model.layers import MASKED, padding_mask
+from nmt_cli.model.step_graph import Shape, StepGraph, named_layer, numbered_layers
+from nmt_cli.text.tokenizer import PAD_ID
+
+
+class TransformerSteps(StepGraph):
+    """Caches are keys [B, h, P, k] and values [B, h, P, v] of each layer's self-attention.
+
+    Where there are more pad symbols than PAD, which never stands in a translation, the mask
+    [B, 1, P, 1] of the tokens is one more.
+    """
+
+    def __init__(self, model: keras.Model) -> None:
+        super().__init__(model)
+        self.encoder_layers = numbered_layers(model, "encoder_")
+        self.decoder_layers = numbered_layers(model, "decoder_")
+        shared = named_layer(model, "positions")
+        self.source_positions = named_layer(model, "source_positions") or shared
+        self.target_positions = named_layer(model, "target_positions") or shared
+        self.encoder_norm = named_layer(model, "encoder_norm")
+        self.decoder_norm = named_layer(model, "decoder_norm")
+        self.shape = self.decoder_layers[0].shape
+        self.encoded = {"source_mask": ("B", 1, 1, "S"), **self._sides("cross", "S")}
+        self.caches = self._sides("self", "P")
+        self._hides = self.pad_ids != (PAD_ID,)
+        if self._hides:
+            self.caches["self_hidden"] = ("B", 1, "P", 1)
+
+    def _sides(self, kind: str, axis: str) -> dict[str, Shape]:
+        heads = self.shape.heads
+        return {
+            f"{kind}_{part}_{layer}": ("B", heads, axis, size)
+            for layer in range(len(self.decoder_layers))
+            for part, size in (("key", self.shape.key_size), ("value", self.shape.value_size))
+        }
+
+    def encode(self, source: Any) -> list[Any]:
+        """Read source ids [B, S].
+
+        Returns:
+            source_mask, additive [B, 1, 1, S]; then keys [B, h, S, k] and values [B, h, S, v]
+            of each decoder layer's cross-attention.
+        """
+        mask = padding_mask(source, "float32", self.pad_ids)  # [B, 1, 1, S]
+        x = self.source_embedding(source)
+        if self.source_positions is not None:
+            x = self.source_positions(x)
+        every = _rows(mask, ops.shape(source)[1])
+        for layer in self.encoder_layers:
+            x = layer(x, every, training=False)
+        memory = self.encoder_norm(x) if self.encoder_norm else x
+        projected = [side for layer in self.decoder_layers for side in layer.cross.project(memory)]
+        return [mask, *projected]
+
+    def decode(
+        self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
+    ) -> tuple[Any, list[Any]]:
+        """The step up to the softmax."""
+        source_mask, *cross = encoded
+        hidden = ops.cast(ops.logical_not(ancestry), "float32") * MASKED
+        self_mask = ops.expand_dims(hidden, 1)  # [B, 1, K, P + K]
+        masked: list[Any] = []
+        if self._hides:
+            own = ops.transpose(padding_mask(tokens, "float32", self.pad_ids), (0, 1, 3, 2))
+            masked = [ops.concatenate([caches[-1], own], axis=2)]
+            self_mask = ops.minimum(self_mask, ops.transpose(masked[0], (0, 1, 3, 2)))
+        beams = ops.shape(tokens)[1]
+        source_mask = _rows(source_mask, beams)  # [B, 1, K, S]
+        # Rows, not [B, K, d]: products of two axes are the ones that runtimes fuse best.
+        x = self.target_embedding(ops.reshape(tokens, (-1,)))
+        if self.target_positions is not None:
+            x = x + self.target_positions.at(position, x.shape[-1])  # [B * K, d]
+        grown: list[Any] = []
+        for index, layer in enumerate(self.decoder_layers):
+            pair = slice(2 * index, 2 * index + 2)
+            x, sides = layer.step(
+                x, beams, tuple(cross[pair]), tuple(caches[pair]), self_mask, source_mask
+            )
+            grown.extend(sides)
+        if self.decoder_norm:
+            x = self.decoder_norm(x)
+        return x, [*grown, *masked]
+
+
+def _rows(mask: Any, queries: Any) -> Any:
+    """A mask [B, 1, 1, S] with a row for each query: ONNX's Attention wants them spelt out."""
+    return mask + ops.zeros((1, 1, queries, 1))

@@ -1,0 +1,122 @@
+"""Tiny models of every architecture, and what must hold of each."""
+
+from pathlib import Path
+
+import keras
+import numpy as np
+from keras import ops
+
+from nmt_cli.model.build import build_model
+from nmt_cli.model.step_model import KerasStepModel
+from nmt_cli.recipe.config import ModelConfig
+
+VOCAB = 23
+
+
+def tiny(**keys: object) -> keras.Model:
+    """Random weights, biases included; ``keys`` are those of [model]."""
+    shape = {"d_model": 16, "feed_forward": 32, "heads": 2}
+    shape |= {"encoder_layers": 2, "decoder_layers": 2, **keys}
+    config = ModelConfig(**shape)
+    target_vocab = VOCAB if config.embeddings in ("all", "source-target") else VOCAB + 4
+    model = build_model(config, VOCAB, target_vocab, seed=3)
+    rng = np.random.default_rng(5)
+    for weight in model.weights:  # biases and offsets start at zero and would hide errors
+        weight.assign(weight + rng.normal(scale=0.1, size=weight.shape))
+    return model
+
+
+def batch(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Source [3, 7] and target [3, 6], the second source padded."""
+    rng = np.random.default_rng(seed)
+    source = rng.integers(4, VOCAB, (3, 7)).astype(np.int32)
+    target = rng.integers(4, VOCAB, (3, 6)).astype(np.int32)
+    source[1, 4:] = 0
+    target[:, 0] = 2
+    return source, target
+
+
+def logits(model: keras.Model, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    return ops.convert_to_numpy(model([source, target]))
+
+
+def log_probs(model: keras.Model, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    return ops.convert_to_numpy(ops.log_softmax(logits(model, source, target)))
+
+
+def check_steps(model: keras.Model) -> None:
+    """Step by step, each log-probability is that of the full pass."""
+    source, target = batch()
+    source[0, 2] = target[0, 2] = target[2, 1] = 9  # a pad symbol of one of the variants
+    full = log_probs(model, source, target)
+    stepper = KerasStepModel(model)
+    state = stepper.encode(source)
+    for position in range(target.shape[1]):
+        ancestry = np.ones((3, 1, position + 1), np.bool_)
+        found, state = stepper.log_probs(state, target[:, position : position + 1], ancestry)
+        np.testing.assert_allclose(found[:, 0], full[:, position], rtol=1e-5, atol=1e-5)
+
+
+def check_beams(model: keras.Model) -> None:
+    """Two beams of one sentence that change places in the middle, against two full passes."""
+    source, target = batch()
+    beams = np.stack([target, batch(seed=9)[1]], axis=1)  # [3, 2, 6]
+    stepper = KerasStepModel(model)
+    state = stepper.encode(source)
+    lineage = np.zeros((3, 2, 0), np.bool_)
+    for position in range(target.shape[1]):
+        if position == 3:
+            beams, lineage = beams[:, ::-1], lineage[:, ::-1]
+        expected = [log_probs(model, source, beams[:, beam]) for beam in (0, 1)]
+        own = np.broadcast_to(np.eye(2, dtype=np.bool_), (3, 2, 2))
+        lineage = np.concatenate([lineage, own], axis=2)
+        found, state = stepper.log_probs(state, beams[:, :, position], lineage)
+        for beam in (0, 1):
+            np.testing.assert_allclose(found[:, beam], expected[beam][:, position], atol=1e-5)
+
+
+def check_selection(model: keras.Model) -> None:
+    """Sentences that go on alone give what they would have given with the others."""
+    source, target = batch()
+    stepper = KerasStepModel(model)
+    whole, part = stepper.encode(source), None
+    for position in range(3):
+        ancestry = np.ones((3, 1, position + 1), np.bool_)
+        tokens = target[:, position : position + 1]
+        if position == 1:
+            part = stepper.select(whole, np.array([0, 2]))
+        expected, whole = stepper.log_probs(whole, tokens, ancestry)
+        if part is not None:
+            found, part = stepper.log_probs(part, tokens[[0, 2]], ancestry[[0, 2]])
+            np.testing.assert_allclose(found, expected[[0, 2]], atol=1e-6)
+
+
+def check_causality(model: keras.Model) -> None:
+    """A later target token never changes an earlier logit."""
+    source, target = batch()
+    changed = target.copy()
+    changed[:, 4:] = 8
+    before, after = logits(model, source, target), logits(model, source, changed)
+    np.testing.assert_array_equal(before[:, :4], after[:, :4])
+    assert np.abs(before[:, 4:] - after[:, 4:]).max() > 1e-3
+
+
+def check_padding(model: keras.Model) -> None:
+    """Padding behind a source changes nothing, and padding alone gives numbers."""
+    source, target = batch()
+    wider = np.pad(source, ((0, 0), (0, 5)))
+    np.testing.assert_allclose(
+        logits(model, source, target), logits(model, wider, target), atol=1e-5
+    )
+    source[2] = 0
+    assert np.isfinite(logits(model, source, target)).all()
+
+
+def check_saving(model: keras.Model, folder: Path) -> None:
+    """A saved model reloads to identical outputs."""
+    source, target = batch()
+    model.save(folder / "model.keras")
+    twin = keras.models.load_model(folder / "model.keras")
+    np.testing.assert_array_equal(logits(model, source, target), logits(twin, source, target))
+    for ours, theirs in zip(model.weights, twin.weights, strict=True):
+        assert ours.path.endswith(theirs.path)  # Keras forgets a Bidirectional's own name

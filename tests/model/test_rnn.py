@@ -1,0 +1,172 @@
+"""Recurrent models: scores by hand, and the step graph against the full forward pass."""
+
+import math
+from dataclasses import replace
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from nmt_cli.model.layers import MASKED
+from nmt_cli.model.recurrent import RecurrentDecoder
+from nmt_cli.recipe.config import ModelConfig
+from tests.model.models import (
+    VOCAB,
+    check_beams,
+    check_causality,
+    check_padding,
+    check_saving,
+    check_selection,
+    check_steps,
+    tiny,
+)
+
+ATTENTIONS = ("luong-dot", "luong-general", "luong-concat", "bahdanau")
+CELLS = ("lstm", "gru")
+
+
+# Two settings of each attention in which cells, feeding and attention meet in pairs.
+PAIRS = [
+    ("luong-dot", "lstm", True),
+    ("luong-dot", "gru", False),
+    ("luong-general", "lstm", False),
+    ("luong-general", "gru", True),
+    ("luong-concat", "lstm", True),
+    ("luong-concat", "gru", False),
+    ("bahdanau", "lstm", False),
+    ("bahdanau", "gru", True),
+]
+
+
+@pytest.mark.parametrize(("attention", "cell", "feeding"), PAIRS)
+def test_a_model_keeps_its_promises(attention, cell, feeding, tmp_path):
+    other = CELLS[cell == "lstm"]
+    model = tiny(
+        architecture="rnn",
+        encoder_cell=other,
+        decoder_cell=cell,
+        attention=attention,
+        input_feeding=feeding,
+    )
+    check_steps(model)
+    check_beams(model)
+    check_causality(model)
+    check_padding(model)
+    check_saving(model, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"embeddings": "none", "decoder_layers": 1},
+        {"embeddings": "target-softmax", "encoder_layers": 3},
+        {"embeddings": "source-target", "decoder_layers": 3},
+        {"scale_embeddings": False},
+    ],
+)
+def test_a_variant_keeps_its_promises(keys):
+    model = tiny(architecture="rnn", **keys)
+    check_steps(model)
+    check_padding(model)
+
+
+def test_selected_sentences_go_on_unchanged():
+    check_selection(tiny(architecture="rnn"))
+
+
+def test_parameters_by_hand():
+    d, layers = 16, 2
+    encoder = layers * 2 * 4 * (d // 2) * (d + d // 2 + 1)  # two directions, four gates
+    cells = 4 * d * (2 * d + d + 1) + 4 * d * (d + d + 1)  # the first is fed as well
+    bridges = 2 * layers * (d * d + d)
+    attention, combine = d * d, 2 * d * d
+    expected = VOCAB * d + encoder + cells + bridges + attention + combine
+    assert tiny(architecture="rnn").count_params() == expected
+
+
+SHAPE = ModelConfig(architecture="rnn", d_model=2, encoder_layers=1, decoder_layers=1)
+QUERY = np.array([[1.0, 2.0]], np.float32)
+MEMORY = np.array([[[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]], np.float32)
+MASK = np.array([[[[0.0, 0.0, MASKED]]]], np.float32)
+MATRIX = np.array([[1.0, 0.5], [0.0, 2.0]], np.float32)
+OTHER = np.array([[0.5, 0.0], [1.0, 1.0]], np.float32)
+ENERGY = np.array([[1.0], [-1.0]], np.float32)
+SCORES = {
+    "luong-dot": [1.0, 2.0],
+    # q W m, with m W the rows of W.
+    "luong-general": [1.0 * 1 + 2 * 0.5, 1.0 * 0 + 2 * 2],
+    # v tanh(q U + m W), with q U = [2.5, 2].
+    "luong-concat": [
+        math.tanh(2.5 + 1) - math.tanh(2 + 0.5),
+        math.tanh(2.5 + 0) - math.tanh(2 + 2),
+    ],
+}
+SCORES["bahdanau"] = SCORES["luong-concat"]
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_scores_by_hand(attention):
+    decoder = RecurrentDecoder(replace(SHAPE, attention=attention))
+    decoder.build()
+    if decoder.keys:
+        decoder.keys.kernel.assign(MATRIX)
+    if decoder.additive:
+        decoder.query.kernel.assign(OTHER)
+        decoder.energy.kernel.assign(ENERGY)
+    keys, values = decoder.project(MEMORY)
+    one, two = np.exp(SCORES[attention])
+    expected = np.array([one, two]) / (one + two)
+    weights = ops.convert_to_numpy(decoder.weights_of(QUERY, 1, keys, MASK))
+    np.testing.assert_allclose(weights[0, 0, 0], [*expected, 0.0], atol=1e-6)
+    found = ops.convert_to_numpy(decoder.look(QUERY, 1, keys, values, MASK))
+    np.testing.assert_allclose(found[0], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("attention", ["luong-general", "bahdanau"])
+@pytest.mark.parametrize("feeding", [True, False])
+def test_a_step_by_hand(attention, feeding):
+    """Which state attends, and what enters the cell, written out with Keras' own cell."""
+    shape = replace(SHAPE, attention=attention, input_feeding=feeding, decoder_cell="gru")
+    decoder = RecurrentDecoder(shape)
+    decoder.build()
+    x = np.array([[0.3, -0.2]], np.float32)
+    hidden, attended = np.array([[0.5, -0.5]], np.float32), np.array([[0.1, 0.9]], np.float32)
+    keys, values = decoder.project(MEMORY)
+
+    def look(query):
+        return decoder.look(query, 1, keys, values, MASK)
+
+    entering = [x, attended] if feeding else [x]
+    if attention == "bahdanau":  # the state before the step attends, and enters with the token
+        found = look(hidden)
+        entering.append(found)
+    after, _ = decoder.cells[0](np.concatenate(entering, axis=1), [hidden])
+    if attention != "bahdanau":  # the cell's output attends
+        found = look(after)
+    expected = np.tanh(np.concatenate([found, after], axis=1) @ decoder.combine.kernel.numpy())
+    given, states = decoder.advance(x, [hidden], attended, look)
+    np.testing.assert_allclose(given, expected, atol=1e-6)
+    np.testing.assert_allclose(states[0], after, atol=1e-6)
+
+
+def test_dropout_stands_between_the_layers():
+    model = tiny(architecture="rnn", dropout=0.5)
+    decoder = model.get_layer("decoder")
+    x = np.ones((2, 3, 16), np.float32)
+    (gap,) = decoder._gaps(ops.convert_to_tensor(x), training=True)
+    assert set(np.unique(ops.convert_to_numpy(gap))) == {0.0, 2.0}
+    assert decoder._gaps(ops.convert_to_tensor(x), training=False) == []
+
+
+def test_half_precision_trains():
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = tiny(architecture="rnn", dropout=0.1)
+        ids = np.array([[5, 6, 3]], np.int32)
+        result = model([ids, ids], training=True)
+        assert result.dtype == "float32"
+        assert np.isfinite(ops.convert_to_numpy(result)).all()
+    finally:
+        keras.config.set_dtype_policy(policy)

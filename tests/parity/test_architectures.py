@@ -1,0 +1,111 @@
+"""Every architecture exports, and its bundle translates like Keras."""
+
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.export.against_keras import GATES
+from nmt_cli.export.onnx_bundle import export_onnx
+from nmt_cli.export.verify import compare_logits, forced_pairs
+from nmt_cli.model.step_model import KerasStepModel
+from nmt_cli.runtime.load import load_bundle
+from nmt_cli.runtime.step_model import OnnxStepModel
+from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.translator import Translator
+from nmt_cli.training.run import Run
+from nmt_cli.training.train import trained_model
+from tests.parity.test_exports import assert_alike, lines, silent
+from tests.systems import untrained_run
+
+# Between them all keys of [model] that the graphs depend on; the first of each architecture in
+# the default suite.
+MODELS = {
+    "swiglu, wide keys, several pad symbols": {
+        "activation": "swiglu",
+        "key_dim": 20,
+        "value_dim": 12,
+        "pad_ids": [0, 5, 9],
+        "positions": "concatenated",
+        "norm": "post",
+    },
+    "gelu, learned positions, no biases": {
+        "activation": "gelu",
+        "attention_bias": False,
+        "positions": "learned",
+        "shared_positions": True,
+        "max_positions": 130,
+        "scale_embeddings": False,
+        "encoder_layers": 3,
+        "decoder_layers": 1,
+    },
+    "no positions, own positions": {"positions": "none", "embeddings": "none"},
+    "LSTM, luong-general, fed": {"architecture": "rnn", "encoder_layers": 2},
+    "GRU, bahdanau": {
+        "architecture": "rnn",
+        "encoder_cell": "gru",
+        "decoder_cell": "gru",
+        "attention": "bahdanau",
+        "input_feeding": False,
+        "embeddings": "target-softmax",
+    },
+    "GRU and LSTM, luong-dot": {
+        "architecture": "rnn",
+        "encoder_cell": "gru",
+        "attention": "luong-dot",
+        "embeddings": "none",
+        "scale_embeddings": False,
+    },
+    "LSTM and GRU, luong-concat": {
+        "architecture": "rnn",
+        "decoder_cell": "gru",
+        "attention": "luong-concat",
+        "input_feeding": False,
+    },
+}
+DEFAULT = ("swiglu, wide keys, several pad symbols", "LSTM, luong-general, fed")
+PARAMS = [
+    pytest.param(model, id=name, marks=[] if name in DEFAULT else [pytest.mark.slow])
+    for name, model in MODELS.items()
+]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
+def run(request, tmp_path_factory) -> Run:
+    decoding = {"max_length": 24, "max_source": 20}
+    place = tmp_path_factory.mktemp("run")
+    return untrained_run(place, model=request.param, decoding=decoding)
+
+
+def test_a_bundle_translates_like_keras(run: Run, tmp_path: Path) -> None:
+    manifest = export_onnx(run, run.last, run.recipe.decoding, tmp_path / "bundle", silent)
+    found = {each.name: each.value for each in manifest.verification.checks}
+    assert found["log-probabilities, largest difference (16 sentences)"] < 3e-4
+    model, _ = trained_model(run, run.last)
+    for beam_size in (1, 4):
+        options = SearchOptions.of(run.recipe.decoding, beam_size, 0.6)
+        keras_side = Translator(KerasStepModel(model), run.tokenizers(), options, 20)
+        bundle = load_bundle(tmp_path / "bundle", beam_size, 0.6)
+        found = [(each.text, each.score) for each in bundle.translate(lines())]
+        assert_alike(keras_side.translate(lines()), found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["int8", "float16"])
+def test_other_precisions_stay_near(run: Run, tmp_path: Path, precision: str) -> None:
+    """Random weights make steep probabilities and near-tied translations: verification allows
+    trained models a tenth of this (tests/e2e/test_every_architecture.py)."""
+    manifest = export_onnx(
+        run, run.last, run.recipe.decoding, tmp_path / "b", silent, precision, verify=False
+    )
+    model, _ = trained_model(run, run.last)
+    pairs = forced_pairs([])
+    distance = compare_logits(
+        KerasStepModel(model),
+        OnnxStepModel(tmp_path / "b", manifest),
+        run.tokenizers(),
+        pairs,
+        tolerance=float("inf"),
+    )
+    assert 0 < distance.divergence < 10 * GATES[precision].divergence
+    translations = load_bundle(tmp_path / "b").translate(["um gato", ""])
+    assert [bool(each.text) for each in translations] == [True, False]
