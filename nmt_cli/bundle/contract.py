@@ -40,6 +40,15 @@ def decoder_contract(
     return inputs, outputs
 
 
+def attention_contract(shape: ModelConfig) -> tuple[list[TensorSpec], list[TensorSpec]]:
+    """Inputs and outputs of the step that tells what it looks at."""
+    inputs, _ = decoder_contract(shape, target_vocab=0)
+    size = ("B", 1, 1, "K", "S")
+    if shape.architecture == "transformer":
+        size = ("B", shape.decoder_layers, shape.heads, "K", "S")
+    return inputs, [TensorSpec("attention", "float", size), *_caches(shape, "new_")]
+
+
 def append_contract() -> tuple[list[TensorSpec], list[TensorSpec]]:
     """Inputs and outputs of the graph that joins columns to caches and selects sentences.
 
@@ -74,17 +83,19 @@ def described(tensor: TensorSpec) -> str:
 
 
 def graphs_breach(
-    graphs: tuple[GraphSpec, GraphSpec, GraphSpec],
+    graphs: tuple[GraphSpec, ...],
     shape: ModelConfig,
     target_vocab: int,
     precision: str,
 ) -> str:
-    """As :func:`contract_breach`, of encoder, decoder and append as the manifest has them."""
+    """As :func:`contract_breach`, of encoder, decoder, append and, if there is one, the step with
+    attention weights, as the manifest has them."""
     contracts = (
         encoder_contract(shape),
         decoder_contract(shape, target_vocab),
         append_contract(),
-    )
+        attention_contract(shape),
+    )[: len(graphs)]
     for graph, contract in zip(graphs, contracts, strict=True):
         for found, wanted in zip((graph.inputs, graph.outputs), contract, strict=True):
             if precision == "float16":
@@ -92,11 +103,12 @@ def graphs_breach(
             breach = contract_breach(found, wanted)
             if breach:
                 return f"{graph.file}: {breach}"
-    encoder, decoder, _ = graphs
-    given = {each.name: each.dtype for each in (*encoder.outputs, *decoder.outputs)}
-    for each in decoder.inputs:
-        if given.get(each.name, given.get(f"new_{each.name}", each.dtype)) != each.dtype:
-            return f"{decoder.file}: {each.name} is taken as another type than it is given"
+    encoder, decoder, _, *attention = graphs
+    for step in (decoder, *attention):
+        given = {each.name: each.dtype for each in (*encoder.outputs, *step.outputs)}
+        for each in step.inputs:
+            if given.get(each.name, given.get(f"new_{each.name}", each.dtype)) != each.dtype:
+                return f"{step.file}: {each.name} is taken as another type than it is given"
     return ""
 
 

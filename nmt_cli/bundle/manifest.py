@@ -4,6 +4,7 @@
     encoder.onnx     source ids to encoder keys and values
     decoder.onnx     one step of search
     append.onnx      appends to caches and selects sentences, where they lie on a device
+    attention.onnx   one step of search that tells what it looks at, where it was asked for
     weights.bin      the weights of both graphs, each matrix once (ONNX external data)
     tokenizer/       as nmt_cli.text.tokenizer reads it
     MODEL_CARD.md    the same for people
@@ -15,6 +16,7 @@ The manifest records the hashes of all other files, and under ``manifest_sha256`
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +32,7 @@ MANIFEST = "manifest.json"
 ENCODER = "encoder.onnx"
 DECODER = "decoder.onnx"
 APPEND = "append.onnx"
+ATTENTION = "attention.onnx"
 WEIGHTS = "weights.bin"
 TOKENIZER = "tokenizer"
 PRECISIONS = ("float32", "int8", "float16")
@@ -43,6 +46,10 @@ class TensorSpec:
     name: str
     dtype: str
     shape: tuple[int | str, ...]
+
+    def sized(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape with sizes in place of its named axes."""
+        return tuple(sizes[each] if isinstance(each, str) else each for each in self.shape)
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,7 @@ class Manifest:
     """Everything about a bundle that is not in its other files.
 
     Attributes:
+        attention: the step with attention weights, if the bundle carries it.
         precision: one of PRECISIONS: how weights are stored and matrix products computed.
         metrics: rows of {"set", "metric", "value", "signature"}.
         verification: what was compared with the trained model, and how it came out.
@@ -85,11 +93,18 @@ class Manifest:
     decoder: GraphSpec
     append: GraphSpec
     files: dict[str, FileRecord]
+    attention: GraphSpec | None = None
     precision: str = "float32"
     metrics: list[dict[str, Any]] = field(default_factory=list)
     verification: Verification = field(default_factory=Verification)
     provenance: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
+
+    @property
+    def graphs(self) -> list[GraphSpec]:
+        """Of all ONNX files that the bundle carries."""
+        graphs = [self.encoder, self.decoder, self.append]
+        return [*graphs, self.attention] if self.attention else graphs
 
     @property
     def caches(self) -> list[TensorSpec]:

@@ -88,7 +88,10 @@ def _manifest(table: Table, version: int) -> Manifest:
         _graph(table.table(name), files) for name in ("encoder", "decoder", "append")
     )
     precision = table.choice("precision", PRECISIONS)
-    breach = graphs_breach((encoder, decoder, append), shape, vocabulary["target"], precision)
+    told = table.values.get("attention") is not None
+    attention = _graph(table.table("attention"), files) if told else None
+    graphs = (encoder, decoder, append, attention) if attention else (encoder, decoder, append)
+    breach = graphs_breach(graphs, shape, vocabulary["target"], precision)
     if breach:
         raise NmtError(f"{table.path}: damaged ({breach})", HINT)
     return Manifest(
@@ -102,6 +105,7 @@ def _manifest(table: Table, version: int) -> Manifest:
         encoder=encoder,
         decoder=decoder,
         append=append,
+        attention=attention,
         files=files,
         precision=precision,
         metrics=_metrics(table),

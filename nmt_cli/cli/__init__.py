@@ -17,8 +17,10 @@ from nmt_cli.cli.bench import bench
 from nmt_cli.cli.distill import distill
 from nmt_cli.cli.evaluate import evaluate
 from nmt_cli.cli.export import export
+from nmt_cli.cli.plot import plot
 from nmt_cli.cli.prepare import prepare
 from nmt_cli.cli.quickstart import quickstart
+from nmt_cli.cli.report import report
 from nmt_cli.cli.train import train
 from nmt_cli.cli.translate import translate
 from nmt_cli.cli.verify import verify
@@ -26,6 +28,13 @@ from nmt_cli.errors import NmtError
 
 USER_ERROR = 1
 INTERRUPTED = 130
+# What brings a package, where it is not the extra "train".
+_EXTRAS = {
+    "jax": "train,jax",
+    "jaxlib": "train,jax",
+    "matplotlib": "train,plot",
+    "jinja2": "train,plot",
+}
 
 
 @click.group(
@@ -47,6 +56,8 @@ def cli(context: click.Context, debug: bool) -> None:
     nmt translate       translate text, without TensorFlow
     nmt backtranslate   training pairs of text in the target language alone
     nmt distill         training pairs of a larger model's translations
+    nmt plot            draw attention, masks, positions, and how trainings went
+    nmt report          one page on a training
     """
     context.obj = debug
 
@@ -62,6 +73,8 @@ for command in (
     verify,
     evaluate,
     bench,
+    plot,
+    report,
     quickstart,
 ):
     cli.add_command(command)
@@ -92,7 +105,7 @@ def main() -> None:
         if error.name is None or error.name.startswith("nmt_cli"):
             raise
         package = error.name.partition(".")[0]
-        extra = "train,jax" if package in ("jax", "jaxlib") else "train"
+        extra = _EXTRAS.get(package, "train")
         _fail(f"this command needs {package}; pip install 'nmt_cli[{extra}]'", USER_ERROR, debug)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""

@@ -37,6 +37,11 @@ from nmt_cli.cli.quiet import import_keras
     show_default=True,
     help="Compare the bundle with the trained model; without, it warns at each use.",
 )
+@click.option(
+    "--attention",
+    is_flag=True,
+    help="Let the bundle tell what it looks at, for nmt plot; a step graph more.",
+)
 @output_option(
     "Folder to write; default: exports/NAME, and -int8, -float16, -ctranslate2 or -saved-model "
     "behind it."
@@ -54,6 +59,7 @@ def export(
     saved_model: bool,
     quantize: str | None,
     verify: bool,
+    attention: bool,
     output: Path | None,
     checkpoint: Path | None,
     beam_size: int | None,
@@ -74,6 +80,8 @@ def export(
         raise click.UsageError(f"--quantize {quantize} is for --ctranslate2")
     if not onnx and not verify:
         raise click.UsageError("--no-verify is for --onnx")
+    if attention and not onnx:
+        raise click.UsageError("--attention is for --onnx")
     folder = find_run(run)
     import_keras()
     from nmt_cli.training.run import Run
@@ -92,7 +100,7 @@ def export(
         precision = quantize or PRECISIONS[0]
         label = opened.recipe.label
         place = output or EXPORTS / (f"{label}-{quantize}" if quantize else label)
-        export_onnx(opened, weights, decoding, place, say, precision, verify)
+        export_onnx(opened, weights, decoding, place, say, precision, verify, attention)
         say(f"bundle written to {place}; next: nmt translate -m {place} FILE")
     elif ctranslate2:
         from nmt_cli.export.ctranslate2_model import export_ctranslate2

@@ -41,6 +41,19 @@ def load_translator(folder: Path, decoding: DecodingOptions, sentences: int) -> 
     raise _neither(folder)
 
 
+def check_model(folder: Path) -> str:
+    """Say what a folder is, "bundle" or "run".
+
+    Raises:
+        NmtError: it is neither.
+    """
+    if (folder / MANIFEST).exists():
+        return "bundle"
+    if (folder / "run.json").exists():
+        return "run"
+    raise _neither(folder)
+
+
 def model_languages(folder: Path) -> tuple[str, str]:
     """The languages that a run or bundle translates from and to, as its recipe named them.
 

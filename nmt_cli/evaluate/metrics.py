@@ -38,3 +38,10 @@ def evaluate(hypotheses: Sequence[str], references: Sequence[str]) -> list[Score
         )
         for label, metric in (("BLEU", BLEU()), ("chrF", CHRF()))
     ]
+
+
+def sentence_chrf(hypothesis: str, reference: str) -> float:
+    """chrF of one sentence, 0 to 100; BLEU says little of so short a text."""
+    from sacrebleu.metrics import CHRF
+
+    return float(CHRF().sentence_score(hypothesis, [reference]).score)

@@ -10,6 +10,7 @@ from nmt_cli.bundle.card import model_card
 from nmt_cli.bundle.hashes import file_record, file_records
 from nmt_cli.bundle.manifest import (
     APPEND,
+    ATTENTION,
     DECODER,
     ENCODER,
     MANIFEST,
@@ -40,6 +41,7 @@ def export_onnx(
     say: Callable[[str], None] = print,
     precision: str = "float32",
     verify: bool = True,
+    attention: bool = False,
 ) -> Manifest:
     """Write, verify and put in place the bundle of a run.
 
@@ -51,6 +53,7 @@ def export_onnx(
         say: receives lines for people.
         precision: one of nmt_cli.bundle.manifest.PRECISIONS.
         verify: compare it with the model; a bundle that was not says so at each use.
+        attention: let the bundle tell what it looks at.
 
     Raises:
         NmtError: the run is damaged, a graph cannot be converted, the verification fails,
@@ -59,7 +62,7 @@ def export_onnx(
     model, progress = trained_model(run, checkpoint)
     with replacing_folder(folder, MANIFEST) as work:
         say("converting the encoder and the decoder step")
-        graphs = write_graphs(step_graph(model), work, precision)
+        graphs = write_graphs(step_graph(model), work, precision, attention=attention)
         shutil.copytree(run.folder / "tokenizer", work / TOKENIZER)
         manifest = _manifest(run, graphs, decoding, progress.step, precision)
         manifest = _finished(work, manifest)
@@ -149,6 +152,7 @@ def _manifest(
         encoder=graphs[ENCODER],
         decoder=graphs[DECODER],
         append=graphs[APPEND],
+        attention=graphs.get(ATTENTION),
         files={},
         precision=precision,
         provenance={

@@ -13,7 +13,14 @@ import onnx
 import tensorflow as tf
 import tf2onnx
 
-from nmt_cli.bundle.manifest import APPEND, DECODER, ENCODER, GraphSpec, TensorSpec
+from nmt_cli.bundle.manifest import (
+    APPEND,
+    ATTENTION,
+    DECODER,
+    ENCODER,
+    GraphSpec,
+    TensorSpec,
+)
 from nmt_cli.errors import NmtError
 from nmt_cli.export.graph_pass import RULES, mend
 from nmt_cli.export.half import half
@@ -46,6 +53,7 @@ def write_graphs(
     folder: Path,
     precision: str = "float32",
     rules: Sequence[str] = tuple(RULES),
+    attention: bool = False,
 ) -> dict[str, GraphSpec]:
     """Write the graphs and their weights; returns the graphs' contracts by file name.
 
@@ -54,6 +62,7 @@ def write_graphs(
         folder: where to.
         precision: one of nmt_cli.bundle.manifest.PRECISIONS.
         rules: of the graph pass; benchmarks/graph_pass.py leaves some out.
+        attention: also write the step that tells what it looks at.
 
     Raises:
         NmtError: tf2onnx cannot convert, or left operators that are not standard.
@@ -63,6 +72,9 @@ def write_graphs(
         DECODER: _finish(_decoder(graph), DECODER, graph, precision, rules),
         APPEND: _append(precision),
     }
+    if attention:
+        step = _attention(graph)
+        protos[ATTENTION] = _finish(step, ATTENTION, graph, precision, rules)
     specs = {
         name: GraphSpec(name, OPSET, _specs(proto.graph.input), _specs(proto.graph.output))
         for name, proto in protos.items()
@@ -109,15 +121,32 @@ def _decoder(graph: StepGraph) -> onnx.ModelProto:
         outputs = {"scores": scores, "ids": ids, "log_probs": log_probs}
         return outputs | {f"new_{name}": each for name, each in zip(caches, columns, strict=True)}
 
+    outputs = ["scores", "ids", "log_probs", *(f"new_{name}" for name in caches)]
+    return _convert(step, _step_inputs(graph), outputs, DECODER)
+
+
+def _attention(graph: StepGraph) -> onnx.ModelProto:
+    count, caches = len(graph.encoded), list(graph.caches)
+
+    def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> dict[str, Any]:
+        seen, columns = graph.step_attention(
+            tokens, position, ancestry, list(state[:count]), list(state[count:])
+        )
+        new = {f"new_{name}": each for name, each in zip(caches, columns, strict=True)}
+        return {"attention": seen, **new}
+
+    outputs = ["attention", *(f"new_{name}" for name in caches)]
+    return _convert(step, _step_inputs(graph), outputs, ATTENTION)
+
+
+def _step_inputs(graph: StepGraph) -> list[tf.TensorSpec]:
     state = {**graph.encoded, **graph.caches}
-    inputs = [
+    return [
         tf.TensorSpec([None, None], tf.int32, "tokens"),
         tf.TensorSpec([1], tf.int32, "position"),
         tf.TensorSpec([None, None, None], tf.bool, "ancestry"),
         *(tf.TensorSpec(free_axes(shape), tf.float32, name) for name, shape in state.items()),
     ]
-    outputs = ["scores", "ids", "log_probs", *(f"new_{name}" for name in caches)]
-    return _convert(step, inputs, outputs, DECODER)
 
 
 def _write_in_place(proto: onnx.ModelProto, graph: StepGraph) -> None:
@@ -193,6 +222,8 @@ def _name_axes(proto: Any, graph: StepGraph) -> None:
 def _axes(name: str, graph: StepGraph) -> tuple[int | str, ...]:
     if name == "log_probs":
         return ("B", "K", graph.vocab_size)
+    if name == "attention":
+        return ("B", *graph.looks, "K", "S")
     state = {**graph.encoded, **graph.caches}
     return state.get(name.removeprefix("new_")) or _AXES[name]
 

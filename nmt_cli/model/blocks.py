@@ -81,6 +81,10 @@ class _Block(keras.layers.Layer):
         kept = keras.random.uniform((), seed=self.seed_generator) >= self.shape.layer_drop
         return ops.where(kept, after, before)
 
+    def _before(self, norm: LayerNorm, x: Any) -> Any:
+        """What a sub-layer gets when its layer gets ``x``."""
+        return norm(x) if self.shape.norm == "pre" else x
+
     def _residual(
         self, x: Any, norm: LayerNorm, sublayer: Callable[[Any], Any], training: bool
     ) -> Any:
@@ -100,6 +104,10 @@ class EncoderLayer(_Block):
         self.attention_norm = self._norm("attention_norm", inputs_shape)
         self.feed = self._feed_forward(inputs_shape)
         self.feed_norm = self._norm("feed_forward_norm", inputs_shape)
+
+    def attention_weights(self, x: Any, mask: Any) -> Any:
+        """What the layer's heads look at when :meth:`call` gets ``x``, [B, h, S, S]."""
+        return self.attention.weights_of(self._before(self.attention_norm, x), mask)
 
     def call(self, x: Any, mask: Any, training: bool = False) -> Any:
         """[B, S, d] under an additive padding mask to [B, S, d]."""
@@ -129,6 +137,18 @@ class DecoderLayer(_Block):
         self.feed = self._feed_forward(inputs_shape)
         self.feed_norm = self._norm("feed_forward_norm", inputs_shape)
 
+    def attention_weights(
+        self, x: Any, memory: Any, self_mask: Any, cross_mask: Any
+    ) -> tuple[Any, Any]:
+        """What the layer's heads look at when :meth:`call` gets the same: the translation so far
+        [B, h, T, T], and the source [B, h, T, S]."""
+        own = self.attention.weights_of(self._before(self.attention_norm, x), self_mask)
+        x = self._residual(
+            x, self.attention_norm, lambda normed: self.attention(normed, self_mask), False
+        )
+        cross = self.cross.weights_of(self._before(self.cross_norm, x), memory, cross_mask)
+        return own, cross
+
     def call(
         self, x: Any, memory: Any, self_mask: Any, cross_mask: Any, training: bool = False
     ) -> Any:
@@ -157,13 +177,15 @@ class DecoderLayer(_Block):
         caches: tuple[Any, Any],
         self_mask: Any,
         cross_mask: Any,
-    ) -> tuple[Any, tuple[Any, Any]]:
+    ) -> tuple[Any, tuple[Any, Any], Any]:
         """One step of K beams, rows [B * K, d]; ``cross`` and ``caches`` are (keys, values).
 
         Returns:
-            [B * K, d] and the caches with their new columns.
+            [B * K, d], the caches with their new columns, and what the heads looked at in the
+            source, [B, h, K, S].
         """
         grown: list[Any] = []
+        seen: list[Any] = []
 
         def self_attention(normed: Any) -> Any:
             mixed, *sides = self.attention.step(normed, beams, *caches, self_mask)
@@ -171,9 +193,10 @@ class DecoderLayer(_Block):
             return mixed
 
         def cross_attention(normed: Any) -> Any:
+            seen.append(self.cross.look_weights(normed, beams, cross[0], cross_mask))
             return self.cross.look(normed, beams, *cross, cross_mask)
 
         x = self._residual(x, self.attention_norm, self_attention, training=False)
         x = self._residual(x, self.cross_norm, cross_attention, training=False)
         x = self._residual(x, self.feed_norm, self.feed, training=False)
-        return x, (grown[0], grown[1])
+        return x, (grown[0], grown[1]), seen[0]

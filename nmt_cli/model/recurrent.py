@@ -139,12 +139,16 @@ class RecurrentDecoder(keras.layers.Layer):
         def look(query: Any) -> Any:
             return self.look(query, 1, keys, values, mask)
 
-        def step(before: list[Any], inputs: list[Any]) -> tuple[list[Any], list[Any]]:
-            attended, states = self.advance(inputs[0], before[:-1], before[-1], look, inputs[1:])
+        # One tensor: Keras' scan on TensorFlow takes no several of unknown length.
+        inputs = [x, *self._gaps(x, training)]
+        over_time = ops.transpose(ops.concatenate(inputs, axis=-1), (1, 0, 2))
+
+        def step(before: list[Any], joined: Any) -> tuple[list[Any], list[Any]]:
+            embedded, *gaps = ops.split(joined, len(inputs), axis=-1)
+            attended, states = self.advance(embedded, before[:-1], before[-1], look, gaps)
             return [*states, attended], [*states, attended]
 
         start = [*self.first(summary), ops.zeros_like(summary)]
-        over_time = [ops.transpose(each, (1, 0, 2)) for each in (x, *self._gaps(x, training))]
         _, states = ops.scan(step, start, over_time)  # each [T, B, d]
         return ops.transpose(states[-1], (1, 0, 2))
 

@@ -24,6 +24,7 @@ class RecurrentSteps(StepGraph):
         self.encoder_layers = numbered_layers(model, "encoder_")
         self.decoder = model.get_layer("decoder")
         self.shape = self.decoder.shape
+        self.looks = (1, 1)
         width = self.shape.d_model
         first = [name for name in self.decoder.states if name != ATTENDED]
         self.encoded = {
@@ -50,7 +51,7 @@ class RecurrentSteps(StepGraph):
 
     def decode(
         self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
-    ) -> tuple[Any, list[Any]]:
+    ) -> tuple[Any, list[Any], list[Any]]:
         """The step up to the softmax."""
         mask, keys, values, *first = encoded
         beams = ops.shape(tokens)[1]
@@ -62,7 +63,10 @@ class RecurrentSteps(StepGraph):
             for cache, start in zip(caches, [*first, 0.0], strict=False)
         ]
 
+        seen: list[Any] = []
+
         def look(query: Any) -> Any:
+            seen.append(self.decoder.weights_of(query, beams, keys, mask))
             return self.decoder.look(query, beams, keys, values, mask)
 
         feeds = self.shape.input_feeding
@@ -72,9 +76,27 @@ class RecurrentSteps(StepGraph):
         new = [*cells, attended] if feeds else cells
         shape = (-1, 1, beams, self.shape.d_model)
         pairs = zip(caches, new, strict=True)
-        return attended, [
+        grown = [
             ops.concatenate([cache, ops.reshape(each, shape)], axis=2) for cache, each in pairs
         ]
+        return attended, grown, seen
+
+    def attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        """What the training model looks at: the source alone."""
+        mask, keys, values, *first = self.encode(source)
+        width = self.shape.d_model
+        states = [ops.reshape(each, (-1, width)) for each in first]
+        attended = ops.zeros_like(states[0])
+        seen: list[Any] = []
+
+        def look(query: Any) -> Any:
+            seen.append(self.decoder.weights_of(query, 1, keys, mask))
+            return self.decoder.look(query, 1, keys, values, mask)
+
+        x = self.target_embedding(target)  # [B, T, d]
+        for place in range(x.shape[1]):
+            attended, states = self.decoder.advance(x[:, place], states, attended, look)
+        return [], [], [ops.concatenate(seen, axis=2)]
 
     def _before(self, cache: Any, parents: Any, first: Any) -> Any:
         """A state of each beam before this step, rows [B * K, d].

@@ -32,13 +32,15 @@ class StepGraph(ABC):
 
     Attributes:
         shape: the recipe's [model] table.
+        looks: layers that look at the source, and heads of each.
         encoded: names and shapes of what :meth:`encode` returns, in order.
-        caches: names and shapes [B, _, P, _] of the decoder's caches, in order.
+        caches: names and shapes of the decoder's caches, in order: ("B", h, "P", size).
     """
 
     shape: ModelConfig
+    looks: tuple[int, int]
     encoded: dict[str, Shape]
-    caches: dict[str, Shape]
+    caches: dict[str, tuple[str, int, str, int]]
 
     def __init__(self, model: keras.Model) -> None:
         self.model = model
@@ -72,7 +74,7 @@ class StepGraph(ABC):
             scores float32 [B, K, K] and ids int32 [B, K, K] of the best continuations;
             log_probs float32 [B, K, V]; the caches with the new columns, P + K of them.
         """
-        x, grown = self.decode(tokens, position, ancestry, encoded, caches)
+        x, grown, _ = self.decode(tokens, position, ancestry, encoded, caches)
         if self.dense_logits:
             logits = self.dense_logits(x)
         else:
@@ -86,11 +88,34 @@ class StepGraph(ABC):
         scores, ids = ops.top_k(log_probs, count or ops.minimum(beams, self.vocab_size))
         return scores, ops.cast(ids, "int32"), log_probs, grown
 
+    def step_attention(
+        self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
+    ) -> tuple[Any, list[Any]]:
+        """As :meth:`step`, but what the decoder looks at in the source, float32
+        [B, L, h, K, S], L layers of h heads, and the grown caches."""
+        _, grown, seen = self.decode(tokens, position, ancestry, encoded, caches)
+        return ops.stack(seen, axis=1), grown
+
     @abstractmethod
     def decode(
         self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
-    ) -> tuple[Any, list[Any]]:
-        """The step up to the softmax: what it takes, rows [B * K, d], and the grown caches."""
+    ) -> tuple[Any, list[Any], list[Any]]:
+        """The step up to the softmax: what that takes, rows [B * K, d]; the grown caches; and
+        the attention weights over the source, [B, h, K, S] a layer."""
+
+    @abstractmethod
+    def attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        """What the training model looks at, layer by layer.
+
+        Args:
+            source: ids [B, S].
+            target: the decoder's input [B, T].
+
+        Returns:
+            Weights over the source from itself [B, h, S, S], over the translation from itself
+            [B, h, T, T] (both empty where a model has no such attention), and over the source
+            from the translation [B, h, T, S].
+        """
 
 
 def named_layer(model: keras.Model, name: str) -> Any:

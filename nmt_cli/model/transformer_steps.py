@@ -9,8 +9,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.model.layers import MASKED, padding_mask
-from nmt_cli.model.step_graph import Shape, StepGraph, named_layer, numbered_layers
+from nmt_cli.model.layers import MASKED, padding_mask, target_mask
+from nmt_cli.model.step_graph import StepGraph, named_layer, numbered_layers
 from nmt_cli.text.tokenizer import PAD_ID
 
 
@@ -31,13 +31,14 @@ class TransformerSteps(StepGraph):
         self.encoder_norm = named_layer(model, "encoder_norm")
         self.decoder_norm = named_layer(model, "decoder_norm")
         self.shape = self.decoder_layers[0].shape
+        self.looks = (len(self.decoder_layers), self.shape.heads)
         self.encoded = {"source_mask": ("B", 1, 1, "S"), **self._sides("cross", "S")}
         self.caches = self._sides("self", "P")
         self._hides = self.pad_ids != (PAD_ID,)
         if self._hides:
             self.caches["self_hidden"] = ("B", 1, "P", 1)
 
-    def _sides(self, kind: str, axis: str) -> dict[str, Shape]:
+    def _sides(self, kind: str, axis: str) -> dict[str, tuple[str, int, str, int]]:
         heads = self.shape.heads
         return {
             f"{kind}_{part}_{layer}": ("B", heads, axis, size)
@@ -53,9 +54,7 @@ class TransformerSteps(StepGraph):
             of each decoder layer's cross-attention.
         """
         mask = padding_mask(source, "float32", self.pad_ids)  # [B, 1, 1, S]
-        x = self.source_embedding(source)
-        if self.source_positions is not None:
-            x = self.source_positions(x)
+        x = self._placed(self.source_embedding(source), self.source_positions)
         every = _rows(mask, ops.shape(source)[1])
         for layer in self.encoder_layers:
             x = layer(x, every, training=False)
@@ -65,7 +64,7 @@ class TransformerSteps(StepGraph):
 
     def decode(
         self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
-    ) -> tuple[Any, list[Any]]:
+    ) -> tuple[Any, list[Any], list[Any]]:
         """The step up to the softmax."""
         source_mask, *cross = encoded
         hidden = ops.cast(ops.logical_not(ancestry), "float32") * MASKED
@@ -82,15 +81,40 @@ class TransformerSteps(StepGraph):
         if self.target_positions is not None:
             x = x + self.target_positions.at(position, x.shape[-1])  # [B * K, d]
         grown: list[Any] = []
+        seen: list[Any] = []
         for index, layer in enumerate(self.decoder_layers):
             pair = slice(2 * index, 2 * index + 2)
-            x, sides = layer.step(
+            x, sides, weights = layer.step(
                 x, beams, tuple(cross[pair]), tuple(caches[pair]), self_mask, source_mask
             )
             grown.extend(sides)
+            seen.append(weights)
         if self.decoder_norm:
             x = self.decoder_norm(x)
-        return x, [*grown, *masked]
+        return x, [*grown, *masked], seen
+
+    def attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        """What the training model looks at, layer by layer."""
+        encoder: list[Any] = []
+        decoder: list[Any] = []
+        cross: list[Any] = []
+        source_mask = padding_mask(source, "float32", self.pad_ids)
+        x = self._placed(self.source_embedding(source), self.source_positions)
+        for layer in self.encoder_layers:
+            encoder.append(layer.attention_weights(x, source_mask))
+            x = layer(x, source_mask, training=False)
+        memory = self.encoder_norm(x) if self.encoder_norm else x
+        mask = target_mask(target, "float32", self.pad_ids)
+        x = self._placed(self.target_embedding(target), self.target_positions)
+        for layer in self.decoder_layers:
+            own, other = layer.attention_weights(x, memory, mask, source_mask)
+            decoder.append(own)
+            cross.append(other)
+            x = layer(x, memory, mask, source_mask, training=False)
+        return encoder, decoder, cross
+
+    def _placed(self, x: Any, positions: Any) -> Any:
+        return x if positions is None else positions(x)
 
 
 def _rows(mask: Any, queries: Any) -> Any:

@@ -44,8 +44,7 @@ def check_bundle(folder: Path) -> tuple[Manifest, list[Check]]:
         NmtError: it cannot be loaded or run; names the file.
     """
     manifest = checked_manifest(folder)
-    graphs = (manifest.encoder, manifest.decoder, manifest.append)
-    tensors = sum(len(graph.inputs) + len(graph.outputs) for graph in graphs)
+    tensors = sum(len(graph.inputs) + len(graph.outputs) for graph in manifest.graphs)
     translator = load_bundle(folder)
     return manifest, [
         Check.of(f"files with another hash, of {len(manifest.files)}", 0, 0),
@@ -81,9 +80,20 @@ def _run_checks(folder: Path, manifest: Manifest) -> list[Check]:
     }
     feed["ancestry"] = np.ones((2, 3, 6), np.bool_)
     for each in manifest.caches:
-        feed[each.name] = np.ones(_bound(each.shape, sizes), _DTYPES[each.dtype])
+        feed[each.name] = np.ones(each.sized(sizes), _DTYPES[each.dtype])
     feed |= _outputs(folder, manifest.encoder, feed, sizes)
     found = _outputs(folder, manifest.decoder, feed, sizes)
+    attention = []
+    if manifest.attention:
+        weights = _outputs(folder, manifest.attention, feed, sizes)["attention"]
+        rows = weights.astype(np.float64).sum(axis=-1)
+        attention = [
+            Check.of(
+                "sum of attention weights, difference to 1",
+                float(np.abs(rows - 1).max()),
+                _SUM_TOLERANCE[manifest.precision],
+            )
+        ]
     log_probs = found["log_probs"].astype(np.float64)
     at_ids = np.take_along_axis(log_probs, found["ids"].astype(np.int64), axis=2)
     best = np.sort(log_probs, axis=2)[..., ::-1][..., : sizes["C"]]
@@ -98,6 +108,7 @@ def _run_checks(folder: Path, manifest: Manifest) -> list[Check]:
             float(max(np.abs(at_ids - best).max(), np.abs(found["scores"] - best).max())),
             TIE,
         ),
+        *attention,
     ]
 
 
@@ -124,7 +135,7 @@ def _outputs(
             "export the bundle again",
         ) from None
     for each, value in zip(graph.outputs, values, strict=True):
-        wanted = (_bound(each.shape, sizes), np.dtype(_DTYPES[each.dtype]))
+        wanted = (each.sized(sizes), np.dtype(_DTYPES[each.dtype]))
         if (value.shape, value.dtype) != wanted:
             raise NmtError(
                 f"{path}: verification failed: {each.name} came out as {value.dtype} "
@@ -132,7 +143,3 @@ def _outputs(
                 "export the bundle again",
             )
     return dict(zip(names, values, strict=True))
-
-
-def _bound(shape: tuple[int | str, ...], sizes: dict[str, int]) -> tuple[int, ...]:
-    return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in shape)

@@ -18,7 +18,7 @@ def check_graphs(folder: Path, manifest: Manifest) -> None:
         NmtError: a file is not what the manifest says, or wants weights from a file whose
             hash the manifest does not hold, and so from anywhere outside the bundle.
     """
-    for graph in (manifest.encoder, manifest.decoder, manifest.append):
+    for graph in manifest.graphs:
         _check_graph(folder, graph, manifest)
 
 

@@ -50,8 +50,8 @@ class OnnxStepModel:
         if self._device.memory != "cpu":
             self._append = _session(folder, manifest.append, threads, self._device)
         self._encoded = manifest.encoder.outputs
-        self._caches = {each.name: each.shape for each in manifest.caches}
-        self._dtype = np.float16 if manifest.caches[0].dtype == "float16" else np.float32
+        self._caches = manifest.caches
+        self._dtype = np.float16 if self._caches[0].dtype == "float16" else np.float32
         self._vocab_size = manifest.vocabulary["target"]
 
     def encode(self, source: NDArray[np.int32]) -> OnnxState:
@@ -60,11 +60,7 @@ class OnnxStepModel:
         Raises:
             BatchTooLarge: memory does not suffice.
         """
-        sizes = {"B": len(source), "P": 0}
-        caches = {
-            name: tuple(sizes.get(str(axis), axis) for axis in shape)
-            for name, shape in self._caches.items()
-        }
+        caches = {each.name: each.sized({"B": len(source), "P": 0}) for each in self._caches}
         try:
             if self._append is None:
                 encoded = self._encode_in_parts(source)
@@ -78,10 +74,7 @@ class OnnxStepModel:
         """Run the encoder on some sentences at a time; its outputs for all, by name."""
         count, width = source.shape
         sizes = {"B": count, "S": width}
-        encoded = {
-            each.name: np.empty([sizes.get(str(axis), axis) for axis in each.shape], self._dtype)
-            for each in self._encoded
-        }
+        encoded = {each.name: np.empty(each.sized(sizes), self._dtype) for each in self._encoded}
         rows = max(1, ENCODER_TOKENS // width)
         for start in range(0, count, rows):
             part = slice(start, start + rows)

@@ -8,7 +8,7 @@ import sentencepiece
 from sentencepiece import SentencePieceProcessor
 
 from nmt_cli.errors import NmtError
-from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, PAD_ID, START_ID, UNK_ID
+from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, PAD_ID, START_ID, UNK_ID, grouped
 
 # Later versions mix a secret of the process into the seed.
 LAST_REPEATABLE = (0, 2, 1)
@@ -115,6 +115,10 @@ class SentencePieceTokenizer:
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Return the piece of each id; "▁" in a piece stands for a space."""
         return [self._processor.id_to_piece(int(i)) for i in ids]
+
+    def words(self, ids: Sequence[int]) -> list[list[int]]:
+        """Return the places of each word's pieces: a word begins with a space."""
+        return grouped([piece.startswith("▁") for piece in self.tokens(ids)])
 
 
 def _load_processor(path: Path) -> SentencePieceProcessor:

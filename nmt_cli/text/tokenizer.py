@@ -41,6 +41,19 @@ class Tokenizer(Protocol):
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Return the vocabulary entry of each id, for people to look at."""
 
+    def words(self, ids: Sequence[int]) -> list[list[int]]:
+        """Return the places of each word's pieces, in order; every place is in one of them."""
+
+
+def grouped(begins: Sequence[bool]) -> list[list[int]]:
+    """The places of each word, where it is known which of them begin one."""
+    groups: list[list[int]] = []
+    for place, begin in enumerate(begins):
+        if begin or not groups:
+            groups.append([])
+        groups[-1].append(place)
+    return groups
+
 
 @dataclass(frozen=True)
 class TokenizerPair:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
-from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, START_ID, UNK_ID
+from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, START_ID, UNK_ID, grouped
 from nmt_cli.text.words import split_words
 
 RESERVED_TOKENS = ("[PAD]", "[UNK]", "[START]", "[END]")
@@ -58,6 +58,10 @@ class WordPieceTokenizer:
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Return the piece of each id; "##" begins a piece that continues a word."""
         return [self._pieces[i if i < self.vocab_size else UNK_ID] for i in ids]
+
+    def words(self, ids: Sequence[int]) -> list[list[int]]:
+        """Return the places of each word's pieces: "##" begins none."""
+        return grouped([not piece.startswith("##") for piece in self.tokens(ids)])
 
     def _encode_line(self, line: str) -> list[int]:
         ids: list[int] = []

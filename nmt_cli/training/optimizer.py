@@ -5,7 +5,7 @@ from typing import Any
 import keras
 
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.training.schedule import WarmUp
+from nmt_cli.training.schedule import make_schedule
 
 # Biases and norms are left out of weight decay, as is usual since BERT (Devlin et al. 2019).
 UNDECAYED = ("bias", "scale", "offset")
@@ -46,14 +46,7 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
         kind = type(kind.__name__, (_AddedFirst, kind), {})
     decay = {"weight_decay": config.weight_decay} if config.optimizer == "adamw" else {}
     optimizer = kind(
-        WarmUp(
-            recipe.model.d_model,
-            config.warmup_steps,
-            config.learning_rate,
-            config.schedule,
-            config.max_steps,
-            config.accumulate,
-        ),
+        make_schedule(recipe),
         beta_1=config.beta_1,
         beta_2=config.beta_2,
         epsilon=config.adam_epsilon,

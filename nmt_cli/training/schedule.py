@@ -6,6 +6,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from nmt_cli.recipe.config import Recipe
+
 
 @keras.saving.register_keras_serializable("nmt")
 class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
@@ -69,3 +71,16 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
             "max_steps": self.max_steps,
             "accumulate": self.accumulate,
         }
+
+
+def make_schedule(recipe: Recipe) -> WarmUp:
+    """The learning rates that a recipe plans."""
+    config = recipe.training
+    return WarmUp(
+        recipe.model.d_model,
+        config.warmup_steps,
+        config.learning_rate,
+        config.schedule,
+        config.max_steps,
+        config.accumulate,
+    )

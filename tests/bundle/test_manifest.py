@@ -41,7 +41,7 @@ def refusal(folder: Path) -> str:
         (("architecture",), [], "architecture must be an object, not []"),
         (("architecture", "heads"), "two", "architecture: heads must be a whole number"),
         (("architecture", "heads"), True, "heads must be a whole number, not True"),
-        (("architecture", "heads"), 3, "d_model must be even, and divisible by 3"),
+        (("architecture", "heads"), 3, "architecture.d_model = 32 is not divisible by heads = 3"),
         (("architecture", "heads"), -2, "heads must be at least 1, not -2"),
         (("architecture", "heads"), 4, "should be cross_key_0 float [B, 4, S, 8]"),
         (("architecture", "d_model"), 2**40, "d_model must be at most 1,048,576"),

@@ -1,0 +1,38 @@
+"""What a trained Keras model looks at."""
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from nmt_cli.model.build import step_graph
+from nmt_cli.search.attention import AttentionMaps, Weights, framed_pair
+from nmt_cli.text.tokenizer import TokenizerPair
+
+
+def model_attention(
+    model: keras.Model, tokenizers: TokenizerPair, source: str, target_ids: list[int]
+) -> AttentionMaps:
+    """All attention weights of a sentence and its translation, layer by layer.
+
+    Args:
+        model: a training model in float32.
+        tokenizers: its tokenizers.
+        source: a line.
+        target_ids: its translation, without END.
+    """
+    framed, inputs, outputs = framed_pair(tokenizers, source, target_ids)
+    encoder, decoder, cross = step_graph(model).attention(
+        np.array([framed], np.int32), np.array([inputs], np.int32)
+    )
+    maps = [_stacked(each) for each in (encoder, decoder, cross)]
+    assert maps[2] is not None, "every architecture looks at the source"
+    return AttentionMaps(framed, outputs, maps[2], encoder=maps[0], decoder=maps[1])
+
+
+def _stacked(layers: list[Any]) -> Weights | None:
+    """[1, h, rows, columns] a layer to [L, h, rows, columns]; None for none."""
+    if not layers:
+        return None
+    return np.concatenate([ops.convert_to_numpy(each) for each in layers])

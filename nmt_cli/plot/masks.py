@@ -1,0 +1,67 @@
+"""Which tokens may look at which: the masks of a batch."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from nmt_cli.plot.figure import new_figure
+from nmt_cli.text.tokenizer import PAD_ID, START_ID, Tokenizer
+
+_SEEN, _HIDDEN = "#2f6da8", "#e6e6e6"
+
+
+def masks_figure(
+    sequences: Sequence[Sequence[int]], tokenizer: Tokenizer, pad_ids: Sequence[int] = (PAD_ID,)
+) -> Figure:
+    """The sequences as one padded batch: as sources, in order alone, and as translations.
+
+    Args:
+        sequences: ids of each.
+        tokenizer: to name the tokens.
+        pad_ids: what attention does not see.
+    """
+    width = max(map(len, sequences)) + 1
+    ids = np.full((len(sequences), width), PAD_ID)
+    for row, each in enumerate(sequences):
+        ids[row, : len(each) + 1] = [START_ID, *each]
+    seen = ~np.isin(ids, pad_ids)  # [B, T]
+    causal = np.tril(np.ones((width, width), bool))
+    names = [tokenizer.tokens(row.tolist()) for row in ids]
+    size = max(2.4, 0.22 * width + 1.0)
+    columns = max(2, len(sequences))
+    figure = new_figure(size * columns, 2 * size + 0.8)
+    grid = figure.subplots(2, columns, squeeze=False)
+    for spare in grid.flat:
+        spare.set_axis_off()
+    places = [str(place) for place in range(width)]
+    sentences = [f"sentence {number + 1}" for number in range(len(sequences))]
+    _draw(grid[0][0], seen, sentences, places, "source mask")
+    _draw(grid[0][1], causal, places, places, "causal mask")
+    for column, own in enumerate(names):
+        title = f"target mask, sentence {column + 1}"
+        _draw(grid[1][column], causal & seen[column], own, own, title)
+    figure.legend(
+        handles=[Patch(color=_SEEN, label="seen"), Patch(color=_HIDDEN, label="hidden")],
+        loc="outside lower center",
+        ncols=2,
+    )
+    figure.suptitle("Rows look at columns", fontsize=11)
+    return figure
+
+
+def _draw(axes: Axes, seen: Any, rows: list[str], columns: list[str], title: str) -> None:
+    axes.set_axis_on()
+    axes.imshow(seen, cmap=ListedColormap([_HIDDEN, _SEEN]), vmin=0, vmax=1, aspect="equal")
+    size = 9 if len(columns) < 24 else 6
+    axes.set_yticks(range(len(rows)), rows, fontsize=size)
+    axes.set_xticks(range(len(columns)), columns, fontsize=size, rotation=90)
+    axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
+    axes.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1)
+    axes.tick_params(which="both", length=0)
+    axes.set_title(title, fontsize=10)

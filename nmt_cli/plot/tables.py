@@ -1,0 +1,110 @@
+"""The numbers behind pictures: of recipes, runs and prepared data."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_cli.data.prepared import Prepared
+from nmt_cli.errors import NmtError
+from nmt_cli.plot.schedule import steps_to_draw
+from nmt_cli.recipe.config import Recipe
+
+
+def position_table(
+    folder: Path | None, recipe: Recipe | None, length: int
+) -> tuple[NDArray[np.float32], str]:
+    """Position vectors [length, d], and what to call them.
+
+    Args:
+        folder: of a run; None: of a recipe.
+        recipe: it.
+        length: how many; learned ones may be fewer.
+
+    Raises:
+        NmtError: there are none, or they are learned and there is no run.
+    """
+    from keras import ops
+
+    from nmt_cli.model.positions import sinusoids
+    from nmt_cli.training.run import Run
+
+    run = Run.open(folder) if folder else None
+    recipe = run.recipe if run else recipe
+    assert recipe is not None, "a run or a recipe is given"
+    model, name = recipe.model, recipe.label
+    if model.architecture == "rnn" or model.positions == "none":
+        raise NmtError(
+            f"{name}: its model has no position vectors",
+            "take a Transformer whose model.positions is not 'none'",
+        )
+    if model.positions != "learned":
+        table = sinusoids(ops.arange(length), model.d_model, model.positions == "sinusoidal")
+        return ops.convert_to_numpy(table), f"{name}: {model.positions} positions"
+    if run is None:
+        raise NmtError(
+            f"{name}: its positions are learned, and a recipe has not learned any",
+            "name the run folder",
+        )
+    from nmt_cli.training.train import trained_model
+
+    trained, _ = trained_model(run, run.preferred)
+    layer = next(each for each in trained.layers if each.name in ("positions", "source_positions"))
+    return ops.convert_to_numpy(layer.table)[:length], f"{name}: learned positions of the source"
+
+
+def learning_rates(
+    recipe: Recipe, steps: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Steps from 0, and the learning rate of each.
+
+    Args:
+        recipe: whose schedule.
+        steps: how many are covered; None: all of the training.
+    """
+    from keras import ops
+
+    from nmt_cli.training.schedule import make_schedule
+
+    at = steps_to_draw(steps or recipe.training.max_steps)
+    schedule = make_schedule(recipe)
+    rates = [
+        float(ops.convert_to_numpy(schedule(step * recipe.training.accumulate))) for step in at
+    ]
+    return at, np.array(rates, np.float32)
+
+
+def log_records(folder: Path) -> Sequence[dict[str, Any]]:
+    """What a run's log.jsonl says, record by record.
+
+    Raises:
+        NmtError: the folder is no run, or nothing is logged yet.
+    """
+    from nmt_cli.training.run import Run
+
+    path = Run.open(folder).folder / "log.jsonl"
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        records = [json.loads(line) for line in lines]
+    except FileNotFoundError:
+        records = []
+    except (OSError, ValueError) as error:
+        raise NmtError(f"{path}: damaged ({error})", "train again") from None
+    if not records:
+        raise NmtError(f"{folder}: nothing is logged yet", "wait for the first training.log_every")
+    return records
+
+
+def pair_lengths(
+    prepared: Prepared, recipe: Recipe
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Tokens of each training pair's sides, marks included, and the widths of the buckets."""
+    from nmt_cli.data.batches import Batches
+
+    source, target = prepared.arrays("train")
+    training = recipe.training
+    batches = Batches(source, target, training.batch_tokens or 1, recipe.seed, training.copies)
+    return source.lengths, target.lengths + 1, batches.widths

@@ -1,0 +1,1 @@
+"""``nmt report``: a run on one page."""

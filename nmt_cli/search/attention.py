@@ -1,0 +1,80 @@
+"""What a model looked at: attention weights of one sentence and its translation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_cli.text.tokenizer import END_ID, START_ID, Tokenizer, TokenizerPair
+
+Weights = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class AttentionMaps:
+    """Weights by layer and head; each row sums to 1.
+
+    S source tokens, T target tokens, L layers, h heads.
+
+    Attributes:
+        source: ids that the encoder read, [S].
+        target: ids of the translation with END, [T]: what each step of the decoder gave.
+        cross: [L, h, T, S].
+        encoder: self-attention [L, h, S, S]; None where a model has none or does not tell.
+        decoder: self-attention [L, h, T, T], columns the token before each of ``target``; None
+            likewise.
+    """
+
+    source: list[int]
+    target: list[int]
+    cross: Weights
+    encoder: Weights | None = None
+    decoder: Weights | None = None
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Words of both sides, and how much each target word owes to each source word.
+
+    Attributes:
+        weights: [target words, source words]; rows sum to 1.
+    """
+
+    source: list[str]
+    target: list[str]
+    weights: Weights
+
+
+def framed_pair(
+    tokenizers: TokenizerPair, source: str, target_ids: list[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """Ids as a model reads and gives them: source, the decoder's input and its output."""
+    (ids,) = tokenizers.source.encode([source])
+    framed = tokenizers.source.frame_source(ids)
+    return framed, [START_ID, *target_ids], [*target_ids, END_ID]
+
+
+def align(maps: AttentionMaps, tokenizers: TokenizerPair) -> Alignment:
+    """Words aligned by attention.
+
+    The mean of all heads of the last layer but one, which aligns best (Garg et al. 2019,
+    https://arxiv.org/abs/1909.02074, section 3.1), or of the only one. A target word's row is
+    the mean of its pieces' rows; a source word has the sum of its pieces' columns. What goes to
+    start and end marks is left out.
+    """
+    layer = maps.cross[max(0, len(maps.cross) - 2)].mean(axis=0)  # [T, S]
+    source, source_words = _words(tokenizers.source, maps.source)
+    target, target_words = _words(tokenizers.target, maps.target)
+    rows = np.array([layer[places].mean(axis=0) for places in target_words])
+    weights = np.array([[row[places].sum() for places in source_words] for row in rows])
+    weights = weights.reshape(len(target_words), len(source_words))
+    sums = weights.sum(axis=1, keepdims=True)
+    return Alignment(source, target, (weights / np.maximum(sums, 1e-9)).astype(np.float32))
+
+
+def _words(tokenizer: Tokenizer, ids: list[int]) -> tuple[list[str], list[list[int]]]:
+    """Words, and the places of each one's pieces."""
+    places = [place for place, token in enumerate(ids) if token not in (START_ID, END_ID)]
+    groups = tokenizer.words([ids[place] for place in places])
+    texts = tokenizer.decode([[ids[places[each]] for each in group] for group in groups])
+    return texts, [[places[each] for each in group] for group in groups]

@@ -1,0 +1,154 @@
+"""nmt plot and nmt report, at the command line."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nmt_cli.cli import cli
+from nmt_cli.errors import NmtError
+from tests.cli.conftest import assert_fails, nmt
+from tests.cli.test_shell import BUNDLE, RUN
+
+
+@pytest.fixture
+def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(place)
+    return place
+
+
+def run(*words: str) -> Path:
+    """Draw into a file, in this process: Keras takes seconds to load."""
+    done = CliRunner().invoke(cli, [*words, "-o", "p.png"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
+    return Path("p.png")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("attention", "o gato está aqui.", "-m", RUN),
+        ("attention", "o gato.", "--target", "the cat.", "-m", RUN, "--part", "decoder"),
+        ("attention", "o gato.", "-m", RUN, "--part", "encoder", "--layer", "1", "--head", "2"),
+        ("alignment", "o gato está aqui.", "-m", RUN),
+        ("masks", "the cat is here.", "yes", "-m", RUN),
+        ("positions", RUN, "--length", "20"),
+        ("positions", "toy.toml", "--dimension", "3", "--set", "model.positions=concatenated"),
+        ("schedule", "toy.toml", "ted-pt-en", "--steps", "100"),
+        ("history", RUN),
+        ("history",),
+        ("lengths", "toy.toml"),
+    ],
+    ids=" ".join,
+)
+def test_every_picture_is_drawn(here: Path, words: tuple[str, ...]) -> None:
+    run("plot", *words)
+
+
+REFUSED = [
+    (("attention", "o gato.", "-m", BUNDLE), "does not tell what it looks at", "--attention"),
+    (("alignment", " ", "-m", RUN), "the source is blank", "give a sentence"),
+    (
+        ("alignment", "o gato. " * 200, "-m", RUN),
+        "the source has",
+        "give a shorter sentence",
+    ),
+    (
+        ("alignment", "o gato.", "--target", "the cat. " * 200, "-m", RUN),
+        "the target has",
+        "give a shorter sentence",
+    ),
+    (("attention", "o gato.", "-m", RUN, "--layer", "9"), "--layer 9: the model has 1", "give 1"),
+    (("positions", RUN, "--dimension", "16"), "--dimension 16: the model has 16", "give 0 to 15"),
+    (
+        ("positions", "toy.toml", "--set", "model.positions=none"),
+        "its model has no position vectors",
+        "take a Transformer",
+    ),
+    (
+        ("positions", "toy.toml", "--set", "model.positions=learned"),
+        "its positions are learned, and a recipe has not learned any",
+        "name the run folder",
+    ),
+    (("history", "exports"), "exports: not a run folder", "train first"),
+    (("lengths", "ted-pt-en"), "no prepared data", "run nmt prepare first"),
+    (("schedule", "nothing"), "nothing: no such recipe", "nmt comes with"),
+]
+
+
+@pytest.mark.parametrize(("words", "message", "hint"), REFUSED, ids=lambda each: str(each)[:40])
+def test_what_cannot_be_drawn(here: Path, words, message: str, hint: str) -> None:
+    with pytest.raises(NmtError) as caught:
+        CliRunner().invoke(cli, ["plot", *words, "-o", "p.png"], catch_exceptions=False)
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+    assert not Path("p.png").exists()
+
+
+def test_a_picture_needs_a_place_and_a_format(place: Path) -> None:
+    result = nmt("plot", "history", RUN, cwd=place)
+    assert result.code == 2
+    assert "give -o FILE, --show, or both" in result.err
+    result = nmt("plot", "history", RUN, "-o", "p.jpg", cwd=place)
+    assert_fails(result, "p.jpg: no name of a picture", "end it in .png or .svg")
+    environment = {"MPLBACKEND": "agg", "DISPLAY": ""}
+    result = nmt("plot", "history", RUN, "--show", cwd=place, environment=environment)
+    assert_fails(result, "--show: there is no display to show the picture on", "give -o FILE")
+
+
+CHROMIUM = next(
+    (path for name in ("chromium", "google-chrome") if (path := shutil.which(name))), ""
+)
+# What a browser makes of the page is written into its title.
+PROBE = """<script>
+window.addEventListener("load", () => {
+  const images = [...document.images];
+  const whole = images.filter(each => each.complete && each.naturalWidth > 100);
+  const inside = [...document.querySelectorAll("td")].some(each => each.scrollWidth > 2000);
+  document.title = `images ${whole.length} of ${images.length}, overflow ${inside}, ` +
+    `foreign ${performance.getEntriesByType("resource").filter(
+      each => !each.name.startsWith("data:")).length}`;
+});
+</script>"""
+
+
+def test_a_report_is_one_page(here: Path, tmp_path: Path) -> None:
+    source = here / RUN / "held_out.source.txt"
+    lines = source.read_text(encoding="utf-8").splitlines()
+    lines[0] = "<b>o gato</b> & a água"
+    source.write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
+    done = CliRunner().invoke(cli, ["report", RUN, "--lines", "20"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    page = (here / RUN / "report.html").read_text(encoding="utf-8")
+    for part in ("toy-pt-en", "BLEU", "chrF", "nrefs:1|case:mixed", "Worst sentences", "Recipe"):
+        assert part in page
+    assert "&lt;b&gt;o gato&lt;/b&gt; &amp; a água" in page
+    assert "<b>o gato" not in page
+    assert "decoder_layers = 1" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    if not CHROMIUM:
+        pytest.skip("no browser is installed")
+    probed = tmp_path / "probed.html"
+    probed.write_text(page.replace("</head>", f"{PROBE}</head>"), encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/user"]
+    shown = subprocess.run(
+        [CHROMIUM, *options, "--dump-dom", f"file://{probed}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert shown.returncode == 0, shown.stderr[-500:]
+    images = page.count("<img ")
+    assert images >= 3
+    assert f"<title>images {images} of {images}, overflow false, foreign 0</title>" in shown.stdout
+
+
+def test_a_run_without_a_log_has_no_report(here: Path) -> None:
+    (here / RUN / "log.jsonl").unlink()
+    with pytest.raises(NmtError, match="nothing is logged yet"):
+        CliRunner().invoke(cli, ["report", RUN], catch_exceptions=False)
+    assert not (here / RUN / "report.html").exists()

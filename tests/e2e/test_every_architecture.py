@@ -1,0 +1,113 @@
+"""Each architecture learns a task by heart through the command line, and keeps it as a bundle."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from nmt_cli.cli import cli
+from tests.systems import WORDS
+
+TEMPLATE = """
+name = "toy"
+[data]
+source = "xx"
+target = "yy"
+train = ["train"]
+dev = ["train"]
+[tokenizer]
+{tokenizer}
+character_coverage = 1.0
+[model]
+d_model = 64
+dropout = 0.0
+{model}
+[training]
+batch_tokens = 512
+max_steps = {steps}
+warmup_steps = 100
+learning_rate = 0.5
+label_smoothing = 0.0
+clip_norm = 1.0
+validate_every = 100
+validate_sentences = 120
+metric = "bleu"
+[decoding]
+max_length = 32
+"""
+TRANSFORMER = "feed_forward = 128\nheads = 4\n"
+# Keys of [tokenizer], keys of [model], steps.
+ARCHITECTURES = {
+    "tutorial": (
+        'kind = "wordpiece"\nvocab_size = 120\njoint = false',
+        TRANSFORMER + "encoder_layers = 2\ndecoder_layers = 2\nkey_dim = 64\nvalue_dim = 64\n"
+        'norm = "post"\npositions = "concatenated"\nembeddings = "none"',
+        1000,
+    ),
+    "learned positions, GELU": (
+        "vocab_size = 320",
+        TRANSFORMER + 'encoder_layers = 2\ndecoder_layers = 2\nactivation = "gelu"\n'
+        'positions = "learned"\nmax_positions = 130\nattention_bias = false',
+        700,
+    ),
+    "deep and shallow, SwiGLU": (
+        "vocab_size = 320",
+        TRANSFORMER + 'encoder_layers = 4\ndecoder_layers = 1\nactivation = "swiglu"',
+        700,
+    ),
+    "Luong": (
+        "vocab_size = 320",
+        'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 2\nattention = "luong-general"',
+        700,
+    ),
+    "Bahdanau": (
+        "vocab_size = 320",
+        'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 1\nencoder_cell = "gru"\n'
+        'decoder_cell = "gru"\nattention = "bahdanau"\ninput_feeding = false',
+        700,
+    ),
+}
+
+
+def write_task(folder: Path) -> tuple[list[str], list[str]]:
+    """Lines of words; their translation is the same words, and then all in reverse."""
+    rng = np.random.default_rng(4)
+    lines = [list(rng.choice(WORDS, rng.integers(2, 6))) for _ in range(120)]
+    source = [" ".join(line) for line in lines]
+    target = [" ".join([*line, *line[::-1]]) for line in lines]
+    for suffix, text in (("xx", source), ("yy", target)):
+        (folder / f"train.{suffix}").write_text("".join(f"{each}\n" for each in text))
+    return source, target
+
+
+def nmt(*words: str) -> None:
+    done = CliRunner().invoke(cli, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_an_architecture_learns_and_exports(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tokenizer, model, steps = ARCHITECTURES[name]
+    recipe = TEMPLATE.format(tokenizer=tokenizer, model=model, steps=steps)
+    (tmp_path / "toy.toml").write_text(recipe)
+    _, target = write_task(tmp_path)
+    nmt("train", "toy.toml", "-o", "run")
+    nmt("translate", "train.xx", "-m", "run", "-o", "keras.yy")
+    keras_lines = Path("keras.yy").read_text().splitlines()
+    assert keras_lines == target  # all of them, by heart
+    nmt("export", "run", "--onnx", "--attention", "-o", "bundle")
+    nmt("translate", "train.xx", "-m", "bundle", "-o", "onnx.yy")
+    assert Path("onnx.yy").read_text().splitlines() == keras_lines
+    nmt("export", "run", "--onnx", "--quantize", "int8", "-o", "small")  # its gates are held
+    nmt("translate", "train.xx", "-m", "small", "-o", "int8.yy")
+    alike = sum(
+        ours == theirs
+        for ours, theirs in zip(Path("int8.yy").read_text().splitlines(), target, strict=True)
+    )
+    assert alike >= 0.95 * len(target)
+    nmt("plot", "alignment", "um gato", "-m", "bundle", "-o", "alignment.png")

@@ -1,0 +1,59 @@
+"""What a model looks at: Keras by the full pass, bundles step by step."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmt_cli.errors import NmtError
+from nmt_cli.export.onnx_bundle import export_onnx
+from nmt_cli.model.attention_maps import model_attention
+from nmt_cli.runtime.attention import bundle_attention
+from nmt_cli.runtime.check import check_bundle
+from nmt_cli.search.attention import align
+from nmt_cli.text.tokenizer import END_ID
+from nmt_cli.training.train import trained_model
+from tests.systems import untrained_run
+
+MODELS = {
+    "transformer": {"norm": "post", "value_dim": 20, "pad_ids": [0, 5]},
+    "rnn": {"architecture": "rnn", "attention": "bahdanau"},
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def run(request, tmp_path_factory):
+    return untrained_run(tmp_path_factory.mktemp("run"), model=MODELS[request.param])
+
+
+def test_a_bundle_looks_where_keras_does(run, tmp_path: Path) -> None:
+    place = tmp_path / "bundle"
+    manifest = export_onnx(
+        run, run.last, run.recipe.decoding, place, lambda line: None, attention=True
+    )
+    assert any("attention" in each.name for each in manifest.verification.checks)
+    model, _ = trained_model(run, run.last)
+    tokenizers = run.tokenizers()
+    (ids,) = tokenizers.target.encode(["gato água três"])
+    keras_maps = model_attention(model, tokenizers, "três água gato", ids)
+    bundle_maps = bundle_attention(place, "três água gato", ids)
+    assert keras_maps.source == bundle_maps.source
+    assert keras_maps.target == bundle_maps.target == [*ids, END_ID]
+    np.testing.assert_allclose(bundle_maps.cross, keras_maps.cross, atol=1e-5)
+    for weights in (keras_maps.cross, keras_maps.encoder, keras_maps.decoder):
+        if weights is not None:
+            np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-5)
+    if run.recipe.model.architecture == "transformer":
+        assert keras_maps.decoder is not None
+        assert np.triu(keras_maps.decoder, 1).max() == 0  # nothing later is seen
+        assert keras_maps.encoder is not None
+    words = align(bundle_maps, tokenizers)
+    assert (words.source, words.target) == (["três", "água", "gato"], ["gato", "água", "três"])
+    assert [each.passed for each in check_bundle(place)[1]].count(False) == 0
+
+
+def test_a_bundle_that_does_not_tell_says_how_to_mend(tiny_bundle) -> None:
+    with pytest.raises(NmtError) as caught:
+        bundle_attention(tiny_bundle("float32"), "um gato", [5])
+    assert caught.value.message.endswith("float32: does not tell what it looks at")
+    assert "nmt export --onnx --attention" in caught.value.hint

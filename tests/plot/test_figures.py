@@ -1,0 +1,222 @@
+"""Pictures hold what they are to show, and can be read."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmt_cli.errors import NmtError
+from nmt_cli.plot.attention import alignment_figure, attention_figure
+from nmt_cli.plot.figure import picture, write
+from nmt_cli.plot.history import history_figure
+from nmt_cli.plot.lengths import buckets_of, lengths_figure
+from nmt_cli.plot.masks import masks_figure
+from nmt_cli.plot.positions import positions_figure
+from nmt_cli.plot.schedule import schedule_figure, steps_to_draw
+from nmt_cli.search.attention import Alignment, AttentionMaps, align
+from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
+
+PIECES = ["<pad>", "<unk>", "<s>", "</s>", "▁a", "▁esta", "ção", "▁the", "▁sta", "tion"]
+
+
+class Pieces:
+    """A tokenizer of ten pieces."""
+
+    vocab_size = len(PIECES)
+
+    def tokens(self, ids):
+        return [PIECES[each] for each in ids]
+
+    def decode(self, sequences):
+        return ["".join(self.tokens(each)).replace("▁", " ").strip() for each in sequences]
+
+    def words(self, ids):
+        groups = []
+        for place, each in enumerate(self.tokens(ids)):
+            if each.startswith("▁"):
+                groups.append([])
+            groups[-1].append(place)
+        return groups
+
+
+PAIR = TokenizerPair(Pieces(), Pieces(), shared=True)
+SOURCE, TARGET = [4, 5, 6, END_ID], [7, 8, 9, END_ID]
+
+
+def maps(layers: int = 2, heads: int = 3) -> AttentionMaps:
+    rng = np.random.default_rng(0)
+
+    def weights(rows: int, columns: int) -> np.ndarray:
+        raw = rng.random((layers, heads, rows, columns))
+        return (raw / raw.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+    return AttentionMaps(SOURCE, TARGET, weights(4, 4), encoder=weights(4, 4))
+
+
+def labels(axes) -> tuple[list[str], list[str]]:
+    return (
+        [each.get_text() for each in axes.get_yticklabels()],
+        [each.get_text() for each in axes.get_xticklabels()],
+    )
+
+
+def test_attention_has_a_panel_for_each_head():
+    seen = maps()
+    figure = attention_figure(seen, PAIR)
+    panels = [axes for axes in figure.axes if axes.get_title()]
+    titles = [f"layer {layer}, head {head}" for layer in (1, 2) for head in (1, 2, 3)]
+    assert [axes.get_title() for axes in panels] == titles
+    np.testing.assert_array_equal(panels[4].images[0].get_array(), seen.cross[1, 1])
+    source = ["▁a", "▁esta", "ção", "</s>"]
+    assert labels(panels[0]) == (["▁the", "▁sta", "tion", "</s>"], source)
+    encoder = attention_figure(seen, PAIR, "encoder", layer=2, head=3)
+    (panel,) = [axes for axes in encoder.axes if axes.get_title()]
+    assert panel.get_title() == "layer 2, head 3"
+    np.testing.assert_array_equal(panel.images[0].get_array(), seen.encoder[1, 2])
+    assert labels(panel) == (source, source)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"part": "decoder"}, "the model tells nothing of 'decoder' attention"),
+        ({"layer": 3}, "--layer 3: the model has 2"),
+        ({"head": 0}, "--head 0: the model has 3"),
+    ],
+)
+def test_what_is_not_there_cannot_be_drawn(asked, message):
+    with pytest.raises(NmtError) as caught:
+        attention_figure(maps(), PAIR, **asked)
+    assert caught.value.message == message
+    assert caught.value.hint
+
+
+def test_words_are_aligned_by_the_layer_before_the_last():
+    cross = np.zeros((3, 2, 4, 4), np.float32)
+    cross[[0, 2]] = 0.25  # layers that are not asked
+    cross[1, 0] = [[1, 0, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    cross[1, 1] = [[0, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+    found = align(AttentionMaps(SOURCE, TARGET, cross), PAIR)
+    assert (found.source, found.target) == (["a", "estação"], ["the", "station"])
+    # Half of "the" went to the end mark, which is left out.
+    np.testing.assert_allclose(found.weights, [[1, 0], [0, 1]])
+    (panel, _) = alignment_figure(found).axes
+    assert labels(panel) == (["the", "station"], ["a", "estação"])
+    assert panel.get_title()
+    assert panel.get_xlabel() == "source"
+
+
+def test_an_empty_translation_is_aligned_too():
+    empty = AttentionMaps(SOURCE, [END_ID], np.full((1, 1, 1, 4), 0.25, np.float32))
+    found = align(empty, PAIR)
+    assert found.target == []
+    assert found.weights.shape == (0, 2)
+    picture(alignment_figure(found), "png")
+
+
+def test_masks_of_a_batch():
+    figure = masks_figure([[4, 5], [7]], Pieces())
+    panels = {axes.get_title(): axes for axes in figure.axes if axes.get_title()}
+    assert list(panels) == [
+        "source mask",
+        "causal mask",
+        "target mask, sentence 1",
+        "target mask, sentence 2",
+    ]
+    drawn = {title: axes.images[0].get_array().astype(int) for title, axes in panels.items()}
+    assert drawn["source mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
+    assert drawn["causal mask"].tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert drawn["target mask, sentence 2"].tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
+    assert labels(panels["target mask, sentence 2"])[0] == ["<s>", "▁the", "<pad>"]
+    hidden = masks_figure([[4, 5]], Pieces(), pad_ids=(0, 4)).axes[0]
+    assert hidden.images[0].get_array().astype(int).tolist() == [[1, 0, 1]]
+
+
+def test_positions():
+    table = np.arange(40, dtype=np.float32).reshape(5, 8)
+    heat, curves, *_ = positions_figure(table, "made up", [0, 7]).axes
+    np.testing.assert_array_equal(heat.images[0].get_array(), table)
+    assert (heat.get_xlabel(), heat.get_ylabel()) == ("dimension", "position")
+    assert [line.get_label() for line in curves.lines] == ["dimension 0", "dimension 7"]
+    np.testing.assert_array_equal(curves.lines[1].get_ydata(), table[:, 7])
+    default = positions_figure(np.zeros((5, 64), np.float32), "made up").axes[1]
+    assert [line.get_label() for line in default.lines] == [
+        f"dimension {each}" for each in (0, 8, 16, 24)
+    ]
+
+
+def test_schedules_start_at_step_one():
+    at = steps_to_draw(5)
+    assert at.tolist() == [0, 1, 2, 3, 4]
+    assert len(steps_to_draw(10**6)) == 2000
+    (axes,) = schedule_figure({"one": (at, at * 0.1), "two": (at, at * 0.2)}).axes
+    assert [line.get_label() for line in axes.lines] == ["one", "two"]
+    assert axes.lines[0].get_xdata().tolist() == [1, 2, 3, 4, 5]
+    assert axes.get_legend()
+
+
+RECORDS = [
+    {"step": 5, "loss": 3.0, "accuracy": 0.1, "learning_rate": 0.1},
+    {"step": 10, "loss": 2.0, "accuracy": 0.2, "learning_rate": 0.2},
+    {"step": 10, "validation_loss": 2.5, "validation_accuracy": 0.15, "validation_bleu": 1.0},
+]
+
+
+def test_histories_of_several_runs_are_laid_over_each_other():
+    figure = history_figure({"a": RECORDS, "b": RECORDS[:2]})
+    loss, _, bleu, rate = figure.axes
+    assert [line.get_label() for line in loss.lines] == [
+        "a, training",
+        "a, validation",
+        "b, training",
+        "b, validation",
+    ]
+    assert list(loss.lines[0].get_ydata()) == [3.0, 2.0]
+    assert list(loss.lines[1].get_xdata()) == [10]
+    assert list(bleu.lines[0].get_ydata()) == [1.0]
+    assert rate.get_ylabel() == "rate"
+    assert loss.lines[0].get_color() != loss.lines[2].get_color()
+
+
+def test_buckets_by_hand():
+    source, target = np.array([3, 8, 9, 2]), np.array([4, 6, 2, 8])
+    found = buckets_of(source, target, [4, 8, 12])
+    assert [(each.width, each.pairs) for each in found] == [(4, 1), (8, 2), (12, 1)]
+    assert [each.efficiency for each in found] == [7 / 8, 24 / 32, 11 / 24]
+    figure = lengths_figure(source, target, ("pt", "en"), found, "made-up")
+    left, right, share = figure.axes
+    assert [each.get_text() for each in left.get_legend().get_texts()] == [
+        "pt: mean 5.5, longest 9",
+        "en: mean 5.0, longest 8",
+    ]
+    assert right.get_title() == f"buckets: {100 * 42 / (2 * (4 + 16 + 12)):.1f}% filled in all"
+    assert [round(value, 6) for value in share.lines[0].get_ydata()] == [
+        87.5,
+        75.0,
+        round(1100 / 24, 6),
+    ]
+
+
+def test_pictures_are_png_or_svg(tmp_path: Path):
+    figure = alignment_figure(Alignment(["estação"], ["naïve"], np.ones((1, 1), np.float32)))
+    write(figure, tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    write(figure, tmp_path / "a.SVG")
+    text = (tmp_path / "a.SVG").read_text(encoding="utf-8")
+    for word in ("estação", "naïve", "source"):  # as text, that can be searched
+        assert re.search(f">{word}<", text)
+    with pytest.raises(NmtError, match=r"a\.jpg: no name of a picture"):
+        write(figure, tmp_path / "a.jpg")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.SVG", "a.png"]
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_the_same_picture_is_the_same_bytes(kind):
+    one, two = (picture(attention_figure(maps(), PAIR), kind) for _ in range(2))
+    assert one == two
+
+
+def test_framing_marks_are_known():
+    assert PIECES[START_ID] == "<s>"
+    assert PIECES[END_ID] == "</s>"
