@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
@@ -32,7 +33,14 @@ class TestHelp:
         assert f"nmt {name}" in (cli.commands[name].epilog or "")
 
     def test_every_option_has_help(self) -> None:
-        for command in cli.commands.values():
+        within = [
+            each
+            for group in cli.commands.values()
+            if isinstance(group, click.Group)
+            for each in group.commands.values()
+        ]
+        for command in [*cli.commands.values(), *within]:
+            assert "Example: nmt " in (command.epilog or "")
             for each in command.params:
                 assert each.param_type_name == "argument" or each.help, (command.name, each.name)
 
