@@ -110,7 +110,7 @@ class Ablation:
 
     def measure(self, name: str, changes: list[str]) -> None:
         """Time, train and translate one row, unless it is there."""
-        place, prepared = self._folder / _slug(name), self._prepared(changes)
+        place, prepared = self._folder / slug(name), self._prepared(changes)
         if (place / "row.json").exists():
             return
         settings = [*self._settings, *changes, "training.max_minutes=0"]
@@ -141,7 +141,7 @@ class Ablation:
         """Seconds a step; measured once, as a training that is resumed must end where it was to."""
         if changes and all(each.partition("=")[0] in FREE for each in changes):
             return self.pace(AS_IT_IS, [])
-        place = self._folder / _slug(name)
+        place = self._folder / slug(name)
         kept = place / "pace.json"
         if not kept.exists():
             short = [
@@ -163,7 +163,7 @@ class Ablation:
     def _prepared(self, changes: list[str]) -> Path:
         """Where a row's data is; rows that change none of it share one folder."""
         of_data = [each for each in changes if each.startswith(("data.", "tokenizer."))]
-        return self._folder / _slug(" ".join(["prepared", *of_data]))
+        return self._folder / slug(" ".join(["prepared", *of_data]))
 
     def _train(self, settings: list[str], prepared: Path, run: Path, how: str) -> None:
         run.parent.mkdir(parents=True, exist_ok=True)
@@ -183,13 +183,13 @@ class Ablation:
         rows.sort(key=lambda row: row.name != AS_IT_IS)
         if not rows or rows[0].name != AS_IT_IS:
             sys.exit(f"{self._folder}: {AS_IT_IS} itself is not measured yet")
-        run = Run.open(self._folder / _slug(AS_IT_IS) / "run")
-        data = Prepared.open(self._folder / _slug("prepared"))
+        run = Run.open(self._folder / slug(AS_IT_IS) / "run")
+        data = Prepared.open(self._folder / slug("prepared"))
         each = f"{self._steps:,} steps" if self._steps else f"{self._minutes:g} minutes"
         parts = [f"{run.recipe.label}, {each} a row"]
         for test in data.tests:
             systems = [
-                (row.name, read_lines(self._folder / _slug(row.name) / f"{test}.txt"))
+                (row.name, read_lines(self._folder / slug(row.name) / f"{test}.txt"))
                 for row in rows
             ]
             signatures, found = PairedTest(
@@ -220,7 +220,7 @@ def _steps_done(folder: Path) -> int:
     return read_checkpoint(checkpoints[-1])[1].step if checkpoints else 0
 
 
-def _slug(name: str) -> str:
+def slug(name: str) -> str:
     return "".join(each if each.isalnum() else "-" for each in name.strip())
 
 

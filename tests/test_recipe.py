@@ -121,7 +121,11 @@ def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -
             "model.d_model = 100 is not divisible by heads = 8",
             "try model.heads=10",
         ),
-        ("[model]\nd_model = 9\nheads = 3", "model.d_model = 9 must be even", ""),
+        (
+            "[model]\nd_model = 9\nheads = 3",
+            "model.d_model = 9 must be even",
+            "try model.d_model=10",
+        ),
         (
             "[model]\narchitecture = 'rnm'",
             "model.architecture must be one of transformer, rnn, not 'rnm'",
@@ -132,8 +136,10 @@ def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -
             "model.attention must be one of luong-general,",
             "did you mean 'bahdanau'?",
         ),
-        ("[model]\npad_ids = [1]", "model.pad_ids = [1] must be token ids, 0 among them", ""),
-        ("[model]\npad_ids = [0, -1]", "model.pad_ids = [0, -1] must be token ids", ""),
+        ("[model]\npad_ids = [1]", "model.pad_ids = [1] must be ids of tokens, 0 among", "e.g."),
+        ("[model]\npad_ids = [0, -1]", "model.pad_ids = [0, -1] must be ids", "e.g."),
+        ("[model]\npad_ids = [0, 2]", "2 and 3 (start and end) not", "e.g. model.pad_ids=[0]"),
+        ("[model]\npad_ids = [0, 8000]", "the vocabulary ends before", "take ids below it"),
         ("[model]\npad_ids = ['0']", "pad_ids must be a list of whole numbers, not ['0']", ""),
         (
             "[model]\npositions = 'learned'\nmax_positions = 100",
@@ -266,7 +272,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
             recipe.model,
             d_model=2 * heads,
             embeddings="none",
-            pad_ids=(0, *map(abs, recipe.model.pad_ids)),
+            pad_ids=(0, *(each % 4 for each in recipe.model.pad_ids if each % 4 < 2)),
             max_positions=max(2, decoding.max_length, decoding.max_source + 2),
         ),
         data=dataclasses.replace(

@@ -5,7 +5,7 @@
     decoder.onnx     one step of search
     append.onnx      appends to caches and selects sentences, where they lie on a device
     attention.onnx   one step of search that tells what it looks at, where it was asked for
-    weights.bin      the weights of both graphs, each matrix once (ONNX external data)
+    weights.bin      the weights of the graphs, each matrix once (ONNX external data)
     tokenizer/       as nmt_cli.text.tokenizer reads it
     MODEL_CARD.md    the same for people
 

@@ -23,7 +23,7 @@ from nmt_cli.bundle.values import HINT, Table, read_object, short
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import DecodingConfig, ModelConfig
 from nmt_cli.recipe.reading import section_from
-from nmt_cli.recipe.rules import check_shape
+from nmt_cli.recipe.rules import shape_fault
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, SPEC_FILE, START_ID, UNK_ID
 
 TOKEN_IDS = {"pad": PAD_ID, "unk": UNK_ID, "start": START_ID, "end": END_ID}
@@ -78,7 +78,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _manifest(table: Table, version: int) -> Manifest:
     shape, decoding = _section(table, ModelConfig), _section(table, DecodingConfig)
-    check_shape(shape, f"{table.path}: damaged: architecture.")
+    _check_shape(table.table("architecture"), shape)
     vocabulary = _vocabulary(table, shape)
     ids = table.table("token_ids")
     if ids.values != TOKEN_IDS:
@@ -113,6 +113,16 @@ def _manifest(table: Table, version: int) -> Manifest:
         provenance=table.table("provenance").values if "provenance" in table.values else {},
         format=version,
     )
+
+
+def _check_shape(section: Table, shape: ModelConfig) -> None:
+    """As recipes are held to it; and all heads together are no wider than a model may be."""
+    fault, _ = shape_fault(shape)
+    if fault:
+        raise NmtError(f"{section.path}: damaged ({section.prefix}{fault})", HINT)
+    for key, size in (("key_dim", shape.key_size), ("value_dim", shape.value_size)):
+        if shape.heads * size > _WIDEST:
+            raise section.refusal(key, f"at most {_WIDEST // shape.heads:,} for so many heads")
 
 
 def _section(table: Table, kind: type[Any]) -> Any:

@@ -32,7 +32,7 @@ INTERRUPTED = 130
 _EXTRAS = {
     "jax": "train,jax",
     "jaxlib": "train,jax",
-    "matplotlib": "train,plot",
+    "matplotlib": "plot",
     "jinja2": "train,plot",
 }
 
@@ -49,7 +49,7 @@ def cli(context: click.Context, debug: bool) -> None:
 
     \b
     nmt prepare         clean and tokenize parallel text
-    nmt train           train a Transformer
+    nmt train           train a Transformer or a recurrent model
     nmt average         average checkpoints of a training
     nmt export          write it as an ONNX bundle or a TensorFlow SavedModel
     nmt verify          check a bundle, by itself or against the trained model

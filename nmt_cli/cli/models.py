@@ -41,7 +41,7 @@ def load_translator(folder: Path, decoding: DecodingOptions, sentences: int) -> 
     raise _neither(folder)
 
 
-def check_model(folder: Path) -> str:
+def model_kind(folder: Path) -> str:
     """Say what a folder is, "bundle" or "run".
 
     Raises:

@@ -118,13 +118,13 @@ def alignment(
 
 
 def _looked_at(model: Path | None, source: str, target: str | None) -> Any:
-    from nmt_cli.cli.models import check_model
+    from nmt_cli.cli.models import model_kind
     from nmt_cli.plot.looking import attention_of
 
     folder = find_model(model)
-    if check_model(folder) == "run":
+    if model_kind(folder) == "run":
         import_keras()
-    return attention_of(folder, source, target)
+    return attention_of(folder, source, target, say)
 
 
 @plot.command(epilog="Example: nmt plot masks 'Good morning!' Yes -m runs/docs-pt-en -o masks.png")
@@ -136,10 +136,17 @@ def _looked_at(model: Path | None, source: str, target: str | None) -> Any:
 def masks(text: tuple[str, ...], model: Path | None, output: Path | None, show: bool) -> None:
     """Which tokens of the sentences TEXT, batched as translations, may look at which."""
     _check_picture(output, show)
+    folder = find_run(model)
+    import_keras()
     from nmt_cli.plot.masks import masks_figure
     from nmt_cli.training.run import Run
 
-    run = Run.open(find_run(model))
+    run = Run.open(folder)
+    if run.recipe.model.architecture == "rnn":
+        raise NmtError(
+            f"{folder}: a recurrent model, which masks nothing but the padding of its source",
+            "take a Transformer",
+        )
     tokenizer = run.tokenizers().target
     ids = tokenizer.encode(list(text))
     _deliver(masks_figure(ids, tokenizer, run.recipe.model.pad_ids), output, show)
@@ -156,6 +163,13 @@ def masks(text: tuple[str, ...], model: Path | None, output: Path | None, show: 
     help="How many positions.",
 )
 @click.option(
+    "--side",
+    type=click.Choice(("source", "target")),
+    default="source",
+    show_default=True,
+    help="Whose positions, where they are learned and not shared.",
+)
+@click.option(
     "--dimension",
     "dimensions",
     type=click.IntRange(0),
@@ -167,6 +181,7 @@ def positions(
     model: str,
     overrides: tuple[str, ...],
     length: int,
+    side: str,
     dimensions: tuple[int, ...],
     output: Path | None,
     show: bool,
@@ -178,8 +193,10 @@ def positions(
     from nmt_cli.plot.tables import position_table
 
     run = Path(model) if (Path(model) / "run.json").exists() else None
+    if run and overrides:
+        raise click.UsageError("--set is for a recipe; a run is as it was trained")
     recipe = None if run else find_recipe(model, overrides)
-    table, title = position_table(run, recipe, length)
+    table, title = position_table(run, recipe, length, side)
     wrong = [each for each in dimensions if each >= table.shape[1]]
     if wrong:
         raise NmtError(
@@ -246,10 +263,9 @@ def lengths(
     _check_picture(output, show)
     loaded = find_recipe(recipe, overrides)
     from nmt_cli.data.prepared import Prepared
-    from nmt_cli.plot.lengths import buckets_of, lengths_figure
-    from nmt_cli.plot.tables import pair_lengths
+    from nmt_cli.plot.lengths import lengths_figure
+    from nmt_cli.plot.tables import training_batches
 
     opened = Prepared.open(prepared or PREPARED / loaded.label)
-    source, target, widths = pair_lengths(opened, loaded)
-    buckets = buckets_of(source, target, widths)
-    _deliver(lengths_figure(source, target, opened.languages, buckets, loaded.label), output, show)
+    figure = lengths_figure(training_batches(opened, loaded), opened.languages, loaded.label)
+    _deliver(figure, output, show)

@@ -55,7 +55,7 @@ def train(
     processes: int | None,
     process_id: int | None,
 ) -> None:
-    """Train a Transformer by RECIPE (default: ted-pt-en).
+    """Train a model by RECIPE (default: ted-pt-en).
 
     Ctrl-C saves a checkpoint; --resume goes on from it.
     """

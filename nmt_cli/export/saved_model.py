@@ -97,7 +97,10 @@ class TranslationModule(tf.Module):
         pieces, counts = self._split(text)  # ragged [B, (ids)], [N]
         framed = self.source.frame_source(pieces)
         lengths = framed.row_lengths()
-        ids, scores = self._search.search(framed.to_tensor(PAD_ID), lengths)  # ragged, float64 [B]
+        source = framed.to_tensor(PAD_ID)
+        # Of no text there is no column, and recurrent layers read the first one.
+        source = tf.pad(source, [[0, 0], [0, tf.maximum(0, 1 - tf.shape(source)[1])]])
+        ids, scores = self._search.search(source, lengths)  # ragged, float64 [B]
         translations = tf.RaggedTensor.from_row_lengths(self.target.decode(ids), counts)
         joined = tf.strings.reduce_join(translations, separator=" ", axis=-1)
         sums = tf.reduce_sum(tf.RaggedTensor.from_row_lengths(scores, counts), axis=-1)

@@ -95,8 +95,7 @@ class Attention(keras.layers.Layer):
         return lambda weights: self.drop(weights, training=True)
 
     def _dense(self, parts: list[int], name: str, width: int) -> keras.layers.Dense:
-        """A projection [width, sum of parts] of which each part starts as Glorot draws of its
-        own.
+        """A projection [width, sum of parts], drawn as Glorot draws its widest part.
 
         Fused query, key and value projections would otherwise start smaller than the
         separate matrices of the paper.

@@ -29,10 +29,15 @@ ATTENDED = "attended"
 def encoder_layer(shape: ModelConfig, name: str) -> keras.layers.Layer:
     """A layer of the encoder: [B, S, d] to [B, S, d] and the last states of its directions.
 
-    Each direction has half the width.
+    Each direction has half the width. cuDNN would not do: it takes no row of padding alone, as
+    batches have them, and leaves its operators in a SavedModel.
     """
     forward = _LAYERS[shape.encoder_cell](
-        shape.d_model // 2, return_sequences=True, return_state=True, name="recurrent"
+        shape.d_model // 2,
+        return_sequences=True,
+        return_state=True,
+        use_cudnn=False,
+        name="recurrent",
     )
     return keras.layers.Bidirectional(forward, name=name)
 

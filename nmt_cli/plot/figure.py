@@ -3,9 +3,12 @@
 import io
 from pathlib import Path
 
+import numpy as np
 from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
@@ -71,7 +74,9 @@ def show(figure: Figure) -> None:
     pyplot.show()
 
 
-def matrix(axes: Axes, values: object, rows: list[str], columns: list[str]) -> object:
+def matrix(
+    axes: Axes, values: NDArray[np.float32], rows: list[str], columns: list[str]
+) -> AxesImage:
     """Draw weights from 0 to 1 with labels on both sides; gives the image, for a colour bar."""
     image = axes.imshow(values, cmap=colormaps[WEIGHTS], vmin=0, vmax=1, aspect="equal")
     size = 9 if max(len(rows), len(columns)) < _SMALL_FROM else 6

@@ -1,6 +1,5 @@
 """How long sentences are, and how much of a batch they fill."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,52 +8,57 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from nmt_cli.data.batches import Batches
 from nmt_cli.plot.figure import new_figure
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """The pairs that are padded to one width.
+    """The batches of one width.
 
     Attributes:
         width: tokens of each row, padding included.
-        pairs: how many.
-        efficiency: share of the cells of both sides that hold a token.
+        pairs: in all of them.
+        tokens: of both sides, with their marks.
+        cells: of both sides, those of rows that a last batch leaves empty included.
     """
 
     width: int
     pairs: int
-    efficiency: float
+    tokens: int
+    cells: int
+
+    @property
+    def filled(self) -> float:
+        """Share of the cells that hold a token."""
+        return self.tokens / self.cells
 
 
-def buckets_of(
-    source: NDArray[np.int64], target: NDArray[np.int64], widths: Sequence[int]
-) -> list[Bucket]:
-    """Sort pairs by the width that they are padded to.
-
-    Args:
-        source, target: lengths of the pairs' sides, with their marks.
-        widths: that there are, ascending.
-    """
-    places = np.searchsorted(widths, np.maximum(source, target))
+def buckets_of(batches: Batches) -> list[Bucket]:
+    """The batches of an epoch by their width, copies of a pair counted once."""
+    by_width: dict[int, list[NDArray[np.int64]]] = {}
+    for width, rows in batches.epoch(0):
+        by_width.setdefault(width, []).append(rows)
+    source, target = batches.source.lengths, batches.target.lengths + 1
     found = []
-    for place, width in enumerate(widths):
-        own = places == place
-        count = int(own.sum())
-        if count:
-            filled = int(source[own].sum() + target[own].sum())
-            found.append(Bucket(int(width), count, filled / (2 * count * int(width))))
+    for width, parts in sorted(by_width.items()):
+        rows = np.concatenate(parts)
+        cells = 2 * len(parts) * batches.pairs_of(width) * width
+        tokens = int(source[rows].sum() + target[rows].sum())
+        found.append(Bucket(width, len(rows), tokens, cells))
     return found
 
 
-def lengths_figure(
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    languages: tuple[str, str],
-    buckets: Sequence[Bucket],
-    name: str,
-) -> Figure:
-    """Histograms of both sides' lengths, and each bucket's size and efficiency."""
+def lengths_figure(batches: Batches, languages: tuple[str, str], name: str) -> Figure:
+    """Histograms of both sides' lengths, and how large and how full each bucket is.
+
+    Args:
+        batches: of the training text.
+        languages: of source and target.
+        name: of the text.
+    """
+    source, target = batches.source.lengths, batches.target.lengths + 1
+    buckets = buckets_of(batches)
     figure = new_figure(10.5, 4.6)
     left, right = figure.subplots(1, 2)
     edges = np.arange(0, max(source.max(), target.max()) + 2)
@@ -71,13 +75,13 @@ def lengths_figure(
     right.set_xlabel("width of the bucket (tokens)")
     right.set_ylabel("pairs")
     share = right.twinx()
-    shares = [100 * each.efficiency for each in buckets]
-    share.plot(places, shares, "o-", color="#b5473c", label="filled")
+    share.plot(
+        places, [100 * each.filled for each in buckets], "o-", color="#b5473c", label="filled"
+    )
     share.set_ylim(0, 100)
     share.set_ylabel("cells that hold a token (%)")
-    cells = sum(2 * each.pairs * each.width for each in buckets)
-    filled = int(source.sum() + target.sum())
-    right.set_title(f"buckets: {100 * filled / cells:.1f}% filled in all", fontsize=10)
+    filled = sum(each.tokens for each in buckets) / sum(each.cells for each in buckets)
+    right.set_title(f"buckets: {filled:.1%} filled in all", fontsize=10)
     figure.legend(*_both_legends(right, share), loc="outside lower right", ncols=2, fontsize=9)
     figure.suptitle(f"{name}: {len(source):,} pairs", fontsize=11)
     return figure

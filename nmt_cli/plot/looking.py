@@ -1,5 +1,6 @@
 """From a model's folder and a sentence to what the model looks at."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from nmt_cli.bundle.manifest import MANIFEST
@@ -12,7 +13,10 @@ from nmt_cli.text.tokenizer import TokenizerPair
 
 
 def attention_of(
-    folder: Path, source: str, target: str | None
+    folder: Path,
+    source: str,
+    target: str | None,
+    warn: Callable[[str], None] = lambda message: None,
 ) -> tuple[AttentionMaps, TokenizerPair]:
     """Attention weights of a sentence and its translation.
 
@@ -20,13 +24,14 @@ def attention_of(
         folder: of a run, or of a bundle that tells what it looks at.
         source: a line.
         target: its translation; None: the model's own, as it is decoded.
+        warn: receives a line when a bundle was never verified.
 
     Raises:
         NmtError: no text, or more than the model reads at a time; the model is damaged, or does
             not tell.
     """
     if (folder / MANIFEST).exists():
-        return _of_bundle(folder, source, target)
+        return _of_bundle(folder, source, target, warn)
     from nmt_cli.model.attention_maps import model_attention
     from nmt_cli.model.step_model import KerasStepModel
     from nmt_cli.search.beam import SearchOptions
@@ -44,13 +49,15 @@ def attention_of(
 
 
 def _of_bundle(
-    folder: Path, source: str, target: str | None
+    folder: Path, source: str, target: str | None, warn: Callable[[str], None]
 ) -> tuple[AttentionMaps, TokenizerPair]:
-    from nmt_cli.runtime.attention import bundle_attention
+    from nmt_cli.runtime.attention import bundle_attention, check_tells
     from nmt_cli.runtime.load import load_bundle
 
-    translator = load_bundle(folder)
-    ids = _target_ids(translator, read_manifest(folder).decoding, source, target)
+    manifest = read_manifest(folder)
+    check_tells(folder, manifest)
+    translator = load_bundle(folder, warn=warn)
+    ids = _target_ids(translator, manifest.decoding, source, target)
     return bundle_attention(folder, source, ids), translator.tokenizers
 
 

@@ -1,14 +1,20 @@
-"""Which tokens may look at which: the masks of a batch."""
+"""Which tokens may look at which: the masks of a batch, as the model's layers make them.
+
+(Where PAD is the only pad symbol, the decoder takes the causal mask for the target mask: padding
+stands behind a translation, where nothing but padding could see it.)
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from keras import ops
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from nmt_cli.model.layers import causal_mask, padding_mask, target_mask
 from nmt_cli.plot.figure import new_figure
 from nmt_cli.text.tokenizer import PAD_ID, START_ID, Tokenizer
 
@@ -26,11 +32,18 @@ def masks_figure(
         pad_ids: what attention does not see.
     """
     width = max(map(len, sequences)) + 1
-    ids = np.full((len(sequences), width), PAD_ID)
+    ids = np.full((len(sequences), width), PAD_ID, np.int32)
     for row, each in enumerate(sequences):
         ids[row, : len(each) + 1] = [START_ID, *each]
-    seen = ~np.isin(ids, pad_ids)  # [B, T]
-    causal = np.tril(np.ones((width, width), bool))
+    symbols = tuple(pad_ids)
+    source, causal, target = (
+        ops.convert_to_numpy(each) == 0
+        for each in (
+            padding_mask(ids, "float32", symbols),
+            causal_mask(width, "float32"),
+            target_mask(ids, "float32", symbols),
+        )
+    )
     names = [tokenizer.tokens(row.tolist()) for row in ids]
     size = max(2.4, 0.22 * width + 1.0)
     columns = max(2, len(sequences))
@@ -40,11 +53,11 @@ def masks_figure(
         spare.set_axis_off()
     places = [str(place) for place in range(width)]
     sentences = [f"sentence {number + 1}" for number in range(len(sequences))]
-    _draw(grid[0][0], seen, sentences, places, "source mask")
-    _draw(grid[0][1], causal, places, places, "causal mask")
+    _draw(grid[0][0], source[:, 0, 0], sentences, places, "source mask")
+    _draw(grid[0][1], causal[0, 0], places, places, "causal mask")
     for column, own in enumerate(names):
         title = f"target mask, sentence {column + 1}"
-        _draw(grid[1][column], causal & seen[column], own, own, title)
+        _draw(grid[1][column], target[column, 0], own, own, title)
     figure.legend(
         handles=[Patch(color=_SEEN, label="seen"), Patch(color=_HIDDEN, label="hidden")],
         loc="outside lower center",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_cli.data.batches import Batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.plot.schedule import steps_to_draw
@@ -15,7 +16,7 @@ from nmt_cli.recipe.config import Recipe
 
 
 def position_table(
-    folder: Path | None, recipe: Recipe | None, length: int
+    folder: Path | None, recipe: Recipe | None, length: int, side: str = "source"
 ) -> tuple[NDArray[np.float32], str]:
     """Position vectors [length, d], and what to call them.
 
@@ -23,6 +24,7 @@ def position_table(
         folder: of a run; None: of a recipe.
         recipe: it.
         length: how many; learned ones may be fewer.
+        side: "source" or "target", of learned ones that are not shared.
 
     Raises:
         NmtError: there are none, or they are learned and there is no run.
@@ -52,8 +54,9 @@ def position_table(
     from nmt_cli.training.train import trained_model
 
     trained, _ = trained_model(run, run.preferred)
-    layer = next(each for each in trained.layers if each.name in ("positions", "source_positions"))
-    return ops.convert_to_numpy(layer.table)[:length], f"{name}: learned positions of the source"
+    names = ("positions", f"{side}_positions")
+    layer = next(each for each in trained.layers if each.name in names)
+    return ops.convert_to_numpy(layer.table)[:length], f"{name}: learned {side} positions"
 
 
 def learning_rates(
@@ -98,13 +101,16 @@ def log_records(folder: Path) -> Sequence[dict[str, Any]]:
     return records
 
 
-def pair_lengths(
-    prepared: Prepared, recipe: Recipe
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Tokens of each training pair's sides, marks included, and the widths of the buckets."""
-    from nmt_cli.data.batches import Batches
+def training_batches(prepared: Prepared, recipe: Recipe) -> Batches:
+    """The batches of an epoch of training.
 
-    source, target = prepared.arrays("train")
+    Raises:
+        NmtError: the recipe looks for the largest batch when it trains.
+    """
     training = recipe.training
-    batches = Batches(source, target, training.batch_tokens or 1, recipe.seed, training.copies)
-    return source.lengths, target.lengths + 1, batches.widths
+    if not training.batch_tokens:
+        raise NmtError(
+            f"{recipe.label}: training.batch_tokens = 0 is settled when a training begins",
+            "give the size that was found: --set training.batch_tokens=N",
+        )
+    return Batches(*prepared.arrays("train"), training.batch_tokens, recipe.seed, training.copies)

@@ -6,7 +6,7 @@ from pathlib import Path
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import ModelConfig, Recipe
 
-PAD_ID = 0  # nmt_cli.text.tokenizer.PAD_ID
+PAD_ID, START_ID, END_ID = 0, 2, 3  # as in nmt_cli.text.tokenizer
 FRAME_TOKENS = 2  # START and END around a source, where its tokenizer frames it with both
 
 
@@ -17,8 +17,16 @@ def check_together(recipe: Recipe, where: str) -> None:
         NmtError: keys contradict each other.
     """
     model, data = recipe.model, recipe.data
-    check_shape(model, f"{where}: model.")
+    fault, mend = shape_fault(model)
+    if fault:
+        raise NmtError(f"{where}: model.{fault}", mend)
     _check_positions(recipe, where)
+    if max(model.pad_ids) >= recipe.tokenizer.vocab_size:
+        raise NmtError(
+            f"{where}: model.pad_ids has {max(model.pad_ids)}, and the vocabulary ends before "
+            f"tokenizer.vocab_size = {recipe.tokenizer.vocab_size}",
+            "take ids below it",
+        )
     if model.embeddings in ("all", "source-target") and not recipe.tokenizer.joint:
         raise NmtError(
             f"{where}: model.embeddings = '{model.embeddings}' needs one joint vocabulary",
@@ -32,29 +40,32 @@ def check_together(recipe: Recipe, where: str) -> None:
     _check_training(recipe, where)
 
 
-def check_shape(model: ModelConfig, where: str) -> None:
-    """Refuse sizes that do not go together; ``where`` stands before the key in errors.
-
-    Raises:
-        NmtError: they do not.
-    """
-    if model.d_model % model.heads and not (model.key_dim and model.value_dim):
-        raise NmtError(
-            f"{where}d_model = {model.d_model} is not divisible by heads = {model.heads}",
-            f"try model.heads={_divisor_near(model.d_model, model.heads)}, or set model.key_dim "
-            "and model.value_dim",
+def shape_fault(model: ModelConfig) -> tuple[str, str]:
+    """What is wrong with a [model] table by itself, and how to mend it; empty if nothing is."""
+    width, heads = model.d_model, model.heads
+    if width % 2:
+        return f"d_model = {width} must be even", f"try model.d_model={width + 1}"
+    if model.architecture == "rnn":
+        return "", ""
+    if width % heads and not (model.key_dim and model.value_dim):
+        return (
+            f"d_model = {width} is not divisible by heads = {heads}",
+            f"try model.heads={_divisor_near(width, heads)}, or set model.key_dim and "
+            "model.value_dim",
         )
-    if model.d_model % 2:
-        raise NmtError(f"{where}d_model = {model.d_model} must be even")
-    if PAD_ID not in model.pad_ids or min(model.pad_ids) < PAD_ID:
-        raise NmtError(
-            f"{where}pad_ids = {list(model.pad_ids)} must be token ids, {PAD_ID} among them"
+    pads = set(model.pad_ids)
+    if PAD_ID not in pads or min(pads) < 0 or pads & {START_ID, END_ID}:
+        return (
+            f"pad_ids = {list(model.pad_ids)} must be ids of tokens, {PAD_ID} among them, "
+            f"{START_ID} and {END_ID} (start and end) not",
+            f"e.g. model.pad_ids=[{PAD_ID}]",
         )
+    return "", ""
 
 
 def _check_positions(recipe: Recipe, where: str) -> None:
     """There must be a learned position for every token that is ever read."""
-    if recipe.model.positions != "learned":
+    if recipe.model.positions != "learned" or recipe.model.architecture == "rnn":
         return
     longest = recipe.model.max_positions
     read = {

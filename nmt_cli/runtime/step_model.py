@@ -44,11 +44,11 @@ class OnnxStepModel:
         self, folder: Path, manifest: Manifest, threads: int = 0, device: Device = HOST
     ) -> None:
         self._device = device
-        self._encoder = _session(folder, manifest.encoder, threads, self._device)
-        self._decoder = _session(folder, manifest.decoder, threads, self._device)
+        self._encoder = open_session(folder, manifest.encoder, threads, self._device)
+        self._decoder = open_session(folder, manifest.decoder, threads, self._device)
         self._append = None
         if self._device.memory != "cpu":
-            self._append = _session(folder, manifest.append, threads, self._device)
+            self._append = open_session(folder, manifest.append, threads, self._device)
         self._encoded = manifest.encoder.outputs
         self._caches = manifest.caches
         self._dtype = np.float16 if self._caches[0].dtype == "float16" else np.float32
@@ -119,7 +119,14 @@ def _too_large(error: Exception) -> BatchTooLarge | None:
     return None
 
 
-def _session(folder: Path, graph: GraphSpec, threads: int, device: Device) -> Any:
+def open_session(folder: Path, graph: GraphSpec, threads: int = 0, device: Device = HOST) -> Any:
+    """Load a graph of a bundle.
+
+    Args: as of :class:`OnnxStepModel`.
+
+    Raises:
+        NmtError: ONNX Runtime cannot load it, or cannot start the device.
+    """
     path = folder / graph.file
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _FATAL_ONLY

@@ -74,6 +74,11 @@ REFUSED = [
         "name the run folder",
     ),
     (("history", "exports"), "exports: not a run folder", "train first"),
+    (
+        ("lengths", "toy.toml", "--set", "training.batch_tokens=0"),
+        "training.batch_tokens = 0 is settled when a training begins",
+        "--set training.batch_tokens=N",
+    ),
     (("lengths", "ted-pt-en"), "no prepared data", "run nmt prepare first"),
     (("schedule", "nothing"), "nothing: no such recipe", "nmt comes with"),
 ]

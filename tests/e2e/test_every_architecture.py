@@ -61,6 +61,18 @@ ARCHITECTURES = {
         'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 2\nattention = "luong-general"',
         700,
     ),
+    "Luong, dot, GRU": (
+        "vocab_size = 320",
+        'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 1\nencoder_cell = "gru"\n'
+        'decoder_cell = "gru"\nattention = "luong-dot"',
+        700,
+    ),
+    "Luong, concat, WordPiece": (
+        'kind = "wordpiece"\nvocab_size = 120\njoint = false',
+        'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 1\nembeddings = "none"\n'
+        'attention = "luong-concat"\ninput_feeding = false',
+        700,
+    ),
     "Bahdanau": (
         "vocab_size = 320",
         'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 1\nencoder_cell = "gru"\n'

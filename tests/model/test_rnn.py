@@ -150,16 +150,19 @@ def test_a_step_by_hand(attention, feeding):
     np.testing.assert_allclose(states[0], after, atol=1e-6)
 
 
-def test_dropout_stands_between_the_layers():
-    model = tiny(architecture="rnn", dropout=0.5)
-    decoder = model.get_layer("decoder")
-    x = np.ones((2, 3, 16), np.float32)
-    (gap,) = decoder._gaps(ops.convert_to_tensor(x), training=True)
-    assert set(np.unique(ops.convert_to_numpy(gap))) == {0.0, 2.0}
-    assert decoder._gaps(ops.convert_to_tensor(x), training=False) == []
+@pytest.mark.parametrize(("layers", "drops"), [(1, False), (2, True)])
+def test_dropout_stands_between_the_layers_of_the_decoder(layers, drops):
+    decoder = tiny(architecture="rnn", dropout=0.5, decoder_layers=layers).get_layer("decoder")
+    rng = np.random.default_rng(0)
+    x, memory = (rng.normal(size=(2, 3, 16)).astype(np.float32) for _ in range(2))
+    inputs = (x, memory, memory[:, 0], np.zeros((2, 1, 1, 3), np.float32))
+    used, trained = (
+        ops.convert_to_numpy(decoder(*inputs, training=training)) for training in (False, True)
+    )
+    assert (np.abs(used - trained).max() > 1e-3) == drops
 
 
-def test_half_precision_trains():
+def test_half_precision_computes():
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:

@@ -6,6 +6,7 @@ import pytest
 
 from nmt_cli.export.against_keras import GATES
 from nmt_cli.export.onnx_bundle import export_onnx
+from nmt_cli.export.saved_model import export_saved_model
 from nmt_cli.export.verify import compare_logits, forced_pairs
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.load import load_bundle
@@ -87,6 +88,13 @@ def test_a_bundle_translates_like_keras(run: Run, tmp_path: Path) -> None:
         bundle = load_bundle(tmp_path / "bundle", beam_size, 0.6)
         found = [(each.text, each.score) for each in bundle.translate(lines())]
         assert_alike(keras_side.translate(lines()), found)
+
+
+@pytest.mark.slow
+def test_a_saved_model_translates_like_keras(run: Run, tmp_path: Path) -> None:
+    """The export compares them itself, and fails where they differ."""
+    comparison = export_saved_model(run, run.last, run.recipe.decoding, tmp_path / "s", silent)
+    assert comparison.sentences > 100
 
 
 @pytest.mark.slow

@@ -16,7 +16,8 @@ from nmt_cli.training.train import trained_model
 from tests.systems import untrained_run
 
 MODELS = {
-    "transformer": {"norm": "post", "value_dim": 20, "pad_ids": [0, 5]},
+    "transformer": {},
+    "post-norm transformer": {"norm": "post", "value_dim": 20, "pad_ids": [0, 5]},
     "rnn": {"architecture": "rnn", "attention": "bahdanau"},
 }
 
@@ -50,6 +51,22 @@ def test_a_bundle_looks_where_keras_does(run, tmp_path: Path) -> None:
     words = align(bundle_maps, tokenizers)
     assert (words.source, words.target) == (["três", "água", "gato"], ["gato", "água", "três"])
     assert [each.passed for each in check_bundle(place)[1]].count(False) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["int8", "float16"])
+def test_other_precisions_look_nearly_there(run, tmp_path: Path, precision: str) -> None:
+    place = tmp_path / "bundle"
+    nothing = lambda line: None  # noqa: E731
+    decoding = run.recipe.decoding
+    export_onnx(run, run.last, decoding, place, nothing, precision, verify=False, attention=True)
+    model, _ = trained_model(run, run.last)
+    tokenizers = run.tokenizers()
+    (ids,) = tokenizers.target.encode(["gato água três"])
+    wanted = model_attention(model, tokenizers, "três água gato", ids).cross
+    found = bundle_attention(place, "três água gato", ids).cross
+    assert 0 < np.abs(found - wanted).max() < 0.1
+    np.testing.assert_allclose(found.sum(axis=-1), 1.0, atol=5e-3)
 
 
 def test_a_bundle_that_does_not_tell_says_how_to_mend(tiny_bundle) -> None:

@@ -28,6 +28,20 @@ pytest.importorskip("ctranslate2")
 SEPARATE = {"joint": False, "model": "bpe", "vocab_size": 300}
 VARIANTS = {
     "pre, all": {},
+    "SwiGLU, tutorial positions, no biases": {
+        "model": {
+            "activation": "swiglu",
+            "positions": "concatenated",
+            "attention_bias": False,
+            "scale_embeddings": False,
+            "encoder_layers": 2,
+            "decoder_layers": 1,
+        }
+    },
+    "GELU, learned positions": {
+        "model": {"activation": "gelu", "positions": "learned", "max_positions": 130}
+    },
+    "no positions": {"model": {"positions": "none"}},
     "post, all": {"model": {"norm": "post"}},
     "pre, source-target, epsilon": {"model": {"embeddings": "source-target", "epsilon": 1e-2}},
     "post, target-softmax": {
@@ -122,15 +136,34 @@ def test_an_unknown_quantization_is_refused(plain_run, tmp_path):
         )
 
 
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ({"architecture": "rnn"}, "CTranslate2 has no models of architecture 'rnn'"),
+        ({"key_dim": 4, "value_dim": 16}, "not model.key_dim = 4 and model.value_dim = 16"),
+        ({"pad_ids": [0, 5]}, "CTranslate2 hides padding alone, not model.pad_ids = [0, 5]"),
+    ],
+)
+def test_a_model_that_ctranslate2_cannot_run_is_refused(tmp_path, model, message):
+    run = untrained_run(tmp_path, model=model)
+    with pytest.raises(NmtError) as caught:
+        export_ctranslate2(run, run.last, run.recipe.decoding, tmp_path / "m", say=silent)
+    assert message in caught.value.message
+    assert "nmt export --onnx" in caught.value.hint
+    assert not (tmp_path / "m").exists()
+
+
 def test_a_wrong_conversion_is_not_put_in_place(plain_run, tmp_path, monkeypatch):
     """Positions one off: the export fails, and the older folder stays."""
     decoding = plain_run.recipe.decoding
     export_ctranslate2(plain_run, plain_run.last, decoding, tmp_path / "model", say=silent)
     before = (tmp_path / "model" / "model.bin").read_bytes()
-    original = ctranslate2_spec.positions
-    monkeypatch.setattr(
-        ctranslate2_spec, "positions", lambda indices, width: original(indices + 1, width)
-    )
+    original = ctranslate2_spec._positions
+
+    def one_off(positions, longest, width):
+        return original(positions, longest + 1, width)[1:]
+
+    monkeypatch.setattr(ctranslate2_spec, "_positions", one_off)
     with pytest.raises(NmtError, match=r"verification failed: held-out sentence 1, position 0"):
         export_ctranslate2(plain_run, plain_run.last, decoding, tmp_path / "model", say=silent)
     assert (tmp_path / "model" / "model.bin").read_bytes() == before

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nmt_cli.data.arrays import TokenArray
+from nmt_cli.data.batches import Batches
 from nmt_cli.errors import NmtError
 from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import picture, write
@@ -180,22 +182,24 @@ def test_histories_of_several_runs_are_laid_over_each_other():
 
 
 def test_buckets_by_hand():
-    source, target = np.array([3, 8, 9, 2]), np.array([4, 6, 2, 8])
-    found = buckets_of(source, target, [4, 8, 12])
-    assert [(each.width, each.pairs) for each in found] == [(4, 1), (8, 2), (12, 1)]
-    assert [each.efficiency for each in found] == [7 / 8, 24 / 32, 11 / 24]
-    figure = lengths_figure(source, target, ("pt", "en"), found, "made-up")
+    """Widths 8 and 9; batches of 24 tokens have three rows of the one, two of the other."""
+    source = TokenArray.of([[5] * 3, [5] * 8, [5] * 9, [5] * 2])
+    target = TokenArray.of([[5] * 3, [5] * 5, [5], [5] * 7])
+    batches = Batches(source, target, batch_tokens=24, seed=1)
+    found = buckets_of(batches)
+    tokens = [3 + 4 + 8 + 6 + 2 + 8, 9 + 2]
+    assert [(each.width, each.pairs, each.tokens, each.cells) for each in found] == [
+        (8, 3, tokens[0], 2 * 24),
+        (9, 1, tokens[1], 2 * 18),  # a row of it is empty
+    ]
+    figure = lengths_figure(batches, ("pt", "en"), "made-up")
     left, right, share = figure.axes
     assert [each.get_text() for each in left.get_legend().get_texts()] == [
         "pt: mean 5.5, longest 9",
         "en: mean 5.0, longest 8",
     ]
-    assert right.get_title() == f"buckets: {100 * 42 / (2 * (4 + 16 + 12)):.1f}% filled in all"
-    assert [round(value, 6) for value in share.lines[0].get_ydata()] == [
-        87.5,
-        75.0,
-        round(1100 / 24, 6),
-    ]
+    assert right.get_title() == f"buckets: {sum(tokens) / 84:.1%} filled in all"
+    np.testing.assert_allclose(share.lines[0].get_ydata(), [3100 / 48, 1100 / 36])
 
 
 def test_pictures_are_png_or_svg(tmp_path: Path):

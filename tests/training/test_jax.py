@@ -39,9 +39,12 @@ def translations(run: Run) -> list[str]:
 
 
 @pytest.mark.slow
-def test_jax_trains_resumes_alike_and_translates_as_tensorflow_does(tmp_path):
+@pytest.mark.parametrize(
+    "model", [{}, {"architecture": "rnn", "decoder_layers": 2, "dropout": 0.1}], ids=str
+)
+def test_jax_trains_resumes_alike_and_translates_as_tensorflow_does(tmp_path, model):
     training = {"log_every": 2, "validate_every": 6}
-    recipe, _ = toy_data(tmp_path, training=training, decoding={"max_length": 12})
+    recipe, _ = toy_data(tmp_path, model=model, training=training, decoding={"max_length": 12})
     (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
     subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path)],

@@ -1,0 +1,103 @@
+"""Architectures side by side: what each learns in the same minutes, and how fast it translates.
+
+    python benchmarks/architectures.py --into FOLDER [--set KEY=VALUE] [--minutes M]
+                                       [--pace | --table] [RECIPE...]
+
+Trains each recipe as benchmarks/ablation.py trains a row, with the steps that M minutes of this
+machine hold at its own pace, and translates its test sets; then exports it and lets nmt bench
+translate the first test set, 32 sentences at a time, beam 4. Training speed is that of the short
+run that times the steps; begin with ``--pace`` while nothing else runs, and let nothing run while
+decoding is measured. FOLDER keeps what is done.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from ablation import AS_IT_IS, NMT, Ablation, Row, slug
+from sacrebleu.metrics import BLEU
+
+from nmt_cli.data.prepared import Prepared
+from nmt_cli.text.lines import read_lines
+
+ROOT = Path(__file__).parent.parent
+RECIPES = (
+    "transformer-small",
+    "transformer-deep-shallow",
+    "transformer-tutorial",
+    "rnn-luong",
+    "rnn-bahdanau",
+)
+PRECISIONS = ("float32", "int8")
+LINES, DRAWS = 300, 1000
+
+
+def decoding_speed(place: Path, precision: str) -> dict[str, float]:
+    """Target tokens a second, the median and the bounds of five."""
+    kept = place / f"decoding-{precision}.json"
+    if not kept.exists():
+        bundle, prepared = place / precision, Prepared.open(place / "prepared")
+        export = [*NMT, "export", str(place / slug(AS_IT_IS) / "run"), "--onnx", "-o", str(bundle)]
+        export += ["--quantize", precision] if precision != "float32" else []
+        subprocess.run(export, check=True, stderr=subprocess.DEVNULL)
+        text = prepared.folder / f"{prepared.tests[0]}.{prepared.languages[0]}.txt"
+        bench = [*NMT, "bench", str(bundle), "--text", str(text), "--limit", str(LINES)]
+        bench += ["--beam-size", "4", "--batch", "32", "--json"]
+        done = subprocess.run(bench, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        (cell,) = json.loads(done.stdout)["cells"]
+        kept.write_text(json.dumps(cell["sides"]["nmt"]["tokens_per_second"]), encoding="utf-8")
+    return dict(json.loads(kept.read_text(encoding="utf-8")))
+
+
+def line(name: str, place: Path) -> str:
+    """One row of the table."""
+    own = place / slug(AS_IT_IS)
+    row = Row(**json.loads((own / "row.json").read_text(encoding="utf-8")))
+    log = (own / "timed" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    rates = [json.loads(each) for each in log if '"tokens_per_second"' in each]
+    cells = [name, f"{row.parameters / 1e6:.1f} M", f"{row.steps:,}", f"{row.epochs:.1f}"]
+    data = Prepared.open(place / "prepared")
+    for test in data.tests:
+        texts = read_lines(own / f"{test}.txt")
+        score = BLEU().corpus_score(texts, [data.text(test).target], n_bootstrap=DRAWS)
+        cells.append(f"{score.score:.2f} ({score.mean - score.ci:.1f}-{score.mean + score.ci:.1f})")
+    cells.append(f"{rates[-1]['tokens_per_second']:,.0f}")
+    for precision in PRECISIONS:
+        speed = decoding_speed(place, precision)
+        cells.append(f"{speed['median']:,.0f} ({speed['min']:,.0f}-{speed['max']:,.0f})")
+    return "| " + " | ".join(cells) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("recipes", nargs="*", default=RECIPES)
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--into", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--pace", action="store_true", help="time all, train nothing")
+    parser.add_argument("--table", action="store_true", help="train nothing, print what there is")
+    options = parser.parse_args()
+    rows = []
+    for name in options.recipes:
+        recipe, place = ROOT / "recipes" / f"{name}.toml", options.into / name
+        row = Ablation(str(recipe), options.settings, options.minutes, 0, place)
+        if options.pace:
+            print(f"{name}: {1000 * row.pace(AS_IT_IS, []):.0f} ms a step", flush=True)
+            continue
+        if not options.table:
+            row.measure(AS_IT_IS, [])
+        if (place / slug(AS_IT_IS) / "row.json").exists():
+            rows.append(line(name, place))
+            print(f"{name}: done", file=sys.stderr)
+    if rows:
+        first = Prepared.open(options.into / options.recipes[0] / "prepared")
+        heads = ["recipe", "parameters", "steps", "epochs"]
+        heads += [f"{test} BLEU (95%)" for test in first.tests]
+        heads += ["training tokens/s", *(f"decoding tokens/s, {each}" for each in PRECISIONS)]
+        print("\n".join(["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|", *rows]))
+
+
+if __name__ == "__main__":
+    main()
