@@ -69,14 +69,19 @@ def attention_figure(
 
 
 def alignment_figure(alignment: Alignment) -> Figure:
-    """One matrix: target words down, source words across."""
+    """One matrix: target words down, source words across.
+
+    Raises:
+        NmtError: a side has no words.
+    """
+    if not alignment.weights.size:
+        raise NmtError("the translation is empty: there are no words to align", "give --target")
     rows, columns = alignment.target, alignment.source
     figure = new_figure(max(3.5, 0.4 * len(columns) + 2.2), max(3.0, 0.4 * len(rows) + 1.6))
     axes = figure.subplots()
     image = matrix(axes, alignment.weights, rows, columns)
     for row, values in enumerate(alignment.weights):
-        if len(values):
-            axes.plot(int(np.argmax(values)), row, ".", color="white", markersize=4)
+        axes.plot(int(np.argmax(values)), row, ".", color="white", markersize=4)
     axes.set_xlabel("source")
     axes.set_ylabel("translation")
     axes.set_title("Alignment by attention", fontsize=11)

@@ -17,6 +17,8 @@ FORMATS = (".png", ".svg")
 # Weights between 0 and 1, and masks: dark is much.
 WEIGHTS = "Blues"
 _DPI = 150
+# Longer labels would leave no room for what they name.
+_LONGEST_LABEL = 20
 # From so many tokens on, labels are smaller, so that none overlap.
 _SMALL_FROM = 24
 
@@ -80,7 +82,11 @@ def matrix(
     """Draw weights from 0 to 1 with labels on both sides; gives the image, for a colour bar."""
     image = axes.imshow(values, cmap=colormaps[WEIGHTS], vmin=0, vmax=1, aspect="equal")
     size = 9 if max(len(rows), len(columns)) < _SMALL_FROM else 6
-    axes.set_yticks(range(len(rows)), rows, fontsize=size)
-    axes.set_xticks(range(len(columns)), columns, fontsize=size, rotation=90)
+    axes.set_yticks(range(len(rows)), map(_short, rows), fontsize=size)
+    axes.set_xticks(range(len(columns)), map(_short, columns), fontsize=size, rotation=90)
     axes.tick_params(length=0)
     return image
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1] + "…"

@@ -26,7 +26,7 @@ from nmt_cli.training.train import trained_model
 
 SAMPLES, WORST, LOOKED_AT = 12, 12, 2
 # Sentences whose attention is drawn have so many tokens at most: more cannot be read.
-_LONGEST = 14
+_LONGEST = 20
 
 
 @dataclass(frozen=True)

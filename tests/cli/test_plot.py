@@ -121,9 +121,11 @@ window.addEventListener("load", () => {
 
 
 def test_a_report_is_one_page(here: Path, tmp_path: Path) -> None:
+    recipe = here / RUN / "recipe.toml"  # hardly trained, it does not know where to end
+    recipe.write_text(recipe.read_text().replace("max_length = 32", "max_length = 10"))
     source = here / RUN / "held_out.source.txt"
     lines = source.read_text(encoding="utf-8").splitlines()
-    lines[0] = "<b>o gato</b> & a água"
+    lines[:3] = "<b>o gato</b> & a água", "o gato.", "a flor."  # two to draw the attention of
     source.write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
     done = CliRunner().invoke(cli, ["report", RUN, "--lines", "20"], catch_exceptions=False)
     assert done.exit_code == 0, done.output

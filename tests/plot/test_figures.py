@@ -109,12 +109,19 @@ def test_words_are_aligned_by_the_layer_before_the_last():
     assert panel.get_xlabel() == "source"
 
 
-def test_an_empty_translation_is_aligned_too():
+def test_long_labels_are_cut():
+    weights = np.ones((1, 1), np.float32)
+    panel, _ = alignment_figure(Alignment(["a" * 20], ["b" * 21], weights)).axes
+    assert labels(panel) == (["b" * 19 + "…"], ["a" * 20])
+
+
+def test_an_empty_translation_has_no_alignment():
     empty = AttentionMaps(SOURCE, [END_ID], np.full((1, 1, 1, 4), 0.25, np.float32))
     found = align(empty, PAIR)
     assert found.target == []
     assert found.weights.shape == (0, 2)
-    picture(alignment_figure(found), "png")
+    with pytest.raises(NmtError, match="there are no words to align"):
+        alignment_figure(found)
 
 
 def test_masks_of_a_batch():
