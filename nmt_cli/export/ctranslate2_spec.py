@@ -83,7 +83,7 @@ def write_ctranslate2(
     spec.config.bos_token = spec.config.decoder_start_token = target_tokens[START_ID]
     spec.config.eos_token = target_tokens[END_ID]
     spec.config.add_source_bos, spec.config.add_source_eos = frame_start, True
-    spec.config.layer_norm_epsilon = graph.encoder_layers[0].epsilon
+    spec.config.layer_norm_epsilon = shape.epsilon
     spec.validate()
     spec.optimize(quantization)
     spec.save(str(folder))

@@ -58,7 +58,14 @@ def silent(line: str) -> None:
     pass
 
 
-@pytest.fixture(scope="module", params=VARIANTS.values(), ids=VARIANTS.keys())
+SLOW = ("SwiGLU, tutorial positions, no biases", "GELU, learned positions", "no positions")
+PARAMS = [
+    pytest.param(sections, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
+    for name, sections in VARIANTS.items()
+]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def run(request, tmp_path_factory) -> Run:
     sections = {**request.param, "decoding": {"max_length": 24, "max_source": 20}}
     return untrained_run(tmp_path_factory.mktemp("run"), **sections)
