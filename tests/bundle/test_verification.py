@@ -32,12 +32,12 @@ def tamper(monkeypatch: pytest.MonkeyPatch, scale: float) -> None:
     """Change one weight behind the exporter's back."""
     original = onnx_bundle.write_graphs
 
-    def tampered(graph, folder, precision):
+    def tampered(graph, folder, precision, attention):
         bias = graph.decoder_layers[-1].feed.outer.bias
         kept = bias.numpy().copy()
         bias.assign(kept + np.linspace(-scale, scale, kept.size))
         try:
-            return original(graph, folder, precision)
+            return original(graph, folder, precision, attention=attention)
         finally:
             bias.assign(kept)
 

@@ -22,7 +22,10 @@ MODELS = {
 }
 
 
-@pytest.fixture(scope="module", params=MODELS)
+PARAMS = [pytest.param(each, marks=[pytest.mark.slow] if "post" in each else []) for each in MODELS]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def run(request, tmp_path_factory):
     return untrained_run(tmp_path_factory.mktemp("run"), model=MODELS[request.param])
 

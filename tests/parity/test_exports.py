@@ -125,12 +125,12 @@ def test_a_wrong_graph_is_not_put_in_place(plain_run, tmp_path, monkeypatch):
     """One weight changed behind the converter's back: the export fails and leaves nothing."""
     original = onnx_bundle.write_graphs
 
-    def tampered(graph, folder: Path, precision: str):
+    def tampered(graph, folder: Path, precision: str, attention: bool):
         layer = graph.decoder_layers[-1].feed.outer
         kept = layer.bias.numpy().copy()
         layer.bias.assign(kept + np.linspace(0, 0.1, kept.size))
         try:
-            return original(graph, folder, precision)
+            return original(graph, folder, precision, attention=attention)
         finally:
             layer.bias.assign(kept)
 

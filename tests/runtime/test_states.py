@@ -33,7 +33,7 @@ def on_device(folder: Path) -> OnnxStepModel:
     """A step model that keeps its tensors as on a GPU, but on the CPU."""
     manifest = read_manifest(folder)
     model = OnnxStepModel(folder, manifest, threads=1)
-    model._append = step_model._session(folder, manifest.append, 1, HOST)
+    model._append = step_model.open_session(folder, manifest.append, 1, HOST)
     model._device = ELSEWHERE
     return model
 
