@@ -27,7 +27,8 @@ dropout = 0.0
 batch_tokens = 512
 max_steps = {steps}
 warmup_steps = 100
-learning_rate = 0.5
+learning_rate = 0.3
+schedule = "linear"
 label_smoothing = 0.0
 clip_norm = 1.0
 validate_every = 100
@@ -43,7 +44,7 @@ ARCHITECTURES = {
         'kind = "wordpiece"\nvocab_size = 120\njoint = false',
         TRANSFORMER + "encoder_layers = 2\ndecoder_layers = 2\nkey_dim = 64\nvalue_dim = 64\n"
         'norm = "post"\npositions = "concatenated"\nembeddings = "none"',
-        1000,
+        700,
     ),
     "learned positions, GELU": (
         "vocab_size = 320",
