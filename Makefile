@@ -14,9 +14,12 @@ quickstart: $(VENV)/train
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# These use both cores, or are about processes that wait for each other.
+# First those that keep one core busy, two at a time; then those that use both cores, or are about
+# processes that wait for each other.
+ONE_CORE := tests/model tests/parity tests/e2e/test_every_architecture.py
 test-slow: $(VENV)/dev
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n 2 --dist worksteal $(ONE_CORE)
+	$(BIN)/python -m pytest -m slow $(addprefix --ignore=,$(ONE_CORE))
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
