@@ -68,7 +68,8 @@ def test_other_precisions_look_nearly_there(run, tmp_path: Path, precision: str)
     (ids,) = tokenizers.target.encode(["gato água três"])
     wanted = model_attention(model, tokenizers, "três água gato", ids).cross
     found = bundle_attention(place, "três água gato", ids).cross
-    assert 0 < np.abs(found - wanted).max() < 0.1
+    # Of random weights, which are steeper than trained ones: 0.25 apart, if nothing were alike.
+    assert 0 < np.abs(found - wanted).mean() < 0.03
     np.testing.assert_allclose(found.sum(axis=-1), 1.0, atol=5e-3)
 
 
