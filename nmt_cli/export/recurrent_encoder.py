@@ -112,7 +112,7 @@ def _lstm_order(columns: Weights) -> Weights:
 
 
 def _is_lstm(layer: Any) -> bool:
-    return type(layer).__name__ == "LSTM"
+    return isinstance(layer, keras.layers.LSTM)
 
 
 def _array(weight: Any) -> Weights:

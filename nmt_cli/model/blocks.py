@@ -9,7 +9,6 @@ https://arxiv.org/abs/2002.04745).
 """
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 import keras
@@ -17,33 +16,17 @@ from keras import ops
 
 from nmt_cli.model.attention import Attention, CrossAttention, SelfAttention
 from nmt_cli.model.layers import FeedForward, LayerNorm
+from nmt_cli.model.shaped import ShapedLayer
 from nmt_cli.recipe.config import ModelConfig
-from nmt_cli.recipe.reading import section_from
 
 
-class _Block(keras.layers.Layer):
-    """What encoder and decoder layers share.
-
-    Args:
-        shape: the recipe's [model] table.
-    """
+class _Block(ShapedLayer):
+    """What encoder and decoder layers share."""
 
     def __init__(self, shape: ModelConfig, **options: Any) -> None:
-        super().__init__(**options)
-        self.shape = shape
-        self.drop = keras.layers.Dropout(shape.dropout, dtype=self.dtype_policy)
+        super().__init__(shape, **options)
         if shape.layer_drop:
             self.seed_generator = keras.random.SeedGenerator()
-
-    def get_config(self) -> dict[str, Any]:
-        """Everything that __init__ takes, in plain values."""
-        return {**super().get_config(), "shape": asdict(self.shape)}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "_Block":
-        """The inverse of :meth:`get_config`."""
-        shape = section_from(ModelConfig, config["shape"], cls.__name__)
-        return super().from_config({**config, "shape": shape})
 
     def _norm(self, name: str, inputs_shape: Any) -> LayerNorm:
         layer = LayerNorm(self.shape.epsilon, dtype=self.dtype_policy, name=name)

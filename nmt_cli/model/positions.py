@@ -4,6 +4,7 @@ Every layer here gives vectors for places ([T] to [T, d]) and, called, adds thos
 to vectors [B, T, d].
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -30,21 +31,14 @@ def sinusoids(places: Any, d_model: int, interleaved: bool = True) -> Any:
     return ops.reshape(waves, (-1, d_model))
 
 
-class _Positions(keras.layers.Layer):
-    """What both kinds do when they are called."""
-
-    def call(self, vectors: Any) -> Any:
-        """[B, T, d] with the positions 0 .. T - 1 added."""
-        table = self.at(ops.arange(ops.shape(vectors)[1]), vectors.shape[-1])
-        return vectors + ops.cast(table, vectors.dtype)
-
-    def at(self, places: Any, d_model: int) -> Any:
-        """Vectors [T, d] for places [T]."""
-        raise NotImplementedError
+def _added(vectors: Any, at: Callable[[Any, int], Any]) -> Any:
+    """Vectors [B, T, d] with the positions 0 .. T - 1 added, which ``at`` gives."""
+    table = at(ops.arange(ops.shape(vectors)[1]), vectors.shape[-1])
+    return vectors + ops.cast(table, vectors.dtype)
 
 
 @keras.saving.register_keras_serializable("nmt")
-class PositionalEncoding(_Positions):
+class PositionalEncoding(keras.layers.Layer):
     """Adds :func:`sinusoids`.
 
     Args:
@@ -54,6 +48,10 @@ class PositionalEncoding(_Positions):
     def __init__(self, interleaved: bool = True, **options: Any) -> None:
         super().__init__(**options)
         self.interleaved = interleaved
+
+    def call(self, vectors: Any) -> Any:
+        """[B, T, d] with the positions 0 .. T - 1 added."""
+        return _added(vectors, self.at)
 
     def at(self, places: Any, d_model: int) -> Any:
         """Float32 [T, d] for places [T]."""
@@ -65,7 +63,7 @@ class PositionalEncoding(_Positions):
 
 
 @keras.saving.register_keras_serializable("nmt")
-class LearnedPositions(_Positions):
+class LearnedPositions(keras.layers.Layer):
     """Adds a vector learned for each place (Gehring et al. 2017, section 3.1,
     https://arxiv.org/abs/1705.03122).
 
@@ -87,6 +85,10 @@ class LearnedPositions(_Positions):
             shape=(self.length, width),
             initializer=keras.initializers.RandomNormal(stddev=width**-0.5),
         )
+
+    def call(self, vectors: Any) -> Any:
+        """[B, T, d] with the positions 0 .. T - 1 added."""
+        return _added(vectors, self.at)
 
     def at(self, places: Any, d_model: int) -> Any:
         """[T, d] for places [T]."""

@@ -10,14 +10,13 @@ Shapes: B sentences, S source positions, T target positions, K beams, d width.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import keras
 from keras import ops
 
+from nmt_cli.model.shaped import ShapedLayer
 from nmt_cli.recipe.config import ModelConfig
-from nmt_cli.recipe.reading import section_from
 
 CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
 _LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
@@ -54,29 +53,13 @@ def seen_tokens(mask: Any) -> Any:
 
 
 @keras.saving.register_keras_serializable("nmt")
-class RecurrentDecoder(keras.layers.Layer):
-    """All of the decoder between the embeddings and the softmax.
-
-    Args:
-        shape: the recipe's [model] table.
-    """
+class RecurrentDecoder(ShapedLayer):
+    """All of the decoder between the embeddings and the softmax."""
 
     def __init__(self, shape: ModelConfig, **options: Any) -> None:
-        super().__init__(**options)
-        self.shape = shape
-        self.drop = keras.layers.Dropout(shape.dropout, dtype=self.dtype_policy)
+        super().__init__(shape, **options)
         self.additive = shape.attention in ("luong-concat", "bahdanau")
         self.attends_before = shape.attention == "bahdanau"
-
-    def get_config(self) -> dict[str, Any]:
-        """Everything that __init__ takes, in plain values."""
-        return {**super().get_config(), "shape": asdict(self.shape)}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "RecurrentDecoder":
-        """The inverse of :meth:`get_config`."""
-        shape = section_from(ModelConfig, config["shape"], cls.__name__)
-        return super().from_config({**config, "shape": shape})
 
     @property
     def states(self) -> list[str]:

@@ -1,6 +1,7 @@
 """What a report tells: gathered here, laid out in page.html."""
 
 import base64
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -110,7 +111,7 @@ def gather(folder: Path, lines: int, say: Callable[[str], None] = print) -> Repo
         heads = _url(attention_figure(maps, tokenizers))
         words = _url(alignment_figure(align(maps, tokenizers)))
         looks.append(Look(line, translation.text, heads, words))
-    rates = [each["tokens_per_second"] for each in records if "tokens_per_second" in each]
+    rates = [each["tokens_per_second"] for each in records if "tokens_per_second" in each] or [0.0]
     shape, weights = run.recipe.model, run.preferred
     tokens = sum(len(each.ids) + 1 for each in translations)
     facts = [
@@ -119,7 +120,7 @@ def gather(folder: Path, lines: int, say: Callable[[str], None] = print) -> Repo
         ("weights", f"{weights.name}, {4 * model.count_params() / 1e6:,.1f} MB in float32"),
         ("vocabulary", f"{run.source_vocab:,} source, {run.target_vocab:,} target"),
         ("steps", f"{progress.step:,}, in {progress.seconds / 60:,.1f} minutes"),
-        ("training", f"{_median(rates):,.0f} target tokens a second"),
+        ("training", f"{statistics.median(rates):,.0f} target tokens a second"),
         (
             "decoding",
             f"{tokens / seconds:,.0f} target tokens a second, {len(source) / seconds:,.1f} "
@@ -158,7 +159,3 @@ def _short(
 def _url(figure: Figure) -> str:
     """A picture within the page."""
     return "data:image/png;base64," + base64.b64encode(picture(figure, "png")).decode("ascii")
-
-
-def _median(values: list[float]) -> float:
-    return sorted(values)[len(values) // 2] if values else 0.0
