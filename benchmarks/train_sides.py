@@ -60,9 +60,10 @@ def nmt_side(recipe: Recipe, prepared: Prepared, vocab: list[int], precision: st
     import keras
     import tensorflow as tf
 
+    from nmt_cli.data.epochs import training_batches
     from nmt_cli.training.feed import Feed
     from nmt_cli.training.run import Run
-    from nmt_cli.training.train import compiled_model, training_batches
+    from nmt_cli.training.train import compiled_model
 
     policy = precision if precision == "float32" else f"mixed_{precision}"
     recipe = replace(recipe, training=replace(recipe.training, precision=policy))

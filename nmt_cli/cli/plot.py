@@ -264,8 +264,8 @@ def lengths(
     loaded = find_recipe(recipe, overrides)
     from nmt_cli.data.prepared import Prepared
     from nmt_cli.plot.lengths import lengths_figure
-    from nmt_cli.plot.tables import training_batches
+    from nmt_cli.plot.tables import first_epoch
 
     opened = Prepared.open(prepared or PREPARED / loaded.label)
-    figure = lengths_figure(training_batches(opened, loaded), opened.languages, loaded.label)
+    figure = lengths_figure(first_epoch(opened, loaded), opened.languages, loaded.label)
     _deliver(figure, output, show)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.data.batches import Batches
+from nmt_cli.data.epochs import training_batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.plot.schedule import steps_to_draw
@@ -101,16 +102,15 @@ def log_records(folder: Path) -> Sequence[dict[str, Any]]:
     return records
 
 
-def training_batches(prepared: Prepared, recipe: Recipe) -> Batches:
-    """The batches of an epoch of training.
+def first_epoch(prepared: Prepared, recipe: Recipe) -> Batches:
+    """The batches of a training's first epoch.
 
     Raises:
         NmtError: the recipe looks for the largest batch when it trains.
     """
-    training = recipe.training
-    if not training.batch_tokens:
+    if not recipe.training.batch_tokens:
         raise NmtError(
             f"{recipe.label}: training.batch_tokens = 0 is settled when a training begins",
             "give the size that was found: --set training.batch_tokens=N",
         )
-    return Batches(*prepared.arrays("train"), training.batch_tokens, recipe.seed, training.copies)
+    return training_batches(recipe, prepared).batches(0)

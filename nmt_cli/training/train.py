@@ -7,9 +7,9 @@ from pathlib import Path
 
 import keras
 
-from nmt_cli.data.batches import Batches, Epochs, Position
+from nmt_cli.data.batches import Position
+from nmt_cli.data.epochs import training_batches
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.data.sampling import SampledText
 from nmt_cli.errors import NmtError
 from nmt_cli.model.build import build_model
 from nmt_cli.recipe.config import Recipe
@@ -141,25 +141,6 @@ def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, Progress]:
     keras.config.set_dtype_policy("float32")
     model = build_model(run.recipe.model, run.source_vocab, run.target_vocab, run.recipe.seed)
     return model, load_checkpoint(checkpoint, model, training=False)
-
-
-def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
-    """The batches of a training, epoch after epoch."""
-    config, seed = recipe.training, recipe.seed
-    if not config.sample_subwords:
-        fixed = Batches(*prepared.arrays("train"), config.batch_tokens, seed, config.copies)
-        return Epochs(lambda epoch: fixed, config.curriculum)
-    text = SampledText(
-        prepared.text("train"),
-        prepared.tokenizers(),
-        recipe.data.max_tokens,
-        config.sample_subwords,
-        seed,
-    )
-    return Epochs(
-        lambda epoch: Batches(*text.arrays(epoch), config.batch_tokens, seed, config.copies),
-        config.curriculum,
-    )
 
 
 def _with_batch_tokens(recipe: Recipe, prepared: Prepared, say: Callable[[str], None]) -> Recipe:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from nmt_cli.data.batches import Position
+from nmt_cli.data.epochs import training_batches
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
@@ -26,7 +27,7 @@ from nmt_cli.training.checkpoint import (
 from nmt_cli.training.feed import Feed
 from nmt_cli.training.loss import SmoothedCrossEntropy
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import compiled_model, train, trained_model, training_batches
+from nmt_cli.training.train import compiled_model, train, trained_model
 from nmt_cli.training.validation import Validator
 from nmt_cli.training.watch import Watch
 from tests.systems import toy_data, toy_recipe, untrained_run, write_toy_corpus
