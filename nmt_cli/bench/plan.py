@@ -8,7 +8,7 @@ from itertools import product
 
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import DecodingConfig, ModelConfig
-from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import Tokenizer
 
 OURS, THEIRS = "nmt", "ctranslate2"

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.bench.plan import OWN, latency_rows
-from nmt_cli.search.beam import SearchOptions, beam_search
+from nmt_cli.search.beam import beam_search
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.step_model import Candidates, StepModel
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 
@@ -106,7 +107,7 @@ class Ours:
         for row, piece in zip(source, pieces, strict=True):
             row[: len(piece)] = piece
         found = beam_search(self._translator.model, source, lengths, options)
-        return [each.ids for each in found]
+        return [hypotheses[0].ids for hypotheses in found]
 
 
 class Endless:
@@ -131,6 +132,18 @@ class Endless:
         # Greedy search has a single candidate, so that END cannot merely be ruled out.
         ids = np.where(found.ids == END_ID, np.int32(ORDINARY_ID), found.ids)
         return Candidates(found.scores, ids), state
+
+    def log_probs(
+        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float32], Any]:
+        """As search.step_model.StepModel."""
+        return self._model.log_probs(state, tokens, ancestry)
+
+    def attention(
+        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """As search.step_model.StepModel."""
+        return self._model.attention(state, tokens, ancestry)
 
     def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
         """As search.step_model.StepModel."""

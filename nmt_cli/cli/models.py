@@ -101,7 +101,7 @@ def _neither(folder: Path) -> NmtError:
 def _run_translator(folder: Path, asked: DecodingOptions) -> Translator:
     import_keras()
     from nmt_cli.model.step_model import KerasStepModel
-    from nmt_cli.search.beam import SearchOptions
+    from nmt_cli.search.options import SearchOptions
     from nmt_cli.training.run import Run
     from nmt_cli.training.train import trained_model
 

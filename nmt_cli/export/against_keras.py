@@ -42,7 +42,7 @@ from nmt_cli.export.verify import (
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, check_bundle
 from nmt_cli.runtime.step_model import OnnxStepModel
-from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 

@@ -13,7 +13,7 @@ from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.runtime.ctranslate2_translator import CTranslate2Translator, load_ctranslate2
-from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translation, Translator
 from nmt_cli.text.tokenizer import END_ID, START_ID
 from nmt_cli.training.run import Run

@@ -23,8 +23,9 @@ from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.config import DecodingConfig
-from nmt_cli.search.beam import SearchOptions
-from nmt_cli.search.translator import LINE_BREAK, SENTENCE_END, Translator
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.rejoining import LINE_BREAK
+from nmt_cli.search.translator import SENTENCE_END, Translator
 from nmt_cli.text.tokenizer import PAD_ID
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import trained_model

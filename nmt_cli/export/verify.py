@@ -5,13 +5,13 @@ An export that does not pass is not put in place.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.check import HARD_LINES, TIE
+from nmt_cli.search.step_model import StepModel
 from nmt_cli.search.translator import Translation, Translator
 from nmt_cli.text.tokenizer import START_ID, TokenizerPair
 
@@ -20,18 +20,6 @@ TRANSLATED_SENTENCES = 100
 # Of log-probabilities (nats). Float32 through 2 x 6 layers stays near 1e-5; a wrong mask,
 # scale or position shows as 1e-1 and more.
 LOGIT_TOLERANCE = 1e-3
-
-
-class ForcedModel(Protocol):
-    """A step model that also gives full log-probabilities."""
-
-    def encode(self, source: NDArray[np.int32]) -> Any:
-        """As search.step_model.StepModel."""
-
-    def log_probs(
-        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float32], Any]:
-        """Log-probabilities [B, K, V] after one more token a beam, and the new state."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +51,8 @@ class Distance:
 
 
 def compare_logits(
-    original: ForcedModel,
-    exported: ForcedModel,
+    original: StepModel,
+    exported: StepModel,
     tokenizers: TokenizerPair,
     pairs: Sequence[tuple[str, str]],
     tolerance: float = LOGIT_TOLERANCE,
@@ -101,8 +89,8 @@ def forced_pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _forced(
-    original: ForcedModel,
-    exported: ForcedModel,
+    original: StepModel,
+    exported: StepModel,
     tokenizers: TokenizerPair,
     source: str,
     target: str,

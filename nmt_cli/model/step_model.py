@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_graph import free_axes
+from nmt_cli.search.attention import aligning_layer
 from nmt_cli.search.step_model import Candidates
 
 
@@ -34,6 +35,7 @@ class KerasStepModel:
         self.graph = step_graph(model)
         self._encode = self.graph.encode
         self._step = self.graph.step
+        self._look = self.graph.step_attention
         if keras.backend.backend() == "tensorflow":
             self._trace()
         elif keras.backend.backend() == "jax":
@@ -49,18 +51,16 @@ class KerasStepModel:
             [tf.TensorSpec(free_axes(shape), tf.float32) for shape in shapes.values()]
             for shapes in (graph.encoded, graph.caches)
         )
+        step = [
+            ids,
+            tf.TensorSpec([1], tf.int32),
+            tf.TensorSpec([None, None, None], tf.bool),
+            encoded,
+            caches,
+        ]
         self._encode = tf.function(graph.encode, input_signature=[ids], autograph=False)
-        self._step = tf.function(
-            graph.step,
-            autograph=False,
-            input_signature=[
-                ids,
-                tf.TensorSpec([1], tf.int32),
-                tf.TensorSpec([None, None, None], tf.bool),
-                encoded,
-                caches,
-            ],
-        )
+        self._step = tf.function(graph.step, input_signature=step, autograph=False)
+        self._look = tf.function(graph.step_attention, input_signature=step, autograph=False)
 
     def _compile(self) -> None:
         """Let JAX compile each function, for few shapes: it knows no open ones.
@@ -128,7 +128,20 @@ class KerasStepModel:
     ) -> tuple[NDArray[np.float32], KerasState]:
         """As :meth:`step`, but all log-probabilities, float32 [B, K, V]."""
         _, log_probs, state = self._advance(state, tokens, ancestry)
-        return ops.convert_to_numpy(log_probs), state
+        return np.array(ops.convert_to_numpy(log_probs)), state  # its own, to be written over
+
+    def attention(
+        self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """What the step that is about to be taken looks at; see search.step_model."""
+        weights, _ = self._look(
+            ops.convert_to_tensor(tokens),
+            ops.convert_to_tensor(np.array([state.steps], np.int32)),
+            ops.convert_to_tensor(ancestry),
+            state.encoded,
+            state.caches,
+        )
+        return aligning_layer(ops.convert_to_numpy(weights))
 
     def _advance(
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]

@@ -34,7 +34,7 @@ def attention_of(
         return _of_bundle(folder, source, target, warn)
     from nmt_cli.model.attention_maps import model_attention
     from nmt_cli.model.step_model import KerasStepModel
-    from nmt_cli.search.beam import SearchOptions
+    from nmt_cli.search.options import SearchOptions
     from nmt_cli.training.run import Run
     from nmt_cli.training.train import trained_model
 
@@ -51,11 +51,12 @@ def attention_of(
 def _of_bundle(
     folder: Path, source: str, target: str | None, warn: Callable[[str], None]
 ) -> tuple[AttentionMaps, TokenizerPair]:
-    from nmt_cli.runtime.attention import bundle_attention, check_tells
+    from nmt_cli.runtime.attention import bundle_attention
     from nmt_cli.runtime.load import load_bundle
+    from nmt_cli.runtime.step_model import telling_graph
 
     manifest = read_manifest(folder)
-    check_tells(folder, manifest)
+    telling_graph(folder, manifest)
     translator = load_bundle(folder, warn=warn)
     ids = _target_ids(translator, manifest.decoding, source, target)
     return bundle_attention(folder, source, ids), translator.tokenizers

@@ -19,7 +19,7 @@ from nmt_cli.plot.figure import picture
 from nmt_cli.plot.history import history_figure
 from nmt_cli.plot.tables import log_records
 from nmt_cli.search.attention import align
-from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translation, Translator
 from nmt_cli.text.tokenizer import Tokenizer
 from nmt_cli.training.run import Run

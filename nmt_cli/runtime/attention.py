@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from nmt_cli.bundle.manifest import GraphSpec, Manifest
+from nmt_cli.bundle.manifest import GraphSpec
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.contract import checked_tokenizers
 from nmt_cli.runtime.load import checked_manifest
-from nmt_cli.runtime.step_model import open_session
+from nmt_cli.runtime.step_model import open_session, telling_graph
 from nmt_cli.search.attention import AttentionMaps, framed_pair
 
 
@@ -25,7 +25,7 @@ def bundle_attention(folder: Path, source: str, target_ids: list[int]) -> Attent
         NmtError: the bundle is damaged, or was exported without its attention.
     """
     manifest = checked_manifest(folder)
-    step_spec = check_tells(folder, manifest)
+    step_spec = telling_graph(folder, manifest)
     framed, inputs, outputs = framed_pair(checked_tokenizers(folder, manifest), source, target_ids)
     state = _run(folder, manifest.encoder, {"source": np.array([framed], np.int32)})
     for each in manifest.caches:
@@ -45,20 +45,6 @@ def bundle_attention(folder: Path, source: str, target_ids: list[int]) -> Attent
         rows.append(found["attention"][0, :, :, 0].astype(np.float32))  # [L, h, S]
         state |= {each.name: found[f"new_{each.name}"] for each in manifest.caches}
     return AttentionMaps(framed, outputs, np.stack(rows, axis=2))
-
-
-def check_tells(folder: Path, manifest: Manifest) -> GraphSpec:
-    """The graph that tells what the model looks at.
-
-    Raises:
-        NmtError: the bundle was exported without it.
-    """
-    if manifest.attention is None:
-        raise NmtError(
-            f"{folder}: does not tell what it looks at",
-            "export it again with nmt export --onnx --attention, or name the run",
-        )
-    return manifest.attention
 
 
 def _run(folder: Path, graph: GraphSpec, feed: dict[str, Any]) -> dict[str, Any]:

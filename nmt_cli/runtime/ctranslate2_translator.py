@@ -14,8 +14,9 @@ from typing import Any
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.recipe.reading import section_from
-from nmt_cli.search.beam import Hypothesis, SearchOptions
-from nmt_cli.search.translator import BATCH_TOKENS, Translator
+from nmt_cli.search.beam import Hypothesis
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.translator import BATCH_TOKENS, Piece, Translator
 from nmt_cli.text.tokenizer import load_tokenizers
 
 SETTINGS = "nmt_ctranslate2.json"
@@ -38,16 +39,16 @@ class CTranslate2Translator(Translator):
         target = self.tokenizers.target
         return {token: at for at, token in enumerate(target.tokens(range(target.vocab_size)))}
 
-    def _search_batch(self, pieces: Sequence[list[int]], rows: list[int]) -> list[Hypothesis]:
-        batch = [pieces[row] for row in rows]
-        limits = [self.options.limit(len(piece)) for piece in batch]
+    def _search_batch(self, batch: list[Piece]) -> list[list[Hypothesis]]:
+        ids = [each.ids for each in batch]
+        limits = [self.options.limit(len(each)) for each in ids]
         # CTranslate2 has one limit a call, here that of the longest sentence. What reached its
         # own limit before is searched again, alone: those are few.
         longest = max(limits)
-        found = self._run(batch, longest)
+        found = self._run(ids, longest)
         return [
-            self._run([piece], limit)[0] if len(each.ids) >= limit < longest else each
-            for piece, limit, each in zip(batch, limits, found, strict=True)
+            self._run([piece], limit) if len(each.ids) >= limit < longest else [each]
+            for piece, limit, each in zip(ids, limits, found, strict=True)
         ]
 
     def _run(self, batch: Sequence[list[int]], limit: int) -> list[Hypothesis]:
@@ -63,7 +64,9 @@ class CTranslate2Translator(Translator):
             return_scores=True,
         )
         return [
-            Hypothesis([self._target_ids[token] for token in each.hypotheses[0]], each.scores[0])
+            Hypothesis(
+                [self._target_ids[token] for token in each.hypotheses[0]], each.scores[0], []
+            )
             for each in results
         ]
 

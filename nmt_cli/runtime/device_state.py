@@ -52,15 +52,24 @@ class DeviceState:
 
     def step(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> Candidates:
         """Run a step and append its columns to the caches (see search.step_model)."""
-        scores, ids = self._run(tokens, ancestry, ("scores", "ids"))
+        scores, ids = self._run(self._decoder, tokens, ancestry, ("scores", "ids"))
+        self._advance(tokens)
         return Candidates(scores, ids)
 
     def log_probs(
         self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
         """As :meth:`step`, but all log-probabilities, [B, K, V]."""
-        (log_probs,) = self._run(tokens, ancestry, ("log_probs",))
+        (log_probs,) = self._run(self._decoder, tokens, ancestry, ("log_probs",))
+        self._advance(tokens)
         return log_probs
+
+    def attention(
+        self, teller: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """What the step about to be taken looks at (see host_state)."""
+        (attention,) = self._run(teller, tokens, ancestry, ("attention",))
+        return attention.astype(np.float32)
 
     def select(self, rows: NDArray[np.int64]) -> "DeviceState":
         """Go on with some sentences alone."""
@@ -70,8 +79,13 @@ class DeviceState:
                 values[name] = self._joined(each, self._zeros((count, heads, 0, size)), rows)
         return self
 
+    def _advance(self, tokens: NDArray[np.int32]) -> None:
+        self._used += tokens.shape[1]
+        self._steps += 1
+
     def _run(
         self,
+        session: Any,
         tokens: NDArray[np.int32],
         ancestry: NDArray[np.bool_],
         wanted: tuple[str, ...],
@@ -80,7 +94,7 @@ class DeviceState:
         self._reserve(count, beams)
         seen = np.zeros((count, beams, self._reserved), np.bool_)
         seen[..., : self._used + beams] = ancestry
-        binding = self._decoder.io_binding()
+        binding = session.io_binding()
         binding.bind_cpu_input("tokens", np.ascontiguousarray(tokens))
         binding.bind_cpu_input("position", np.array([self._steps], np.int32))
         binding.bind_cpu_input("write_at", np.full(count, self._used, np.int64))
@@ -92,9 +106,7 @@ class DeviceState:
         for name, each in self._caches.items():
             binding.bind_ortvalue_input(name, each)
             binding.bind_ortvalue_output(f"new_{name}", each)
-        self._decoder.run_with_iobinding(binding)
-        self._used += beams
-        self._steps += 1
+        session.run_with_iobinding(binding)
         return [each.numpy() for each in binding.get_outputs()[: len(wanted)]]
 
     @property

@@ -58,9 +58,31 @@ class GuardedStepModel:
     def log_probs(
         self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], OnnxState]:
-        """As :meth:`OnnxStepModel.log_probs`."""
+        """As search.step_model.StepModel.
+
+        Raises:
+            NmtError: ONNX Runtime failed, or gave what are no probabilities.
+        """
         with self._blamed():
-            return self._model.log_probs(state, tokens, ancestry)
+            log_probs, state = self._model.log_probs(state, tokens, ancestry)
+        shape = (*tokens.shape, self._vocab_size)
+        if log_probs.shape != shape or math.isnan(log_probs.max()):
+            raise self._error(f"no log-probabilities of shape {shape}")
+        return log_probs, state
+
+    def attention(
+        self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """As search.step_model.StepModel.
+
+        Raises:
+            NmtError: the bundle does not tell, ONNX Runtime failed, or gave what are no weights.
+        """
+        with self._blamed():
+            weights = self._model.attention(state, tokens, ancestry)
+        if weights.shape[:2] != tokens.shape or not np.isfinite(weights).all():
+            raise self._error("attention weights that are not numbers")
+        return weights
 
     def select(self, state: OnnxState, rows: NDArray[np.int64]) -> OnnxState:
         """As search.step_model.StepModel."""
@@ -84,7 +106,7 @@ class GuardedStepModel:
     def _blamed(self) -> Iterator[None]:
         try:
             yield
-        except BatchTooLarge:  # the translator tries smaller ones
+        except (BatchTooLarge, NmtError):  # the translator tries smaller ones
             raise
         except Exception as error:
             raise self._failure(error) from error

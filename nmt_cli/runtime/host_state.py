@@ -73,6 +73,28 @@ class HostState:
         self._run(tokens, ancestry)
         return self._buffers["log_probs"].copy()
 
+    def attention(
+        self, teller: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """What the step about to be taken looks at, [B, L, h, K, S].
+
+        Args:
+            teller: session of the step that tells it.
+            tokens, ancestry: as of :meth:`step`.
+        """
+        self._fill(tokens, ancestry)
+        binding = teller.io_binding()
+        for each in teller.get_inputs():
+            name = each.name
+            values = self._caches[name].columns if name in self._caches else self._buffers[name]
+            bound = onnxruntime.OrtValue.ortvalue_from_numpy(values)
+            binding.bind_ortvalue_input(name, bound)
+            if name in self._caches:  # the step itself will write the same columns once more
+                binding.bind_ortvalue_output(f"new_{name}", bound)
+        binding.bind_output("attention", "cpu")
+        teller.run_with_iobinding(binding)
+        return binding.get_outputs()[-1].numpy().astype(np.float32)
+
     def select(self, rows: NDArray[np.int64]) -> "HostState":
         """Go on with some sentences alone, in the same memory; rows ascend."""
         for name, values in self._encoded.items():
@@ -86,6 +108,13 @@ class HostState:
         return self
 
     def _run(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> None:
+        self._fill(tokens, ancestry)
+        self._decoder.run_with_iobinding(self._binding)
+        self._used += tokens.shape[1]
+        self._steps += 1
+
+    def _fill(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> None:
+        """Write what the step reads into its buffers."""
         used = self._used + tokens.shape[1]
         if used > self._reserved:
             self._reserve(tokens.shape)
@@ -96,9 +125,6 @@ class HostState:
         buffers["position"][0] = self._steps
         buffers["write_at"][:] = self._used
         buffers["ancestry"][..., :used] = ancestry
-        self._decoder.run_with_iobinding(self._binding)
-        self._used = used
-        self._steps += 1
 
     def _reserve(self, shape: tuple[int, ...]) -> None:
         """Make room for more columns."""

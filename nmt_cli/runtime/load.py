@@ -11,7 +11,7 @@ from nmt_cli.runtime.contract import check_graphs, checked_tokenizers
 from nmt_cli.runtime.device import HOST, ONE_BATCH, Device, Threads, threads_for
 from nmt_cli.runtime.guard import GuardedStepModel
 from nmt_cli.runtime.step_model import OnnxStepModel
-from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
 
 

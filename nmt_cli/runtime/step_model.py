@@ -1,5 +1,6 @@
 """The step contract over ONNX Runtime."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.runtime.device import HOST, Device
 from nmt_cli.runtime.device_state import DeviceState, encode_on_device
 from nmt_cli.runtime.host_state import HostState
+from nmt_cli.search.attention import aligning_layer
 from nmt_cli.search.step_model import BatchTooLarge, Candidates
 
 OnnxState = HostState | DeviceState
@@ -49,6 +51,7 @@ class OnnxStepModel:
         self._append = None
         if self._device.memory != "cpu":
             self._append = open_session(folder, manifest.append, threads, self._device)
+        self._folder, self._manifest, self._threads = folder, manifest, threads
         self._encoded = manifest.encoder.outputs
         self._caches = manifest.caches
         self._dtype = np.float16 if self._caches[0].dtype == "float16" else np.float32
@@ -104,11 +107,49 @@ class OnnxStepModel:
         self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], OnnxState]:
         """As :meth:`step`, but all log-probabilities, float32 [B, K, V]."""
-        return state.log_probs(tokens, ancestry), state
+        try:
+            return state.log_probs(tokens, ancestry), state
+        except Exception as error:
+            raise _too_large(error) or error from None
+
+    def attention(
+        self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """See search.step_model.
+
+        Raises:
+            NmtError: the bundle was exported without it.
+            BatchTooLarge: memory does not suffice.
+        """
+        teller = self._teller
+        try:
+            return aligning_layer(state.attention(teller, tokens, ancestry))
+        except Exception as error:
+            raise _too_large(error) or error from None
+
+    @cached_property
+    def _teller(self) -> Any:
+        """Session of the step that tells what it looks at: few need it."""
+        graph = telling_graph(self._folder, self._manifest)
+        return open_session(self._folder, graph, self._threads, self._device)
 
     def select(self, state: OnnxState, rows: NDArray[np.int64]) -> OnnxState:
         """The state of some sentences alone."""
         return state.select(rows)
+
+
+def telling_graph(folder: Path, manifest: Manifest) -> GraphSpec:
+    """The graph that tells what the model looks at.
+
+    Raises:
+        NmtError: the bundle was exported without it.
+    """
+    if manifest.attention is None:
+        raise NmtError(
+            f"{folder}: does not tell what it looks at",
+            "export it again with nmt export --onnx --attention, or name the run",
+        )
+    return manifest.attention
 
 
 def _too_large(error: Exception) -> BatchTooLarge | None:

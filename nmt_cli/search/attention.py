@@ -45,6 +45,15 @@ class Alignment:
     weights: Weights
 
 
+def aligning_layer(weights: Weights) -> Weights:
+    """The weights that align words best, [B, L, h, ...] to [B, ...].
+
+    The mean of all heads of the last layer but one (Garg et al. 2019,
+    https://arxiv.org/abs/1909.02074, section 3.1), or of the only one.
+    """
+    return weights[:, max(0, weights.shape[1] - 2)].mean(axis=1)
+
+
 def framed_pair(
     tokenizers: TokenizerPair, source: str, target_ids: list[int]
 ) -> tuple[list[int], list[int], list[int]]:
@@ -55,16 +64,21 @@ def framed_pair(
 
 
 def align(maps: AttentionMaps, tokenizers: TokenizerPair) -> Alignment:
-    """Words aligned by attention.
+    """Words aligned by the attention of the layer that does it best."""
+    (layer,) = aligning_layer(maps.cross[None])
+    return align_words(layer, maps.source, maps.target, tokenizers)
 
-    The mean of all heads of the last layer but one, which aligns best (Garg et al. 2019,
-    https://arxiv.org/abs/1909.02074, section 3.1), or of the only one. A target word's row is
-    the mean of its pieces' rows; a source word has the sum of its pieces' columns. What goes to
-    start and end marks is left out.
+
+def align_words(
+    layer: Weights, source_ids: list[int], target_ids: list[int], tokenizers: TokenizerPair
+) -> Alignment:
+    """Words aligned by attention weights, [T, S].
+
+    A target word's row is the mean of its pieces' rows; a source word has the sum of its
+    pieces' columns. What goes to start and end marks is left out.
     """
-    layer = maps.cross[max(0, len(maps.cross) - 2)].mean(axis=0)  # [T, S]
-    source, source_words = _words(tokenizers.source, maps.source)
-    target, target_words = _words(tokenizers.target, maps.target)
+    source, source_words = _words(tokenizers.source, source_ids)
+    target, target_words = _words(tokenizers.target, target_ids)
     rows = np.array([layer[places].mean(axis=0) for places in target_words])
     weights = np.array([[row[places].sum() for places in source_words] for row in rows])
     weights = weights.reshape(len(target_words), len(source_words))

@@ -7,24 +7,29 @@ Semantics, the same for every model and for the exported SavedModel:
   the slots that no finished hypothesis holds. Those that end in END are finished: frozen,
   they keep their slot and are never extended.
 - A finished hypothesis scores ``sum of log-probabilities / penalty(length)``, the penalty
-  of Wu et al. 2016 (https://arxiv.org/abs/1609.08144, equation 14), the length with END.
-- One finished hypothesis is kept, the best. A sentence is done when every slot is finished,
-  when no open beam can still beat the kept hypothesis even if every further token were
-  certain, or at its maximum length; only if nothing finished by then is the best open beam
-  taken as it stands.
+  of Wu et al. 2016 (https://arxiv.org/abs/1609.08144, equation 14), the length with END;
+  where it is asked for, with their penalty for what the source has and attention passed over.
+- The N best finished hypotheses are kept, one as a rule. A sentence is done when every slot is
+  finished, when no open beam can still beat the worst of N kept hypotheses even if every
+  further token were certain, or at its maximum length; only if fewer finished by then are the
+  best open beams taken as they stand, behind those that finished.
 - Beam 1 is greedy search.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.recipe.config import DecodingConfig
-from nmt_cli.search.step_model import Candidates, StepModel
-from nmt_cli.text.tokenizer import END_ID, START_ID
+from nmt_cli.search.choosing import Chooser, needs_all
+from nmt_cli.search.options import NOTHING_MORE, Request, SearchOptions
+from nmt_cli.search.processors import Processor
+from nmt_cli.search.ranking import Continuations, best
+from nmt_cli.search.step_model import StepModel
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
 # A batch is made smaller only when this share of its sentences is done: copying the caches
 # costs about as much as one step of the sentences that leave.
@@ -33,52 +38,23 @@ DONE_SHARE = 0.25
 _ROOM = 32
 
 
-@dataclass(frozen=True)
-class SearchOptions:
-    """What search may do; the defaults stand in :class:`nmt_cli.recipe.config.DecodingConfig`.
-
-    Attributes:
-        beam_size: hypotheses followed at a time; 1 is greedy search.
-        length_penalty: alpha; 0 compares plain sums, larger values favour longer output.
-        max_length: tokens of a translation at most, END included.
-        length_ratio, length_extra: and at most ``ceil(ratio * source tokens) + extra``.
-    """
-
-    beam_size: int
-    length_penalty: float
-    max_length: int
-    length_ratio: float
-    length_extra: int
-
-    @classmethod
-    def of(
-        cls,
-        config: DecodingConfig,
-        beam_size: int | None = None,
-        length_penalty: float | None = None,
-    ) -> "SearchOptions":
-        """A recipe's settings, with what the user asked for instead."""
-        return cls(
-            config.beam_size if beam_size is None else beam_size,
-            config.length_penalty if length_penalty is None else length_penalty,
-            config.max_length,
-            config.length_ratio,
-            config.length_extra,
-        )
-
-    def limit(self, source_tokens: int) -> int:
-        """The most tokens that a translation of so many source tokens may have."""
-        return min(
-            self.max_length, math.ceil(self.length_ratio * source_tokens) + self.length_extra
-        )
+# What attention leaves of a token's share, at least: its logarithm is finite.
+_LEAST_COVERAGE = 1e-9
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A translation as ids, END excluded, and its penalised log-probability."""
+    """A translation as ids, END excluded.
+
+    Attributes:
+        ids: its tokens.
+        score: penalised sum of their log-probabilities and END's.
+        token_scores: log-probabilities of the tokens and of END, if it has one.
+    """
 
     ids: list[int]
     score: float
+    token_scores: list[float]
 
 
 def penalty(lengths: int | NDArray[np.int64], alpha: float) -> NDArray[np.float64]:
@@ -86,30 +62,63 @@ def penalty(lengths: int | NDArray[np.int64], alpha: float) -> NDArray[np.float6
     return ((5.0 + np.asarray(lengths, np.float64)) / 6.0) ** alpha
 
 
+def coverage_penalty(coverage: NDArray[np.float32], beta: float) -> float:
+    """``beta * sum of log(min(coverage, 1))``, Wu et al. 2016, equation 15.
+
+    Args:
+        coverage: what attention gave each source token in all, [S].
+        beta: 0 for none.
+    """
+    covered = np.clip(coverage.astype(np.float64), _LEAST_COVERAGE, 1.0)
+    return beta * float(np.log(covered).sum())
+
+
 def beam_search(
-    model: StepModel, source: NDArray[np.int32], lengths: NDArray[np.int64], options: SearchOptions
-) -> list[Hypothesis]:
-    """Find the best hypothesis of each source sentence.
+    model: StepModel,
+    source: NDArray[np.int32],
+    lengths: NDArray[np.int64],
+    options: SearchOptions,
+    requests: Sequence[Request] | None = None,
+    processors: Sequence[Processor] = (),
+) -> list[list[Hypothesis]]:
+    """Find the best hypotheses of each source sentence.
 
     Args:
         model: what gives the probabilities.
         source: [B, S], framed and padded.
         lengths: [B], tokens of each sentence without padding.
-        options: beam size, penalty and limits.
+        options: beam size, penalties and limits.
+        requests: what is asked of each sentence besides; None: nothing.
+        processors: what changes log-probabilities before tokens are ranked.
 
     Returns:
-        One hypothesis a sentence, in order.
+        For each sentence, in order, ``options.n_best`` hypotheses, best first; fewer only where
+        the vocabulary has no more.
     """
-    beams = _Beams(len(source), lengths, options)
+    requests = requests or [NOTHING_MORE] * len(source)
+    beams = _Beams(source, lengths, options, requests)
+    chooser = None
+    if needs_all(options, requests, processors):
+        chooser = Chooser(options, requests, processors)
     state = model.encode(source)
     while beams.open:
-        candidates, state = model.step(state, beams.last, beams.ancestry())
-        beams.extend(candidates)
+        if options.coverage_penalty:
+            beams.cover(model.attention(state, beams.last, beams.ancestry()))
+        if chooser:
+            log_probs, state = model.log_probs(state, beams.last, beams.ancestry())
+            beams.extend(
+                chooser.choose(beams.sums, log_probs, beams.past, beams.finished, beams.limits)
+            )
+        else:
+            candidates, state = model.step(state, beams.last, beams.ancestry())
+            beams.extend(best(beams.sums, candidates))
         keep = beams.worth_keeping()
         if keep is not None:
             beams.select(keep)
+            if chooser:
+                chooser.select(keep)
             state = model.select(state, keep)
-    return beams.results()
+    return beams.best
 
 
 class _Beams:
@@ -128,26 +137,52 @@ class _Beams:
         finished: [B], how many slots finished hypotheses hold.
         done: bool [B].
         reach: float64 [B], penalty of the longest translation that each sentence may have.
-        best_scores: float64 [B], of the kept hypotheses; -inf where there is none yet.
+        trail: float32 [B, K, T], summed log-probabilities after each token so far, likewise.
+        bounds: float64 [B], what a hypothesis must beat to be kept; -inf while fewer than
+            ``n_best`` are.
+        best: what is kept of each sentence, best first.
+        coverage: float32 [B, K, S], what attention gave each source token so far; None where
+            nothing asks for it.
     """
 
-    def __init__(self, count: int, lengths: NDArray[np.int64], options: SearchOptions) -> None:
-        beams = options.beam_size
+    def __init__(
+        self,
+        source: NDArray[np.int32],
+        lengths: NDArray[np.int64],
+        options: SearchOptions,
+        requests: Sequence[Request],
+    ) -> None:
+        count, beams = len(source), options.beam_size
         self.options = options
         self.open = count
         self.steps = 0
         self.rows = np.arange(count)
-        self.limits = np.array([options.limit(int(length)) for length in lengths], np.int64)
+        self.limits = np.array(
+            [
+                min(
+                    options.max_length,
+                    max(options.limit(int(length)), options.min_length + 1) + each.asked,
+                )
+                for length, each in zip(lengths, requests, strict=True)
+            ],
+            np.int64,
+        )
         self.reach = penalty(self.limits, options.length_penalty)
         self.sums = np.full((count, beams), -np.inf, np.float32)
-        self.sums[:, 0] = 0.0
+        # All beams begin alike: one is enough where the best are taken, and samples part.
+        self.sums[:, : None if options.sampling else 1] = 0.0
         self.last = np.full((count, beams), START_ID, np.int32)
         self.history = np.zeros((count, beams, 0), np.int32)
         self.lineage = np.zeros((count, beams, 0), np.bool_)
+        self.trail = np.zeros((count, beams, 0), np.float32)
         self.finished = np.zeros(count, np.int64)
         self.done = np.zeros(count, np.bool_)
-        self.best_scores = np.full(count, -np.inf)
-        self.best: list[Hypothesis | None] = [None] * count
+        self.bounds = np.full(count, -np.inf)
+        self.best: list[list[Hypothesis]] = [[] for _ in range(count)]
+        self.coverage: NDArray[np.float32] | None = None
+        if options.coverage_penalty:
+            # Padding counts as covered: its logarithm is 0.
+            self.coverage = np.repeat((source == PAD_ID).astype(np.float32)[:, None], beams, 1)
         self._own = np.eye(beams, dtype=np.bool_)
 
     def ancestry(self) -> NDArray[np.bool_]:
@@ -156,20 +191,32 @@ class _Beams:
         if self.steps == self.history.shape[2]:
             more = max(_ROOM, self.steps)
             self.history = np.pad(self.history, ((0, 0), (0, 0), (0, more)))
+            self.trail = np.pad(self.trail, ((0, 0), (0, 0), (0, more)))
             self.lineage = np.pad(self.lineage, ((0, 0), (0, 0), (0, more * beams)))
         used = self.steps * beams
         self.lineage[..., used : used + beams] = self._own
         return self.lineage[..., : used + beams]
 
-    def extend(self, candidates: Candidates) -> None:
-        """Fill the free slots with the best candidates and close what is finished."""
-        parents, tokens, sums = _rank(self.sums, candidates)
+    @property
+    def past(self) -> NDArray[np.int32]:
+        """The tokens so far, [B, K, steps]."""
+        return self.history[..., : self.steps]
+
+    def cover(self, attention: NDArray[np.float32]) -> None:
+        """Add what the step about to be taken gives each source token, [B, K, S]."""
+        assert self.coverage is not None
+        self.coverage += attention
+
+    def extend(self, chosen: Continuations) -> None:
+        """Fill the free slots with the best continuations and close what is finished."""
+        tokens, sums = chosen.tokens, chosen.sums
         beams = sums.shape[1]
         if self.finished.any():
             # They hold slots, so that only the best (K - finished) candidates count.
             sums[np.arange(beams) >= (beams - self.finished)[:, None]] = -np.inf
-        self._follow(parents)
+        self._follow(chosen.parents)
         self.history[..., self.steps] = tokens
+        self.trail[..., self.steps] = sums
         self.steps += 1
         ends = tokens == END_ID
         if ends.any():
@@ -190,36 +237,67 @@ class _Beams:
         past, used = self.steps, (self.steps + 1) * beams
         self.history[..., :past] = self.history[pick, parents, :past]
         self.lineage[..., :used] = self.lineage[pick, parents, :used]
+        self.trail[..., :past] = self.trail[pick, parents, :past]
+        if self.coverage is not None:
+            self.coverage = self.coverage[pick, parents]
 
     def _finish(self, ends: NDArray[np.int64], sums: NDArray[np.float32]) -> None:
-        """Remember each newly finished hypothesis that beats its sentence's best."""
-        by_length = float(penalty(self.steps, self.options.length_penalty))
+        """Remember each newly finished hypothesis that is among its sentence's best."""
         for sentence, slot in ends:
-            score = float(sums[sentence, slot]) / by_length
-            if score > self.best_scores[sentence]:
-                self._keep(sentence, self.history[sentence, slot, : self.steps - 1], score)
+            score = self._score(sentence, slot, float(sums[sentence, slot]))
+            if score > self.bounds[sentence]:
+                self._keep(sentence, slot, score)
 
     def _close(self) -> None:
         """Mark the sentences that nothing can improve, and take what is there at the limit."""
         open_best = self.sums.max(axis=1)  # [B]
         at_limit = self.steps >= self.limits
-        settled = at_limit | (open_best / self.reach <= self.best_scores)
+        # A penalty of coverage only lowers scores: the bound holds with it too.
+        settled = at_limit | (open_best / self.reach <= self.bounds)
         settled &= ~self.done
         if not settled.any():
             return
-        by_length = float(penalty(self.steps, self.options.length_penalty))
         for sentence in np.flatnonzero(settled):
-            if self.best[self.rows[sentence]] is None:
-                slot = int(self.sums[sentence].argmax())
-                score = float(open_best[sentence]) / by_length
-                self._keep(sentence, self.history[sentence, slot, : self.steps], score)
+            self._fill_up(sentence)
         self.done |= settled
         self.sums[settled] = -np.inf
         self.open = len(self.done) - int(self.done.sum())
 
-    def _keep(self, sentence: np.integer[Any], ids: NDArray[np.int32], score: float) -> None:
-        self.best[self.rows[sentence]] = Hypothesis(ids.tolist(), score)
-        self.best_scores[sentence] = score
+    def _fill_up(self, sentence: np.integer[Any]) -> None:
+        """Take open beams for the hypotheses that a sentence lacks."""
+        kept = self.best[self.rows[sentence]]
+        unfinished: list[Hypothesis] = []
+        for slot in np.argsort(-self.sums[sentence], kind="stable"):
+            total = float(self.sums[sentence, slot])
+            missing = self.options.n_best - len(kept) - len(unfinished)
+            if missing <= 0 or (total == -np.inf and (kept or unfinished)):
+                break
+            score = self._score(sentence, slot, total)
+            unfinished.append(self._hypothesis(sentence, slot, self.steps, score))
+        kept += unfinished
+
+    def _score(self, sentence: np.integer[Any], slot: np.integer[Any], total: float) -> float:
+        score = total / float(penalty(self.steps, self.options.length_penalty))
+        if self.coverage is not None:
+            covered = self.coverage[sentence, slot]
+            score += coverage_penalty(covered, self.options.coverage_penalty)
+        return score
+
+    def _keep(self, sentence: np.integer[Any], slot: np.integer[Any], score: float) -> None:
+        """Put a hypothesis in its place; the earliest of equals stands first."""
+        kept = self.best[self.rows[sentence]]
+        place = sum(each.score >= score for each in kept)
+        kept.insert(place, self._hypothesis(sentence, slot, self.steps - 1, score))
+        del kept[self.options.n_best :]
+        if len(kept) == self.options.n_best:
+            self.bounds[sentence] = kept[-1].score
+
+    def _hypothesis(
+        self, sentence: np.integer[Any], slot: np.integer[Any], length: int, score: float
+    ) -> Hypothesis:
+        sums = self.trail[sentence, slot, : self.steps].tolist()
+        scores = [now - before for before, now in zip([0.0, *sums], sums, strict=False)]
+        return Hypothesis(self.history[sentence, slot, :length].tolist(), score, scores)
 
     def worth_keeping(self) -> NDArray[np.int64] | None:
         """The sentences to go on with, when enough of the batch is done; else None."""
@@ -234,25 +312,6 @@ class _Beams:
         self.sums, self.last = self.sums[keep], self.last[keep]
         self.history, self.lineage = self.history[keep], self.lineage[keep]
         self.finished, self.done = self.finished[keep], self.done[keep]
-        self.best_scores = self.best_scores[keep]
-
-    def results(self) -> list[Hypothesis]:
-        assert all(self.best), "a sentence was closed without a hypothesis"
-        return [best for best in self.best if best is not None]
-
-
-def _rank(
-    sums: NDArray[np.float32], candidates: Candidates
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """The K best continuations of each sentence: parent beam, token, sum; each [B, K]."""
-    count, beams = sums.shape
-    totals = (sums[..., None] + candidates.scores).reshape(count, -1)  # [B, K * C]
-    ids = candidates.ids.reshape(count, -1)
-    if beams == 1:  # greedy: the best of one beam is the first of its candidates
-        return np.zeros((count, 1), np.int64), ids[:, :1].copy(), totals[:, :1]
-    # lexsort's last key is the first to decide; it is stable, so that equal tokens of
-    # equal score keep the order of their beams.
-    order = np.lexsort((ids, -totals), axis=-1)[:, :beams]
-    parents = order // candidates.ids.shape[2]
-    rows = np.arange(count)[:, None]
-    return parents, ids[rows, order], totals[rows, order]
+        self.bounds, self.trail = self.bounds[keep], self.trail[keep]
+        if self.coverage is not None:
+            self.coverage = self.coverage[keep]

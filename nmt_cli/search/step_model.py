@@ -56,5 +56,22 @@ class StepModel(Protocol):
             its next step), and the new state. The old state is used up.
         """
 
+    def log_probs(
+        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float32], Any]:
+        """As :meth:`step`, but all log-probabilities, float32 [B, K, V], the caller's own."""
+
+    def attention(
+        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """What the step that is about to be taken looks at in the source, float32 [B, K, S].
+
+        The mean of all heads of the layer that aligns best; rows sum to 1. The state stays
+        good: the step itself follows.
+
+        Raises:
+            NmtError: the model does not tell.
+        """
+
     def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
         """The state of the sentences ``rows``, ascending, alone; the old one is used up."""

@@ -1,47 +1,55 @@
 """From lines to translations: split, tokenize, batch, search, detokenize, rejoin, in order."""
 
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
 from nmt_cli.errors import NmtError
-from nmt_cli.search.beam import Hypothesis, SearchOptions, beam_search
-from nmt_cli.search.step_model import BatchTooLarge, StepModel
-from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
+from nmt_cli.search.batching import in_batches, padded
+from nmt_cli.search.beam import Hypothesis, beam_search
+from nmt_cli.search.forced import Forced, force
+from nmt_cli.search.options import Request, SearchOptions
+from nmt_cli.search.processors import Processor
+from nmt_cli.search.rejoining import Found, Translation, rejoin
+from nmt_cli.search.step_model import StepModel
+from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair
 
 # Lines read ahead so that sentences of like length can share a batch.
 WINDOW = 2048
 # Source tokens of a batch, padding included, at beam 1; wider beams get as many fewer rows.
 BATCH_TOKENS = 4096
 
-# Widths of batches are multiples of it. Products of a vector and a matrix add up in groups of
-# four: a sentence's last tokens must be in the same group whatever it is padded to.
-WIDTH_STEP = 4
-
 # Where an over-long line may be parted: white space after the end of a sentence. The
 # exported SavedModel uses the same pattern (RE2), so it keeps to plain classes.
 SENTENCE_END = r"([.!?…][\"'”’»)\]]*)[ \t]+"
 
-LINE_BREAK = re.compile(r"[\r\n]+")
+# A line has fewer parts: numbers of parts are numbers of lines and the part's own behind.
+_MOST_PARTS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Translation:
-    """One line's translation.
-
-    Attributes:
-        text: the translation; "" for a blank line.
-        score: sum of the pieces' penalised log-probabilities; 0 for a blank line.
-        ids: tokens of the translation, all pieces together, END excluded.
-    """
+class Line:
+    """A line and the phrases that its translation must have."""
 
     text: str
-    score: float
+    phrases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What the model reads at a time: a line, or a part of it.
+
+    Attributes:
+        ids: framed.
+        request: what is asked of its translation.
+    """
+
     ids: list[int]
+    request: Request
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,10 @@ class Translator:
         warn: receives a line when that happens.
         workers: batches searched side by side, each in a thread of its own.
         batch_tokens: source tokens of a batch, padding included, at beam 1.
+        processors: what changes log-probabilities before tokens are ranked.
+        prefix: what every translation begins with.
+        alignments: whether to tell which words each translation's words come from.
+        copy_unknown: whether a word that is unknown is replaced by the source's.
     """
 
     model: StepModel
@@ -65,42 +77,54 @@ class Translator:
     warn: Callable[[str], None] = lambda message: None
     workers: int = 1
     batch_tokens: int = BATCH_TOKENS
+    processors: tuple[Processor, ...] = ()
+    prefix: str = ""
+    alignments: bool = False
+    copy_unknown: bool = False
 
-    def translate(self, lines: Iterable[str]) -> Iterator[Translation]:
-        """Translate lines, in order, reading at most WINDOW lines ahead."""
-        lines = iter(lines)
-        number = 1
-        while window := list(islice(lines, WINDOW)):
-            yield from self._window(window, number)
-            number += len(window)
+    def translate(
+        self, lines: Iterable[str | Line], first_number: int = 1, window: int | None = None
+    ) -> Iterator[Translation]:
+        """Translate lines, in order.
 
-    def _window(self, lines: list[str], first_number: int) -> Iterator[Translation]:
-        pieces: list[list[int]] = []
+        Args:
+            lines: read ``window`` ahead.
+            first_number: of the first of them, for warnings and samples.
+            window: None: WINDOW.
+
+        Raises:
+            NmtError: phrases that cannot be placed; names the line. Memory does not suffice.
+        """
+        lines, number = iter(lines), first_number
+        while read := list(islice(lines, window or WINDOW)):
+            given = [Line(each) if isinstance(each, str) else each for each in read]
+            yield from self._window(given, number)
+            number += len(given)
+
+    def _window(self, lines: list[Line], first_number: int) -> Iterator[Translation]:
+        pieces: list[Piece] = []
         counts: list[int] = []
-        for offset, parts in enumerate(self._split(lines)):
+        split = self._split([each.text for each in lines])
+        for number, (line, parts) in enumerate(zip(lines, split, strict=True), start=first_number):
             if len(parts) > 1:
                 self.warn(
-                    f"line {first_number + offset}: longer than {self.max_source} tokens, "
+                    f"line {number}: longer than {self.max_source} tokens, "
                     f"translated in {len(parts)} parts"
                 )
-            pieces += parts
+            pieces += [
+                Piece(ids, self._request(line, number, part, len(parts)))
+                for part, ids in enumerate(parts)
+            ]
             counts.append(len(parts))
-        hypotheses = self._search(pieces)
-        texts = self.tokenizers.target.decode([each.ids for each in hypotheses])
-        at = 0
+        found = iter(self._found(pieces))
         for count in counts:
-            # Byte pieces can spell a line break, which would break the line count.
-            text = LINE_BREAK.sub(" ", " ".join(texts[at : at + count]))
-            found = hypotheses[at : at + count]
-            yield Translation(
-                text,
-                sum((each.score for each in found), 0.0),
-                [token for each in found for token in each.ids],
-            )
-            at += count
+            of_line = list(islice(found, count))
+            first, *others = rejoin(of_line, self.tokenizers, self.options.n_best, self.alignments)
+            seconds = sum((each.seconds for each in of_line), 0.0)
+            yield replace(first, others=others, seconds=seconds)
 
     def _split(self, lines: list[str]) -> Iterator[list[list[int]]]:
-        """Framed ids of each line's pieces: none for a blank line, one as a rule."""
+        """Framed ids of each line's parts: none for a blank line, one as a rule."""
         tokenizer = self.tokenizers.source
         for line, ids in zip(lines, tokenizer.encode(lines), strict=True):
             if not ids:
@@ -115,60 +139,105 @@ class Translator:
                     for at in range(0, len(sentence_ids), self.max_source)
                 ]
 
-    def _search(self, pieces: Sequence[list[int]]) -> list[Hypothesis]:
-        """The best hypothesis of each piece, in order; batches run side by side."""
-        batches = list(self._batches(pieces))
-        results: list[Hypothesis | None] = [None] * len(pieces)
-        if self.workers == 1 or len(batches) == 1:
-            found = [self._search_batch(pieces, rows) for rows in batches]
-        else:
-            with ThreadPoolExecutor(self.workers) as pool:
-                found = list(pool.map(lambda rows: self._search_batch(pieces, rows), batches))
-        for rows, hypotheses in zip(batches, found, strict=True):
-            for row, hypothesis in zip(rows, hypotheses, strict=True):
-                results[row] = hypothesis
-        return [each for each in results if each is not None]
-
-    def _search_batch(self, pieces: Sequence[list[int]], rows: list[int]) -> list[Hypothesis]:
-        """Search one batch; one that memory cannot hold is halved.
+    def _request(self, line: Line, number: int, part: int, parts: int) -> Request:
+        """What is asked of a part of a line.
 
         Raises:
-            NmtError: memory does not hold a single sentence.
+            NmtError: its phrases have no place.
         """
-        lengths = np.array([len(pieces[row]) for row in rows], np.int64)
-        width = -(-int(lengths.max()) // WIDTH_STEP) * WIDTH_STEP
-        source = np.full((len(rows), width), PAD_ID, np.int32)
-        for at, row in enumerate(rows):
-            source[at, : lengths[at]] = pieces[row]
-        try:
-            return beam_search(self.model, source, lengths, self.options)
-        except BatchTooLarge:
-            if len(rows) == 1:
-                raise NmtError(
-                    f"memory does not suffice for one sentence of {lengths[0]:,} tokens "
-                    f"with {self.options.beam_size} beams",
-                    "take a smaller --beam-size",
-                ) from None
-        half = len(rows) // 2
-        self.warn(f"memory does not suffice for {len(rows)} sentences at a time; trying {half}")
+        prefix = self._encoded(self.prefix, "--prefix") if self.prefix and not part else ()
+        where = f"line {number}"
+        if line.phrases and parts > 1:
+            raise NmtError(
+                f"{where}: has constraints, and is longer than the model reads at a time",
+                "put its sentences on lines of their own",
+            )
+        phrases = dict.fromkeys(self._encoded(each, where) for each in line.phrases)
+        request = Request(number * _MOST_PARTS + part, prefix, tuple(phrases))
+        if request.asked >= self.options.max_length:
+            raise NmtError(
+                f"{where}: what it must have is {request.asked} tokens, and a translation has at "
+                f"most {self.options.max_length} with its end",
+                "give shorter constraints, or a larger --max-length",
+            )
+        return request
+
+    def _encoded(self, phrase: str, where: str) -> tuple[int, ...]:
+        (ids,) = self.tokenizers.target.encode([phrase])
+        if not ids or UNK_ID in ids:
+            problem = "has characters that the model does not know" if ids else "is blank"
+            raise NmtError(f"{where}: {phrase!r} {problem}", "give other words")
+        return tuple(ids)
+
+    def _found(self, pieces: list[Piece]) -> list[Found]:
+        """What search finds for each piece, in order; batches run side by side."""
+        results = in_batches(
+            [len(each.ids) for each in pieces],
+            max(1, self.batch_tokens // self.options.beam_size),
+            self.workers,
+            lambda rows: self._timed([pieces[row] for row in rows]),
+            self.warn,
+        )
+        looked = self._forced(pieces, [hypotheses for hypotheses, _ in results])
         return [
-            *self._search_batch(pieces, rows[:half]),
-            *self._search_batch(pieces, rows[half:]),
+            Found(piece.ids, hypotheses, forced, seconds)
+            for piece, (hypotheses, seconds), forced in zip(pieces, results, looked, strict=True)
         ]
 
-    def _batches(self, pieces: Sequence[list[int]]) -> Iterator[list[int]]:
-        """Row numbers of batches of like length, longest first, within the budget.
+    def _timed(self, batch: list[Piece]) -> list[tuple[list[Hypothesis], float]]:
+        began = time.perf_counter()
+        found = self._search_batch(batch)
+        seconds = (time.perf_counter() - began) / len(batch)
+        return [(each, seconds) for each in found]
 
-        Where there are workers to spare, batches are smaller, so that each has one.
+    def _search_batch(self, batch: list[Piece]) -> list[list[Hypothesis]]:
+        lengths = np.array([len(each.ids) for each in batch], np.int64)
+        return beam_search(
+            self.model,
+            padded([each.ids for each in batch]),
+            lengths,
+            self.options,
+            [each.request for each in batch],
+            self.processors,
+        )
+
+    def _forced(
+        self, pieces: list[Piece], found: list[list[Hypothesis]]
+    ) -> list[list[Forced | None]]:
+        """What the model looks at in those hypotheses of which it is asked."""
+        asked = [
+            (row, place)
+            for row, hypotheses in enumerate(found)
+            for place, each in enumerate(hypotheses)
+            if self.alignments or (self.copy_unknown and UNK_ID in each.ids)
+        ]
+        pairs = [(pieces[row].ids, found[row][place].ids) for row, place in asked]
+        results: list[list[Forced | None]] = [[None] * len(each) for each in found]
+        for (row, place), forced in zip(asked, self.force(pairs, attention=True), strict=True):
+            results[row][place] = forced
+        return results
+
+    def force(
+        self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool = False
+    ) -> list[Forced]:
+        """Lead translations through the decoder, in order.
+
+        Args:
+            pairs: framed source ids, and ids of the translation without END.
+            attention: also tell what the decoder looks at.
+
+        Raises:
+            NmtError: the model does not tell, or memory does not suffice.
         """
-        budget = max(1, self.batch_tokens // self.options.beam_size)
-        share = -(-len(pieces) // self.workers)
-        batch: list[int] = []
-        for row in sorted(range(len(pieces)), key=lambda row: -len(pieces[row])):
-            full = (len(batch) + 1) * len(pieces[batch[0]]) > budget if batch else False
-            if full or len(batch) == share:
-                yield batch
-                batch = []
-            batch.append(row)
-        if batch:
-            yield batch
+        return in_batches(
+            [max(len(source), len(target)) for source, target in pairs],
+            self.batch_tokens,
+            self.workers,
+            lambda rows: force(
+                self.model,
+                padded([pairs[row][0] for row in rows]),
+                [pairs[row][1] for row in rows],
+                attention,
+            ),
+            self.warn,
+        )

@@ -120,6 +120,18 @@ class SentencePieceTokenizer:
         """Return the places of each word's pieces: a word begins with a space."""
         return grouped([piece.startswith("▁") for piece in self.tokens(ids)])
 
+    def surfaces(self) -> list[bytes]:
+        """Return what each id adds to a text; a byte piece adds its byte."""
+        return [self._surface(token) for token in range(self.vocab_size)]
+
+    def _surface(self, token: int) -> bytes:
+        piece = self._processor.id_to_piece(token)
+        if token == UNK_ID or token in self.silent_ids or self._processor.is_control(token):
+            return b""
+        if self._processor.is_byte(token):  # <0xE2>
+            return bytes([int(piece[3:5], 16)])
+        return piece.replace("▁", " ").encode()
+
 
 def _load_processor(path: Path) -> SentencePieceProcessor:
     try:

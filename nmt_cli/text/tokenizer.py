@@ -44,6 +44,12 @@ class Tokenizer(Protocol):
     def words(self, ids: Sequence[int]) -> list[list[int]]:
         """Return the places of each word's pieces, in order; every place is in one of them."""
 
+    def surfaces(self) -> list[bytes]:
+        """Return what each id adds to a text: UTF-8, a space in front where a word begins.
+
+        Nothing for ids that stand for no text, the unknown one included.
+        """
+
 
 def grouped(begins: Sequence[bool]) -> list[list[int]]:
     """The places of each word, where it is known which of them begin one."""

@@ -61,7 +61,13 @@ class WordPieceTokenizer:
 
     def words(self, ids: Sequence[int]) -> list[list[int]]:
         """Return the places of each word's pieces: "##" begins none."""
-        return grouped([not piece.startswith("##") for piece in self.tokens(ids)])
+        return grouped([not piece.startswith(SUFFIX_MARK) for piece in self.tokens(ids)])
+
+    def surfaces(self) -> list[bytes]:
+        """Return what each id adds to a text."""
+        texts = [f" {piece}".removeprefix(f" {SUFFIX_MARK}") for piece in self._pieces]
+        reserved = len(RESERVED_TOKENS)
+        return [b""] * reserved + [text.encode() for text in texts[reserved:]]
 
     def _encode_line(self, line: str) -> list[int]:
         ids: list[int] = []

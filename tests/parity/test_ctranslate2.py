@@ -17,7 +17,7 @@ from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.runtime.ctranslate2_translator import SETTINGS, load_ctranslate2
-from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import trained_model

@@ -17,7 +17,7 @@ from nmt_cli.export.saved_model import export_saved_model
 from nmt_cli.export.verify import HARD_LINES, TIE
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.load import load_bundle
-from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import trained_model

@@ -18,7 +18,8 @@ from nmt_cli.runtime.device import CPU, HOST, Device
 from nmt_cli.runtime.device_state import DeviceState
 from nmt_cli.runtime.host_state import HostState
 from nmt_cli.runtime.step_model import OnnxStepModel
-from nmt_cli.search.beam import SearchOptions, beam_search
+from nmt_cli.search.beam import beam_search
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.step_model import Candidates
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from nmt_cli.training.run import Run

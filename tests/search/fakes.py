@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.step_model import Candidates
-from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, TokenizerPair
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, TokenizerPair, grouped
 
 # What follows a history (START excluded) of a sentence (its source row without padding).
 Follow = Callable[[tuple[int, ...], tuple[int, ...]], dict[int, float]]
@@ -23,6 +23,9 @@ Follow = Callable[[tuple[int, ...], tuple[int, ...]], dict[int, float]]
 class State:
     source: np.ndarray  # [B, S]
     columns: np.ndarray  # [B, t * K], every token read so far: the cache
+
+
+VOCABULARY = 200  # of log_probs: room for the tests' tokens, and for ASCII of Characters
 
 
 class FakeStepModel:
@@ -50,22 +53,48 @@ class FakeStepModel:
         assert (ancestry.reshape(count, beams, -1, beams).sum(axis=3) == 1).all()
         assert (ancestry[:, :, -beams:] == np.eye(beams, dtype=bool)).all()
         self.batches.append(count)
+        after = State(state.source, columns)
         scores = np.full((count, beams, beams), -np.inf, np.float32)
         ids = np.zeros((count, beams, beams), np.int32)
         for b in range(count):
-            source = tuple(int(token) for token in state.source[b] if token != PAD_ID)
             for k in range(beams):
-                start, *history = columns[b, ancestry[b, k]].tolist()
-                assert start == START_ID
-                ranked = sorted(
-                    self.follow(source, tuple(history)).items(), key=lambda item: (-item[1], item)
-                )
+                following = self.follow(*self._read(after, ancestry, b, k))
+                ranked = sorted(following.items(), key=lambda item: (-item[1], item))
                 for c, (token, score) in enumerate(ranked[:beams]):
                     ids[b, k, c], scores[b, k, c] = token, score
-        return Candidates(scores, ids), State(state.source, columns)
+        return Candidates(scores, ids), after
 
     def select(self, state: State, rows: np.ndarray) -> State:
         return State(state.source[rows], state.columns[rows])
+
+    def log_probs(
+        self, state: State, tokens: np.ndarray, ancestry: np.ndarray
+    ) -> tuple[np.ndarray, State]:
+        """Of VOCABULARY tokens; what `follow` does not name has no probability."""
+        _, after = self.step(state, tokens, ancestry)
+        found = np.full((*tokens.shape, VOCABULARY), -np.inf, np.float32)
+        for b, k in np.ndindex(*tokens.shape):
+            for token, score in self.follow(*self._read(after, ancestry, b, k)).items():
+                found[b, k, token] = score
+        return found, after
+
+    def attention(self, state: State, tokens: np.ndarray, ancestry: np.ndarray) -> np.ndarray:
+        """Each step looks at the source token of its own number, the last ones at the last."""
+        width = (state.source != PAD_ID).sum(axis=1)
+        at = np.minimum(ancestry.shape[2] // tokens.shape[1], width) - 1
+        looks = np.zeros((*tokens.shape, state.source.shape[1]), np.float32)
+        looks[np.arange(len(at)), :, at] = 1.0
+        return looks
+
+    @staticmethod
+    def _read(
+        state: State, ancestry: np.ndarray, b: int, k: int
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Source and history of a beam."""
+        source = tuple(int(token) for token in state.source[b] if token != PAD_ID)
+        start, *history = state.columns[b, ancestry[b, k]].tolist()
+        assert start == START_ID
+        return source, tuple(history)
 
 
 def hashed(seed: int, tokens: Sequence[int], grain: int = 16, end_from: int = 0) -> Follow:
@@ -151,6 +180,12 @@ class Characters:
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         return self.decode([[each] for each in ids])
+
+    def words(self, ids: Sequence[int]) -> list[list[int]]:
+        return grouped([chr(each - FIRST_CHARACTER_ID) == " " for each in ids])
+
+    def surfaces(self) -> list[bytes]:
+        return [b""] * FIRST_CHARACTER_ID + [chr(each).encode() for each in range(0xD800)]
 
 
 CHARACTERS = TokenizerPair(Characters(), Characters(), shared=False)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.recipe.config import DecodingConfig
-from nmt_cli.search.beam import Hypothesis, SearchOptions, beam_search, penalty
+from nmt_cli.search.beam import Hypothesis, beam_search, penalty
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 from tests.search.fakes import FakeStepModel, Follow, hashed, options, reference_search
 
@@ -34,7 +35,8 @@ def search(
     source = np.full((len(sources), int(lengths.max())), PAD_ID, np.int32)
     for row, each in enumerate(sources):
         source[row, : len(each)] = each
-    return beam_search(FakeStepModel(follow), source, lengths, settings)
+    found = beam_search(FakeStepModel(follow), source, lengths, settings)
+    return [hypotheses[0] for hypotheses in found]
 
 
 GARDEN_PATH = chain(
@@ -235,7 +237,7 @@ def test_sentences_that_are_done_leave_the_batch() -> None:
     model = FakeStepModel(follow)
     source = np.array([[4], [11], [4], [6], [4], [5], [4], [4]], np.int32)
     found = beam_search(model, source, np.ones(8, np.int64), options(2))
-    assert [len(each.ids) for each in found] == [1, 8, 1, 3, 1, 2, 1, 1]
+    assert [len(each[0].ids) for each in found] == [1, 8, 1, 3, 1, 2, 1, 1]
     assert model.batches == [8, 8, 3, 2] + [1] * 5
 
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
 from nmt_cli.search import translator
+from nmt_cli.search.batching import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
-from nmt_cli.search.translator import WIDTH_STEP, Translator
+from nmt_cli.search.translator import Translator
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from tests.search.fakes import (
     CHARACTERS,
@@ -163,16 +164,16 @@ def test_batches_keep_the_budget_and_put_like_lengths_together() -> None:
     assert texts(made, lines) == lines
     # 20 tokens a batch at beam 2; a line longer than the budget goes alone.
     assert model.widths == [(1, 32), (2, 12), (4, 8), (1, 4)]
-    sizes = [len(each) for each in made._batches([[1] * 5] * 9)]
+    sizes = [len(each) for each in batches_of([5] * 9, 20, 1)]
     assert sizes == [4, 4, 1]
 
 
 def test_padding_and_lengths_reach_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def spy(model, source, lengths, settings):  # type: ignore[no-untyped-def]
+    def spy(model, source, lengths, *others):  # type: ignore[no-untyped-def]
         seen.append((source.copy(), lengths.copy()))
-        return original(model, source, lengths, settings)
+        return original(model, source, lengths, *others)
 
     original = translator.beam_search
     monkeypatch.setattr(translator, "beam_search", spy)
@@ -213,7 +214,7 @@ def test_a_batch_too_large_for_memory_is_halved_until_it_fits(from_step: int) ->
 
 def test_one_sentence_too_large_for_memory_is_an_error() -> None:
     made = Translator(_Small(0, 0), CHARACTERS, options(3), 1000)
-    with pytest.raises(NmtError, match="memory .* one sentence of 3 tokens with 3 beams; .*--beam"):
+    with pytest.raises(NmtError, match="memory .* one sentence of 3 tokens; .*--beam"):
         texts(made, ["ab"])
 
 

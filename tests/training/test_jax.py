@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.search.beam import SearchOptions
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import trained_model

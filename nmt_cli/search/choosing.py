@@ -1,0 +1,101 @@
+"""How a batch goes on where more is asked than the best tokens: rules, phrases, samples.
+
+B sentences still in the batch, K beams, V vocabulary, T tokens so far.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_cli.search.constraints import constrained_best
+from nmt_cli.search.options import Request, SearchOptions
+from nmt_cli.search.processors import Processor
+from nmt_cli.search.ranking import Continuations, Sampler, best, top_candidates
+
+
+def needs_all(
+    options: SearchOptions, requests: Sequence[Request], processors: Sequence[Processor]
+) -> bool:
+    """Whether search needs all log-probabilities, and not only the best of each beam."""
+    asked = any(each.prefix or each.phrases for each in requests)
+    return asked or bool(processors) or options.sampling is not None
+
+
+class Chooser:
+    """Ranks the continuations of a batch.
+
+    Args:
+        options: of the search.
+        requests: of each sentence, [B].
+        processors: see search.processors.
+    """
+
+    def __init__(
+        self,
+        options: SearchOptions,
+        requests: Sequence[Request],
+        processors: Sequence[Processor],
+    ) -> None:
+        self._requests = list(requests)
+        self._processors = processors
+        self._sampler: Sampler | None = None
+        if options.sampling:
+            self._sampler = Sampler(options.sampling, [each.number for each in requests])
+
+    def select(self, rows: NDArray[np.int64]) -> None:
+        """Go on with these sentences alone."""
+        self._requests = [self._requests[row] for row in rows]
+        if self._sampler:
+            self._sampler.select(rows)
+
+    def choose(
+        self,
+        sums: NDArray[np.float32],
+        log_probs: NDArray[np.float32],
+        past: NDArray[np.int32],
+        finished: NDArray[np.int64],
+        limits: NDArray[np.int64],
+    ) -> Continuations:
+        """What the slots go on with.
+
+        Args:
+            sums: [B, K], -inf where a beam is closed.
+            log_probs: [B, K, V], written over.
+            past: [B, K, T], without START.
+            finished: [B], slots that finished hypotheses hold.
+            limits: [B], the most tokens of each translation.
+        """
+        step = past.shape[2]
+        # No rule keeps out what a sentence must have.
+        free = {
+            row: log_probs[row].copy()
+            for row, each in enumerate(self._requests)
+            if each.phrases or step < len(each.prefix)
+        }
+        for process in self._processors:
+            process(log_probs, past)
+        for row, each in enumerate(self._requests):
+            if step < len(each.prefix):
+                token = each.prefix[step]
+                log_probs[row] = -np.inf
+                log_probs[row, :, token] = free.pop(row)[:, token]
+        if self._sampler:
+            return self._sampler.draw(sums, log_probs)
+        chosen = best(sums, top_candidates(log_probs, sums.shape[1]))
+        for row, unruled in free.items():
+            found = constrained_best(
+                sums[row],
+                log_probs[row],
+                unruled,
+                past[row],
+                self._requests[row].phrases,
+                slots=sums.shape[1] - int(finished[row]),
+                last=step + 1 >= limits[row],
+            )
+            chosen.sums[row] = -np.inf
+            for slot, (negative, token, beam) in enumerate(found):
+                chosen.sums[row, slot] = -negative
+                chosen.tokens[row, slot] = token
+                chosen.parents[row, slot] = beam
+        return chosen

@@ -1,0 +1,58 @@
+"""Several models as one: their probabilities averaged."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_cli.search.ranking import top_candidates
+from nmt_cli.search.step_model import Candidates, StepModel
+
+
+class EnsembleStepModel:
+    """Step models of the same vocabularies (search.step_model.StepModel).
+
+    Args:
+        models: two or more.
+    """
+
+    def __init__(self, models: Sequence[StepModel]) -> None:
+        self._models = list(models)
+
+    def encode(self, source: NDArray[np.int32]) -> list[Any]:
+        """The state of each model."""
+        return [model.encode(source) for model in self._models]
+
+    def step(
+        self, state: list[Any], tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> tuple[Candidates, list[Any]]:
+        """The best continuations by the averaged probabilities."""
+        log_probs, state = self.log_probs(state, tokens, ancestry)
+        return top_candidates(log_probs, tokens.shape[1]), state
+
+    def log_probs(
+        self, state: list[Any], tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float32], list[Any]]:
+        """Logarithms of the mean probabilities."""
+        found = [
+            model.log_probs(each, tokens, ancestry)
+            for model, each in zip(self._models, state, strict=True)
+        ]
+        total = found[0][0]
+        for log_probs, _ in found[1:]:
+            total = np.logaddexp(total, log_probs)
+        return total - np.float32(np.log(len(found))), [each for _, each in found]
+
+    def attention(
+        self, state: list[Any], tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """The mean of what the models look at."""
+        pairs = zip(self._models, state, strict=True)
+        found = [model.attention(each, tokens, ancestry) for model, each in pairs]
+        return np.mean(found, axis=0)
+
+    def select(self, state: list[Any], rows: NDArray[np.int64]) -> list[Any]:
+        """The states of some sentences alone."""
+        pairs = zip(self._models, state, strict=True)
+        return [model.select(each, rows) for model, each in pairs]

@@ -1,0 +1,474 @@
+"""What can be asked of search besides the best translation."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_cli.search.beam import Hypothesis, beam_search, coverage_penalty
+from nmt_cli.search.constraints import progress
+from nmt_cli.search.ensemble import EnsembleStepModel
+from nmt_cli.search.forced import force
+from nmt_cli.search.options import Request, Sampling, SearchOptions
+from nmt_cli.search.processors import Processor, Suppress, min_length, no_repeat, processors_of
+from nmt_cli.search.ranking import top_candidates
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
+from tests.search.fakes import CHARACTERS, FakeStepModel, Follow, hashed
+
+A, B, C, D = 4, 5, 6, 7
+SOURCE = (A, END_ID)
+
+
+def asked(
+    beams: int = 4, alpha: float = 0.0, limit: int = 8, n_best: int = 1, **others: float
+) -> SearchOptions:
+    return SearchOptions(beams, alpha, limit, 1.0, 1_000_000, n_best=n_best, **others)  # type: ignore[arg-type]
+
+
+def search(
+    follow: Follow,
+    options: SearchOptions,
+    requests: list[Request] | None = None,
+    sources: list[tuple[int, ...]] | None = None,
+    processors: tuple[Processor, ...] = (),
+) -> list[list[Hypothesis]]:
+    sources = sources or [SOURCE] * len(requests or [SOURCE])
+    lengths = np.array([len(each) for each in sources], np.int64)
+    source = np.full((len(sources), int(lengths.max())), PAD_ID, np.int32)
+    for row, each in zip(source, sources, strict=True):
+        row[: len(each)] = each
+    return beam_search(FakeStepModel(follow), source, lengths, options, requests, processors)
+
+
+def normal(follow: Follow) -> Follow:
+    """The same with probabilities that sum to one."""
+
+    def normalised(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        scores = follow(source, history)
+        total = math.log(sum(math.exp(each) for each in scores.values()))
+        return {token: score - total for token, score in scores.items()}
+
+    return normalised
+
+
+def every_sequence(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, ...], float]:
+    scores = {}
+    for length in range(limit):
+        for ids in product((A, B, C), repeat=length):
+            total = sum(follow(SOURCE, ids[:at])[ids[at]] for at in range(length))
+            scores[ids] = (total + follow(SOURCE, ids)[END_ID]) / ((6 + length) / 6) ** alpha
+    return scores
+
+
+# n-best
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0), st.sampled_from([0.0, 1.0]), st.integers(1, 3), st.integers(1, 6))
+def test_the_n_best_of_all_sequences(seed: int, alpha: float, limit: int, count: int) -> None:
+    slots = 3**limit + sum(3**length for length in range(limit))
+    follow = hashed(seed, (A, B, C))
+    scores = every_sequence(follow, alpha, limit)
+    (found,) = search(follow, asked(slots, alpha, limit, min(count, len(scores))))
+    wanted = sorted(scores.values(), reverse=True)[:count]
+    assert [each.score for each in found] == pytest.approx(wanted, rel=1e-6)
+    assert len({tuple(each.ids) for each in found}) == len(found)
+    assert all(scores[tuple(each.ids)] == pytest.approx(each.score, rel=1e-6) for each in found)
+
+
+@settings(deadline=None)
+@given(st.integers(0), st.integers(1, 6), st.data(), st.sampled_from([0.0, 0.6, 2.0]))
+def test_the_first_of_n_is_the_best_one(
+    seed: int, beams: int, data: st.DataObject, alpha: float
+) -> None:
+    count = data.draw(st.integers(1, beams))
+    follow = hashed(seed, (A, B, C, D), end_from=data.draw(st.integers(0, 4)))
+    (one,) = search(follow, asked(beams, alpha))
+    (several,) = search(follow, asked(beams, alpha, n_best=count))
+    assert several[0] == one[0]
+    assert len(several) == count
+    finished = [each.score for each in several if len(each.token_scores) > len(each.ids)]
+    assert finished == sorted(finished, reverse=True)
+
+
+def test_open_hypotheses_fill_up_what_did_not_finish() -> None:
+    def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        return {A: math.log(0.5), B: math.log(0.3), END_ID: math.log(0.6) if history else -math.inf}
+
+    (found,) = search(follow, asked(3, limit=2, n_best=3))
+    assert [each.ids for each in found] == [[A], [B], [A, A]]
+    assert [len(each.token_scores) - len(each.ids) for each in found] == [1, 1, 0]
+
+
+@settings(deadline=None)
+@given(st.integers(0), st.integers(1, 4))
+def test_token_scores_are_the_model_s(seed: int, beams: int) -> None:
+    follow = hashed(seed, (A, B, C), end_from=2)
+    for found in search(follow, asked(beams, n_best=beams))[0]:
+        path = [*found.ids, END_ID][: len(found.token_scores)]
+        wanted = [follow(SOURCE, tuple(path[:at]))[path[at]] for at in range(len(path))]
+        assert found.token_scores == pytest.approx(wanted)
+        assert found.score == pytest.approx(sum(wanted))
+
+
+# rules
+
+
+def test_a_translation_has_the_least_length() -> None:
+    for beams in (1, 3):
+        for least in (0, 1, 5):
+            rules = (min_length(least),) if least else ()
+            options = asked(beams, min_length=least)
+            (found,) = search(
+                lambda source, history: {A: -3.0, END_ID: -0.1}, options, None, None, rules
+            )
+            assert found[0].ids == [A] * least
+
+
+def test_the_limit_makes_room_for_the_least_length() -> None:
+    options = SearchOptions(2, 0.0, 50, 1.0, 0, min_length=9)  # ratio alone would allow 2
+    (found,) = search(
+        lambda source, history: {A: -3.0, END_ID: -0.1}, options, None, None, (min_length(9),)
+    )
+    assert found[0].ids == [A] * 9
+    assert len(found[0].token_scores) == 10
+
+
+@settings(deadline=None)
+@given(st.integers(0), st.integers(1, 4), st.integers(1, 4))
+def test_no_ngram_stands_twice(seed: int, beams: int, size: int) -> None:
+    follow = hashed(seed, (A, B, C), end_from=12)
+    for ids in (
+        each.ids
+        for each in search(
+            follow, asked(beams, limit=20, n_best=beams), processors=(no_repeat(size),)
+        )[0]
+    ):
+        ngrams = [tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)]
+        # Once nothing may follow, what is there is taken as it stands.
+        assert len(set(ngrams)) == len(ngrams)
+
+
+def test_repetition_penalty_is_the_paper_s() -> None:
+    (penalised,) = (
+        each for each in processors_of(asked(repetition_penalty=1.5), (), CHARACTERS.target)
+    )
+    log_probs = np.log(np.array([[[0.1, 0.2, 0.3, 0.4]]], np.float32))
+    penalised(log_probs, np.array([[[3, 3, 1]]], np.int32))
+    wanted = [math.log(0.1), 1.5 * math.log(0.2), math.log(0.3), 1.5 * math.log(0.4)]
+    assert log_probs[0, 0].tolist() == pytest.approx(wanted)
+    (follow_a,) = search(
+        lambda s, h: {A: -0.5, B: -0.7, END_ID: -5.0}, asked(1, limit=3), None, None, (penalised,)
+    )
+    assert follow_a[0].ids == [A, B, A]  # -0.5; then A would be -0.75; then both are penalised
+
+
+SURFACES = [b"", b"", b"", b"", b" cat", b" c", b"at", b"s", b" dog", b"a", b"t", b" New", b" York"]
+CAT, C_, AT, S, DOG, A_, T, NEW, YORK = range(4, 13)
+
+
+@pytest.mark.parametrize(
+    ("past", "banned"),
+    [
+        ([], set()),
+        ([C_], {AT}),
+        ([C_, A_], {T}),
+        ([DOG, C_, A_], {T}),
+        ([DOG], set()),
+        ([NEW], {YORK}),
+        ([DOG, NEW], {YORK}),
+        ([A_], set()),
+    ],
+)
+def test_a_word_is_suppressed_however_it_is_split(past: list[int], banned: set[int]) -> None:
+    rule = Suppress(["cat", " New   York "], SURFACES)
+    log_probs = np.zeros((1, 1, len(SURFACES)), np.float32)
+    rule(log_probs, np.array([[past]], np.int32))
+    found = set(np.flatnonzero(log_probs[0, 0] == -np.inf).tolist())
+    assert found == banned | {CAT}  # which may follow anything
+
+
+@settings(deadline=None)
+@given(st.integers(0), st.integers(1, 4))
+def test_suppressed_words_do_not_appear(seed: int, beams: int) -> None:
+    follow = hashed(seed, tuple(range(4, 13)), end_from=10)
+    rule = Suppress(["cat", "New York", "dog"], SURFACES)
+    for found in search(follow, asked(beams, limit=14, n_best=beams), processors=(rule,))[0]:
+        text = b"".join(SURFACES[each] for each in found.ids) + b" "
+        assert not any(word in text for word in (b" cat", b" New York", b" dog"))
+
+
+def test_the_unknown_token_is_never_taken() -> None:
+    rules = processors_of(asked(without_unknown=True), (), CHARACTERS.target)
+
+    def follow(source, history):
+        return {UNK_ID: -0.1, A: -2.0, END_ID: -9.0 + 4 * len(history)}
+
+    assert UNK_ID in search(follow, asked(2))[0][0].ids
+    assert UNK_ID not in search(follow, asked(2), processors=rules)[0][0].ids
+
+
+# prefixes and phrases
+
+
+@settings(deadline=None)
+@given(st.integers(0), st.integers(1, 4), st.lists(st.sampled_from([A, B, C, D]), max_size=5))
+def test_a_prefix_is_forced_and_the_rest_is_searched(
+    seed: int, beams: int, prefix: list[int]
+) -> None:
+    follow = hashed(seed, (A, B, C, D), end_from=3)
+    request = Request(prefix=tuple(prefix))
+    (found, free) = search(follow, asked(beams), [request, Request()])
+    assert found[0].ids[: len(prefix)] == prefix
+    assert free == search(follow, asked(beams))[0]
+
+    # What follows is what search finds for a model that has the prefix behind it.
+    def behind(source, history):
+        return follow(source, (*prefix, *history))
+
+    options = SearchOptions(beams, 0.0, 8 + len(prefix), 1.0, 6)
+    (found,), (rest,) = search(follow, options, [request]), search(behind, asked(beams))
+    assert found[0].ids == [*prefix, *rest[0].ids]
+
+
+def test_a_rule_does_not_break_a_prefix_or_a_phrase() -> None:
+    rule = Suppress(["cat"], SURFACES)
+
+    def follow(source, history):
+        return {CAT: -1.0, DOG: -0.5, END_ID: -2.0 + len(history)}
+
+    prefixed, phrased, plain = search(
+        follow,
+        asked(2),
+        [Request(prefix=(CAT,)), Request(phrases=((CAT,),)), Request()],
+        processors=(rule,),
+    )
+    assert prefixed[0].ids[0] == CAT
+    assert CAT in phrased[0].ids
+    assert CAT not in plain[0].ids
+
+
+tokens = st.sampled_from([A, B, C, D])
+phrases = st.lists(st.lists(tokens, min_size=1, max_size=3).map(tuple), max_size=3, unique=True)
+
+
+def has(ids: list[int], phrase: tuple[int, ...]) -> bool:
+    return any(tuple(ids[at : at + len(phrase)]) == phrase for at in range(len(ids)))
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.integers(0),
+    st.integers(1, 6),
+    st.lists(st.tuples(phrases, st.lists(tokens, max_size=2).map(tuple)), min_size=1, max_size=4),
+    st.integers(0, 4),
+)
+def test_every_phrase_stands_in_its_translation(
+    seed: int, beams: int, wishes: list, end_from: int
+) -> None:
+    follow = hashed(seed, (A, B, C, D), end_from=end_from)
+    requests = [Request(prefix=prefix, phrases=tuple(each)) for each, prefix in wishes]
+    options = SearchOptions(beams, 0.6, 60, 1.0, 3)
+    together = search(follow, options, requests)
+    for request, found in zip(requests, together, strict=True):
+        assert all(has(found[0].ids, each) for each in request.phrases)
+        assert tuple(found[0].ids[: len(request.prefix)]) == request.prefix
+        assert found == search(follow, options, [request])[0]  # alone as in company
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0), st.integers(2, 4), phrases)
+def test_with_room_for_all_the_best_that_has_the_phrases(
+    seed: int, limit: int, wanted: list
+) -> None:
+    wanted = [each for each in wanted if D not in each]
+    follow = hashed(seed, (A, B, C))
+    scores = {
+        ids: score
+        for ids, score in every_sequence(follow, 0.0, limit).items()
+        if all(has(list(ids), each) for each in wanted)
+    }
+    if not scores:
+        return
+    slots = 3**limit + sum(3**length for length in range(limit))
+    options = SearchOptions(slots * 20, 0.0, limit, 0.0, limit)
+    found = search(follow, options, [Request(phrases=tuple(wanted))])[0][0]
+    assert found.score == pytest.approx(max(scores.values()), rel=1e-6)
+
+
+def test_progress_counts_what_is_there_and_says_what_follows() -> None:
+    wanted = [(A, B, C), (B, D)]
+    assert progress([], wanted) == (0, {A, B})
+    assert progress([A], wanted) == (1, {B})
+    assert progress([A, B], wanted) == (2, {C})  # also the begin of (B, D), which is less
+    assert progress([A, B, D], wanted) == (2, {A})
+    assert progress([A, B, D, A], wanted) == (3, {B})
+    assert progress([A, B, C, B, D, C], wanted) == (5, set())
+    assert progress([C, C], wanted) == (0, {A, B})
+
+
+# samples
+
+
+def test_samples_are_as_frequent_as_they_are_likely() -> None:
+    chances = {A: 0.5, B: 0.3, C: 0.15, END_ID: 0.05}
+
+    def follow(source, history):
+        return {t: math.log(p) for t, p in chances.items()} if not history else {END_ID: 0.0}
+
+    count = 4000
+    options = asked(4, n_best=4, sampling=Sampling(seed=3))  # type: ignore[arg-type]
+    found = search(follow, options, [Request(number=each) for each in range(count // 4)])
+    drawn = [each.ids[0] if each.ids else END_ID for four in found for each in four]
+    for token, chance in chances.items():
+        deviation = math.sqrt(count * chance * (1 - chance))
+        assert abs(drawn.count(token) - count * chance) < 4 * deviation
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.integers(0),
+    st.integers(1, 4),
+    st.lists(st.integers(0, 99), min_size=1, max_size=5, unique=True),
+)
+def test_a_sample_depends_on_the_seed_and_its_number_alone(
+    seed: int, count: int, numbers: list[int]
+) -> None:
+    follow = normal(hashed(seed, (A, B, C, D), end_from=1))
+    options = asked(count, n_best=count, sampling=Sampling(seed=seed % 1000, top_p=0.9))  # type: ignore[arg-type]
+    together = search(follow, options, [Request(number=each) for each in numbers])
+    for number, found in zip(numbers, together, strict=True):
+        assert found == search(follow, options, [Request(number=number)])[0]
+        assert len(found) == count
+        assert all(START_ID not in each.ids for each in found)
+
+
+@pytest.mark.parametrize(
+    "sampling", [Sampling(top_k=1), Sampling(top_p=1e-6), Sampling(temperature=1e-3)]
+)
+def test_samples_of_no_choice_are_greedy(sampling: Sampling) -> None:
+    follow = normal(hashed(5, (A, B, C, D), end_from=2))
+    (greedy,) = search(follow, asked(1))
+    (found,) = search(follow, asked(3, n_best=3, sampling=sampling))  # type: ignore[arg-type]
+    assert [each.ids for each in found] == [greedy[0].ids] * 3
+
+
+def test_top_k_and_top_p_keep_the_best() -> None:
+    chances = {A: 0.4, B: 0.3, C: 0.2, D: 0.1}
+
+    def follow(source, history):
+        return {t: math.log(p) for t, p in chances.items()} if not history else {END_ID: 0.0}
+
+    for sampling, kept in (
+        (Sampling(top_k=2), {A, B}),
+        (Sampling(top_p=0.65), {A, B}),
+        (Sampling(top_p=0.75), {A, B, C}),
+        (Sampling(top_k=3, top_p=0.5), {A, B}),
+        (Sampling(), {A, B, C, D}),
+    ):
+        options = asked(50, n_best=50, sampling=sampling)  # type: ignore[arg-type]
+        (found,) = search(follow, options)
+        assert {each.ids[0] for each in found} == kept
+
+
+# the rest
+
+
+@settings(deadline=None)
+@given(st.integers(0), st.integers(1, 4), st.sampled_from([1, 16]))
+def test_ranking_all_is_what_the_model_ranks(seed: int, beams: int, grain: int) -> None:
+    follow = hashed(seed, (A, B, C, D), grain, end_from=2)
+
+    def nothing(log_probs, past):
+        return None
+
+    assert search(follow, asked(beams)) == search(follow, asked(beams), processors=(nothing,))
+
+
+def test_top_candidates_put_the_lower_of_equal_tokens_first() -> None:
+    log_probs = np.array([[[-1.0, -0.5, -0.5, -np.inf, -0.5, 0.0]]], np.float32)
+    found = top_candidates(log_probs, 4)
+    assert found.ids.tolist() == [[[5, 1, 2, 4]]]
+    assert found.scores.tolist() == [[[0.0, -0.5, -0.5, -0.5]]]
+    assert top_candidates(log_probs, 99).ids.tolist() == [[[5, 1, 2, 4, 0, 3]]]
+
+
+@settings(deadline=None)
+@given(st.integers(0), st.integers(1, 4))
+def test_forcing_a_translation_gives_the_score_of_search(seed: int, beams: int) -> None:
+    follow = hashed(seed, (A, B, C), 7, end_from=2)
+    sources = [(A, END_ID), (B, B, END_ID), (C, END_ID)]
+    options = asked(beams)
+    found = [each[0] for each in search(follow, options, None, sources)]
+    source = np.array([[A, END_ID, 0], [B, B, END_ID], [C, END_ID, 0]], np.int32)
+    forced = force(FakeStepModel(follow), source, [each.ids for each in found], attention=True)
+    for hypothesis, each in zip(found, forced, strict=True):
+        if len(hypothesis.token_scores) > len(hypothesis.ids):
+            assert each.total == hypothesis.score
+        assert each.token_scores[: len(hypothesis.ids)] == pytest.approx(
+            hypothesis.token_scores[: len(hypothesis.ids)], abs=1e-6
+        )
+        assert each.attention is not None
+        assert each.attention.shape == (len(hypothesis.ids) + 1, 3)
+
+
+def test_an_ensemble_averages_probabilities() -> None:
+    def one(source, history):
+        return {
+            A: math.log(0.9),
+            B: math.log(0.1),
+            END_ID: -9.0 + 8 * len(history),
+        }
+
+    def other(source, history):
+        return {
+            A: math.log(0.2),
+            B: math.log(0.8),
+            END_ID: -9.0 + 8 * len(history),
+        }
+
+    model = EnsembleStepModel([FakeStepModel(one), FakeStepModel(other)])
+    source = np.array([SOURCE], np.int32)
+    state = model.encode(source)
+    start = np.full((1, 1), START_ID, np.int32)
+    log_probs, state = model.log_probs(state, start, np.ones((1, 1, 1), np.bool_))
+    assert math.exp(log_probs[0, 0, A]) == pytest.approx(0.55)
+    assert math.exp(log_probs[0, 0, B]) == pytest.approx(0.45)
+    candidates, _ = model.step(model.encode(source), start, np.ones((1, 1, 1), np.bool_))
+    assert candidates.ids.tolist() == [[[A]]]
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0), st.integers(1, 4))
+def test_an_ensemble_of_one_model_twice_is_that_model(seed: int, beams: int) -> None:
+    follow = normal(hashed(seed, (A, B, C, D), end_from=1))
+    twice = EnsembleStepModel([FakeStepModel(follow), FakeStepModel(follow)])
+    source, lengths = np.array([SOURCE, (B, END_ID)], np.int32), np.array([2, 2])
+    ours = beam_search(twice, source, lengths, asked(beams))
+    alone = beam_search(FakeStepModel(follow), source, lengths, asked(beams))
+    for found, wanted in zip(ours, alone, strict=True):
+        assert found[0].score == pytest.approx(wanted[0].score, rel=1e-5)
+
+
+def test_coverage_penalty_is_equation_15() -> None:
+    assert coverage_penalty(np.array([1.0, 2.0, 1.5], np.float32), 0.5) == 0.0
+    wanted = 0.5 * (math.log(0.5) + math.log(0.25))
+    assert coverage_penalty(np.array([0.5, 0.25, 3.0], np.float32), 0.5) == pytest.approx(wanted)
+
+
+def test_coverage_prefers_what_reads_the_whole_source() -> None:
+    # The fake looks at a source token a step: [A] leaves three of five unseen.
+    def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        return {A: -0.6, END_ID: {1: -0.7, 4: -0.2}.get(len(history), -30.0)}
+
+    source = (A, B, C, D, END_ID)
+    short, long = (
+        search(follow, asked(3, coverage_penalty=beta), None, [source, (A, END_ID)])
+        for beta in (0.0, 0.2)
+    )
+    assert [each[0].ids for each in short] == [[A], [A]]
+    assert [each[0].ids for each in long] == [[A] * 4, [A]]
+    assert long[0][0].score == pytest.approx(-4 * 0.6 - 0.2)
