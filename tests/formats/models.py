@@ -1,0 +1,66 @@
+"""Fake models: honest ones, and hostile ones that do their worst to what they are given."""
+
+import random
+from collections.abc import Callable, Sequence
+
+Translate = Callable[[Sequence[str]], list[str]]
+
+
+def unchanged(texts: Sequence[str]) -> list[str]:
+    return list(texts)
+
+
+def upper(texts: Sequence[str]) -> list[str]:
+    return [text.upper() for text in texts]
+
+
+def marked(texts: Sequence[str]) -> list[str]:
+    """As a good model would: all words change, all else stays, and the text gets longer."""
+    return [f"Ü {text} ü" for text in texts]
+
+
+def asked(answer: Translate = unchanged) -> tuple[list[list[str]], Translate]:
+    """A model and the list of what it was asked for, call by call."""
+    calls: list[list[str]] = []
+
+    def translate(texts: Sequence[str]) -> list[str]:
+        calls.append(list(texts))
+        return answer(texts)
+
+    return calls, translate
+
+
+_BAD = [
+    "%s", "%d", "{0}", "{}", "<b>", "</i>", "\\", "\\N", "`", "**", "_", "[", "](x)", "](",
+    "|", "#", "- ", "1. ", "> ", "\n", "\r\n", "\n\n", "\u2028", "\x00", "\t", "&amp;", '"',
+    "```", "---", "===", "http://x.y", "$HOME", "--> ", "00:00:01,000 --> 00:00:02,000", "7",
+    "10.12.2020", "<!--", "~~", "  \n", "![", "    ", "#, fuzzy", 'msgstr "', "字", "…", "$$",
+]  # fmt: skip
+
+
+def hostile(seed: int) -> Translate:
+    """Drops, repeats, reverses and adds, and answers nothing at all, by the luck of a seed."""
+
+    def answer(text: str) -> str:
+        luck = random.Random(f"{seed} {text}")
+        words = text.split(" ")
+        trick = luck.randrange(9)
+        if trick == 0:
+            return ""
+        if trick == 1:
+            return text[::-1]
+        if trick == 2:
+            return text + text
+        if trick == 3:
+            return " ".join(words[::-1])
+        if trick == 4:
+            return luck.choice(_BAD)
+        if trick == 5:
+            return text.replace(" ", "\n")
+        if trick == 6:
+            return luck.choice(_BAD) + text + luck.choice(_BAD)
+        if trick == 7:
+            return "".join(each for each in text if luck.random() < 0.8)
+        return "".join(word + luck.choice([" ", *_BAD]) for word in words)
+
+    return lambda texts: [answer(text) for text in texts]

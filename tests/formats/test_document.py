@@ -1,0 +1,44 @@
+"""What holds for all formats."""
+
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.errors import NmtError
+from nmt_cli.formats.document import FORMATS, format_of, translate_document
+from tests.formats.models import asked, unchanged, upper
+
+SAMPLES = {
+    "srt": ["", "1\n00:00:01,000 --> 00:00:02,000\nHello there\n\n"],
+    "po": ["", 'msgid "Hello there"\nmsgstr "Hallo"\n'],
+    "markdown": ["", "Hello there\n", "\n", "# A\n\n- b\n"],
+}
+
+
+def test_formats_by_name() -> None:
+    assert FORMATS == ("srt", "po", "markdown")
+    names = ["a.srt", "b/A.SRT", "de.po", "x.pot", "README.md", "y.markdown", "z.txt", "md", ".md"]
+    found = [format_of(Path(name)) for name in names]
+    assert found == ["srt", "srt", "po", "po", "markdown", "markdown", None, None, None]
+
+
+def test_no_such_format() -> None:
+    with pytest.raises(NmtError, match="docx: no such format; take one of srt, po, markdown"):
+        translate_document("docx", "", "a", unchanged)
+
+
+@pytest.mark.parametrize(
+    ("format", "text"), [(name, text) for name, texts in SAMPLES.items() for text in texts]
+)
+def test_ends_and_marks_of_files(format: str, text: str) -> None:
+    for variant in (text, text.rstrip("\n"), text + "\n\n", text.replace("\n", "\r\n")):
+        for mark in ("", "\ufeff"):
+            assert translate_document(format, mark + variant, "a", unchanged) == mark + variant
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_empty_document_asks_nothing(format: str) -> None:
+    calls, translate = asked(upper)
+    for text in ("", "\n", " \n\n", "\ufeff"):
+        assert translate_document(format, text, "a", translate) == text
+    assert calls == []
