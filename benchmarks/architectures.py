@@ -17,9 +17,10 @@ import sys
 from pathlib import Path
 
 from ablation import AS_IT_IS, NMT, Ablation, Row, slug
-from sacrebleu.metrics import BLEU
 
 from nmt_cli.data.prepared import Prepared
+from nmt_cli.evaluate.counts import count
+from nmt_cli.evaluate.systems import System, compare
 from nmt_cli.text.lines import read_lines
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +32,7 @@ RECIPES = (
     "rnn-bahdanau",
 )
 PRECISIONS = ("float32", "int8")
-LINES, DRAWS = 300, 1000
+LINES = 300
 
 
 def decoding_speed(place: Path, precision: str) -> dict[str, float]:
@@ -51,6 +52,13 @@ def decoding_speed(place: Path, precision: str) -> dict[str, float]:
     return dict(json.loads(kept.read_text(encoding="utf-8")))
 
 
+def bleu(texts: list[str], references: list[str]) -> str:
+    """BLEU with its 95% bootstrap interval."""
+    counted = System("", texts, count(texts, [references]))
+    found = next(each for each in compare([counted]) if each.metric == "BLEU")
+    return f"{found.score:.2f} ({found.low:.1f}-{found.high:.1f})"
+
+
 def line(name: str, place: Path) -> str:
     """One row of the table."""
     own = place / slug(AS_IT_IS)
@@ -61,8 +69,7 @@ def line(name: str, place: Path) -> str:
     data = Prepared.open(place / "prepared")
     for test in data.tests:
         texts = read_lines(own / f"{test}.txt")
-        score = BLEU().corpus_score(texts, [data.text(test).target], n_bootstrap=DRAWS)
-        cells.append(f"{score.score:.2f} ({score.mean - score.ci:.1f}-{score.mean + score.ci:.1f})")
+        cells.append(bleu(texts, data.text(test).target))
     cells.append(f"{rates[-1]['tokens_per_second']:,.0f}")
     for precision in PRECISIONS:
         speed = decoding_speed(place, precision)
@@ -79,18 +86,17 @@ def main() -> None:
     parser.add_argument("--pace", action="store_true", help="time all, train nothing")
     parser.add_argument("--table", action="store_true", help="train nothing, print what there is")
     options = parser.parse_args()
-    rows = []
-    for name in options.recipes:
-        recipe, place = ROOT / "recipes" / f"{name}.toml", options.into / name
+    places = {name: options.into / name for name in options.recipes}
+    for name, place in places.items():
+        recipe = ROOT / "recipes" / f"{name}.toml"
         row = Ablation(str(recipe), options.settings, options.minutes, 0, place)
         if options.pace:
             print(f"{name}: {1000 * row.pace(AS_IT_IS, []):.0f} ms a step", flush=True)
-            continue
-        if not options.table:
+        elif not options.table:
             row.measure(AS_IT_IS, [])
-        if (place / slug(AS_IT_IS) / "row.json").exists():
-            rows.append(line(name, place))
-            print(f"{name}: done", file=sys.stderr)
+            print(f"{name}: trained", file=sys.stderr)
+    trained = [name for name in places if (places[name] / slug(AS_IT_IS) / "row.json").exists()]
+    rows = [] if options.pace else [line(name, places[name]) for name in trained]
     if rows:
         first = Prepared.open(options.into / options.recipes[0] / "prepared")
         heads = ["recipe", "parameters", "steps", "epochs"]

@@ -26,7 +26,7 @@ def quickstart(tmp_path_factory):
 def test_it_reaches_80_bleu_on_unseen_combinations(quickstart):
     _, done = quickstart
     row = next(line for line in done.stdout.splitlines() if "\tBLEU\t" in line)
-    _, _, value, signature = row.split("\t")
+    _, _, value, *_, signature = row.split("\t")
     assert float(value) >= 80
     assert "tok:13a" in signature
 

@@ -1,0 +1,337 @@
+"""nmt evaluate: its tables, its JSON, and what it refuses."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from nmt_cli.cli.evaluate import evaluate
+from tests.cli.conftest import Result, assert_fails, nmt
+from tests.evaluate.samples import REFERENCE, SECOND, SENTENCES, SYSTEMS
+
+METRICS = ["BLEU", "chrF++", "TER"]
+SYSTEM_OPTIONS = [word for name in SYSTEMS for word in ("--translation", f"{name}.en")]
+
+
+def write(path: Path, lines: list[str]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """good.en, alike.en and bad.en, references ref.en and second.en, source.pt and domains."""
+    for name, lines in SYSTEMS.items():
+        write(tmp_path / f"{name}.en", lines)
+    write(tmp_path / "ref.en", REFERENCE)
+    write(tmp_path / "second.en", SECOND)
+    write(tmp_path / "source.pt", [line.upper() for line in REFERENCE])
+    write(tmp_path / "domains", ["news", "law"] * (SENTENCES // 2))
+    return tmp_path
+
+
+def tables(result: Result) -> list[list[list[str]]]:
+    """The fields of each table's rows."""
+    assert result.code == 0, result.err
+    parts = result.out.decode("utf-8").removesuffix("\n").split("\n\n")
+    return [[row.split("\t") for row in part.split("\n")] for part in parts]
+
+
+def tree(result: Result) -> dict[str, Any]:
+    assert result.code == 0, result.err
+    assert result.out.count(b"\n") == 1
+    found = json.loads(result.out)
+    assert isinstance(found, dict)
+    return found
+
+
+def sacrebleu(*words: str, cwd: Path) -> str:
+    command = [sys.executable, "-m", "sacrebleu", *words, "--chrf-word-order", "2", "-w", "4"]
+    metrics = ["-m", "bleu", "chrf", "ter"]
+    done = subprocess.run([*command, *metrics], cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class TestAgainstSacrebleusOwnCommand:
+    @pytest.mark.parametrize("references", [["ref.en"], ["ref.en", "second.en"]], ids=["1", "2"])
+    def test_one_system(self, files: Path, references: list[str]) -> None:
+        theirs = json.loads(sacrebleu(*references, "-i", "bad.en", "--confidence", cwd=files))
+        options = [word for each in references for word in ("--reference", each)]
+        found = tree(nmt("evaluate", "--translation", "bad.en", *options, "--json", cwd=files))
+        (text,) = found["texts"]
+        assert (text["sentences"], text["references"]) == (SENTENCES, len(references))
+        for ours, each in zip(text["results"], theirs, strict=True):
+            assert ours["score"] == pytest.approx(each["score"], abs=6e-5)
+            half = (ours["high"] - ours["low"]) / 2
+            assert half == pytest.approx(each["confidence_var"], abs=2e-4)
+            assert ours["signature"] == each["signature"]
+
+    def test_several_systems(self, files: Path) -> None:
+        inputs = [f"{name}.en" for name in SYSTEMS]
+        theirs = sacrebleu("ref.en", "-i", *inputs, "--paired-bs", "-f", "text", cwd=files)
+        (ours,) = tables(nmt("evaluate", *SYSTEM_OPTIONS, "--reference", "ref.en", cwd=files))
+        # Below its head, each system has a line of scores and, but for the first, one of p.
+        cells = [line.split("│")[2:5] for line in theirs.splitlines() if line.startswith("│")]
+        numbers = [[re.findall(r"[\d.]+", cell) for cell in line] for line in cells]
+        assert len(ours) == 3 * len(SYSTEMS)
+        for place, row in enumerate(ours):
+            metric, system = divmod(place, len(SYSTEMS))
+            score, _, half = map(float, numbers[max(1, 2 * system)][metric])
+            assert row[1] == METRICS[metric]
+            assert float(row[2]) == pytest.approx(score, abs=0.0051)
+            assert float(row[4]) - float(row[3]) == pytest.approx(2 * half, abs=0.011)
+            if system:
+                (p,) = map(float, numbers[2 * system + 1][metric])
+                assert float(row[5]) == pytest.approx(p, abs=0.0016)
+            assert row[-1] in theirs
+
+
+class TestTables:
+    def test_one_system_a_row_a_metric(self, files: Path) -> None:
+        result = nmt("evaluate", "--translation", "good.en", "--reference", "ref.en", cwd=files)
+        (scores,) = tables(result)
+        assert [row[:2] for row in scores] == [["ref.en", each] for each in METRICS]
+        assert [row[5:7] for row in scores] == [["-", "good.en"]] * 3
+        assert all("version:" in row[-1] for row in scores)
+        # Names of columns are for people: no program has to skip them.
+        assert result.err == "text\tmetric\tscore\tlow\thigh\tp\tsystem\tsignature\n"
+
+    def test_twice_the_same_bytes(self, files: Path) -> None:
+        words = ["evaluate", *SYSTEM_OPTIONS, "--reference", "ref.en", "--by", "length"]
+        assert nmt(*words, cwd=files).out == nmt(*words, cwd=files).out
+
+    def test_all_of_them(self, files: Path) -> None:
+        words = [*SYSTEM_OPTIONS, "--reference", "ref.en", "--reference", "second.en"]
+        words += ["--source", "source.pt", "--by", "length", "--by", "domain"]
+        result = nmt("evaluate", *words, "--domains", "domains", "--worst", "2", cwd=files)
+        scores, buckets, worst = tables(result)
+        assert [row[6] for row in scores[:3]] == ["good.en", "alike.en", "bad.en"]
+        assert {row[0] for row in scores} == {"source.pt"}
+        assert [row[1:3] for row in buckets[::3]] == [
+            *(["length", each] for each in ("1-10", "11-20", "21-30")),
+            *(["domain", each] for each in ("news", "law")),
+        ]
+        assert {len(row) for row in buckets} == {8}
+        assert sum(int(row[3]) for row in buckets if row[1] == "domain") == 3 * SENTENCES
+        assert [row[4] for row in worst] == ["source", "reference", "reference", "translation"] * 6
+        for _, system, line, _, what, sentence in worst:
+            place = int(line) - 1
+            lines = SYSTEMS[system.removesuffix(".en")]
+            if what == "source":
+                assert sentence == REFERENCE[place].upper()
+            elif what == "translation":
+                assert sentence == lines[place]
+        assert len(result.err.splitlines()) == 3
+
+    def test_json_has_what_the_tables_have(self, files: Path) -> None:
+        words = ["evaluate", *SYSTEM_OPTIONS, "--reference", "ref.en"]
+        words += ["--by", "length", "--worst", "1"]
+        scores, buckets, worst = tables(nmt(*words, cwd=files))
+        found = tree(nmt(*words, "--json", cwd=files))
+        assert found["systems"] == [
+            {"name": f"{each}.en", "path": f"{each}.en"} for each in SYSTEMS
+        ]
+        (text,) = found["texts"]
+        for row, each in zip(scores, text["results"], strict=True):
+            assert row[1] == each["metric"]
+            assert row[2:5] == [f"{each[key]:.2f}" for key in ("score", "low", "high")]
+            assert row[5] == ("-" if each["p"] is None else f"{each['p']:.3f}")
+            assert row[6:] == [each["system"], each["signature"]]
+        cells = [
+            [bucket["label"], str(bucket["sentences"]), *(f"{scores[key]:.2f}" for key in METRICS)]
+            for bucket in text["buckets"]["length"]
+            for scores in bucket["scores"].values()
+        ]
+        assert cells == [row[2:7] for row in buckets]
+        assert [each["translation"] for each in text["worst"]] == [row[5] for row in worst[1::2]]
+        assert {each["source"] for each in text["worst"]} == {None}
+
+    def test_tabs_in_a_text_part_no_columns(self, tmp_path: Path) -> None:
+        write(tmp_path / "t.en", ["a\tb\rc"])
+        write(tmp_path / "r.en", ["a b\td"])
+        words = ["evaluate", "--translation", "t.en", "--reference", "r.en", "--worst", "1"]
+        _, worst = tables(nmt(*words, cwd=tmp_path))
+        assert [row[4:] for row in worst] == [["reference", "a b d"], ["translation", "a b c"]]
+        (text,) = tree(nmt(*words, "--json", cwd=tmp_path))["texts"]
+        assert text["worst"][0]["translation"] == "a\tb\rc"
+
+    def test_utf8_in_any_locale(self, tmp_path: Path) -> None:
+        write(tmp_path / "t.en", ["ção €"])
+        words = ["evaluate", "--translation", "t.en", "--reference", "t.en", "--worst", "1"]
+        for option in ([], ["--json"]):
+            ascii_only = {"PYTHONIOENCODING": "ascii"}
+            result = nmt(*words, *option, cwd=tmp_path, environment=ascii_only)
+            assert result.code == 0, result.err
+            assert "ção €" in result.out.decode("utf-8")
+
+
+class TestNotes:
+    def test_few_sentences(self, tmp_path: Path) -> None:
+        write(tmp_path / "t.en", ["a b c"] * 3)
+        result = nmt("evaluate", "--translation", "t.en", "--reference", "t.en", cwd=tmp_path)
+        assert "t.en: 3 sentences are few" in result.err
+
+    def test_tokenized_text(self, tmp_path: Path) -> None:
+        write(tmp_path / "t.en", ["a b c ."] * 100)
+        result = nmt("evaluate", "--translation", "t.en", "--reference", "t.en", cwd=tmp_path)
+        assert result.code == 0
+        assert 't.en: lines end in " ."' in result.err
+        assert "sacrebleu" not in result.err.lower()
+
+
+class TestNames:
+    def test_files_of_one_name_go_by_their_paths(self, files: Path) -> None:
+        write(files / "new" / "good.en", SYSTEMS["bad"])
+        words = ["--translation", "new/good.en", "--translation", "good.en", *SYSTEM_OPTIONS[2:]]
+        (scores,) = tables(nmt("evaluate", *words, "--reference", "ref.en", cwd=files))
+        assert [row[6] for row in scores[:4]] == ["new/good.en", "good.en", "alike.en", "bad.en"]
+
+
+USAGE = [
+    (["--source", "source.pt"], "need --reference"),
+    (["--translation", "good.en"], "need --reference"),
+    (["--domains", "domains", "--by", "domain"], "need --reference"),
+    (["--reference", "ref.en"], "--reference needs --source for a model"),
+    (["-m", "x", "--translation", "good.en", "--reference", "ref.en"], "needs --source"),
+    (["--translation", "good.en", "--reference", "ref.en", "--by", "domain"], "needs --domains"),
+    (["--translation", "good.en", "--reference", "ref.en", "--domains", "domains"], "--by domain"),
+    (["--translation", "good.en", "--reference", "ref.en", "--worst", "0"], "--worst"),
+    (["--translation", "good.en", "--reference", "ref.en", "--by", "colour"], "--by"),
+    (["--translation", "good.en", "--translation", "good.en", "--reference", "ref.en"], "twice"),
+]
+
+
+@pytest.mark.parametrize(("words", "fragment"), USAGE, ids=lambda each: " ".join(each))
+def test_contradictions_are_usage_errors(
+    files: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], fragment: str
+) -> None:
+    monkeypatch.chdir(files)
+    with pytest.raises(click.UsageError) as caught:
+        evaluate.main(words, standalone_mode=False)
+    assert fragment in caught.value.format_message()
+    assert caught.value.exit_code == 2
+
+
+class TestRefused:
+    WORDS = ("evaluate", "--translation", "good.en", "--reference", "ref.en")
+
+    def test_counts_that_differ_name_both_files(self, files: Path) -> None:
+        for name in ("good.en", "second.en", "source.pt", "domains"):
+            (files / "kept").mkdir(exist_ok=True)
+            shutil.copy(files / name, files / "kept")
+            write(files / name, REFERENCE[:7])
+            words = ["--reference", "second.en", "--source", "source.pt"]
+            words += ["--by", "domain", "--domains", "domains"]
+            result = nmt(*self.WORDS, *words, cwd=files)
+            assert_fails(result, f"{name} has 7 lines" if name == "good.en" else "has 7", "has 120")
+            assert name in result.message
+            assert result.out == b""
+            shutil.copy(files / "kept" / name, files)
+
+    def test_empty_files(self, files: Path) -> None:
+        write(files / "ref.en", [])
+        assert_fails(nmt(*self.WORDS, cwd=files), "nothing to evaluate: ref.en is empty")
+        shutil.copy(files / "second.en", files / "ref.en")
+        write(files / "good.en", [])
+        assert_fails(nmt(*self.WORDS, cwd=files), "good.en has 0 lines, ref.en has 120")
+
+    def test_a_blank_reference_names_its_line(self, files: Path) -> None:
+        blanked = [*REFERENCE[:4], "", " ", *REFERENCE[6:]]
+        write(files / "second.en", blanked)
+        expected = ("second.en, line 5: blank, and that of", "(as are 1 more)", "fill it in")
+        assert_fails(nmt(*self.WORDS, "--reference", "second.en", cwd=files), *expected)
+        words = ["--reference", "second.en", "--source", "source.pt"]
+        assert_fails(nmt(*self.WORDS, *words, cwd=files), *expected)
+        # Blank on all sides, it is a gap between paragraphs.
+        for name in ("ref", "good"):
+            lines = (files / f"{name}.en").read_text(encoding="utf-8").splitlines()
+            write(files / f"{name}.en", [*lines[:4], "", " ", *lines[6:]])
+        assert nmt(*self.WORDS, "--reference", "second.en", cwd=files).code == 0
+
+    def test_a_line_without_a_domain(self, files: Path) -> None:
+        write(files / "domains", ["news", " "] * (SENTENCES // 2))
+        result = nmt(*self.WORDS, "--by", "domain", "--domains", "domains", cwd=files)
+        assert_fails(result, "domains, line 2: no domain")
+
+    def test_files_that_are_none(self, files: Path) -> None:
+        (files / "latin.en").write_bytes(b"caf\xe9\n")
+        for path, fragment in (
+            ("absent.en", "absent.en: no such file"),
+            (".", ".: is a folder"),
+            ("latin.en", "latin.en, line 1: invalid UTF-8"),
+        ):
+            result = nmt("evaluate", "--translation", path, "--reference", "ref.en", cwd=files)
+            assert_fails(result, fragment)
+
+    def test_models_that_are_none(self, files: Path) -> None:
+        words = ["--source", "source.pt", "--reference", "ref.en"]
+        assert_fails(nmt("evaluate", "-m", "absent", *words, cwd=files), "absent: no such run")
+        assert_fails(nmt("evaluate", "-m", "good.en", *words, cwd=files), "good.en: neither a run")
+        assert_fails(nmt("evaluate", *words, cwd=files), "no model", "nmt quickstart")
+
+
+class TestModels:
+    RUN, BUNDLE = "runs/toy-pt-en", "exports/toy-pt-en"
+
+    def test_a_run_its_bundle_and_what_that_translated(self, system: Path, tmp_path: Path) -> None:
+        text = (system / "toy.pt").read_bytes()
+        made = nmt("translate", "-m", self.BUNDLE, cwd=system, stdin=text)
+        assert made.code == 0, made.err
+        (tmp_path / "made.en").write_bytes(made.out)
+        words = ["-m", self.RUN, "--translation", tmp_path / "made.en", "-m", self.BUNDLE]
+        words += ["--source", "toy.pt", "--reference", "toy.en"]
+        (scores,) = tables(nmt("evaluate", *words, cwd=system))
+        # In the order in which they were given, whatever they are.
+        assert [row[6] for row in scores[:3]] == [self.RUN, "made.en", self.BUNDLE]
+        for first in range(0, 9, 3):
+            assert len({tuple(row[2:5]) for row in scores[first : first + 3]}) == 1
+            assert [row[5] for row in scores[first : first + 3]] == ["-", "1.000", "1.000"]
+
+    def test_a_run_on_its_recipes_test_sets(self, place: Path) -> None:
+        for side in ("pt", "en"):
+            write(place / f"two.{side}", ["a b c"] * 5)
+        recipe = place / self.RUN / "recipe.toml"
+        text = recipe.read_text(encoding="utf-8")
+        recipe.write_text(text.replace('test = ["toy"]', 'test = ["toy", "two"]'))
+        result = nmt("evaluate", "-m", self.RUN, "--by", "length", "--by", "domain", cwd=place)
+        scores, buckets = tables(result)
+        assert [row[:2] for row in scores] == [
+            [name, each] for name in ("toy", "two") for each in METRICS
+        ]
+        assert [row[:4] for row in buckets] == [
+            [name, by, label, str(lines)]
+            for name, lines in (("toy", 200), ("two", 5))
+            for by, label in (("length", "1-10"), ("domain", name))
+        ]
+        assert buckets[0][4:7] == buckets[1][4:7] == [row[2] for row in scores[:3]]
+        assert f"translating 200 lines of toy with {self.RUN}" in result.err
+
+    def test_a_variable_is_a_default(self, system: Path) -> None:
+        words = ["evaluate", "--translation", "toy.en", "--reference", "toy.en"]
+        absent = {"NMT_MODEL": "absent"}
+        (scores,) = tables(nmt(*words, cwd=system, environment=absent))
+        assert [row[6] for row in scores] == ["toy.en"] * 3
+
+    def test_test_sets_that_are_not_one(self, place: Path) -> None:
+        assert_fails(
+            nmt("evaluate", "-m", self.BUNDLE, cwd=place), f"{self.BUNDLE}: a bundle names no test"
+        )
+        result = nmt("evaluate", "-m", self.RUN, "--by", "domain", cwd=place)
+        assert_fails(result, "names one test set", "--domains")
+        other = Path(shutil.copytree(place / self.RUN, place / "runs/other"))
+        words = ["evaluate", "-m", self.RUN, "-m", "runs/other"]
+        recipe = other / "recipe.toml"
+        recipe.write_text(recipe.read_text(encoding="utf-8").replace('test = ["toy"]', "test = []"))
+        assert_fails(nmt(*words, cwd=place), "the recipe of runs/other names no test set")
+        for side in ("pt", "en"):
+            write(place / f"two.{side}", ["a b c"] * 5)
+        recipe.write_text(recipe.read_text(encoding="utf-8").replace("test = []", 'test = ["two"]'))
+        result = nmt(*words, cwd=place)
+        assert_fails(result, f"the recipes of {self.RUN} and runs/other name different test sets")

@@ -1,0 +1,35 @@
+"""A text, its references and what three made-up systems make of it."""
+
+import random
+
+SENTENCES = 120
+WORDS = ["a", "the", "house", "cat", "dog", "tree", ",", ".", "(old)", "green-ish", "runs"]
+WORDS += ["sleeps", "didn't", "over", "under", "10.5", "é", "ção"]
+
+
+def lines(seed: int, longest: int = 24) -> list[str]:
+    """SENTENCES lines of 1 to ``longest`` words."""
+    draw = random.Random(seed)
+    return [" ".join(draw.choices(WORDS, k=draw.randint(1, longest))) for _ in range(SENTENCES)]
+
+
+def harmed(text: list[str], share: float, seed: int) -> list[str]:
+    """A text of which a share of the words is left out, and as many neighbours swapped."""
+    draw = random.Random(seed)
+    found = []
+    for line in text:
+        words = [word for word in line.split() if draw.random() >= share]
+        for place in range(1, len(words)):
+            if draw.random() < share:
+                words[place - 1], words[place] = words[place], words[place - 1]
+        found.append(" ".join(words))
+    return found
+
+
+REFERENCE = lines(0)
+SECOND = harmed(REFERENCE, 0.05, 1)
+SYSTEMS = {
+    "good": harmed(REFERENCE, 0.1, 2),
+    "alike": harmed(REFERENCE, 0.1, 3),
+    "bad": harmed(REFERENCE, 0.3, 4),
+}

@@ -1,0 +1,78 @@
+"""Counts by sentence give sacreBLEU's scores of any set of sentences."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from nmt_cli.evaluate import counts
+from nmt_cli.evaluate.counts import METRICS, count, looks_tokenized
+from tests.evaluate.samples import REFERENCE, SECOND, SYSTEMS
+
+TEXT = st.text("ab c.,'", max_size=20)
+TRIPLES = st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=8)
+
+
+def whole(each: counts.Counts) -> float:
+    return each.score(each.rows.sum(axis=0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(triples=TRIPLES, data=st.data())
+def test_of_any_sentences_they_give_the_score_of_these_alone(triples, data) -> None:
+    chosen = data.draw(
+        st.lists(st.integers(0, len(triples) - 1), min_size=1, max_size=len(triples), unique=True)
+    )
+    texts = [list(text) for text in zip(*triples, strict=True)]
+    some = [[text[row] for row in chosen] for text in texts]
+    metrics = (BLEU(), CHRF(word_order=2), TER())
+    expected = [each.corpus_score(some[0], some[1:]).score for each in metrics]
+    found = [each.score_of(chosen) for each in count(texts[0], texts[1:])]
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_taken_in_parts_they_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = count(SYSTEMS["bad"], [REFERENCE, SECOND])
+    monkeypatch.setattr(counts, "_SENTENCES_AT_ONCE", 7)
+    for one, other in zip(at_once, count(SYSTEMS["bad"], [REFERENCE, SECOND]), strict=True):
+        np.testing.assert_array_equal(one.rows, other.rows)
+        assert str(one.signature()) == str(other.signature())
+
+
+def test_their_names_and_signatures() -> None:
+    found = count(["a b"], [["a b"], ["b a"]])
+    assert tuple(each.name for each in found) == METRICS
+    bleu, chrf, ter = (str(each.signature()) for each in found)
+    assert bleu.startswith("nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+    assert chrf.startswith("nrefs:2|case:mixed|eff:yes|nc:6|nw:2|space:no|version:")
+    assert ter.startswith("nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:")
+
+
+def test_by_hand() -> None:
+    # BLEU: 5/6, 3/5, 2/4, 1/3, no brevity. TER: one word of six is replaced.
+    bleu, _, ter = count(["the cat sat on a mat"], [["the cat sat on the mat"]])
+    assert whole(bleu) == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
+    assert whole(ter) == pytest.approx(100 / 6)
+    # A phrase that moved is one edit: 1 of 4 words.
+    assert whole(count(["c d a b"], [["a b c d"]])[2]) == pytest.approx(25)
+    # chrF++ of "ab" for "a": precision and recall of 1-grams of characters 1/2 and 1 (longer ones
+    # the reference has none), of words 0 and 0; their means 1/4 and 1/2, of which F2 is 5/12.
+    assert whole(count(["ab"], [["a"]])[1]) == pytest.approx(500 / 12)
+
+
+def test_several_references() -> None:
+    # The closer of two references counts for edits, their mean length for TER's division.
+    assert whole(count(["a b c"], [["x y z w w"], ["a b c"]])[2]) == 0
+    assert whole(count(["a b x"], [["x y z w w"], ["a b c"]])[2]) == pytest.approx(100 / 4)
+    assert whole(count(["a b c d"], [["z"], ["a b c d"]])[0]) == pytest.approx(100)
+
+
+def test_blank_lines_count_for_nothing() -> None:
+    filled = [whole(each) for each in count(["a b c d", ""], [["a b c e", ""]])]
+    assert filled == [whole(each) for each in count(["a b c d"], [["a b c e"]])]
+
+
+def test_tokenized_text_is_known_by_its_ends() -> None:
+    assert looks_tokenized(["a b ."] * 100)
+    assert not looks_tokenized(["a b ."] * 99 + ["a b."] * 900)

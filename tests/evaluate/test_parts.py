@@ -1,0 +1,104 @@
+"""Buckets and worst sentences: each sentence in its place, with the score it has alone."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from nmt_cli.evaluate.breakdown import by_domain, by_length
+from nmt_cli.evaluate.counts import count
+from nmt_cli.evaluate.evaluation import evaluate_systems
+from nmt_cli.evaluate.systems import System
+from nmt_cli.evaluate.texts import EvaluationText
+from nmt_cli.evaluate.worst import worst_sentences
+from tests.evaluate.samples import REFERENCE, SECOND, SENTENCES, SYSTEMS
+
+
+def counted(*references: list[str]) -> list[System]:
+    return [System(name, text, count(text, references)) for name, text in SYSTEMS.items()]
+
+
+ONE = counted(REFERENCE)
+
+
+class TestBuckets:
+    @pytest.mark.parametrize(
+        ("words", "label"),
+        [
+            *((0, "0"), (1, "1-10"), (10, "1-10"), (11, "11-20"), (20, "11-20"), (21, "21-30")),
+            *((30, "21-30"), (31, "31-50"), (50, "31-50"), (51, "51+"), (900, "51+")),
+        ],
+    )
+    def test_edges(self, words: int, label: str) -> None:
+        (bucket,) = by_length(["a " * words], [System("one", ["b"], count(["b"], [["b"]]))])
+        assert (bucket.label, bucket.sentences) == (label, 1)
+
+    def test_shortest_first_and_each_sentence_once(self) -> None:
+        buckets = by_length(REFERENCE, ONE)
+        assert [each.label for each in buckets] == ["1-10", "11-20", "21-30"]
+        short = sum(len(line.split()) <= 10 for line in REFERENCE)
+        assert buckets[0].sentences == short
+        assert sum(each.sentences for each in buckets) == SENTENCES
+
+    def test_words_are_parted_by_any_white_space(self) -> None:
+        system = System("one", ["b"], count(["b"], [["b"]]))
+        assert by_length(["\u3000" + "a\t\u00a0" * 11], [system])[0].label == "11-20"
+
+    def test_a_buckets_scores_are_those_of_its_sentences_alone(self) -> None:
+        domains = [("news", "law", "talk")[row % 3] for row in range(SENTENCES)]
+        buckets = by_domain(domains, ONE)
+        assert [each.label for each in buckets] == ["news", "law", "talk"]
+        for place, bucket in enumerate(buckets):
+            for name, text in SYSTEMS.items():
+                some = text[place::3], [REFERENCE[place::3]]
+                metrics = {"BLEU": BLEU(), "chrF++": CHRF(word_order=2), "TER": TER()}
+                expected = {key: each.corpus_score(*some).score for key, each in metrics.items()}
+                assert bucket.scores[name] == pytest.approx(expected)
+
+    @settings(max_examples=30, deadline=None)
+    @given(domains=st.lists(st.sampled_from("abcd"), min_size=SENTENCES, max_size=SENTENCES))
+    def test_every_sentence_has_one_domain(self, domains: list[str]) -> None:
+        buckets = by_domain(domains, ONE[:1])
+        assert {each.label: each.sentences for each in buckets} == {
+            each: domains.count(each) for each in dict.fromkeys(domains)
+        }
+
+
+class TestWorst:
+    def test_they_are_the_lowest_by_sentence_chrf(self) -> None:
+        text = EvaluationText("text", None, [REFERENCE, SECOND])
+        found = worst_sentences(text, counted(REFERENCE, SECOND), 5)
+        metric = CHRF(word_order=2)
+        assert [each.system for each in found] == [name for name in SYSTEMS for _ in range(5)]
+        for name, lines in SYSTEMS.items():
+            pairs = zip(REFERENCE, SECOND, strict=True)
+            scores = [
+                metric.sentence_score(line, list(pair)).score
+                for line, pair in zip(lines, pairs, strict=True)
+            ]
+            rows = sorted(range(SENTENCES), key=lambda row: scores[row])[:5]
+            mine = [each for each in found if each.system == name]
+            assert [each.line for each in mine] == [row + 1 for row in rows]
+            assert [each.score for each in mine] == pytest.approx([scores[row] for row in rows])
+
+    def test_what_they_tell(self) -> None:
+        text = EvaluationText("text", ["gato", "cão"], [["cat", "dog"], ["kitten", "hound"]])
+        lines = ["cat", "tree"]
+        (found,) = worst_sentences(text, [System("s", lines, count(lines, text.references))], 1)
+        assert (found.line, found.source, found.translation) == (2, "cão", "tree")
+        assert found.references == ["dog", "hound"]
+
+    def test_blank_lines_are_none_and_there_are_no_more_than_the_text_has(self) -> None:
+        text = EvaluationText("text", None, [["", "a", " "]])
+        lines = [" ", "b", ""]
+        found = worst_sentences(text, [System("s", lines, count(lines, text.references))], 9)
+        assert [each.line for each in found] == [2]
+
+
+def test_length_is_the_sources_else_the_first_references() -> None:
+    text = EvaluationText("text", ["a " * 40], [["a " * 15], ["a " * 5]])
+    bare = EvaluationText("text", None, text.references)
+    for each, label in ((text, "31-50"), (bare, "11-20")):
+        found = evaluate_systems(each, {"s": ["a"]}, ["length"], 0)
+        assert [bucket.label for bucket in found.buckets["length"]] == [label]
+        assert found.worst == []

@@ -1,0 +1,79 @@
+"""Intervals and significance: sacreBLEU's, the same each time, and what they are to mean."""
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.significance import PairedTest
+
+from nmt_cli.evaluate import systems
+from nmt_cli.evaluate.counts import METRICS, count
+from nmt_cli.evaluate.systems import DRAWS, Result, System, compare
+from tests.evaluate.samples import REFERENCE, SECOND, SYSTEMS
+
+
+def compared(texts: dict[str, list[str]], *references: list[str]) -> dict[str, list[Result]]:
+    """Results by metric."""
+    found = compare([System(name, text, count(text, references)) for name, text in texts.items()])
+    assert [each.metric for each in found] == [name for name in METRICS for _ in texts]
+    return {name: [each for each in found if each.metric == name] for name in METRICS}
+
+
+@pytest.mark.parametrize("references", [[REFERENCE], [REFERENCE, SECOND]], ids=["one", "two"])
+def test_they_are_sacrebleus(references: list[list[str]]) -> None:
+    metrics = {"BLEU": BLEU(), "chrF2++": CHRF(word_order=2), "TER": TER()}
+    signatures, expected = PairedTest(list(SYSTEMS.items()), metrics, references, "bs", DRAWS)()
+    found = compared(SYSTEMS, *references)
+    for name, theirs in zip(METRICS, metrics, strict=True):
+        assert [each.system for each in found[name]] == list(SYSTEMS)
+        for ours, result in zip(found[name], expected[theirs], strict=True):
+            assert ours.score == pytest.approx(result.score)
+            # sacreBLEU adds up in float32.
+            assert (ours.high - ours.low) / 2 == pytest.approx(result.ci, abs=1e-4)
+            assert ours.p == (result.p_value and pytest.approx(result.p_value, abs=1.5 / DRAWS))
+            assert ours.signature == str(signatures[theirs])
+
+
+def test_they_are_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compared(SYSTEMS, REFERENCE)
+    monkeypatch.setenv("SACREBLEU_SEED", "7")
+    np.random.seed(7)
+    assert compared(SYSTEMS, REFERENCE) == found
+
+
+def test_a_systems_own_numbers_depend_on_no_other() -> None:
+    alone = compared({"bad": SYSTEMS["bad"]}, REFERENCE)
+    for name, results in compared(SYSTEMS, REFERENCE).items():
+        of_all = next(each for each in results if each.system == "bad")
+        (of_one,) = alone[name]
+        assert (of_one.score, of_one.low, of_one.high) == (of_all.score, of_all.low, of_all.high)
+        assert of_one.p is None
+
+
+def test_p_tells_chance_from_difference() -> None:
+    texts = {**SYSTEMS, "same": SYSTEMS["good"]}
+    for results in compared(texts, REFERENCE).values():
+        good, alike, bad, same = results
+        assert good.p is None
+        assert alike.p is not None
+        assert alike.p > 0.05
+        assert bad.p == pytest.approx(1 / (DRAWS + 1))
+        assert same.p == 1  # by sacreBLEU's own count 0.001
+        assert (same.low, same.high) == (good.low, good.high)
+
+
+def test_a_score_lies_in_its_interval() -> None:
+    for results in compared(SYSTEMS, REFERENCE).values():
+        assert all(each.low < each.score < each.high for each in results)
+
+
+def test_an_interval_leaves_a_fortieth_out_at_either_end() -> None:
+    scores = np.random.default_rng(0).permutation(np.arange(1000.0))
+    assert systems._interval(scores) == (25, 974)
+
+
+def test_p_by_hand() -> None:
+    # Apart by 0, 1, 2, 5: their mean is 2; above it by 3 or more once, by 0 or more twice.
+    scores, baseline = np.array([1.0, 2, 5, 1]), np.array([1.0, 1, 3, 6])
+    assert systems._p_value(scores, baseline, 3) == (1 + 1) / 5
+    assert systems._p_value(scores, baseline, 3.1) == 1 / 5
+    assert systems._p_value(scores, baseline, 0) == (2 + 1) / 5
