@@ -3,6 +3,8 @@
 from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.recipe.config import ModelConfig
 
+LICENCE = "The licence of the model follows from that of its texts."
+
 
 def model_card(manifest: Manifest) -> str:
     """A Markdown page on what the bundle is, what it was made of and how good it is."""
@@ -10,7 +12,7 @@ def model_card(manifest: Manifest) -> str:
     lines = [
         f"# {manifest.name}: {manifest.source_language} to {manifest.target_language}",
         "",
-        f"{_described(manifest.architecture)} in {manifest.precision}, exported by nmt "
+        f"{architecture_in_words(manifest.architecture)} in {manifest.precision}, exported by nmt "
         f"{provenance.get('nmt_version', '?')}.",
         "",
         "## Use",
@@ -24,7 +26,7 @@ def model_card(manifest: Manifest) -> str:
         "",
         f"Steps: {provenance.get('steps', '?')}. Training text: "
         + (", ".join(provenance.get("corpora", [])) or "not recorded")
-        + ". The licence of the model follows from that of its texts.",
+        + f". {LICENCE}",
         "",
         "## Scores",
         "",
@@ -42,7 +44,8 @@ def model_card(manifest: Manifest) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _described(shape: ModelConfig) -> str:
+def architecture_in_words(shape: ModelConfig) -> str:
+    """A model in half a sentence."""
     layers = f"{shape.encoder_layers} encoder and {shape.decoder_layers} decoder layers, width "
     if shape.architecture == "rnn":
         cells = f"{shape.encoder_cell.upper()} and {shape.decoder_cell.upper()}"

@@ -14,13 +14,17 @@ from nmt_cli import __version__
 from nmt_cli.cli.average import average
 from nmt_cli.cli.backtranslate import backtranslate
 from nmt_cli.cli.bench import bench
+from nmt_cli.cli.completion import complete_names, completion
 from nmt_cli.cli.distill import distill
+from nmt_cli.cli.environment import name_variables, naming_variable, refused_variable
 from nmt_cli.cli.evaluate import evaluate
 from nmt_cli.cli.export import export
+from nmt_cli.cli.inspect import inspect
 from nmt_cli.cli.plot import plot
 from nmt_cli.cli.prepare import prepare
 from nmt_cli.cli.quickstart import quickstart
 from nmt_cli.cli.report import report
+from nmt_cli.cli.score import score
 from nmt_cli.cli.train import train
 from nmt_cli.cli.translate import translate
 from nmt_cli.cli.verify import verify
@@ -34,12 +38,22 @@ _EXTRAS = {
     "jaxlib": "train,jax",
     "matplotlib": "plot",
     "jinja2": "train,plot",
+    "srt": "formats",
+    "polib": "formats",
+    "markdown_it": "formats",
 }
 
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
-    epilog="Start with: nmt quickstart",
+    epilog="""Options are taken from variables too: NMT_TRANSLATE_BEAM_SIZE is nmt translate
+    --beam-size, NMT_MODEL is every command's --model.
+
+    Exit codes: 0 done, 1 an error, told in one line on stderr, 2 not called as its usage says,
+    130 interrupted.
+
+    Start with: nmt quickstart
+    """,
 )
 @click.version_option(__version__, prog_name="nmt")
 @click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
@@ -53,7 +67,9 @@ def cli(context: click.Context, debug: bool) -> None:
     nmt average         average checkpoints of a training
     nmt export          write it as an ONNX bundle or a TensorFlow SavedModel
     nmt verify          check a bundle, by itself or against the trained model
+    nmt inspect         tell what a run or a bundle is
     nmt translate       translate text, without TensorFlow
+    nmt score           tell how likely given translations are
     nmt backtranslate   training pairs of text in the target language alone
     nmt distill         training pairs of a larger model's translations
     nmt plot            draw attention, masks, positions, and how trainings went
@@ -67,6 +83,7 @@ for command in (
     train,
     average,
     translate,
+    score,
     backtranslate,
     distill,
     export,
@@ -76,8 +93,12 @@ for command in (
     plot,
     report,
     quickstart,
+    inspect,
+    completion,
 ):
     cli.add_command(command)
+name_variables(cli)
+complete_names(cli)
 
 
 def main() -> None:
@@ -94,6 +115,10 @@ def main() -> None:
     except NmtError as error:
         _fail(str(error), USER_ERROR, debug)
     except click.UsageError as error:
+        variable = refused_variable(error)
+        if variable:  # what was typed was right, and its usage would not help
+            reason = f"{variable}: {error.message.rstrip('.')}; set it otherwise or unset it"
+            _fail(reason, error.exit_code, debug)
         error.show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
@@ -122,5 +147,5 @@ def main() -> None:
 def _fail(message: str, code: int, debug: bool) -> None:
     if debug:
         traceback.print_exc()
-    click.echo(f"nmt: {message}", err=True)
+    click.echo(f"nmt: {naming_variable(cli, message)}", err=True)
     sys.exit(code)

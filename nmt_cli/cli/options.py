@@ -42,19 +42,23 @@ def output_option(help: str) -> Decorator:
     return click.option("-o", "--output", type=click.Path(path_type=Path), help=help)
 
 
+def penalty_option() -> Decorator:
+    """--length-penalty."""
+    return click.option(
+        "--length-penalty",
+        type=click.FloatRange(0, 10),
+        help="GNMT's alpha: 0 for none, larger for longer translations.",
+    )
+
+
 def beam_options() -> Decorator:
     """--beam-size and --length-penalty."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        penalty = click.option(
-            "--length-penalty",
-            type=click.FloatRange(0, 10),
-            help="GNMT's alpha: 0 for none, larger for longer translations.",
-        )
         size = click.option(
             "--beam-size", type=click.IntRange(1, 256), help="Hypotheses followed; 1 is greedy."
         )
-        return size(penalty(function))
+        return size(penalty_option()(function))
 
     return decorate
 
@@ -77,18 +81,19 @@ class DecodingOptions:
         return given != (None, None, DEFAULT_DEVICE, None)
 
 
-def decoding_options() -> Decorator:
-    """The six options of :class:`DecodingOptions`, which the command gets as ``decoding``."""
+def decoding_options(beam: bool = True) -> Decorator:
+    """The six options of :class:`DecodingOptions`, which the command gets as ``decoding``; or,
+    for commands that do not search, those without --beam-size."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def with_decoding(
-            beam_size: int | None,
             length_penalty: float | None,
             threads: int | None,
             workers: int | None,
             device: str,
             provider: str | None,
+            beam_size: int | None = None,
             **others: Any,
         ) -> Any:
             decoding = DecodingOptions(
@@ -96,7 +101,8 @@ def decoding_options() -> Decorator:
             )
             return command(decoding=decoding, **others)
 
-        return beam_options()(_runtime_options(with_decoding))
+        options = beam_options() if beam else penalty_option()
+        return options(_runtime_options(with_decoding))
 
     return decorate
 
@@ -163,9 +169,14 @@ def find_recipe(name: str, overrides: tuple[str, ...]) -> "Recipe":
         if shipped.exists() and path.parent in (Path(), Path("recipes")):
             path = shipped
         elif path.suffix != ".toml":
-            known = ", ".join(sorted(each.stem for each in _shipped_recipes().glob("*.toml")))
+            known = ", ".join(recipe_names())
             raise NmtError(f"{name}: no such recipe", f"nmt comes with {known}")
     return load_recipe(path, overrides)
+
+
+def recipe_names() -> list[str]:
+    """Recipes that come with nmt."""
+    return sorted(each.stem for each in _shipped_recipes().glob("*.toml"))
 
 
 def _shipped_recipes() -> Path:

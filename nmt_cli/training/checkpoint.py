@@ -86,11 +86,16 @@ def read_checkpoint(path: Path) -> tuple[Arrays, Progress]:
         NmtError: the file is missing or damaged.
     """
     arrays = _read(path)
-    record = arrays.pop("progress", np.zeros(0, np.uint8)).tobytes()
-    try:
-        return arrays, Progress(**_renamed(json.loads(record)))
-    except (AttributeError, TypeError, ValueError):
-        raise NmtError(f"{path}: damaged checkpoint (no progress record)") from None
+    return arrays, _progress(path, arrays.pop("progress", None))
+
+
+def read_progress(path: Path) -> Progress:
+    """The progress of a file alone, which takes no time, however large the file.
+
+    Raises:
+        NmtError: the file is missing or damaged, as far as was read.
+    """
+    return _progress(path, _read(path, ("progress",)).get("progress"))
 
 
 def inference_weights(arrays: Arrays) -> Arrays:
@@ -139,10 +144,11 @@ def _write(path: Path, arrays: Arrays, progress: Progress) -> None:
         np.savez(stream, allow_pickle=False, **arrays, progress=record)
 
 
-def _read(path: Path) -> Arrays:
+def _read(path: Path, wanted: Sequence[str] = ()) -> Arrays:
+    """The arrays of a file; those wanted alone, if any are named."""
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+            return {name: archive[name] for name in archive.files if not wanted or name in wanted}
     except FileNotFoundError:
         raise NmtError(f"{path}: no such checkpoint", "train first, with nmt train") from None
     except Exception as error:  # whatever zipfile and numpy stumble over in a damaged file
@@ -150,6 +156,13 @@ def _read(path: Path) -> Arrays:
             f"{path}: damaged checkpoint ({str(error).partition(chr(10))[0] or error!r})",
             "use another checkpoint of the run, or train again",
         ) from None
+
+
+def _progress(path: Path, record: NDArray[Any] | None) -> Progress:
+    try:
+        return Progress(**_renamed(json.loads(b"" if record is None else record.tobytes())))
+    except (AttributeError, TypeError, ValueError):
+        raise NmtError(f"{path}: damaged checkpoint (no progress record)") from None
 
 
 def _renamed(record: dict[str, Any]) -> dict[str, Any]:

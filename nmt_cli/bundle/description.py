@@ -1,0 +1,92 @@
+"""What a bundle is, in plain values; and what bundles and runs are told of alike."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nmt_cli.bundle.card import LICENCE, architecture_in_words
+from nmt_cli.bundle.manifest import MANIFEST, GraphSpec, Manifest, TensorSpec
+from nmt_cli.bundle.reading import read_manifest
+from nmt_cli.recipe.config import DecodingConfig, ModelConfig
+from nmt_cli.recipe.parameters import count_parameters
+
+
+def describe_bundle(folder: Path) -> dict[str, Any]:
+    """Everything that a bundle says of itself, for JSON.
+
+    Its files are looked up, not read: "damaged" names those that are missing or of another size
+    than was exported.
+
+    Raises:
+        NmtError: the folder is no bundle, the manifest is damaged or of a newer format.
+    """
+    manifest = read_manifest(folder)
+    files = {name: record.bytes for name, record in manifest.files.items()}
+    size = (folder / MANIFEST).stat().st_size + sum(files.values())
+    languages = manifest.source_language, manifest.target_language
+    system = describe_system(
+        manifest.architecture, manifest.decoding, languages, manifest.vocabulary
+    )
+    return {
+        "path": str(folder),
+        "kind": "bundle",
+        "format": manifest.format,
+        "name": manifest.name,
+        **system,
+        "precision": manifest.precision,
+        "bytes": size,
+        "files": files,
+        "damaged": _damaged(folder, manifest),
+        "scores": manifest.metrics,
+        "verification": asdict(manifest.verification),
+        "provenance": manifest.provenance,
+        "licence": LICENCE,
+        "graphs": {each.file: _graph(each) for each in manifest.graphs},
+    }
+
+
+def describe_system(
+    shape: ModelConfig,
+    decoding: DecodingConfig,
+    languages: tuple[str, str],
+    vocabulary: dict[str, int],
+) -> dict[str, Any]:
+    """What a model is and how it decodes, for JSON.
+
+    Args:
+        shape: the recipe's [model] table.
+        decoding: the defaults of its search.
+        languages: that it translates from and to.
+        vocabulary: sizes, "source" and "target".
+    """
+    return {
+        "source": languages[0],
+        "target": languages[1],
+        "summary": architecture_in_words(shape),
+        "parameters": count_parameters(shape, vocabulary["source"], vocabulary["target"]),
+        "vocabulary": dict(vocabulary),
+        "architecture": asdict(shape),
+        "decoding": asdict(decoding),
+    }
+
+
+def _damaged(folder: Path, manifest: Manifest) -> list[str]:
+    """By size alone, which takes no time; nmt verify compares hashes."""
+    found = []
+    for name, record in manifest.files.items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != record.bytes:
+            found.append(name)
+    return found
+
+
+def _graph(graph: GraphSpec) -> dict[str, Any]:
+    return {
+        "opset": graph.opset,
+        "inputs": [_tensor(each) for each in graph.inputs],
+        "outputs": [_tensor(each) for each in graph.outputs],
+    }
+
+
+def _tensor(tensor: TensorSpec) -> dict[str, Any]:
+    return {"name": tensor.name, "dtype": tensor.dtype, "shape": list(tensor.shape)}

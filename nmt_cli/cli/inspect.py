@@ -1,0 +1,123 @@
+"""nmt inspect."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nmt_cli.bundle.report import Check, Verification
+from nmt_cli.cli.environment import MODEL_VARIABLE
+from nmt_cli.cli.options import find_model
+
+Row = tuple[str, str]
+
+
+@click.command(epilog="Example: nmt inspect exports/docs-pt-en | grep ^score")
+@click.argument("model", required=False, envvar=[MODEL_VARIABLE], type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as one JSON object.")
+def inspect(model: Path | None, as_json: bool) -> None:
+    """What MODEL is, a run or a bundle (default: the newest bundle, else the newest run).
+
+    Architecture, languages, parameters, sizes, scores with their signatures, corpora, decoding
+    defaults; of a bundle its verification, and the inputs and outputs of its graphs; of a run
+    its steps and checkpoints. Needs no TensorFlow and loads no weights: to check a bundle, take
+    nmt verify.
+    """
+    from nmt_cli.cli.models import model_kind
+
+    folder = find_model(model)
+    if model_kind(folder) == "bundle":
+        from nmt_cli.bundle.description import describe_bundle
+
+        found = describe_bundle(folder)
+    else:
+        from nmt_cli.training.description import describe_run
+
+        found = describe_run(folder)
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+        return
+    rows = list(_rows(found))
+    width = max(len(key) for key, _ in rows)
+    for key, value in rows:
+        click.echo(f"{key:{width}}  {value}")
+
+
+def _rows(found: dict[str, Any]) -> Iterator[Row]:
+    """The description as lines for people; each key says what its line tells, for grep."""
+    yield "path", found["path"]
+    yield "kind", found["kind"]
+    yield "name", found["name"]
+    yield "languages", f"{found['source']} to {found['target']}"
+    yield "model", found["summary"]
+    yield "parameters", f"{found['parameters']:,}"
+    yield "vocabulary", _vocabulary(found["vocabulary"])
+    yield "precision", found["precision"]
+    yield "size", _size(found["bytes"])
+    for name in found["damaged"]:
+        yield "damaged", f"{name}: missing, cut short or overwritten"
+    yield from _run_rows(found) if found["kind"] == "run" else _bundle_rows(found)
+    for key, value in found["provenance"].items():
+        # Corpora are many, and their names long: one a line.
+        for each in value if isinstance(value, list) else [value]:
+            yield f"provenance.{key}", _plain(each)
+    yield "licence", found["licence"]
+    for section in ("architecture", "decoding", "tokenizer", "data", "training"):
+        for key, value in found.get(section, {}).items():
+            yield f"{section}.{key}", _plain(value)
+    for name, size in found["files"].items():
+        yield "file", f"{name}  {_size(size)}"
+    for name, graph in found.get("graphs", {}).items():
+        yield from _graph_rows(name, graph)
+
+
+def _vocabulary(sizes: dict[str, int]) -> str:
+    return f"{sizes['source']:,} source, {sizes['target']:,} target"
+
+
+def _bundle_rows(found: dict[str, Any]) -> Iterator[Row]:
+    for row in found["scores"]:
+        value = f"{row['metric']} {row['value']:.2f}"
+        yield "score", f"{value}  {row['set']}  {row['signature']}"
+    report = found["verification"]
+    checks = tuple(Check(**each) for each in report["checks"])
+    outcome, *measured = Verification(**{**report, "checks": checks}).lines()
+    yield "verification", outcome
+    for line in measured:
+        yield "check", line
+
+
+def _run_rows(found: dict[str, Any]) -> Iterator[Row]:
+    most = found["training"]["max_steps"]
+    if found["steps"] is None:
+        yield "steps", f"none saved yet, of at most {most:,}"
+    else:
+        minutes = found["seconds"] / 60
+        yield "steps", f"{found['steps']:,} of at most {most:,}, in {minutes:,.1f} minutes"
+    for row in found["checkpoints"]:
+        step = "damaged" if row["step"] is None else f"step {row['step']:,}"
+        chosen = "  (the one that is used)" if row["file"] == found["preferred"] else ""
+        yield "checkpoint", f"{row['file']}  {step}  {_size(row['bytes'])}{chosen}"
+    for row in found["scores"]:
+        digits = 2 if row["metric"] in ("BLEU", "chrF") else 4
+        value = f"{row['metric']} {row['value']:.{digits}f}"
+        yield "score", f"{value}  best {row['set']}, at step {row['step']:,}"
+
+
+def _graph_rows(name: str, graph: dict[str, Any]) -> Iterator[Row]:
+    yield "graph", f"{name}  opset {graph['opset']}"
+    for side in ("input", "output"):
+        for each in graph[f"{side}s"]:
+            shape = ", ".join(map(str, each["shape"]))
+            yield side, f"{name}  {each['name']}  {each['dtype']}  [{shape}]"
+
+
+def _plain(value: Any) -> str:
+    """A value as a recipe has it, so that lines can be copied."""
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+
+
+def _size(count: int) -> str:
+    return f"{count:,} bytes" if count < 10_000 else f"{count / 1e6:,.2f} MB"

@@ -1,0 +1,125 @@
+"""What a run is, in plain values: as nmt_cli.bundle.description tells of bundles."""
+
+import json
+import math
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nmt_cli.bundle.card import LICENCE
+from nmt_cli.bundle.description import describe_system
+from nmt_cli.errors import NmtError
+from nmt_cli.training.checkpoint import read_progress
+from nmt_cli.training.run import Run
+
+# Scores of validations in log.jsonl: what to call each, and whether more is better (1, else -1).
+_SCORES = {
+    "validation_bleu": ("BLEU", 1),
+    "validation_chrf": ("chrF", 1),
+    "validation_accuracy": ("accuracy", 1),
+    "validation_loss": ("loss", -1),
+}
+
+
+def describe_run(folder: Path) -> dict[str, Any]:
+    """Everything that a run folder says of its training, for JSON.
+
+    Weights are not read: "damaged" names checkpoints that do not even say of which step they
+    are. Steps and seconds are those of the furthest checkpoint, None if there is none.
+
+    Raises:
+        NmtError: the folder is no run, it is damaged, or of a newer format.
+    """
+    run = Run.open(folder)
+    recipe = run.recipe
+    vocabulary = {"source": run.source_vocab, "target": run.target_vocab}
+    languages = recipe.data.source, recipe.data.target
+    files = _sizes(folder)
+    checkpoints = _checkpoints(run, files)
+    reached = [each for each in checkpoints if each["step"] is not None]
+    last = max(reached, key=lambda each: each["step"], default={"step": None, "seconds": None})
+    return {
+        "path": str(folder),
+        "kind": "run",
+        "name": recipe.label,
+        **describe_system(recipe.model, recipe.decoding, languages, vocabulary),
+        "precision": recipe.training.precision,
+        "bytes": sum(files.values()),
+        "files": files,
+        "damaged": [each["file"] for each in checkpoints if each["step"] is None],
+        "steps": last["step"],
+        "seconds": last["seconds"],
+        "checkpoints": checkpoints,
+        "preferred": _name(run, run.preferred) if checkpoints else None,
+        "scores": _best_scores(folder / "log.jsonl"),
+        "provenance": {
+            "corpora": [*recipe.data.train, *recipe.data.synthetic],
+            "seed": recipe.seed,
+        },
+        "licence": LICENCE,
+        "data": asdict(recipe.data),
+        "tokenizer": asdict(recipe.tokenizer),
+        "training": asdict(recipe.training),
+    }
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """Bytes of each file; names with a dot in front are half-written."""
+    sizes = {}
+    for path in sorted(folder.rglob("*")):
+        # A training that goes on deletes old checkpoints meanwhile.
+        with suppress(FileNotFoundError):
+            if path.is_file() and not path.name.startswith("."):
+                sizes[path.relative_to(folder).as_posix()] = path.stat().st_size
+    return sizes
+
+
+def _checkpoints(run: Run, files: dict[str, int]) -> list[dict[str, Any]]:
+    """Step and seconds are None where the file is damaged."""
+    found = []
+    for path in (*run.checkpoints(), run.average, run.best):
+        name = _name(run, path)
+        if name not in files:
+            continue
+        row: dict[str, Any] = {"file": name, "bytes": files[name], "step": None, "seconds": None}
+        with suppress(NmtError):
+            progress = read_progress(path)
+            row |= {"step": progress.step, "seconds": progress.seconds}
+        found.append(row)
+    return found
+
+
+def _name(run: Run, path: Path) -> str:
+    return path.relative_to(run.folder).as_posix()
+
+
+def _best_scores(log: Path) -> list[dict[str, Any]]:
+    """The best value of each score of the validations, and its step; of equals the first's."""
+    best: dict[str, tuple[float, int]] = {}
+    for record in _records(log):
+        for key, (_, sign) in _SCORES.items():
+            value = record.get(key)
+            if not isinstance(value, float) or not math.isfinite(value):
+                continue
+            if key not in best or sign * value > sign * best[key][0]:
+                best[key] = value, record["step"]
+    return [
+        {"set": "validation", "metric": name, "value": best[key][0], "step": best[key][1]}
+        for key, (name, _) in _SCORES.items()
+        if key in best
+    ]
+
+
+def _records(log: Path) -> list[dict[str, Any]]:
+    """The log's records, but for a line that a training is just writing or that is damaged."""
+    if not log.exists():
+        return []
+    found = []
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            record = json.loads(line)
+            found += [record] if type(record["step"]) is int else []
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found

@@ -1,0 +1,156 @@
+"""Completion, asked of real shells with the script that nmt completion prints."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.shell_completion import BashComplete
+
+from nmt_cli.cli import cli
+from tests.cli.conftest import nmt
+
+# Each asks for the completions of the words behind it, the last one being typed. Outside an
+# interactive shell, what only one has is stood in for.
+ASKING = {
+    "bash": """
+        compopt() { :; }
+        COMP_WORDS=(nmt "$@"); COMP_CWORD=$#
+        _nmt_completion nmt
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """,
+    "zsh": """
+        _path_files() { : }
+        compadd() { print -l -- ${(P)@[-1]} }
+        _describe() { print -l -- ${${(P)@[-2]}%%:*} }
+        words=(nmt "$@"); CURRENT=$#words
+        _nmt_completion
+    """,
+    "fish": """
+        complete -C "nmt $argv"
+    """,
+}
+QUIET = {"bash": ["--norc", "--noprofile"], "zsh": ["-f"], "fish": ["--no-config"]}
+
+
+@dataclass(frozen=True)
+class Script:
+    """What nmt completion printed for a shell."""
+
+    shell: str
+    text: str
+
+    def completions(self, place: Path, *words: str) -> list[str]:
+        """What the shell offers for the last word."""
+        # Outside zsh's completion system nobody is told which function is whose.
+        before = "compdef() { : }\n" if self.shell == "zsh" else ""
+        asking = place / "asking"
+        asking.write_text(before + self.text + ASKING[self.shell], encoding="utf-8")
+        path = f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            [self.shell, *QUIET[self.shell], asking.name, *words],
+            cwd=place,
+            env={**os.environ, "PATH": path, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.stderr == ""
+        # fish puts a tab and help behind some.
+        return [line.partition("\t")[0] for line in done.stdout.splitlines() if line]
+
+
+@pytest.fixture(params=sorted(ASKING), scope="module")
+def script(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Script:
+    shell = str(request.param)
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} here")
+    printed = nmt("completion", shell, cwd=tmp_path_factory.mktemp("anywhere"))
+    assert (printed.code, printed.err) == (0, "")
+    return Script(shell, printed.out.decode())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with two bundles, a run, and, as it stands on the PATH, nmt."""
+    program = tmp_path / "bin" / "nmt"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\nfrom nmt_cli.cli import main\nmain()\n")
+    program.chmod(0o755)
+    for marker in (
+        "exports/one/manifest.json",
+        "exports/one-int8/manifest.json",
+        "exports/.half/manifest.json",
+        "exports/tensorflow/saved_model.pb",
+        "runs/one/run.json",
+    ):
+        (tmp_path / marker).parent.mkdir(parents=True)
+        (tmp_path / marker).touch()
+    return tmp_path
+
+
+class TestEachShell:
+    def test_commands(self, script: Script, place: Path) -> None:
+        assert script.completions(place, "tra") == ["train", "translate"]
+
+    def test_models(self, script: Script, place: Path) -> None:
+        bundles = ["exports/one", "exports/one-int8"]
+        assert script.completions(place, "translate", "-m", "exports/o") == bundles
+
+    def test_recipes(self, script: Script, place: Path) -> None:
+        assert script.completions(place, "train", "phr") == ["phrasebook"]
+
+
+class TestNames:
+    """What any shell is told, as (kind, value)."""
+
+    def offered(self, *words: str) -> list[tuple[str, str]]:
+        bash = BashComplete(cli, {}, "nmt", "_NMT_COMPLETE")
+        *before, last = words
+        return [(each.type, each.value) for each in bash.get_completions(before, last)]
+
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [
+            (["plot", "attention", "Olá", "-m", "r"], ["runs/one"]),
+            (["inspect", "exports/one-"], ["exports/one-int8"]),
+            (["verify", "e"], ["exports/one", "exports/one-int8"]),
+            (["verify", "exports/one", "--run", ""], ["runs/one"]),
+            (["export", "r"], ["runs/one"]),
+            (["export", "e"], []),
+        ],
+        ids=" ".join,
+    )
+    def test_folders(
+        self,
+        words: list[str],
+        expected: list[str],
+        place: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.chdir(place)
+        found = [("plain", each) for each in expected]
+        assert self.offered(*words) == (found or [("dir", words[-1])])
+
+    def test_recipes_are_files_too(self) -> None:
+        assert self.offered("train", "ted") == [("plain", "ted-pt-en")]
+        assert self.offered("plot", "schedule", "docs-pt-en", "ted") == [("plain", "ted-pt-en")]
+        assert self.offered("train", "mine") == [("file", "mine")]
+
+    def test_options(self) -> None:
+        assert self.offered("translate", "--beam") == [("plain", "--beam-size")]
+
+
+class TestCommand:
+    def test_the_help_says_how_to_install_it(self, tmp_path: Path) -> None:
+        result = nmt("completion", "--help", cwd=tmp_path)
+        for words in (b".zshrc", b"bash-completion/completions/nmt", b"fish/completions/nmt.fish"):
+            assert words in result.out
+
+    def test_another_shell(self, tmp_path: Path) -> None:
+        result = nmt("completion", "tcsh", cwd=tmp_path)
+        assert result.code == 2
+        assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in result.err

@@ -1,0 +1,271 @@
+"""What a shell's environment does to nmt: NMT_* variables, terminals, colours, streams."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from nmt_cli.cli import cli
+from nmt_cli.cli.environment import every_parameter
+from nmt_cli.training.journal import Journal
+from tests.cli.conftest import NMT, assert_fails, nmt
+
+COMMANDS = {name for name, _ in every_parameter(cli, "nmt")}
+VARIABLES = {name for _, each in every_parameter(cli, "nmt") for name in each.envvar or []}
+PAGE = Path(__file__).parents[2] / "docs" / "shell.md"
+
+
+@pytest.fixture(autouse=True)
+def _no_variables_of_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES & os.environ.keys():
+        monkeypatch.delenv(name)
+
+
+def parsed(command: str, *words: str) -> dict[str, Any]:
+    """The values that a command would get."""
+    found: click.Command = cli
+    for name in command.split():
+        assert isinstance(found, click.Group)
+        found = found.commands[name]
+    return found.make_context(command, list(words)).params
+
+
+def model(command: str, *words: str) -> list[Path]:
+    """Of a command that takes one, or several."""
+    values = parsed(command, *words)
+    found = values.get("models", values.get("model"))
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+class TestVariables:
+    @pytest.mark.parametrize(
+        ("variable", "value", "command", "words", "expected"),
+        [
+            ("NMT_TRANSLATE_BEAM_SIZE", "1", "translate", [], {"beam_size": 1}),
+            ("NMT_TRAIN_RESUME", "1", "train", [], {"resume": True}),
+            ("NMT_TRAIN_RESUME", "no", "train", [], {"resume": False}),
+            ("NMT_EXPORT_VERIFY", "0", "export", [], {"verify": False}),
+            ("NMT_TRAIN_SET", "a=1 b=2", "train", [], {"overrides": ("a=1", "b=2")}),
+            ("NMT_BENCH_BATCH", "own 8", "bench", ["m"], {"batches": (0, 8)}),
+            ("NMT_BENCH_JSON", "true", "bench", ["m"], {"as_json": True}),
+            ("NMT_PLOT_ATTENTION_LAYER", "2", "plot attention", ["x"], {"layer": 2}),
+            (
+                "NMT_AVERAGE_CHECKPOINT",
+                os.pathsep.join("ab"),
+                "average",
+                [],
+                {"checkpoints": (Path("a"), Path("b"))},
+            ),
+        ],
+        ids=lambda each: each if isinstance(each, str) and each.startswith("NMT_") else "",
+    )
+    def test_an_option_by_its_name(
+        self,
+        variable: str,
+        value: str,
+        command: str,
+        words: list[str],
+        expected: dict[str, object],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setenv(variable, value)
+        assert parsed(command, *words).items() >= expected.items()
+
+    def test_the_command_line_comes_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("NMT_TRANSLATE_BEAM_SIZE", "1")
+        assert parsed("translate", "--beam-size", "7")["beam_size"] == 7
+
+    def test_an_empty_variable_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = parsed("translate")
+        for name in ("NMT_MODEL", "NMT_TRANSLATE_MODEL", "NMT_TRANSLATE_BEAM_SIZE"):
+            monkeypatch.setenv(name, "")
+        assert parsed("translate") == before
+
+    def test_no_two_options_share_one(self) -> None:
+        own = [
+            name
+            for _, each in every_parameter(cli, "nmt")
+            for name in each.envvar or []
+            if name != "NMT_MODEL"
+        ]
+        assert len(own) == len(set(own))
+        assert all(re.fullmatch("NMT(_[A-Z0-9]+)+", each) for each in own)
+
+    def test_every_option_has_one(self) -> None:
+        assert {"nmt translate", "nmt plot attention"} <= COMMANDS
+        for command, each in every_parameter(cli, "nmt"):
+            argument = isinstance(each, click.Argument)
+            assert each.envvar or argument, (command, each.name)
+
+
+class TestModel:
+    def test_every_model_option_takes_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("NMT_MODEL", "exports/mine")
+        for command, words in (
+            ("translate", []),
+            ("evaluate", []),
+            ("inspect", []),
+            ("backtranslate", ["mono.en", "-o", "x"]),  # there it has to be given
+            ("distill", ["train.pt", "-o", "x"]),
+            ("plot attention", ["Olá"]),
+            ("plot masks", ["Olá"]),
+        ):
+            assert model(command, *words) == [Path("exports/mine")], command
+
+    def test_commands_that_take_several_models_split_it(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        several = os.pathsep.join(("exports/one", "exports/two"))
+        monkeypatch.setenv("NMT_MODEL", several)
+        assert model("translate") == [Path("exports/one"), Path("exports/two")]
+        result = nmt("translate", cwd=tmp_path)
+        assert_fails(result, "exports/one: no such run or bundle (NMT_MODEL names it)")
+
+    def test_nothing_else_takes_it(self) -> None:
+        for command, each in every_parameter(cli, "nmt"):
+            wanted = "--model" in each.opts or (command, each.name) == ("nmt inspect", "model")
+            assert ("NMT_MODEL" in (each.envvar or [])) == wanted
+
+    def test_a_commands_own_comes_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("NMT_MODEL", "exports/mine")
+        monkeypatch.setenv("NMT_TRANSLATE_MODEL", "exports/small")
+        assert model("translate") == [Path("exports/small")]
+        assert model("inspect") == [Path("exports/mine")]
+        assert model("translate", "-m", "runs/one") == [Path("runs/one")]
+
+
+class TestBadValues:
+    @pytest.mark.parametrize(
+        ("variable", "value", "words"),
+        [
+            ("NMT_TRANSLATE_BEAM_SIZE", "many", ["translate"]),
+            ("NMT_TRANSLATE_DEVICE", "tpu", ["translate"]),
+            ("NMT_TRAIN_FORCE", "perhaps", ["train"]),
+            ("NMT_BENCH_BATCH", "8 ours", ["bench", "m"]),
+        ],
+    )
+    def test_one_line_names_the_variable(
+        self, variable: str, value: str, words: list[str], tmp_path: Path
+    ) -> None:
+        result = nmt(*words, cwd=tmp_path, environment={variable: value})
+        assert_fails(result, f"nmt: {variable}: '{value.split()[-1]}' ", "unset it", code=2)
+        assert result.err.count("\n") == 1
+
+    def test_so_does_an_error_on_the_path_in_it(self, tmp_path: Path) -> None:
+        named = {"NMT_MODEL": "exports/gone/"}
+        result = nmt("inspect", cwd=tmp_path, environment=named)
+        assert_fails(result, "exports/gone: no such run or bundle (NMT_MODEL names it)")
+        (tmp_path / "exports" / "gone").mkdir(parents=True)
+        result = nmt("translate", cwd=tmp_path, environment=named, stdin=b"a\n")
+        assert_fails(result, "exports/gone: neither a run", "(NMT_MODEL names it)")
+
+    def test_what_is_typed_is_told_as_ever(self, tmp_path: Path) -> None:
+        named = {"NMT_MODEL": "exports/one", "NMT_TRANSLATE_BEAM_SIZE": "many"}
+        result = nmt("inspect", "absent", cwd=tmp_path, environment=named)
+        assert result.err == "nmt: absent: no such run or bundle\n"
+        result = nmt("translate", "--beam-size", "0", cwd=tmp_path, environment=named)
+        assert result.code == 2
+        assert result.err.startswith("Usage: ")
+        assert "NMT_" not in result.err
+
+
+def new_terminal() -> tuple[int, int]:
+    """Our end of a terminal, and that of the program in it."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 120))  # of no width, it would show no progress
+    return ours, theirs
+
+
+def on_terminal(*words: str, cwd: Path, **environment: str) -> tuple[int, bytes]:
+    """Run nmt with a terminal for stdout and stderr; its exit code, and what it showed."""
+    ours, theirs = new_terminal()
+    terminal = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    process = subprocess.Popen(
+        [*NMT, *words],
+        cwd=cwd,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**terminal, **environment},
+    )
+    os.close(theirs)
+    shown = all_of(ours)
+    return process.wait(60), shown
+
+
+def all_of(ours: int) -> bytes:
+    """What was shown on a terminal until nobody had the other end; ours is closed."""
+    shown = b""
+    with suppress(OSError):  # so Linux says that it has come to that
+        while more := os.read(ours, 65536):
+            shown += more
+    os.close(ours)
+    return shown
+
+
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}], ids=["", "NO_COLOR"])
+class TestColours:
+    """nmt has none, so that none are left where they are not wanted."""
+
+    @pytest.mark.parametrize(
+        ("words", "code", "shown"),
+        [
+            (["--help"], 0, b"Exit codes"),
+            (["translate", "--beam-size", "x"], 2, b"Error: "),
+            (["inspect", "absent"], 1, b"nmt: absent"),
+            (["prepare", "toy.toml"], 0, b"encoding"),  # with a progress bar
+        ],
+        ids=lambda each: each[0] if isinstance(each, list) else "",
+    )
+    def test_commands(
+        self, words: list[str], code: int, shown: bytes, environment: dict[str, str], corpus: Path
+    ) -> None:
+        found, output = on_terminal(*words, cwd=corpus, **environment)
+        assert found == code
+        assert shown in output
+        assert b"\x1b" not in output
+
+    def test_the_line_of_a_training(
+        self, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        ours, theirs = new_terminal()
+        with open(theirs, "w") as terminal:
+            monkeypatch.setattr(sys, "stderr", terminal)
+            journal = Journal(tmp_path, 0, 10, lambda line: None)
+            values = dict.fromkeys(("loss", "accuracy", "tokens_per_second", "learning_rate"), 1.0)
+            journal.progress(5, 0, values, "1 min")
+            journal.say("a line above it")
+            journal.close()
+        shown = all_of(ours)
+        assert b"epoch 1" in shown
+        assert b"\x1b" not in shown
+
+    @pytest.mark.slow
+    def test_a_whole_training(self, environment: dict[str, str], corpus: Path) -> None:
+        found, output = on_terminal("train", "toy.toml", cwd=corpus, **environment)
+        assert found == 0
+        assert b"epoch" in output
+        assert b"\x1b" not in output
+
+
+class TestPage:
+    def test_it_names_variables_that_there_are(self) -> None:
+        named = set(re.findall(r"\bNMT_[A-Z][A-Z_]*[A-Z]\b", PAGE.read_text(encoding="utf-8")))
+        assert "NMT_MODEL" in named
+        assert named - {"NMT_COMMAND_OPTION"} <= VARIABLES
+
+    def test_exit_codes_stand_in_page_and_help(self) -> None:
+        text = PAGE.read_text(encoding="utf-8")
+        for code in ("0", "1", "2", "130"):
+            assert f"| {code} |" in text
+            assert re.search(rf"\b{code} [a-z]", cli.epilog or "")

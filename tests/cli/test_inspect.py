@@ -1,0 +1,268 @@
+"""nmt inspect: what it tells of bundles and runs, and that its numbers are right."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from nmt_cli.bundle.description import describe_bundle
+from nmt_cli.cli import cli
+from nmt_cli.model.build import build_model
+from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.recipe.parameters import count_parameters
+from nmt_cli.training.checkpoint import read_checkpoint
+from nmt_cli.training.description import describe_run
+from nmt_cli.training.run import Run
+from tests.bundle import harm
+from tests.cli.conftest import assert_fails, nmt
+from tests.cli.test_shell import HEAVY
+
+SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
+SCORES = [{"set": "test", "metric": "BLEU", "value": 41.256, "signature": SIGNATURE}]
+CHECKS = [{"name": "tokens that differ", "value": 0.0, "limit": 0, "passed": True}]
+REPORT = {
+    "outcome": "passed",
+    "against": "the Keras model of toy at step 1",
+    "checks": CHECKS,
+    "nmt_version": "0.1.0",
+    "onnxruntime": "1.25",
+    "version": 1,
+}
+
+# Every key of [model] that weights hang on, and a few together.
+SHAPES: list[dict[str, Any]] = [
+    {"norm": "post", "embeddings": "source-target"},
+    {"positions": "learned", "max_positions": 9, "embeddings": "target-softmax"},
+    {"positions": "learned", "max_positions": 9, "shared_positions": True, "embeddings": "none"},
+    {"key_dim": 3, "value_dim": 16, "heads": 3, "d_model": 14, "attention_bias": False},
+    {"activation": "swiglu", "encoder_layers": 3, "decoder_layers": 1, "layer_drop": 0.5},
+    {"architecture": "rnn", "encoder_layers": 1},
+    {"architecture": "rnn", "input_feeding": False, "attention": "luong-dot"},
+    {"architecture": "rnn", "attention": "luong-concat", "encoder_cell": "gru"},
+    {
+        "architecture": "rnn",
+        "attention": "bahdanau",
+        "decoder_cell": "gru",
+        "decoder_layers": 1,
+        "embeddings": "none",
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def bundle(tiny_bundle: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One with scores and a verification, as exports have them."""
+    place = tmp_path_factory.mktemp("inspected")
+    folder = Path(shutil.copytree(tiny_bundle("float32"), place / "exports" / "toy"))
+    harm.write(folder, {**harm.read(folder), "metrics": SCORES, "verification": REPORT})
+    return folder
+
+
+def told(folder: Path) -> dict[str, list[str]]:
+    """The lines of nmt inspect by their keys."""
+    result = CliRunner().invoke(cli, ["inspect", str(folder)], catch_exceptions=False)
+    assert (result.exit_code, result.stderr) == (0, "")
+    rows: dict[str, list[str]] = {}
+    for line in result.stdout.splitlines():
+        key, value = line.split(maxsplit=1)
+        rows.setdefault(key, []).append(value)
+    return rows
+
+
+class TestParameters:
+    @pytest.mark.parametrize("keys", SHAPES, ids=str)
+    def test_as_keras_counts_them(self, keys: dict[str, Any]) -> None:
+        shape = ModelConfig(
+            **{
+                "d_model": 16,
+                "feed_forward": 24,
+                "heads": 2,
+                "encoder_layers": 2,
+                "decoder_layers": 2,
+                **keys,
+            }
+        )
+        source, target = 23, 23 if shape.embeddings in ("all", "source-target") else 27
+        model = build_model(shape, source, target, seed=1)
+        assert count_parameters(shape, source, target) == model.count_params()
+
+    def test_as_a_checkpoint_has_them(self, tiny_run: Run) -> None:
+        arrays, _ = read_checkpoint(tiny_run.last)
+        saved = sum(each.size for name, each in arrays.items() if name.startswith("weights/"))
+        assert describe_run(tiny_run.folder)["parameters"] == saved
+
+
+class TestBundle:
+    def test_the_whole_of_it(self, bundle: Path, tiny_run: Run) -> None:
+        result = nmt("inspect", "--json", cwd=bundle.parents[1])  # it is the newest one
+        assert (result.code, result.err) == (0, "")
+        found = json.loads(result.out)
+        manifest = harm.read(bundle)
+        for key in ("format", "name", "vocabulary", "architecture", "decoding", "precision"):
+            assert found[key] == manifest[key], key
+        assert (found["path"], found["kind"]) == ("exports/toy", "bundle")
+        assert (found["source"], found["target"]) == ("xx", "yy")
+        assert found["parameters"] == describe_run(tiny_run.folder)["parameters"]
+        assert found["scores"] == SCORES
+        assert found["verification"] == REPORT
+        assert found["provenance"]["corpora"] == ["train"]
+        assert "licence" in found["licence"]
+        assert found["damaged"] == []
+        on_disk = {
+            path.relative_to(bundle).as_posix(): path.stat().st_size
+            for path in bundle.rglob("*")
+            if path.is_file()
+        }
+        assert found["bytes"] == sum(on_disk.values())
+        assert {**found["files"], "manifest.json": on_disk["manifest.json"]} == on_disk
+        graphs = found["graphs"]
+        assert set(graphs) == {"encoder.onnx", "decoder.onnx", "append.onnx"}
+        for name in ("encoder", "decoder", "append"):
+            assert graphs[f"{name}.onnx"]["inputs"] == manifest[name]["inputs"]
+            assert graphs[f"{name}.onnx"]["outputs"] == manifest[name]["outputs"]
+
+    def test_lines_for_people(self, bundle: Path) -> None:
+        rows = told(bundle)
+        assert rows["languages"] == ["xx to yy"]
+        assert rows["model"][0].startswith("A Transformer (1 encoder and 2 decoder layers")
+        assert rows["score"] == [f"BLEU 41.26  test  {SIGNATURE}"]
+        assert rows["verification"] == [
+            "passed, against the Keras model of toy at step 1 (nmt 0.1.0, onnxruntime 1.25)"
+        ]
+        assert rows["check"] == ["tokens that differ: 0 (at most 0)"]
+        assert rows["architecture.d_model"] == ["32"]
+        assert rows["decoding.beam_size"] == ["4"]
+        assert "encoder.onnx  source  int32  [B, S]" in rows["input"]
+        assert "damaged" not in rows
+
+    def test_lines_are_aligned(self, bundle: Path) -> None:
+        lines = nmt("inspect", bundle, cwd=bundle).out.decode().splitlines()
+        width = max(len(key) for key in told(bundle))
+        assert {line[width : width + 2] for line in lines} == {"  "}
+        assert all(line[width + 2] != " " for line in lines)
+
+    def test_it_loads_nothing_to_run_models_with(self, bundle: Path) -> None:
+        script = (
+            "import json, sys\n"
+            "from nmt_cli.cli import main\n"
+            "try:\n"
+            "    main()\n"
+            "finally:\n"
+            "    print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+        )
+        command = [sys.executable, "-c", script]
+        result = nmt("inspect", bundle, cwd=bundle, command=command)
+        assert result.code == 0
+        loaded = {each.partition(".")[0] for each in json.loads(result.message)}
+        assert not loaded & {*HEAVY, "onnxruntime", "sacrebleu", "matplotlib"}
+
+    def test_files_that_changed_their_size(self, bundle: Path, tmp_path: Path) -> None:
+        folder = Path(shutil.copytree(bundle, tmp_path / "toy"))
+        (folder / "append.onnx").unlink()
+        with (folder / "weights.bin").open("ab") as stream:
+            stream.write(b"\0")
+        assert describe_bundle(folder)["damaged"] == ["append.onnx", "weights.bin"]
+        rows = told(folder)
+        assert [each.partition(":")[0] for each in rows["damaged"]] == [
+            "append.onnx",
+            "weights.bin",
+        ]
+
+    def test_whatever_stands_in_the_provenance(self, bundle: Path, tmp_path: Path) -> None:
+        folder = Path(shutil.copytree(bundle, tmp_path / "toy"))
+        strange = {"corpora": 3, "steps": [], "seed": {"a": [1]}, "licence": "CC-BY-4.0"}
+        harm.write(folder, {**harm.read(folder), "provenance": strange})
+        rows = told(folder)
+        assert rows["provenance.corpora"] == ["3"]
+        assert rows["provenance.licence"] == ["CC-BY-4.0"]
+
+    def test_a_damaged_manifest(self, bundle: Path, tmp_path: Path) -> None:
+        folder = Path(shutil.copytree(bundle, tmp_path / "toy"))
+        (folder / "manifest.json").write_text("{}", encoding="utf-8")
+        assert_fails(nmt("inspect", folder, cwd=tmp_path), "not a bundle's manifest")
+
+
+class TestRun:
+    @pytest.fixture
+    def run(self, tiny_run: Run, tmp_path: Path) -> Path:
+        """A copy with a log, a best checkpoint and a damaged one."""
+        folder = Path(shutil.copytree(tiny_run.folder, tmp_path / "runs" / "toy"))
+        shutil.copy(tiny_run.last, folder / "best.npz")
+        (folder / "checkpoints" / "step-00000009.npz").write_bytes(b"PK")
+        (folder / "checkpoints" / ".step-00000009.npz").write_bytes(b"half")
+        records = [
+            {"step": 1, "seconds": 1.0, "loss": 3.5},
+            {"step": 1, "validation_bleu": 4.0, "validation_loss": 3.0},
+            {"step": 2, "validation_bleu": 9.0, "validation_loss": float("nan")},
+            {"step": 3, "validation_bleu": 9.0, "validation_loss": 2.5},
+        ]
+        lines = "".join(json.dumps(each) + "\n" for each in records)
+        (folder / "log.jsonl").write_text(lines + '{"step": 4, "valid', encoding="utf-8")
+        return folder
+
+    def test_the_whole_of_it(self, run: Path, tmp_path: Path, tiny_run: Run) -> None:
+        result = nmt("inspect", "--json", cwd=tmp_path)
+        assert (result.code, result.err) == (0, "")
+        found = json.loads(result.out)
+        assert (found["path"], found["kind"], found["name"]) == ("runs/toy", "run", "toy-xx-yy")
+        recipe = json.loads(json.dumps(asdict(tiny_run.recipe)))
+        assert found["architecture"] == recipe["model"]
+        for section in ("decoding", "data", "tokenizer", "training"):
+            assert found[section] == recipe[section]
+        assert found["steps"] == 1
+        assert {each["file"]: each["step"] for each in found["checkpoints"]} == {
+            "checkpoints/step-00000001.npz": 1,
+            "checkpoints/step-00000009.npz": None,
+            "best.npz": 1,
+        }
+        assert found["damaged"] == ["checkpoints/step-00000009.npz"]
+        assert found["preferred"] == "best.npz"
+        assert found["scores"] == [
+            {"set": "validation", "metric": "BLEU", "value": 9.0, "step": 2},
+            {"set": "validation", "metric": "loss", "value": 2.5, "step": 3},
+        ]
+        assert found["bytes"] == sum(found["files"].values())
+        assert found["files"]["best.npz"] == (run / "best.npz").stat().st_size
+
+    def test_lines_for_people(self, run: Path) -> None:
+        rows = told(run)
+        assert rows["steps"] == ["1 of at most 12, in 0.0 minutes"]
+        assert "BLEU 9.00  best validation, at step 2" in rows["score"]
+        assert [each for each in rows["checkpoint"] if each.endswith("(the one that is used)")]
+        assert rows["training.max_steps"] == ["12"]
+
+    def test_one_that_has_saved_nothing_yet(self, run: Path) -> None:
+        shutil.rmtree(run / "checkpoints")
+        (run / "best.npz").unlink()
+        (run / "log.jsonl").unlink()
+        found = describe_run(run)
+        assert (found["steps"], found["preferred"], found["scores"]) == (None, None, [])
+        rows = told(run)
+        assert rows["steps"] == ["none saved yet, of at most 12"]
+
+    def test_it_needs_no_tensorflow(self, run: Path, tmp_path: Path) -> None:
+        script = "import sys\nsys.modules['keras'] = sys.modules['tensorflow'] = None\n"
+        command = [sys.executable, "-c", f"{script}from nmt_cli.cli import main\nmain()"]
+        result = nmt("inspect", run, cwd=tmp_path, command=command)
+        assert (result.code, result.err) == (0, "")
+
+
+def test_what_is_neither(tmp_path: Path) -> None:
+    assert_fails(nmt("inspect", cwd=tmp_path), "no model: neither a bundle")
+    assert_fails(nmt("inspect", tmp_path, cwd=tmp_path), "neither a run", "nor a bundle")
+    (tmp_path / "saved_model.pb").touch()
+    assert_fails(nmt("inspect", tmp_path, cwd=tmp_path), "a TensorFlow SavedModel")
+
+
+def test_a_closed_reader_ends_it_quietly(bundle: Path) -> None:
+    shell = ["bash", "-c", '"$@" | head -1; exit ${PIPESTATUS[0]}', "bash", sys.executable]
+    script = [*shell, "-um", "nmt_cli"]
+    result = nmt("inspect", bundle, cwd=bundle, command=script)
+    assert result.out.startswith(b"path ")
+    assert (result.code, result.err) in ((0, ""), (1, ""))
