@@ -1,6 +1,8 @@
 """Making a translator of whatever model the user names."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nmt_cli.bundle.manifest import MANIFEST
@@ -39,6 +41,69 @@ def load_translator(folder: Path, decoding: DecodingOptions, sentences: int) -> 
             )
         return _run_translator(folder, decoding)
     raise _neither(folder)
+
+
+def load_ensemble(folders: Sequence[Path], decoding: DecodingOptions, sentences: int) -> Translator:
+    """A translator over one model, or over several whose probabilities are averaged.
+
+    Args:
+        folders: the first one's settings are those of the search.
+        decoding, sentences: as of :func:`load_translator`.
+
+    Raises:
+        NmtError: as :func:`load_translator`, or the vocabularies differ.
+    """
+    from nmt_cli.search.ensemble import EnsembleStepModel
+
+    first, *others = (load_translator(each, decoding, sentences) for each in folders)
+    if not others:
+        return first
+    for folder, other in zip(folders[1:], others, strict=True):
+        if _vocabularies(other) != _vocabularies(first):
+            raise NmtError(
+                f"{folders[0]} and {folder} have other vocabularies",
+                "an ensemble wants models that share their tokenizers",
+            )
+    models = [each.model for each in (first, *others)]
+    workers = min(each.workers for each in (first, *others))
+    return replace(first, model=EnsembleStepModel(models), workers=workers)
+
+
+def _vocabularies(translator: Translator) -> list[list[str]]:
+    sides = (translator.tokenizers.source, translator.tokenizers.target)
+    return [each.tokens(range(each.vocab_size)) for each in sides]
+
+
+def check_asked(folder: Path, max_length: int | None, looks: bool) -> None:
+    """Whether a model can do what is asked of it, before it is loaded.
+
+    Args:
+        folder: of a run or bundle.
+        max_length: tokens that a translation may have; None: as the model has it.
+        looks: whether it must tell what it looks at.
+
+    Raises:
+        NmtError: it cannot.
+    """
+    if model_kind(folder) == "bundle":
+        from nmt_cli.bundle.reading import read_manifest
+
+        manifest = read_manifest(folder)
+        shape = manifest.architecture
+        if looks:
+            from nmt_cli.runtime.step_model import telling_graph
+
+            telling_graph(folder, manifest)
+    else:
+        from nmt_cli.training.run import Run
+
+        shape = Run.open(folder).recipe.model
+    if max_length and shape.positions == "learned" and max_length > shape.max_positions:
+        raise NmtError(
+            f"--max-length {max_length}: {folder} has learned positions for "
+            f"{shape.max_positions} tokens",
+            "give a smaller one",
+        )
 
 
 def model_kind(folder: Path) -> str:

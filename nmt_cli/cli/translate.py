@@ -1,59 +1,134 @@
 """nmt translate."""
 
-import sys
-from collections.abc import Iterator
-from itertools import chain, islice
 from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import DecodingOptions, decoding_options, find_model, open_lines
-from nmt_cli.errors import NmtError
+from nmt_cli.cli.options import DecodingOptions, decoding_options, find_model
+from nmt_cli.cli.wishes import Wishes, wish_options
+
+_FORMATS = ("srt", "po", "markdown")
 
 
 @click.command(
     epilog="Example: echo 'Onde fica a farmácia?' | nmt translate -m exports/phrasebook-pt-en"
 )
-@click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "-m",
     "--model",
+    "models",
+    multiple=True,
     type=click.Path(path_type=Path),
-    help="Run or bundle; default: the newest under exports/, else under runs/.",
+    help="Run or bundle; default: the newest under exports/, else under runs/. Given more than "
+    "once: their probabilities are averaged.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File to write; default: stdout."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File to write, or with several FILEs or a folder the folder that takes a file of the "
+    "same name for each; .gz, .xz and .zst are compressed. Default: stdout.",
 )
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option(
+    "--resume", is_flag=True, help="Go on with what an interrupted call left; skip what is whole."
+)
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="The I-th of N parts of each FILE, e.g. 1/4; the outputs one behind the other are the "
+    "whole.",
+)
+@click.option(
+    "--errors",
+    type=click.Choice(("strict", "replace", "skip-line")),
+    default="strict",
+    show_default=True,
+    help="Bytes that are no UTF-8: stop, put U+FFFD in their place, or leave the line blank.",
+)
+@click.option(
+    "--line-buffered", is_flag=True, help="Translate each line as it comes, and hand it on."
+)
+@click.option("--interactive", is_flag=True, help="Ask for lines at a prompt with a history.")
+@click.option(
+    "--input-format",
+    type=click.Choice(("tsv", "jsonl")),
+    help="Lines are records; the field is replaced by its translation, all others stay.",
+)
+@click.option(
+    "--field", metavar="FIELD", help="Of --input-format: a column's number from 1, or its name."
+)
+@click.option(
+    "--format",
+    "document",
+    type=click.Choice((*_FORMATS, "auto")),
+    help="Translate the text of documents and keep their markup; auto: by the names' suffixes.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write an object a line, with all there is.")
+@click.option("--scores", is_flag=True, help="Add the score: a column, or a field.")
+@click.option(
+    "--alignments",
+    is_flag=True,
+    help="Add pairs i-j of source and target words, from 0. Of a bundle that was exported with "
+    "--attention.",
+)
+@click.option("--tokens", is_flag=True, help="Add the translation's tokens.")
+@click.option(
+    "--constraints",
+    is_flag=True,
+    help="Phrases behind each line, each after a tab, that its translation must have.",
+)
+@wish_options
 @decoding_options()
 def translate(
-    file: Path | None,
-    model: Path | None,
+    files: tuple[Path, ...],
+    models: tuple[Path, ...],
     output: Path | None,
+    force: bool,
+    resume: bool,
+    shard: str | None,
+    errors: str,
+    line_buffered: bool,
+    interactive: bool,
+    input_format: str | None,
+    field: str | None,
+    document: str | None,
+    as_json: bool,
+    scores: bool,
+    alignments: bool,
+    tokens: bool,
+    constraints: bool,
+    wishes: Wishes,
     decoding: DecodingOptions,
 ) -> None:
-    """Translate FILE, or standard input, line by line.
+    """Translate FILES, or standard input, line by line.
 
-    N lines in, N lines out, in order; a blank line stays blank.
+    N lines in, N lines out, in order; a blank line stays blank. What is told beside the text
+    (--scores, --alignments, --tokens) stands in columns behind it, parted by tabs, in this
+    order.
     """
-    from nmt_cli.cli.models import load_translator
-    from nmt_cli.text.lines import write_lines
+    from nmt_cli.cli.translating import Task, run
 
-    lines: Iterator[str] = open_lines(file)
-    first = list(islice(lines, 2))
-    translator = load_translator(find_model(model), decoding, sentences=len(first))
-    lines = chain(first, lines)
-    translations = (each.text for each in translator.translate(lines))
-    if output:
-        write_lines(output, translations)
-        return
-    if sys.stdout is None:
-        raise NmtError("standard output is closed", "give -o FILE")
-    out = sys.stdout.buffer
-    try:
-        for text in translations:
-            out.write(text.encode("utf-8") + b"\n")
-        out.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise NmtError(f"standard output: cannot be written ({error.strerror})") from None
+    task = Task(
+        files=files,
+        models=tuple(find_model(each) for each in models or (None,)),
+        output=output,
+        force=force,
+        resume=resume,
+        shard=shard,
+        errors=errors,
+        line_buffered=line_buffered,
+        interactive=interactive,
+        input_format=input_format,
+        field=field,
+        document=document,
+        as_json=as_json,
+        scores=scores,
+        alignments=alignments,
+        tokens=tokens,
+        constraints=constraints,
+        wishes=wishes,
+        decoding=decoding,
+    )
+    run(task)

@@ -56,7 +56,11 @@ class Found:
 
 
 def rejoin(
-    parts: Sequence[Found], tokenizers: TokenizerPair, count: int, alignments: bool = False
+    parts: Sequence[Found],
+    tokenizers: TokenizerPair,
+    count: int,
+    alignments: bool = False,
+    copies: bool = False,
 ) -> list[Translation]:
     """Translations of a line, best first.
 
@@ -67,12 +71,13 @@ def rejoin(
         tokenizers: of both sides.
         count: how many.
         alignments: whether to tell which words belong together.
+        copies: whether unknown words are replaced by the source's.
     """
-    return [_rejoined(parts, tokenizers, rank, alignments) for rank in range(count)]
+    return [_rejoined(parts, tokenizers, rank, alignments, copies) for rank in range(count)]
 
 
 def _rejoined(
-    parts: Sequence[Found], tokenizers: TokenizerPair, rank: int, alignments: bool
+    parts: Sequence[Found], tokenizers: TokenizerPair, rank: int, alignments: bool, copies: bool
 ) -> Translation:
     texts: list[str] = []
     score, ids, scored, alignment = 0.0, list[int](), list[tuple[int, float]](), []
@@ -85,7 +90,7 @@ def _rejoined(
             aligned = align_words(
                 forced.attention, part.source, [*hypothesis.ids, END_ID], tokenizers
             )
-            if UNK_ID in hypothesis.ids:
+            if copies and UNK_ID in hypothesis.ids:
                 texts[-1] = _with_copies(hypothesis, aligned, tokenizers)
             alignment += [(i + words[0], j + words[1]) for i, j in pairs(aligned)]
             words = [words[0] + len(aligned.source), words[1] + len(aligned.target)]

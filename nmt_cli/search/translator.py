@@ -68,6 +68,7 @@ class Translator:
         prefix: what every translation begins with.
         alignments: whether to tell which words each translation's words come from.
         copy_unknown: whether a word that is unknown is replaced by the source's.
+        name: of what the lines come from, in front of ``line 3`` in messages.
     """
 
     model: StepModel
@@ -81,6 +82,7 @@ class Translator:
     prefix: str = ""
     alignments: bool = False
     copy_unknown: bool = False
+    name: str = ""
 
     def translate(
         self, lines: Iterable[str | Line], first_number: int = 1, window: int | None = None
@@ -108,7 +110,7 @@ class Translator:
         for number, (line, parts) in enumerate(zip(lines, split, strict=True), start=first_number):
             if len(parts) > 1:
                 self.warn(
-                    f"line {number}: longer than {self.max_source} tokens, "
+                    f"{self.name}line {number}: longer than {self.max_source} tokens, "
                     f"translated in {len(parts)} parts"
                 )
             pieces += [
@@ -119,7 +121,13 @@ class Translator:
         found = iter(self._found(pieces))
         for count in counts:
             of_line = list(islice(found, count))
-            first, *others = rejoin(of_line, self.tokenizers, self.options.n_best, self.alignments)
+            first, *others = rejoin(
+                of_line,
+                self.tokenizers,
+                self.options.n_best,
+                self.alignments,
+                self.copy_unknown,
+            )
             seconds = sum((each.seconds for each in of_line), 0.0)
             yield replace(first, others=others, seconds=seconds)
 
@@ -146,7 +154,7 @@ class Translator:
             NmtError: its phrases have no place.
         """
         prefix = self._encoded(self.prefix, "--prefix") if self.prefix and not part else ()
-        where = f"line {number}"
+        where = f"{self.name}line {number}"
         if line.phrases and parts > 1:
             raise NmtError(
                 f"{where}: has constraints, and is longer than the model reads at a time",

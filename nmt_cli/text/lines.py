@@ -4,7 +4,7 @@ A line ends at LF or CRLF and nowhere else: str.splitlines() would also break at
 form feeds and other characters that stand inside real sentences.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,23 +14,48 @@ from nmt_cli.files import replacing
 BYTE_ORDER_MARK = "\ufeff"
 
 
-def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
+STRICT, REPLACE, SKIP_LINE = ON_ERROR = ("strict", "replace", "skip-line")
+"""What to do about bytes that are no UTF-8: stop; put U+FFFD in their place; take the line for a
+blank one."""
+_DONE = {REPLACE: "U+FFFD put in its place", SKIP_LINE: "left blank"}
+
+
+def decode_lines(
+    stream: Iterable[bytes],
+    name: str,
+    on_error: str = STRICT,
+    warn: Callable[[str], None] = lambda message: None,
+) -> Iterator[str]:
     """Decode a binary stream of lines, without their ends.
 
+    Args:
+        stream: gives a line at a time.
+        name: of the stream, for errors.
+        on_error: one of ON_ERROR.
+        warn: receives the first line that is no UTF-8, and at the end how many there were.
+
     Raises:
-        NmtError: a line is not UTF-8; names the file and the line.
+        NmtError: a line is not UTF-8, and ``on_error`` is strict; names the file and the line.
     """
+    bad = 0
     for number, raw in enumerate(stream, start=1):
         try:
             line = raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise NmtError(
-                f"{name}, line {number}: invalid UTF-8 at byte {error.start + 1}",
-                "convert the file, e.g. with iconv -f latin1 -t utf-8",
-            ) from None
+            where = f"{name}, line {number}: invalid UTF-8 at byte {error.start + 1}"
+            if on_error == STRICT:
+                raise NmtError(
+                    where, "convert the file, e.g. with iconv -f latin1 -t utf-8"
+                ) from None
+            line = raw.decode("utf-8", "replace") if on_error == REPLACE else ""
+            bad += 1
+            if bad == 1:
+                warn(f"{where}; {_DONE[on_error]}")
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
         yield line.removesuffix("\n").removesuffix("\r")
+    if bad > 1:
+        warn(f"{name}: {bad:,} lines in all with invalid UTF-8; {_DONE[on_error]}")
 
 
 def open_binary(path: Path) -> BinaryIO:

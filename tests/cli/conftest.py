@@ -132,7 +132,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("system")
     write_corpus(folder)
     (folder / "toy.toml").write_text(RECIPE, encoding="utf-8")
-    for words in (["train", "toy.toml"], ["export", "--onnx"]):
+    for words in (["train", "toy.toml"], ["export", "--onnx", "--attention"]):
         result = nmt(*words, cwd=folder)
         assert result.code == 0, result.err
     return folder

@@ -262,7 +262,7 @@ class TestPlaces:
     def test_full_disk_while_translating_keeps_the_old_file(self, place: Path) -> None:
         (place / "out.txt").write_text("precious\n", encoding="utf-8")
         before = snapshot(place)
-        words = ["translate", "toy.pt", "--beam-size", 1, "-o", "out.txt"]
+        words = ["translate", "toy.pt", "--beam-size", 1, "--force", "-o", "out.txt"]
         result = nmt(*words, cwd=place, limit=limit_file_size(64))
         assert_fails(result, "out.txt: cannot be written (File too large)", "free space")
         assert snapshot(place) == before

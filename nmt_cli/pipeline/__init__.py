@@ -1,0 +1,1 @@
+"""Text through a translator: what comes in, in which form, and where it goes."""

@@ -1,0 +1,334 @@
+"""nmt translate in pipelines: lines, files, formats and options, by real processes."""
+
+import gzip
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import NMT, assert_fails, nmt, snapshot
+
+RUN, BUNDLE = "runs/toy-pt-en", "exports/toy-pt-en"
+TEXT = "o gato está aqui.\n\na mesa custa dez euros!\no pão já não existe hoje.\n".encode()
+
+
+def lines_of(out: bytes) -> list[str]:
+    """Lines that end at LF alone: what a hardly trained model says may hold anything else."""
+    return out.decode().removesuffix("\n").split("\n")
+
+
+class TestLines:
+    def test_each_line_is_handed_on_while_the_input_is_open(self, place: Path) -> None:
+        words = [*NMT, "translate", "--line-buffered"]
+        with subprocess.Popen(
+            words, cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as on:
+            assert on.stdin
+            assert on.stdout
+            for line in TEXT.splitlines(keepends=True):
+                on.stdin.write(line)
+                on.stdin.flush()
+                assert on.stdout.readline().endswith(b"\n")
+            on.stdin.close()
+            assert on.wait(60) == 0
+
+    @pytest.mark.parametrize(("number", "wait"), [(signal.SIGINT, 0.1), (signal.SIGTERM, 8.0)])
+    def test_a_signal_leaves_whole_lines(
+        self, place: Path, number: signal.Signals, wait: float
+    ) -> None:
+        (place / "long.txt").write_bytes(TEXT * 2000)
+        words = [*NMT, "translate", "long.txt", "--beam-size", "1", "--line-buffered"]
+        command = subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with command as process:
+            assert process.stdout
+            first = process.stdout.readline()
+            time.sleep(wait)  # in the second case until the pipe is full
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+            assert process.returncode == 130
+        assert (first + out).endswith(b"\n")
+        assert b"Traceback" not in err
+
+    @pytest.mark.parametrize(
+        ("policy", "blank"), [("replace", [False, False, True]), ("skip-line", [False, True, True])]
+    )
+    def test_invalid_bytes(self, place: Path, policy: str, blank: list[bool]) -> None:
+        text = b"o gato\no c\xe3o\n\n"
+        result = nmt("translate", "--errors", policy, cwd=place, stdin=text)
+        assert result.code == 0, result.err
+        assert [not line for line in result.out.split(b"\n")[:-1]] == blank
+        assert result.err.startswith("standard input, line 2: invalid UTF-8 at byte 4; ")
+        assert_fails(
+            nmt("translate", cwd=place, stdin=text), "standard input, line 2: invalid UTF-8"
+        )
+
+
+class TestFiles:
+    def put(self, place: Path) -> None:
+        (place / "in" / "sub").mkdir(parents=True)
+        (place / "in" / "a.txt").write_bytes(TEXT)
+        (place / "in" / "sub" / "b.txt.gz").write_bytes(gzip.compress(TEXT))
+
+    def test_a_folder_into_a_folder(self, place: Path) -> None:
+        self.put(place)
+        plain = nmt("translate", cwd=place, stdin=TEXT).out
+        result = nmt("translate", "in", "-o", "out", cwd=place)
+        assert result.code == 0, result.err
+        assert result.message.startswith("translated 8 lines (6 sentences, ")
+        assert (place / "out" / "a.txt").read_bytes() == plain
+        assert gzip.decompress((place / "out" / "sub" / "b.txt.gz").read_bytes()) == plain
+        assert len(list((place / "out").rglob("*"))) == 3
+        # Once more: what is whole is left alone, and nothing is written over unasked.
+        assert_fails(nmt("translate", "in", "-o", "out", cwd=place), "a.txt: exists", "--force")
+        again = nmt("translate", "in", "-o", "out", "--resume", cwd=place)
+        assert again.code == 0
+        assert again.err.count("is whole already") == 2
+        both = nmt("translate", "in/a.txt", "in/sub/b.txt.gz", cwd=place)
+        assert both.out == plain * 2
+
+    def test_an_interrupted_file_is_continued_exactly(self, place: Path) -> None:
+        text = TEXT * 1500
+        (place / "long.txt").write_bytes(text)
+        words = ["translate", "long.txt", "--beam-size", "1", "-o", "long.en"]
+        with subprocess.Popen([*NMT, *words], cwd=place, stderr=subprocess.DEVNULL) as process:
+            part = place / "long.en.part"
+            deadline = time.monotonic() + 120
+            while not (part.exists() and part.stat().st_size) and process.poll() is None:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            process.kill()
+        assert not (place / "long.en").exists()
+        assert part.exists()
+        assert_fails(nmt(*words, cwd=place), "long.en.part: is what an interrupted", "--resume")
+        other = nmt(*words[:-2], "--resume", "--length-penalty", 1, "-o", "long.en", cwd=place)
+        assert_fails(other, "was begun with another model, other options or another input")
+        result = nmt(*words, "--resume", cwd=place)
+        assert result.code == 0, result.err
+        assert "going on behind its line " in result.err
+        assert (place / "long.en").read_bytes() == nmt(*words[:-2], cwd=place).out
+        assert not part.exists()
+
+    @pytest.mark.parametrize("extra", [[], ["--sample", "--n-best", "2", "--seed", "5"]])
+    def test_shards_are_the_whole(self, place: Path, extra: list[str]) -> None:
+        whole = nmt("translate", "toy.pt", *extra, cwd=place)
+        parts = [
+            nmt("translate", "toy.pt", "--shard", f"{at}/3", *extra, cwd=place).out
+            for at in (1, 2, 3)
+        ]
+        assert b"".join(parts) == whole.out
+        assert len({part.count(b"\n") for part in parts}) <= 2
+
+    def test_records(self, place: Path) -> None:
+        (place / "t.tsv").write_text("id\ttext\n1\to gato\n2\t\n", encoding="utf-8")
+        plain = nmt("translate", cwd=place, stdin=b"o gato\n").out.decode().rstrip("\n")
+        words = ["translate", "t.tsv", "--input-format", "tsv", "--field", "text"]
+        result = nmt(*words, cwd=place)
+        assert result.out.decode() == f"id\ttext\n1\t{plain}\n2\t\n"
+        assert nmt(*words, "--shard", "3/3", cwd=place).out == b"2\t\n"
+        (place / "r.jsonl").write_text('{"n": 1.0, "text": "o gato"}\n\n', encoding="utf-8")
+        words = ["translate", "r.jsonl", "--input-format", "jsonl", "--field"]
+        result = nmt(*words, "text", cwd=place)
+        assert (
+            result.out.decode()
+            == f'{{"n": 1.0, "text": {json.dumps(plain, ensure_ascii=False)}}}\n\n'
+        )
+        assert_fails(nmt(*words, "body", cwd=place), "r.jsonl, line 1: has no field 'body'")
+
+    def test_documents(self, place: Path) -> None:
+        (place / "d").mkdir()
+        (place / "d" / "a.md").write_bytes("# o gato\r\n\r\n- `o cão`\r\n".encode())
+        (place / "d" / "b.srt").write_bytes(b"1\n00:00:01,000 --> 00:00:02,000\no gato\n")
+        result = nmt("translate", "d", "--format", "auto", "-o", "e", cwd=place)
+        assert result.code == 0, result.err
+        assert (place / "e" / "a.md").read_bytes().endswith("\r\n\r\n- `o cão`\r\n".encode())
+        assert (
+            (place / "e" / "b.srt").read_bytes().startswith(b"1\n00:00:01,000 --> 00:00:02,000\n")
+        )
+        assert_fails(nmt("translate", "toy.pt", "--format", "auto", cwd=place), "toy.pt: its name")
+
+
+class TestResults:
+    def test_json_tells_all(self, place: Path) -> None:
+        words = ["translate", "--json", "--n-best", "3", "--alignments"]
+        result = nmt(*words, cwd=place, stdin=TEXT)
+        assert result.code == 0, result.err
+        records = [json.loads(line) for line in result.out.splitlines()]
+        assert [each["source"] for each in records] == TEXT.decode().splitlines()
+        plain = lines_of(nmt("translate", cwd=place, stdin=TEXT).out)
+        assert [each["translation"] for each in records] == plain
+        first, blank = records[:2]
+        assert next(each["translation"] for each in first["n_best"]) == first["translation"]
+        assert len(first["n_best"]) == len(blank["n_best"]) == 3
+        scores = [each["score"] for each in first["n_best"]]
+        assert scores == sorted(scores, reverse=True)
+        assert len(first["tokens"]) == len(first["token_scores"])
+        assert all(pair.count("-") == 1 for pair in first["alignment"])
+        assert first["seconds"] > 0
+
+    def test_columns(self, place: Path) -> None:
+        words = ["translate", "--scores", "--tokens", "--alignments", "--n-best", "2"]
+        result = nmt(*words, cwd=place, stdin=TEXT)
+        rows = [line.split("\t") for line in result.out.decode().split("\n")[:-1]]
+        assert len(rows) == 8
+        assert all(len(row) == 4 for row in rows)
+        assert rows[0][0] == nmt("translate", cwd=place, stdin=TEXT).out.decode().split("\n")[0]
+        assert [row[0] for row in rows[2:4]] == ["", ""]
+
+    def test_prefix_suppressed_words_and_constraints(self, place: Path) -> None:
+        result = nmt("translate", "--prefix", "the dog", cwd=place, stdin=TEXT)
+        lines = lines_of(result.out)
+        assert [line.startswith("the dog") for line in lines] == [True, False, True, True]
+        text = b"o gato\tthe house\tbread\no gato\n"
+        result = nmt("translate", "--constraints", cwd=place, stdin=text)
+        first, second = lines_of(result.out)
+        assert "the house" in first
+        assert "bread" in first
+        assert second == nmt("translate", cwd=place, stdin=b"o gato\n").out.decode().rstrip("\n")
+        words = ["translate", "toy.pt", "--sample"]
+        free, without = (nmt(*words, *more, cwd=place).out for more in ([], ["--suppress", "the"]))
+        assert " the " in free.decode()
+        assert " the " not in without.decode()
+
+    def test_an_ensemble(self, place: Path) -> None:
+        words = ["translate", "-m", BUNDLE, "-m", BUNDLE]
+        assert nmt(*words, cwd=place, stdin=TEXT).out == nmt("translate", cwd=place, stdin=TEXT).out
+
+    def test_a_run_does_all_that_its_bundle_does(self, place: Path) -> None:
+        options = "--n-best 2 --scores --alignments --min-length 3 --no-repeat-ngram 2 "
+        options += "--repetition-penalty 1.2 --coverage-penalty 0.1 --suppress the --prefix a"
+        words = ["translate", *options.split(), "-m"]
+        ours, theirs = (nmt(*words, each, cwd=place, stdin=TEXT) for each in (RUN, BUNDLE))
+        assert ours.code == theirs.code == 0, ours.err + theirs.err
+        for one, other in zip(ours.out.splitlines(), theirs.out.splitlines(), strict=True):
+            text, score, alignment = one.split(b"\t")
+            assert other.split(b"\t")[::2] == [text, alignment]
+            assert abs(float(score) - float(other.split(b"\t")[1])) < 1e-3
+
+
+class TestInteractive:
+    def test_piped_lines_are_answered(self, place: Path) -> None:
+        result = nmt("translate", "--interactive", cwd=place, stdin=TEXT)
+        assert result.code == 0, result.err
+        assert result.out == nmt("translate", cwd=place, stdin=TEXT).out
+
+    def test_a_prompt_with_a_history(self, place: Path) -> None:
+        wanted = nmt("translate", cwd=place, stdin=b"o gato\n").out.decode().strip()
+        leader, follower = pty.openpty()
+        environment = {**os.environ, "XDG_STATE_HOME": str(place / "state"), "TERM": "dumb"}
+        words = [*NMT, "translate", "--interactive"]
+        with subprocess.Popen(
+            words, cwd=place, stdin=follower, stdout=follower, stderr=follower, env=environment
+        ) as process:
+            os.close(follower)
+            shown = read_until(leader, "> ")
+            assert "Ctrl-D ends" in shown
+            os.write(leader, b"o gato\r")
+            shown = read_until(leader, "> ", times=1)
+            assert wanted in shown
+            os.write(leader, b"\x1b[A\r")  # the line before, by the arrow key
+            assert wanted in read_until(leader, "> ", times=1)
+            os.write(leader, b"\x04")
+            assert process.wait(60) == 0
+        os.close(leader)
+        assert (place / "state" / "nmt" / "history").read_text().splitlines()[-1] == "o gato"
+
+
+def read_until(leader: int, end: str, times: int = 1) -> str:
+    shown = ""
+    while shown.count(end) < times or not shown.endswith(end):
+        shown += os.read(leader, 1024).decode()
+    return shown
+
+
+class TestMisuse:
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            ("--n-best 9", "--n-best 9 needs a beam of as many; give --beam-size 9"),
+            ("--top-k 3", "--top-k needs --sample"),
+            ("--sample --beam-size 2", "--sample follows no beam"),
+            ("--min-length 40", "--min-length 40 leaves no room for the end within 32 tokens"),
+            ("--constraints --sample", "--constraints and --sample do not go together"),
+            ("--format srt --json", "--format and --json do not go together"),
+            ("--interactive toy.pt", "--interactive and FILE do not go together"),
+            ("--input-format tsv", "--input-format needs --field"),
+            ("--field 2", "--field needs --input-format"),
+            ("--resume", "--resume needs -o"),
+            ("--resume --force -o x", "--resume and --force do not go together"),
+            ("--shard 1/2", "--shard and standard input do not go together"),
+            ("toy.pt --shard 3/2", "--shard '3/2' is no part such as 1/4"),
+            ("--suppress=", "--suppress wants a word"),
+        ],
+    )
+    def test_contradicting_options(self, place: Path, words: str, message: str) -> None:
+        before = snapshot(place)
+        result = nmt("translate", *words.split(), cwd=place, stdin=TEXT)
+        assert result.code == 2
+        assert f"Error: {message}" in result.err
+        assert snapshot(place) == before
+
+    def test_what_cannot_be(self, place: Path) -> None:
+        (place / "two").mkdir()
+        (place / "two" / "toy.pt").write_bytes(TEXT)
+        before = snapshot(place)
+        for words, fragments in (
+            (["toy.pt", "two/toy.pt", "-o", "out"], ["would both be written to out/toy.pt"]),
+            (["toy.pt", "-o", "toy.en"], ["toy.en: exists", "--force"]),
+            (["toy.pt", "absent", "-o", "out"], ["absent: no such file"]),
+            (["--constraints"], ["line 2: what it must have is", "--max-length"]),
+            (["--constraints", "--max-length", "3"], ["line 1: what it must have is"]),
+        ):
+            text = f"o gato\tthe house there\no gato\t{'the house ' * 30}\n".encode()
+            result = nmt("translate", *words, cwd=place, stdin=text)
+            assert_fails(result, *fragments)
+            assert snapshot(place) == before
+
+    def test_a_bundle_that_does_not_tell(self, place: Path) -> None:
+        manifest = json.loads((place / BUNDLE / "manifest.json").read_text())
+        assert manifest["attention"]
+        assert nmt("export", "--onnx", cwd=place).code == 0
+        for option in (["--alignments"], ["--unk", "copy"], ["--coverage-penalty", "1"]):
+            result = nmt("translate", *option, cwd=place, stdin=TEXT)
+            assert_fails(result, BUNDLE, "nmt export --onnx --attention")
+
+
+class TestScore:
+    def test_each_pair_of_a_list(self, place: Path) -> None:
+        target = (place / "toy.en").read_bytes().splitlines(keepends=True)
+        (place / "twice").write_bytes(b"".join(line * 2 for line in target))
+        once = nmt("score", "toy.pt", "toy.en", cwd=place)
+        assert once.code == 0, once.err
+        scores = once.out.split()
+        assert len(set(scores)) == 200
+        twice = nmt("score", "toy.pt", "twice", "--n-best", "2", cwd=place).out.split()
+        assert twice[::2] == twice[1::2] == scores
+        told = lines_of(nmt("score", "toy.pt", "toy.en", "--tokens", cwd=place).out)
+        for line in told:
+            score, tokens, each = line.split("\t")
+            values = [float(value) for value in each.split()]
+            assert tokens.endswith(" </s>")
+            assert len(tokens.split()) == len(values)
+            penalty = ((5 + len(values)) / 6) ** 0.6  # Wu et al. 2016, equation 14
+            assert abs(float(score) - sum(values) / penalty) < 1e-4
+
+    def test_sides_that_differ(self, place: Path) -> None:
+        (place / "one").write_bytes(b"the cat\n")
+        assert_fails(nmt("score", "toy.pt", "one", cwd=place), "toy.pt and one: the second ends")
+        assert_fails(nmt("score", "one", "toy.en", cwd=place), "one and toy.en: the first ends")
+        assert nmt("score", "-", "-", cwd=place).code == 2
+
+    def test_blank_and_over_long_sides(self, place: Path) -> None:
+        (place / "s").write_text(f"\no gato\n{'o gato ' * 200}\n", encoding="utf-8")
+        (place / "t").write_text("\n\nthe cat\n", encoding="utf-8")
+        result = nmt("score", "s", "t", cwd=place)
+        scores = result.out.decode().split()
+        assert (scores[0], scores[2]) == ("0.000000", "nan")
+        assert float(scores[1]) < 0
+        assert "1 pairs are longer than the model reads at a time: nan" in result.err
+        records = nmt("score", "s", "t", "--json", cwd=place).out.splitlines()
+        assert json.loads(records[2]) == {"score": None, "tokens": [], "token_scores": []}

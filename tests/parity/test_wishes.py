@@ -1,0 +1,124 @@
+"""All that can be asked of search, of a Keras model and of its ONNX bundle: the same answers."""
+
+from dataclasses import replace
+
+import pytest
+
+from nmt_cli.export.onnx_bundle import export_onnx
+from nmt_cli.model.step_model import KerasStepModel
+from nmt_cli.runtime.load import load_bundle
+from nmt_cli.search.ensemble import EnsembleStepModel
+from nmt_cli.search.options import Sampling, SearchOptions
+from nmt_cli.search.processors import processors_of
+from nmt_cli.search.rejoining import Translation
+from nmt_cli.search.scoring import score_pairs
+from nmt_cli.search.translator import Line, Translator
+from nmt_cli.training.train import trained_model
+from tests.systems import WORDS, untrained_run
+
+LINES = [" ".join(WORDS[at : at + 1 + at % 5]) for at in range(12)] + ["", "casa " * 40]
+PHRASES = [
+    Line("um gato", ("casa",)),
+    Line("dois", ("sol pão", "água")),
+    "três",
+    Line("", ("sol",)),
+]
+
+
+@pytest.fixture(scope="module", params=["transformer", "rnn"])
+def sides(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> list[Translator]:
+    folder = tmp_path_factory.mktemp("wishes")
+    run = untrained_run(folder, model={"architecture": request.param})
+    bundle = folder / "bundle"
+    export_onnx(
+        run, run.checkpoint(1), run.recipe.decoding, bundle, say=lambda line: None, attention=True
+    )
+    model, _ = trained_model(run, run.checkpoint(1))
+    options = SearchOptions.of(run.recipe.decoding)
+    return [
+        Translator(KerasStepModel(model), run.tokenizers(), options, 20),
+        replace(load_bundle(bundle), max_source=20),
+    ]
+
+
+def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.text == other.text
+        assert one.ids == other.ids
+        assert one.score == pytest.approx(other.score, abs=1e-3)
+        assert one.alignment == other.alignment
+        assert [score for _, score in one.token_scores] == pytest.approx(
+            [score for _, score in other.token_scores], abs=1e-3
+        )
+        assert_alike(one.others, other.others)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"n_best": 4},
+        {"min_length": 6, "no_repeat_ngram": 2},
+        {"repetition_penalty": 1.7, "n_best": 2},
+        {"coverage_penalty": 0.4, "n_best": 2},
+        {"without_unknown": True},
+        {"max_length": 5},
+        {"sampling": Sampling(seed=4, top_p=0.9, temperature=0.7), "beam_size": 3, "n_best": 3},
+    ],
+    ids=lambda asked: " ".join(asked),
+)
+def test_options(sides: list[Translator], asked: dict) -> None:
+    found = []
+    for side in sides:
+        options = replace(side.options, **asked)
+        rules = processors_of(options, ["gato"], side.tokenizers.target)
+        made = replace(side, options=options, processors=rules, alignments=True, prefix="sol")
+        found.append(list(made.translate(LINES)))
+    assert_alike(*found)
+    assert len(found[0][0].others) == asked.get("n_best", 1) - 1
+    for each in (one for line in found[0] for one in (line, *line.others)):
+        assert "gato" not in each.text.split()
+        assert each.text.startswith("sol") or not each.text
+
+
+def test_phrases(sides: list[Translator]) -> None:
+    found = [list(side.translate(PHRASES)) for side in sides]
+    assert_alike(*found)
+    first, second, third, blank = found[0]
+    assert "casa" in first.text
+    assert "sol pão" in second.text
+    assert "água" in second.text
+    assert_alike([third], list(sides[0].translate(["três"])))
+    assert blank.text == ""
+
+
+def test_an_ensemble_of_both(sides: list[Translator]) -> None:
+    both = replace(sides[0], model=EnsembleStepModel([side.model for side in sides]))
+    assert_alike(list(both.translate(LINES)), list(sides[0].translate(LINES)))
+
+
+def test_given_translations_score_as_search_scored_them(sides: list[Translator]) -> None:
+    for side in sides:
+        pieces = [
+            side.tokenizers.source.frame_source(ids)
+            for ids in side.tokenizers.source.encode(LINES[:12])
+        ]
+        found = list(side.translate(LINES[:12]))
+        forced = side.force([(piece, each.ids) for piece, each in zip(pieces, found, strict=True)])
+        for given, each in zip(forced, found, strict=True):
+            scores = [score for _, score in each.token_scores]
+            assert given.token_scores[: len(scores)] == pytest.approx(scores, abs=1e-4)
+        texts = [each.text for each in found]
+        retold = side.tokenizers.target.encode(texts)
+        scored = list(score_pairs(side, zip(LINES[:12], texts, strict=True)))
+        alike = [
+            (score.score, each.score)
+            for score, each, ids in zip(scored, found, retold, strict=True)
+            if ids == each.ids and len(each.token_scores) > len(ids)
+        ]
+        assert all(one == pytest.approx(other, abs=1e-4) for one, other in alike)
+    pairs = [(LINES[0], "um dois"), ("", ""), (LINES[1], "")]
+    ours, theirs = ([each.score for each in score_pairs(side, pairs)] for side in sides)
+    assert ours == pytest.approx(theirs, abs=1e-3)
+    assert ours[1] == 0

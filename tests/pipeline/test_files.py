@@ -1,0 +1,213 @@
+"""Inputs, parts of them, compression, and files that appear when they are whole."""
+
+import gzip
+import itertools
+import lzma
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_cli.errors import NmtError
+from nmt_cli.pipeline.inputs import Job, Shard, count_lines, jobs_of, opened
+from nmt_cli.pipeline.output import FileSink, file_sink
+from nmt_cli.text.compression import SUFFIXES, plain_name, writing
+from nmt_cli.text.lines import decode_lines
+
+
+@given(st.integers(0, 10_000), st.integers(1, 50))
+def test_shards_are_the_whole_and_nearly_alike(total: int, count: int) -> None:
+    spans = [Shard(number, count).lines(total) for number in range(1, count + 1)]
+    assert spans[0][0] == 0
+    assert spans[-1][1] == total
+    assert all(one[1] == other[0] for one, other in itertools.pairwise(spans))
+    sizes = [end - start for start, end in spans]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "1", "a/b", "1/0", "-1/4", ""])
+def test_no_shards(text: str) -> None:
+    with pytest.raises(ValueError, match="is no part such as 1/4"):
+        Shard.parse(text)
+
+
+def test_a_folder_is_its_files(tmp_path: Path) -> None:
+    for name in ("b.txt", "a/c.txt", ".git/x", "a/.hidden"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).touch()
+    out = tmp_path / "out"
+    assert jobs_of([tmp_path / "in"], out) == [
+        Job(tmp_path / "in" / "a" / "c.txt", out / "a" / "c.txt"),
+        Job(tmp_path / "in" / "b.txt", out / "b.txt"),
+    ]
+    assert jobs_of([tmp_path / "in" / "b.txt"], None) == [Job(tmp_path / "in" / "b.txt", None)]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NmtError, match="empty: holds no file"):
+        jobs_of([tmp_path / "empty"], out)
+
+
+def test_two_inputs_for_one_output(tmp_path: Path) -> None:
+    with pytest.raises(
+        NmtError, match="a/x.txt and .*b/x.txt would both be written to .*out/x.txt"
+    ):
+        jobs_of([tmp_path / "a" / "x.txt", tmp_path / "b" / "x.txt"], tmp_path / "out")
+    with pytest.raises(NmtError, match="x.txt: would be written over itself"):
+        jobs_of([tmp_path / "x.txt"], tmp_path)
+
+
+@pytest.mark.parametrize("suffix", ["", *SUFFIXES])
+def test_what_is_written_is_read(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"text.txt{suffix}"
+    text = b"um\ndois\n" * 5000 + "três".encode()
+    contents = []
+    for _ in range(2):
+        with writing(path, suffix) as stream:
+            stream.write(text)
+        contents.append(path.read_bytes())
+    assert contents[0] == contents[1]
+    with opened(path) as read:
+        assert read.read() == text
+    assert count_lines(path) == 10_001
+    assert plain_name(path).name == "text.txt"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("harm", ["cut", "foreign", "flipped"])
+def test_damaged_files(tmp_path: Path, suffix: str, harm: str) -> None:
+    path = tmp_path / f"text{suffix}"
+    with writing(path, suffix) as stream:
+        stream.write(random.Random(0).randbytes(100_000))
+    content = bytearray(path.read_bytes())
+    if harm == "cut":
+        content = content[:-5]
+    elif harm == "flipped":
+        content[len(content) // 2] ^= 255
+        content[-3] ^= 255  # where a checksum is kept
+    else:
+        content = bytearray(b"plain text\n" * 10)
+    path.write_bytes(content)
+    with (
+        pytest.raises(NmtError, match=rf"text\{suffix}: cannot be decompressed"),
+        opened(path) as read,
+    ):
+        list(read)
+
+
+def test_the_usual_tools_read_them(tmp_path: Path) -> None:
+    for suffix, library in ((".gz", gzip), (".xz", lzma)):
+        with writing(tmp_path / "x", suffix) as stream:
+            stream.write(b"abc\n")
+        assert library.decompress((tmp_path / "x").read_bytes()) == b"abc\n"
+
+
+@pytest.mark.parametrize(
+    ("on_error", "wanted"),
+    [("replace", ["ok", "a\ufffdb", "\ufffd\ufffd\ufffd"]), ("skip-line", ["ok", "", ""])],
+)
+def test_invalid_bytes(on_error: str, wanted: list[str]) -> None:
+    said: list[str] = []
+    raw = [b"\xef\xbb\xbfok\r\n", b"a\xffb\n", b"\xed\xa0\x80"]  # the last is half a surrogate pair
+    assert list(decode_lines(raw, "in.txt", on_error, said.append)) == wanted
+    assert said[0].startswith("in.txt, line 2: invalid UTF-8 at byte 2; ")
+    assert said[1].startswith("in.txt: 2 lines in all with invalid UTF-8; ")
+    with pytest.raises(
+        NmtError, match=r"in\.txt, line 2: invalid UTF-8 at byte 2; convert the file"
+    ):
+        list(decode_lines(raw, "in.txt"))
+
+
+def write(
+    path: Path,
+    lines: list[str],
+    settings: str = "s",
+    each: int = 1,
+    resume: bool = False,
+    force: bool = False,
+) -> int:
+    """Write what is lacking of `lines`; how much was there."""
+    with file_sink(path, each, settings, resume, force) as sink:
+        assert isinstance(sink, FileSink)
+        for at in range(sink.done * each, len(lines), each):
+            sink.write(lines[at : at + each])
+        return sink.done
+
+
+class Stopped(Exception):
+    pass
+
+
+def interrupted(path: Path, lines: list[str], each: int = 1) -> None:
+    with pytest.raises(Stopped), file_sink(path, each, "s", False, False) as sink:
+        assert sink is not None
+        for at in range(0, len(lines), each):
+            sink.write(lines[at : at + each])
+        raise Stopped
+
+
+def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "out.txt"
+    write(path, ["a", "", "ç"])
+    assert path.read_bytes() == "a\n\nç\n".encode()
+    assert [each.name for each in path.parent.iterdir()] == ["out.txt"]
+    with pytest.raises(NmtError, match="out.txt: exists; write over it with --force"):
+        write(path, ["b"])
+    write(path, ["b"], force=True)
+    assert path.read_bytes() == b"b\n"
+
+
+@given(st.lists(st.text("ab ", max_size=3), max_size=12), st.data(), st.integers(1, 3))
+def test_what_was_cut_anywhere_is_continued_exactly(
+    lines: list[str], data: st.DataObject, each: int
+) -> None:
+    import tempfile
+
+    lines = lines[: len(lines) // each * each]
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "out.txt"
+        interrupted(path, lines, each)
+        part = Path(name) / "out.txt.part"
+        if not lines:
+            assert not list(Path(name).iterdir())
+            return
+        content = part.read_bytes()
+        cut = content[: data.draw(st.integers(0, len(content)))]
+        part.write_bytes(cut)
+        done = write(path, lines, each=each, resume=True)
+        assert done == cut.count(b"\n") // each
+        assert path.read_bytes() == content
+        assert [one.name for one in Path(name).iterdir()] == ["out.txt"]
+
+
+def test_what_is_left_is_not_lost_by_accident(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    interrupted(path, ["a", "b"])
+    with pytest.raises(
+        NmtError, match="out.txt.part: is what an interrupted translation left; go on with --resume"
+    ):
+        write(path, ["x"])
+    with pytest.raises(
+        NmtError, match="was begun with another model, other options or another input"
+    ):
+        write(path, ["x"], settings="other", resume=True)
+    (tmp_path / "out.txt.part.json").unlink()
+    with pytest.raises(NmtError, match="was begun with another model"):
+        write(path, ["x"], resume=True)
+    assert (tmp_path / "out.txt.part").read_bytes() == b"a\nb\n"
+    write(path, ["x"], force=True)
+    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_a_whole_file_is_left_alone_when_resuming(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    write(path, ["a"])
+    with file_sink(path, 1, "other", True, False) as sink:
+        assert sink is None
+
+
+def test_compressed_when_whole(tmp_path: Path) -> None:
+    path = tmp_path / "out.gz"
+    interrupted(path, ["a"])
+    assert write(path, ["a", "b"], resume=True) == 1
+    assert gzip.decompress(path.read_bytes()) == b"a\nb\n"

@@ -1,0 +1,150 @@
+"""Plain text, tables and JSON: what is translated, and what stays as it stands."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_cli.errors import NmtError
+from nmt_cli.pipeline.forms import JsonLines, Plain, Table
+from nmt_cli.search.translator import Line
+
+
+def test_plain_lines_are_translated_whole() -> None:
+    record = Plain().read("a\tb", "line 1")
+    assert record.line == Line("a\tb")
+    assert record.put("x\ty", {}) == "x\ty"
+    # Beside other columns a tab would make one more.
+    assert (
+        record.put("x\ty", {"score": -1.5, "alignment": ["0-1", "1-0"]})
+        == "x y\t-1.500000\t0-1 1-0"
+    )
+
+
+def test_constraints_stand_behind_tabs() -> None:
+    read = Plain(constraints=True).read
+    assert read("a b\tone two\t\t three", "").line == Line("a b", ("one two", " three"))
+    assert read("a b", "").line == Line("a b")
+    assert read("", "").line == Line("")
+
+
+cell = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["Cs"]), max_size=6)
+
+
+@given(st.lists(cell, min_size=1, max_size=5), st.data(), cell)
+def test_all_other_columns_stay(cells: list[str], data: st.DataObject, text: str) -> None:
+    place = data.draw(st.integers(0, len(cells) - 1))
+    raw = "\t".join(cells)
+    record = Table(str(place + 1)).read(raw, "")
+    if not raw.strip():
+        assert record is None
+        return
+    assert record is not None
+    assert record.line.text == cells[place]
+    wanted = [*cells]
+    wanted[place] = text
+    assert record.put(text, {}) == "\t".join(wanted)
+
+
+def test_a_column_by_its_name() -> None:
+    table = Table("text")
+    assert table.read("id\ttext", "line 1") is None
+    record = table.read("7\tolá", "line 2")
+    assert record is not None
+    assert record.put("hello", {"score": -2.0}) == "7\thello\t-2.000000"
+    later = Table("text")
+    later.begin("id\ttext", "line 1")
+    assert later.read("7\tolá", "line 90") is not None
+
+
+def test_a_column_that_is_not_there() -> None:
+    with pytest.raises(NmtError, match=r"^t\.tsv, line 3: has 2 columns, and column 4 is to be"):
+        Table("4").read("a\tb", "t.tsv, line 3")
+    with pytest.raises(
+        NmtError, match="line 1: no column is named 'body'; the first line names id, text"
+    ):
+        Table("body").read("id\ttext", "line 1")
+
+
+@pytest.mark.parametrize(
+    ("raw", "wanted"),
+    [
+        ('{"text": "a", "n": 1.00, "b": 12345678901234567890}',
+         '{"text": "X", "n": 1.00, "b": 12345678901234567890}'),
+        ('  {"a":{"text":"no"} ,"text":"sim","z":[ "text" ]}',
+         '  {"a":{"text":"no"} ,"text":"X","z":[ "text" ]}'),
+        ('{"text": "one", "text": "two"}', '{"text": "one", "text": "X"}'),
+        (r'{"\u0074ext": "sim"}', r'{"\u0074ext": "X"}'),
+        ('{"e\\"}": "x", "text": ""}', '{"e\\"}": "x", "text": "X"}'),
+    ],
+)  # fmt: skip
+def test_all_other_fields_stay_to_the_byte(raw: str, wanted: str) -> None:
+    record = JsonLines("text").read(raw, "line 1")
+    assert record is not None
+    assert record.put("X", {}) == wanted
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.text(max_size=4), values, max_size=4), st.text(max_size=5), st.booleans())
+def test_any_object(fields: dict[str, Any], text: str, ascii_only: bool) -> None:
+    raw = json.dumps({**fields, "text": "olá"}, ensure_ascii=ascii_only)
+    record = JsonLines("text").read(raw, "line 1")
+    assert record is not None
+    assert record.line.text == "olá"
+    assert json.loads(record.put(text, {})) == {**fields, "text": text}
+    if "score" not in fields:
+        assert json.loads(record.put(text, {"score": -1.0})) == {
+            **fields,
+            "text": text,
+            "score": -1.0,
+        }
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ("[1]", "line 2: is no JSON object"),
+        ("{", "line 2: is not JSON"),
+        ("[" * 100_000, "line 2: is not JSON"),
+        ('{"a": "x", "b": 1}', "line 2: has no field 'text'; it has a, b; choose one with --field"),
+        ('{"text": 1}', "line 2: the field 'text' is no text"),
+        ('{"text": null}', "line 2: the field 'text' is no text"),
+        (r'{"text": "\ud800"}', "line 2: the field 'text' has half a surrogate pair"),
+    ],
+)
+def test_records_that_are_none(raw: str, message: str) -> None:
+    with pytest.raises(NmtError, match=message):
+        JsonLines("text").read(raw, "line 2")
+
+
+def test_half_characters_and_line_breaks() -> None:
+    raw = r'{"text": "a\ud800b\nc"}'
+    for on_error, wanted in (("replace", "a\ufffdb c"), ("skip-line", "")):
+        record = JsonLines("text", on_error).read(raw, "line 1")
+        assert record is not None
+        assert record.line.text == wanted
+    whole = JsonLines("text").read(r'{"text": "\ud83d\ude42"}', "line 1")
+    assert whole is not None
+    assert whole.line.text == "🙂"
+
+
+def test_a_field_that_would_be_written_over() -> None:
+    record = JsonLines("text").read('{"text": "a", "score": 3}', "line 9")
+    assert record is not None
+    with pytest.raises(NmtError, match="line 9: has a field 'score' already"):
+        record.put("b", {"score": 1.0})
+
+
+def test_blank_records_stay() -> None:
+    assert JsonLines("text").read("  ", "") is None
+    assert Table("2").read("", "") is None
