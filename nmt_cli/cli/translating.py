@@ -4,13 +4,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Any
-
-from tqdm import tqdm
 
 from nmt_cli.cli.models import check_asked, load_ensemble
 from nmt_cli.cli.options import say
@@ -107,7 +104,7 @@ def _form(task: Task) -> Form:
 
 def _translate_lines(task: Task, jobs: Sequence[Job]) -> None:
     began, counts, stream = time.monotonic(), Counts(), None
-    with _progress(task, jobs) as bar:
+    with _progress(task, jobs) as advance:
         for job in jobs:
             with bytes_of(job.source) as source:
                 lines = decode_lines(source, name_of(job.source), task.errors, say)
@@ -116,13 +113,20 @@ def _translate_lines(task: Task, jobs: Sequence[Job]) -> None:
                     first = [] if task.line_buffered else list(islice(lines, 2))
                     stream = _stream(task, sentences=len(first) if len(jobs) == 1 else 2)
                     lines = chain(first, lines)
-                _translate_file(task, job, replace(stream, form=_form(task)), lines, counts, bar)
+                _translate_file(
+                    task, job, replace(stream, form=_form(task)), lines, counts, advance
+                )
     if task.output or sys.stderr.isatty():
         say(counts.summary(time.monotonic() - began))
 
 
 def _translate_file(
-    task: Task, job: Job, stream: Stream, lines: Iterator[str], counts: Counts, bar: Any
+    task: Task,
+    job: Job,
+    stream: Stream,
+    lines: Iterator[str],
+    counts: Counts,
+    advance: Callable[[int], object],
 ) -> None:
     """Translate the lines of one file that are this process's and not yet done."""
     start, end = 0, None
@@ -143,10 +147,10 @@ def _translate_file(
             lines = islice(lines, skipped - 1, None)
         if end is not None:
             lines = islice(lines, end - skipped)
-        bar.update(sink.done)
+        advance(sink.done)
         for written in stream.translate(lines, name, counts, skipped + 1):
             sink.write(written)
-            bar.update()
+            advance(1)
 
 
 @contextmanager
@@ -169,13 +173,17 @@ def _sink(task: Task, job: Job, lines_each: int) -> Iterator[Sink | None]:
 
 
 @contextmanager
-def _progress(task: Task, jobs: Sequence[Job]) -> Iterator[Any]:
-    """A bar on a terminal that shows nothing else."""
-    shown = sys.stderr.isatty() and (task.output is not None or not sys.stdout.isatty())
+def _progress(task: Task, jobs: Sequence[Job]) -> Iterator[Callable[[int], object]]:
+    """A bar on a terminal that shows nothing else; gives what counts lines."""
+    if not sys.stderr.isatty() or (task.output is None and sys.stdout.isatty()):
+        yield lambda lines: None
+        return
+    from tqdm import tqdm  # not imported in vain: it takes a tenth of a lone line's time
+
     total = None
-    if shown and not task.reads_stdin:
+    if not task.reads_stdin:
         counts = [count_lines(job.source) for job in jobs]
         spans = [task.part.lines(count) for count in counts]
         total = sum(end - start for start, end in spans)
-    with tqdm(total=total, desc="translating", unit="line", disable=not shown) as bar:
-        yield bar
+    with tqdm(total=total, desc="translating", unit="line") as bar:
+        yield bar.update

@@ -20,6 +20,8 @@ from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair
 
 # Lines read ahead so that sentences of like length can share a batch.
 WINDOW = 2048
+# Characters after which no more lines are read ahead: memory is bounded by them too.
+WINDOW_CHARACTERS = 2_000_000
 # Source tokens of a batch, padding included, at beam 1; wider beams get as many fewer rows.
 BATCH_TOKENS = 4096
 
@@ -98,8 +100,7 @@ class Translator:
             NmtError: phrases that cannot be placed; names the line. Memory does not suffice.
         """
         lines, number = iter(lines), first_number
-        while read := list(islice(lines, window or WINDOW)):
-            given = [Line(each) if isinstance(each, str) else each for each in read]
+        while given := _read_ahead(lines, window or WINDOW):
             yield from self._window(given, number)
             number += len(given)
 
@@ -249,3 +250,15 @@ class Translator:
             ),
             self.warn,
         )
+
+
+def _read_ahead(lines: Iterator[str | Line], most: int) -> list[Line]:
+    """The next lines."""
+    read: list[Line] = []
+    characters = 0
+    for each in lines:
+        read.append(Line(each) if isinstance(each, str) else each)
+        characters += len(read[-1].text)
+        if len(read) == most or characters > WINDOW_CHARACTERS:
+            break
+    return read

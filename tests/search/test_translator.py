@@ -151,6 +151,14 @@ def test_no_more_than_a_window_is_read_ahead(monkeypatch: pytest.MonkeyPatch) ->
     assert list(copier()[0].translate([])) == []
 
 
+def test_long_lines_are_fewer_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translator, "WINDOW_CHARACTERS", 10)
+    made, model, _ = copier()
+    lines = ["abcdef", "abcdef", "a", "b"]
+    assert texts(made, lines) == lines
+    assert [shape[0] for shape in model.widths] == [2, 2]
+
+
 def test_line_breaks_in_a_translation_become_spaces() -> None:
     made, _, _ = copier()
     assert texts(made, ["a\nb", "a\r\n\nb", "c\r"]) == ["a b", "a b", "c "]

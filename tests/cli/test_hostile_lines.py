@@ -1,0 +1,104 @@
+"""N lines in, N lines out, whatever they hold."""
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nmt_cli.pipeline.details import Details
+from nmt_cli.pipeline.forms import Plain
+from nmt_cli.pipeline.stream import Counts, Stream
+from nmt_cli.runtime.load import load_bundle
+from nmt_cli.text.lines import decode_lines
+from tests.cli.conftest import nmt
+
+BUNDLE = "exports/toy-pt-en"
+MANY = 100_000
+# Ends of lines elsewhere, things that look like ends, and what is no character at all.
+PIECES = [
+    "o gato", " ", "\t", "\x00", "\r", "\x0b", "\x0c", "\x1a", "\x1b[31m", "\x7f", "\x85", "\u2028",
+    "\u2029", "\ufeff", "\u202e", "\u200b", "\u0301", "\ufffd", "\uffff", "\U0010ffff", "👩‍👩‍👧",
+    "日本語", "İ", "ß", "ﬁ", "▁", "</s>", "<s>", "<pad>", "<unk>", "<0x0A>", "[START]", "a" * 50, "1" * 30,
+]  # fmt: skip
+BROKEN = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\xc0\x80", b"\xe2\x80"]
+
+
+def made_up(count: int, seed: int) -> list[bytes]:
+    """Lines without their ends."""
+    chance = random.Random(seed)
+    lines = []
+    for _ in range(count):
+        kind = chance.random()
+        if kind < 0.1:
+            lines.append(b"")
+        elif kind < 0.2:
+            raw = chance.randbytes(chance.randint(1, 20))
+            lines.append(raw.replace(b"\n", b""))
+        else:
+            parts = [piece.encode() for piece in chance.choices(PIECES, k=chance.randint(1, 5))]
+            if kind < 0.3:
+                parts.insert(chance.randint(0, len(parts)), chance.choice(BROKEN))
+            lines.append(b"".join(parts))
+    return lines
+
+
+@pytest.fixture(scope="module")
+def stream(system: Path) -> Stream:
+    translator = load_bundle(system / BUNDLE, beam_size=1)
+    return Stream(translator, Plain(), Details(translator.tokenizers.target))
+
+
+any_text = st.text(max_size=12).map(lambda text: text.encode("utf-8", "surrogatepass"))
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.binary(max_size=12) | any_text, max_size=8),
+    st.sampled_from(["replace", "skip-line"]),
+    st.sampled_from([None, 1]),
+)
+def test_any_bytes(stream: Stream, lines: list[bytes], policy: str, window: int | None) -> None:
+    raw = [line.replace(b"\n", b"") + b"\n" for line in lines]
+    counts = Counts()
+    found = list(stream.translate(decode_lines(raw, "x", policy), "x", counts))
+    assert len(found) == counts.lines == len(lines)
+    for (out,), line in zip(found, lines, strict=True):
+        assert "\n" not in out
+        assert "\r" not in out
+        out.encode()  # no half characters
+        if not line.strip():
+            assert out == ""
+
+
+def test_a_line_of_100_000_characters(system: Path) -> None:
+    text = f"o gato\n{'o gato está aqui. ' * 5556}\n{'x' * 100_000}\na casa\n".encode()
+    result = nmt("translate", "--beam-size", 1, cwd=system, stdin=text)
+    assert result.code == 0, result.err
+    lines = result.out.split(b"\n")
+    assert len(lines) == 5
+    short = nmt("translate", "--beam-size", 1, cwd=system, stdin=b"o gato\na casa\n").out.split(
+        b"\n"
+    )
+    assert [lines[0], lines[3]] == short[:2]
+    assert result.err.count("translated in ") == 2
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_hostile_lines(system: Path) -> None:
+    lines = made_up(MANY, seed=1)
+    text = b"\n".join(lines)  # the last without its end
+    result = nmt("translate", "--beam-size", 1, "--errors", "replace", cwd=system, stdin=text)
+    assert result.code == 0, result.err
+    assert result.out.endswith(b"\n")
+    out = result.out[:-1].split(b"\n")
+    assert len(out) == MANY
+    assert all(not made for made, line in zip(out, lines, strict=True) if not line)
+    assert b"\r" not in result.out
+    result.out.decode("utf-8")
+    # A few of them alone, as they stood in the crowd.
+    some = [each for each in range(5, MANY, MANY // 40) if lines[each]]
+    alone = nmt("translate", "--beam-size", 1, "--errors", "replace", cwd=system,
+                stdin=b"".join(lines[each] + b"\n" for each in some))  # fmt: skip
+    assert alone.out[:-1].split(b"\n") == [out[each] for each in some]
