@@ -1,6 +1,7 @@
 """Bundles of one tiny untrained model, made when a test first asks for one."""
 
 import gc
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,11 @@ from tests.systems import untrained_run
 # Run in the background of a script, tests and what they start would ignore SIGINT.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What a developer's own shell asks of nmt is not asked of it here.
+for variable in [each for each in os.environ if each.startswith("NMT_")]:
+    if variable != "NMT_TEST_DATA":
+        del os.environ[variable]
 
 
 @pytest.fixture(autouse=True)

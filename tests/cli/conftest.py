@@ -132,10 +132,19 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("system")
     write_corpus(folder)
     (folder / "toy.toml").write_text(RECIPE, encoding="utf-8")
-    for words in (["train", "toy.toml"], ["export", "--onnx", "--attention"]):
+    for words in (["train", "toy.toml"], ["export", "--onnx"]):
         result = nmt(*words, cwd=folder)
         assert result.code == 0, result.err
     return folder
+
+
+@pytest.fixture(scope="session")
+def telling(system: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of the same model that tells what it looks at."""
+    bundle = tmp_path_factory.mktemp("telling") / "bundle"
+    result = nmt("export", "--onnx", "--attention", "-o", bundle, cwd=system)
+    assert result.code == 0, result.err
+    return bundle
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -239,8 +240,9 @@ class TestSignals:
             assert process.stdin
             process.stdin.write("o gato\n" * 2)  # enough to know that there is more than one
             process.stdin.flush()
-            while not list(place.glob(".out.txt.*")):  # it waits for input with the file open
+            while not (place / "out.txt.part").exists():  # it waits for input with the file open
                 assert process.poll() is None
+                time.sleep(0.01)
             process.send_signal(number)
             _, err = process.communicate(timeout=60)
         assert (process.returncode, err.strip()) == (130, "nmt: interrupted")

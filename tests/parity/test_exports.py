@@ -83,7 +83,7 @@ def test_a_bundle_translates_like_keras(run, tmp_path):
         assert_alike(keras_translator(run, beam_size).translate(text), found)
 
 
-@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("beam_size", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_a_saved_model_translates_like_keras(run, tmp_path, beam_size):
     """In a process that has tensorflow and tensorflow_text, and not nmt."""
     decoding = replace(run.recipe.decoding, beam_size=beam_size, length_penalty=0.6)

@@ -116,8 +116,9 @@ NOISE = {
 }
 PACE = {"training": {"accumulate": 3, "curriculum": 3, "optimizer": "nadam", "clip_norm": 0.5}}
 HALF = {"training": {"precision": "mixed_float16"}}
+# Each takes most of a minute.
 MEANS = [
-    pytest.param(NOISE, id="noise"),
+    pytest.param(NOISE, id="noise", marks=pytest.mark.slow),
     pytest.param(PACE, id="pace", marks=pytest.mark.slow),
     pytest.param(HALF, id="float16", marks=pytest.mark.slow),
 ]
