@@ -298,6 +298,7 @@ class TestPlaces:
         [["prepare", "toy.toml"], ["train", "toy.toml"], ["export", "--onnx"]],
         ids=lambda words: words[0],
     )
+    @pytest.mark.slow
     def test_somebodys_own_folder_is_left_alone(self, place: Path, words: list[str]) -> None:
         (place / "own").mkdir()
         (place / "own" / "thesis.txt").write_text("years of work\n", encoding="utf-8")
@@ -311,6 +312,7 @@ class TestPlaces:
         assert_fails(result, f"{RUN}: holds a run already", "--resume", "--force")
         assert snapshot(place) == before
 
+    @pytest.mark.slow
     def test_resuming_what_is_not_there(self, place: Path) -> None:
         shutil.rmtree(place / "runs")
         before = snapshot(place)
@@ -318,11 +320,13 @@ class TestPlaces:
         assert_fails(result, f"{RUN}: not a run folder", "nmt train")
         assert snapshot(place) == before
 
+    @pytest.mark.slow
     def test_resuming_before_the_first_checkpoint(self, place: Path) -> None:
         shutil.rmtree(place / RUN / "checkpoints")
         result = nmt("train", "toy.toml", "--resume", cwd=place)
         assert_fails(result, f"{RUN}: has no checkpoint yet", "--force")
 
+    @pytest.mark.slow
     def test_training_data_out_of_reach(self, tmp_path: Path) -> None:
         nowhere = {f"{scheme}_proxy": "http://127.0.0.1:9" for scheme in ("http", "https")}
         (tmp_path / "tfds").mkdir()

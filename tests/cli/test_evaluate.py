@@ -294,6 +294,7 @@ class TestModels:
             assert len({tuple(row[2:5]) for row in scores[first : first + 3]}) == 1
             assert [row[5] for row in scores[first : first + 3]] == ["-", "1.000", "1.000"]
 
+    @pytest.mark.slow
     def test_a_run_on_its_recipes_test_sets(self, place: Path) -> None:
         for side in ("pt", "en"):
             write(place / f"two.{side}", ["a b c"] * 5)

@@ -141,6 +141,7 @@ class TestTranslate:
         assert "onnxruntime" in modules
         assert not {each.partition(".")[0] for each in modules} & set(HEAVY)
 
+    @pytest.mark.slow
     def test_a_run_translates_like_its_bundle(self, place: Path) -> None:
         text = b"o gato\n\na mesa custa dez euros!\n"
         by_run = nmt("translate", "-m", RUN, cwd=place, stdin=text)

@@ -94,6 +94,7 @@ class TestPairs:
         result = nmt(cwd=place, command=[sys.executable, "-c", script])
         assert result.message == "[]"
 
+    @pytest.mark.slow
     def test_a_run_will_do(self, place: Path) -> None:
         result = nmt("backtranslate", "mono.xx", "-m", "run", "-o", "made", cwd=place)
         assert result.code == 0, result.err

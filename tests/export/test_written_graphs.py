@@ -168,6 +168,7 @@ def test_onnx_runtime_fuses_every_integer_product(
     assert optimized["MatMulInteger"] == 0
 
 
+@pytest.mark.slow
 def test_int8_is_at_most_thirty_percent_of_float32(tmp_path: Path, tiny_run: Run) -> None:
     config = replace(
         tiny_run.recipe.model,

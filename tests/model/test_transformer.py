@@ -1,5 +1,7 @@
 """The Transformer: saving, masking, and the step graph against the full forward pass."""
 
+from itertools import product
+
 import keras
 import numpy as np
 import pytest
@@ -41,15 +43,27 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("embeddings", EMBEDDINGS)
+DEFAULT = (("pre", "all"), ("post", "none"))
+TIED = [
+    pytest.param(*each, marks=[] if each in DEFAULT else [pytest.mark.slow])
+    for each in product(NORMS, EMBEDDINGS)
+]
+
+
+@pytest.mark.parametrize(("norm", "embeddings"), TIED)
 def test_a_tied_model_keeps_its_promises(norm, embeddings, tmp_path):
     model = tiny(norm=norm, embeddings=embeddings)
     check_steps(model)
     check_saving(model, tmp_path)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+OFTEN = ("as it is", "wide keys", "tutorial positions", "swiglu", "several pad symbols")
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [pytest.param(each, marks=[] if each in OFTEN else [pytest.mark.slow]) for each in VARIANTS],
+)
 def test_a_variant_keeps_its_promises(variant, tmp_path):
     model = tiny(**VARIANTS[variant])
     check_steps(model)

@@ -58,9 +58,9 @@ def silent(line: str) -> None:
     pass
 
 
-SLOW = ("SwiGLU, tutorial positions, no biases", "GELU, learned positions", "no positions")
+DEFAULT = ("pre, all", "post, none", "WordPiece")
 PARAMS = [
-    pytest.param(sections, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
+    pytest.param(sections, id=name, marks=[] if name in DEFAULT else [pytest.mark.slow])
     for name, sections in VARIANTS.items()
 ]
 
@@ -177,6 +177,7 @@ def test_a_wrong_conversion_is_not_put_in_place(plain_run, tmp_path, monkeypatch
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
 
 
+@pytest.mark.slow
 def test_an_older_folder_is_replaced_and_somebodys_own_is_not(plain_run, tmp_path):
     folder = tmp_path / "model"
     for beam_size in (2, 3):

@@ -155,6 +155,7 @@ def test_a_bundle_says_what_it_is(plain_run, tmp_path):
     assert "| BLEU |" in card
 
 
+@pytest.mark.slow
 def test_an_older_bundle_is_replaced_whole(plain_run, tmp_path):
     for beam_size in (2, 3):
         decoding = replace(plain_run.recipe.decoding, beam_size=beam_size)

@@ -155,6 +155,7 @@ def stop_at(monkeypatch, step: int) -> None:
     monkeypatch.setattr(Watch, "on_train_batch_end", interrupted)
 
 
+@pytest.mark.slow
 def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, whole, monkeypatch):
     recipe, prepared = whole.recipe, whole.prepared
 
@@ -301,6 +302,7 @@ def test_the_average_of_checkpoints_is_their_mean(tmp_path):
     assert found.keys() == weights[0].keys()
 
 
+@pytest.mark.slow
 def test_the_moving_average_is_what_translates(tmp_path):
     recipe, prepared = toy_data(
         tmp_path, training={"ema": 0.5, "max_steps": 3, "checkpoint_every": 1}
