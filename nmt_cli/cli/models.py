@@ -53,11 +53,11 @@ def load_ensemble(folders: Sequence[Path], decoding: DecodingOptions, sentences:
     Raises:
         NmtError: as :func:`load_translator`, or the vocabularies differ.
     """
-    from nmt_cli.search.ensemble import EnsembleStepModel
-
     first, *others = (load_translator(each, decoding, sentences) for each in folders)
     if not others:
         return first
+    from nmt_cli.search.ensemble import EnsembleStepModel
+
     for folder, other in zip(folders[1:], others, strict=True):
         if _vocabularies(other) != _vocabularies(first):
             raise NmtError(

@@ -14,7 +14,7 @@ from typing import Any
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.recipe.reading import section_from
-from nmt_cli.search.beam import Hypothesis
+from nmt_cli.search.hypothesis import Hypothesis
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import BATCH_TOKENS, Piece, Translator
 from nmt_cli.text.tokenizer import load_tokenizers

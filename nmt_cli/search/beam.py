@@ -18,13 +18,12 @@ Semantics, the same for every model and for the exported SavedModel:
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.search.choosing import Chooser, needs_all
+from nmt_cli.search.hypothesis import Hypothesis, coverage_penalty, penalty
 from nmt_cli.search.options import NOTHING_MORE, Request, SearchOptions
 from nmt_cli.search.processors import Processor
 from nmt_cli.search.ranking import Continuations, best
@@ -36,41 +35,6 @@ from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 DONE_SHARE = 0.25
 # Steps for which room is made at first; it is doubled when it does not suffice.
 _ROOM = 32
-
-
-# What attention leaves of a token's share, at least: its logarithm is finite.
-_LEAST_COVERAGE = 1e-9
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """A translation as ids, END excluded.
-
-    Attributes:
-        ids: its tokens.
-        score: penalised sum of their log-probabilities and END's.
-        token_scores: log-probabilities of the tokens and of END, if it has one.
-    """
-
-    ids: list[int]
-    score: float
-    token_scores: list[float]
-
-
-def penalty(lengths: int | NDArray[np.int64], alpha: float) -> NDArray[np.float64]:
-    """``((5 + length) / 6) ** alpha``, Wu et al. 2016, equation 14."""
-    return ((5.0 + np.asarray(lengths, np.float64)) / 6.0) ** alpha
-
-
-def coverage_penalty(coverage: NDArray[np.float32], beta: float) -> float:
-    """``beta * sum of log(min(coverage, 1))``, Wu et al. 2016, equation 15.
-
-    Args:
-        coverage: what attention gave each source token in all, [S].
-        beta: 0 for none.
-    """
-    covered = np.clip(coverage.astype(np.float64), _LEAST_COVERAGE, 1.0)
-    return beta * float(np.log(covered).sum())
 
 
 def beam_search(
@@ -98,7 +62,9 @@ def beam_search(
     requests = requests or [NOTHING_MORE] * len(source)
     beams = _Beams(source, lengths, options, requests)
     chooser = None
-    if needs_all(options, requests, processors):
+    if processors or options.sampling or any(each.prefix or each.phrases for each in requests):
+        from nmt_cli.search.choosing import Chooser  # few searches wait for it
+
         chooser = Chooser(options, requests, processors)
     state = model.encode(source)
     while beams.open:

@@ -14,14 +14,6 @@ from nmt_cli.search.processors import Processor
 from nmt_cli.search.ranking import Continuations, Sampler, best, top_candidates
 
 
-def needs_all(
-    options: SearchOptions, requests: Sequence[Request], processors: Sequence[Processor]
-) -> bool:
-    """Whether search needs all log-probabilities, and not only the best of each beam."""
-    asked = any(each.prefix or each.phrases for each in requests)
-    return asked or bool(processors) or options.sampling is not None
-
-
 class Chooser:
     """Ranks the continuations of a batch.
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nmt_cli.search.attention import Alignment, align_words
-from nmt_cli.search.beam import Hypothesis
 from nmt_cli.search.forced import Forced
+from nmt_cli.search.hypothesis import Hypothesis
 from nmt_cli.text.tokenizer import END_ID, UNK_ID, TokenizerPair
 
 LINE_BREAK = re.compile(r"[\r\n]+")

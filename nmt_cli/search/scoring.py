@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from nmt_cli.search.beam import penalty
+from nmt_cli.search.hypothesis import penalty
 from nmt_cli.search.translator import WINDOW, Translator
 from nmt_cli.text.tokenizer import END_ID
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from nmt_cli.errors import NmtError
 from nmt_cli.search.batching import in_batches, padded
-from nmt_cli.search.beam import Hypothesis, beam_search
+from nmt_cli.search.beam import beam_search
 from nmt_cli.search.forced import Forced, force
+from nmt_cli.search.hypothesis import Hypothesis
 from nmt_cli.search.options import Request, SearchOptions
 from nmt_cli.search.processors import Processor
 from nmt_cli.search.rejoining import Found, Translation, rejoin

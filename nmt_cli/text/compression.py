@@ -1,9 +1,10 @@
-"""Files that are compressed, by the suffix of their names: .gz, .xz, .zst."""
+"""Files that are compressed, by the suffix of their names: .gz, .xz, .zst.
 
-import gzip
-import lzma
+The libraries are imported where they are needed: a line that is translated by itself waits for
+every import.
+"""
+
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,13 +27,17 @@ def reading(path: Path, stream: BinaryIO) -> Iterator[BinaryIO]:
     Raises:
         NmtError: while it is read: it is damaged, cut off, or not of that kind.
     """
-    try:
+    if path.suffix not in SUFFIXES:
         with stream:
-            if path.suffix in SUFFIXES:
-                with _opened(path.suffix, stream) as inside:
-                    yield inside
-            else:
-                yield stream
+            yield stream
+        return
+    import gzip
+    import lzma
+    import zlib
+
+    try:
+        with stream, _opened(path.suffix, stream) as inside:
+            yield inside
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise _damaged(path, error) from None
     except Exception as error:
@@ -46,10 +51,14 @@ def writing(path: Path, suffix: str) -> Iterator[BinaryIO]:
     """A file to write to, compressed as a suffix says; the same bytes give the same file."""
     with path.open("wb") as stream:
         if suffix == ".gz":
+            import gzip
+
             # Without the time and name, which would make each file another one.
             with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as inside:
                 yield inside  # type: ignore[misc]  # no BinaryIO by name, and one by use
         elif suffix == ".xz":
+            import lzma
+
             with lzma.open(stream, "wb") as inside:
                 yield inside  # type: ignore[misc]
         elif suffix == ".zst":
@@ -64,8 +73,12 @@ def writing(path: Path, suffix: str) -> Iterator[BinaryIO]:
 
 def _opened(suffix: str, stream: BinaryIO) -> Any:
     if suffix == ".gz":
+        import gzip
+
         return gzip.open(stream, "rb")
     if suffix == ".xz":
+        import lzma
+
         return lzma.open(stream, "rb")
     return _zstd().open(stream, "rb")
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.recipe.config import DecodingConfig
-from nmt_cli.search.beam import Hypothesis, beam_search, penalty
+from nmt_cli.search.beam import beam_search
+from nmt_cli.search.hypothesis import Hypothesis, penalty
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 from tests.search.fakes import FakeStepModel, Follow, hashed, options, reference_search

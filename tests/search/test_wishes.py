@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.search.beam import Hypothesis, beam_search, coverage_penalty
+from nmt_cli.search.beam import beam_search
 from nmt_cli.search.constraints import progress
 from nmt_cli.search.ensemble import EnsembleStepModel
 from nmt_cli.search.forced import force
+from nmt_cli.search.hypothesis import Hypothesis, coverage_penalty
 from nmt_cli.search.options import Request, Sampling, SearchOptions
 from nmt_cli.search.processors import Processor, Suppress, min_length, no_repeat, processors_of
 from nmt_cli.search.ranking import top_candidates

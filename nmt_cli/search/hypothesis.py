@@ -1,0 +1,40 @@
+"""What search finds, and how it is scored."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# What attention leaves of a token's share, at least: its logarithm is finite.
+_LEAST_COVERAGE = 1e-9
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A translation as ids, END excluded.
+
+    Attributes:
+        ids: its tokens.
+        score: penalised sum of their log-probabilities and END's.
+        token_scores: log-probabilities of the tokens and of END, if it has one.
+    """
+
+    ids: list[int]
+    score: float
+    token_scores: list[float]
+
+
+def penalty(lengths: int | NDArray[np.int64], alpha: float) -> NDArray[np.float64]:
+    """``((5 + length) / 6) ** alpha``, Wu et al. 2016, equation 14."""
+    return ((5.0 + np.asarray(lengths, np.float64)) / 6.0) ** alpha
+
+
+def coverage_penalty(coverage: NDArray[np.float32], beta: float) -> float:
+    """``beta * sum of log(min(coverage, 1))``, Wu et al. 2016, equation 15.
+
+    Args:
+        coverage: what attention gave each source token in all, [S].
+        beta: 0 for none.
+    """
+    covered = np.clip(coverage.astype(np.float64), _LEAST_COVERAGE, 1.0)
+    return beta * float(np.log(covered).sum())
