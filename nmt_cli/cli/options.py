@@ -42,6 +42,19 @@ def output_option(help: str) -> Decorator:
     return click.option("-o", "--output", type=click.Path(path_type=Path), help=help)
 
 
+def models_option() -> Decorator:
+    """-m/--model, repeatable; the command gets ``models``."""
+    return click.option(
+        "-m",
+        "--model",
+        "models",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Run or bundle; default: the newest under exports/, else under runs/. Given more "
+        "than once: their probabilities are averaged.",
+    )
+
+
 def penalty_option() -> Decorator:
     """--length-penalty."""
     return click.option(

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nmt_cli.cli.options import DecodingOptions, decoding_options, find_model, open_lines, say
+from nmt_cli.cli.options import (
+    DecodingOptions,
+    decoding_options,
+    find_model,
+    models_option,
+    open_lines,
+    say,
+)
 from nmt_cli.errors import NmtError
 
 if TYPE_CHECKING:
@@ -20,15 +27,7 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: nmt score test.pt test.en -m exports/docs-pt-en | paste - test.pt")
 @click.argument("source", type=click.Path(path_type=Path, allow_dash=True))
 @click.argument("target", type=click.Path(path_type=Path, allow_dash=True))
-@click.option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Run or bundle; default: the newest under exports/, else under runs/. Given more than "
-    "once: their probabilities are averaged.",
-)
+@models_option()
 @click.option(
     "--n-best",
     type=click.IntRange(1),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import DecodingOptions, decoding_options, find_model
+from nmt_cli.cli.options import DecodingOptions, decoding_options, find_model, models_option
 from nmt_cli.cli.wishes import Wishes, wish_options
 
 _FORMATS = ("srt", "po", "markdown")
@@ -14,15 +14,7 @@ _FORMATS = ("srt", "po", "markdown")
     epilog="Example: echo 'Onde fica a farmácia?' | nmt translate -m exports/phrasebook-pt-en"
 )
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
-@click.option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Run or bundle; default: the newest under exports/, else under runs/. Given more than "
-    "once: their probabilities are averaged.",
-)
+@models_option()
 @click.option(
     "-o",
     "--output",

@@ -12,6 +12,17 @@ from typing import Any
 import pytest
 
 NMT = [sys.executable, "-m", "nmt_cli"]
+# nmt, which then says on stderr which modules it has loaded.
+TELLING_MODULES = [
+    sys.executable,
+    "-c",
+    "import json, sys\n"
+    "from nmt_cli.cli import main\n"
+    "try:\n"
+    "    main()\n"
+    "finally:\n"
+    "    print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n",
+]
 
 RECIPE = """
 name = "toy"

@@ -17,7 +17,7 @@ import pytest
 from nmt_cli.cli import cli
 from nmt_cli.cli.options import find_model
 from nmt_cli.errors import NmtError
-from tests.cli.conftest import NMT, assert_fails, nmt, snapshot
+from tests.cli.conftest import NMT, TELLING_MODULES, assert_fails, nmt, snapshot
 
 RUN, BUNDLE = "runs/toy-pt-en", "exports/toy-pt-en"
 HEAVY = ("tensorflow", "keras", "tensorflow_text", "tensorflow_datasets", "onnx", "tf2onnx")
@@ -125,16 +125,7 @@ class TestTranslate:
         assert_fails(result, "is closed; give ")
 
     def test_a_bundle_needs_nothing_of_tensorflow(self, place: Path) -> None:
-        script = (
-            "import json, sys\n"
-            "from nmt_cli.cli import main\n"
-            "try:\n"
-            "    main()\n"
-            "finally:\n"
-            "    print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
-        )
-        command = [sys.executable, "-c", script]
-        result = nmt("translate", cwd=place, stdin=b"o gato\n", command=command)
+        result = nmt("translate", cwd=place, stdin=b"o gato\n", command=TELLING_MODULES)
         assert result.code == 0
         assert result.out.count(b"\n") == 1
         modules = json.loads(result.message)
