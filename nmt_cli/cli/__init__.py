@@ -1,7 +1,7 @@
 """The command line: parse, call one function, print. The only package that imports click.
 
-Each command imports what it needs inside its function, so that ``nmt --help`` and
-``nmt translate`` never wait for TensorFlow.
+A command is imported when it is asked for, and imports what it needs inside its function, so that
+``nmt --help`` and ``nmt translate`` never wait for TensorFlow.
 """
 
 import signal
@@ -11,23 +11,8 @@ import traceback
 import click
 
 from nmt_cli import __version__
-from nmt_cli.cli.average import average
-from nmt_cli.cli.backtranslate import backtranslate
-from nmt_cli.cli.bench import bench
-from nmt_cli.cli.completion import complete_names, completion
-from nmt_cli.cli.distill import distill
-from nmt_cli.cli.environment import name_variables, naming_variable, refused_variable
-from nmt_cli.cli.evaluate import evaluate
-from nmt_cli.cli.export import export
-from nmt_cli.cli.inspect import inspect
-from nmt_cli.cli.plot import plot
-from nmt_cli.cli.prepare import prepare
-from nmt_cli.cli.quickstart import quickstart
-from nmt_cli.cli.report import report
-from nmt_cli.cli.score import score
-from nmt_cli.cli.train import train
-from nmt_cli.cli.translate import translate
-from nmt_cli.cli.verify import verify
+from nmt_cli.cli.commands import Commands
+from nmt_cli.cli.environment import naming_variable, refused_variable
 from nmt_cli.errors import NmtError
 
 USER_ERROR = 1
@@ -45,6 +30,7 @@ _EXTRAS = {
 
 
 @click.group(
+    commands=Commands(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
     epilog="""Options are taken from variables too: NMT_TRANSLATE_BEAM_SIZE is nmt translate
     --beam-size, NMT_MODEL is every command's --model.
@@ -76,29 +62,6 @@ def cli(context: click.Context, debug: bool) -> None:
     nmt report          one page on a training
     """
     context.obj = debug
-
-
-for command in (
-    prepare,
-    train,
-    average,
-    translate,
-    score,
-    backtranslate,
-    distill,
-    export,
-    verify,
-    evaluate,
-    bench,
-    plot,
-    report,
-    quickstart,
-    inspect,
-    completion,
-):
-    cli.add_command(command)
-name_variables(cli)
-complete_names(cli)
 
 
 def main() -> None:

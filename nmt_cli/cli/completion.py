@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.cli.environment import every_parameter
 from nmt_cli.cli.options import EXPORTS, RUNS, recipe_names
 
@@ -40,9 +39,9 @@ def completion(context: click.Context, shell: str) -> None:
     click.echo(script, nl=False)
 
 
-def complete_names(group: click.Group) -> None:
-    """Let the group's commands complete recipes, runs and bundles, by their parameters' names."""
-    for _, each in every_parameter(group, "nmt"):
+def complete_names(command: click.Command) -> None:
+    """Let a command complete recipes, runs and bundles, by its parameters' names."""
+    for _, each in every_parameter(command, ""):
         if isinstance(each.type, click.Path):
             names = _FOLDERS.get(each.name or "")
         else:
@@ -65,6 +64,8 @@ def _runs() -> list[str]:
 
 
 def _bundles() -> list[str]:
+    from nmt_cli.bundle.manifest import MANIFEST
+
     return _folders(EXPORTS, MANIFEST)
 
 

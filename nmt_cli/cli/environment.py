@@ -30,16 +30,16 @@ def every_parameter(command: click.Command, name: str) -> Iterator[tuple[str, cl
         yield from ((name, each) for each in command.params)
 
 
-def name_variables(group: click.Group) -> None:
-    """Give every option of the group's commands its variable.
+def name_variables(command: click.Command, name: str) -> None:
+    """Give every option of a command, or of a group's commands, its variable.
 
     Click's own auto_envvar_prefix would name some by Python's names for them, which no user
     knows (--set is "overrides"), and knows no second variable behind the first.
     """
-    for command, each in every_parameter(group, "nmt"):
+    for owner, each in every_parameter(command, name):
         if isinstance(each, click.Option):
             option = max(each.opts, key=len)
-            words = f"{command} {option.lstrip('-')}"
+            words = f"{owner} {option.lstrip('-')}"
             own = words.replace(" ", "_").replace("-", "_").upper()
             each.envvar = [own, MODEL_VARIABLE] if option == "--model" else [own]
 
