@@ -34,7 +34,7 @@ def replacing_path(path: Path) -> Iterator[Path]:
     try:
         if path.is_dir():
             raise NmtError(f"{path}: is a folder, not a file", "name a file")
-        if path.exists() and not path.is_file():
+        if is_special(path):
             yield path
             return
         place = Path(os.path.realpath(path))
@@ -45,10 +45,10 @@ def replacing_path(path: Path) -> Iterator[Path]:
         place.parent.mkdir(parents=True, exist_ok=True)
         beside.touch(0o600, exist_ok=False)
         yield beside
-        _sync(beside)
+        sync(beside)
         beside.chmod(0o666 & ~_umask())
         beside.replace(place)
-        _sync(place.parent)
+        sync(place.parent)
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:
@@ -82,7 +82,7 @@ def replacing_together(paths: Sequence[Path]) -> Iterator[list[IO[str]]]:
                 streams.append(stack.enter_context(stream))
             yield streams
         for beside in besides:
-            _sync(beside)
+            sync(beside)
             beside.chmod(0o666 & ~_umask())
         _put_in_place(besides, places)
     except OSError as error:
@@ -110,7 +110,7 @@ def _put_in_place(besides: Sequence[Path], places: Sequence[Path]) -> None:
         raise
     for aside, place in zip(asides, places, strict=True):
         aside.unlink(missing_ok=True)
-        _sync(place.parent)
+        sync(place.parent)
 
 
 @contextmanager
@@ -141,7 +141,7 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
         beside.mkdir(0o700)
         yield beside
         for path in beside.rglob("*"):
-            _sync(path)
+            sync(path)
         beside.chmod(0o777 & ~_umask())
         if place.exists():
             # A folder cannot be renamed over a full one: the old one steps aside first.
@@ -155,7 +155,7 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
             shutil.rmtree(aside)
         else:
             beside.rename(place)
-        _sync(place.parent)
+        sync(place.parent)
     except OSError as error:
         raise _unwritable(folder, error) from None
     finally:
@@ -186,7 +186,13 @@ def _unwritable(path: Path | str, error: OSError) -> NmtError:
     )
 
 
-def _sync(path: Path) -> None:
+def is_special(path: Path) -> bool:
+    """Whether a device or a pipe is there: what is read once, and never replaced."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

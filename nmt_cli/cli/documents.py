@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_cli.cli.options import say
-from nmt_cli.cli.sources import bytes_of
+from nmt_cli.cli.streams import bytes_of
 from nmt_cli.cli.task import Task
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
@@ -27,9 +27,6 @@ def translate_documents(task: Task, jobs: Sequence[Job], translator: Translator)
         return [each.text for each in translator.translate(lines)]
 
     for job in jobs:
-        if job.output and task.resume and job.output.exists():
-            say(f"{job.output}: is whole already")
-            continue
         kind = kind_of(task, job.source)
         text = translate_document(kind, _text(task, job.source), str(job.source), translate)
         if job.output is None:

@@ -1,7 +1,6 @@
 """Options and look-ups that several commands share."""
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -148,23 +147,6 @@ def _runtime_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def say(message: str) -> None:
     """Tell people how work goes on: on stderr, so that stdout carries results alone."""
     click.echo(message, err=True)
-
-
-def open_lines(file: Path | None) -> Iterator[str]:
-    """The lines of a file, or of standard input for none or ``-``.
-
-    Opened at once, before any model is loaded, so that a wrong name fails at once.
-
-    Raises:
-        NmtError: no such file, or standard input is closed; on reading, a line is not UTF-8.
-    """
-    from nmt_cli.text.lines import decode_lines, open_binary
-
-    if file is None or str(file) == "-":
-        if sys.stdin is None:
-            raise NmtError("standard input is closed", "give a FILE")
-        return decode_lines(sys.stdin.buffer, "standard input")
-    return decode_lines(open_binary(file), str(file))
 
 
 def find_recipe(name: str, overrides: tuple[str, ...]) -> "Recipe":

@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from collections.abc import Iterator
 from itertools import chain, repeat
 from pathlib import Path
@@ -15,8 +14,13 @@ from nmt_cli.cli.options import (
     decoding_options,
     find_model,
     models_option,
-    open_lines,
     say,
+)
+from nmt_cli.cli.streams import (
+    check_standard_output,
+    ending_by_sigpipe,
+    open_lines,
+    standard_output,
 )
 from nmt_cli.errors import NmtError
 
@@ -58,18 +62,18 @@ def score(
 
     if str(source) == str(target) == "-":
         raise click.UsageError("SOURCE and TARGET cannot both be standard input")
+    check_standard_output()
     sides = open_lines(source), open_lines(target)
     folders = [find_model(each) for each in models or (None,)]
     translator = load_ensemble(folders, decoding, sentences=2)
     vocabulary = translator.tokenizers.target
-    if sys.stdout is None:
-        raise NmtError("standard output is closed", "redirect it to a file")
     pairs = _aligned(sides[0], sides[1], n_best, f"{source} and {target}")
     unread = 0
-    for found in score_pairs(translator, pairs):
-        names = vocabulary.tokens([token for token, _ in found.token_scores])
-        click.echo(_line(found, names, tokens, as_json))
-        unread += math.isnan(found.score)
+    with ending_by_sigpipe(), standard_output() as out:
+        for found in score_pairs(translator, pairs):
+            names = vocabulary.tokens([token for token, _ in found.token_scores])
+            out.write([_line(found, names, tokens, as_json)])
+            unread += math.isnan(found.score)
     if unread:
         say(f"{unread:,} pairs are longer than the model reads at a time: nan")
 

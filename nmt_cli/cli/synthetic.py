@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from nmt_cli.cli.options import DecodingOptions, Decorator, find_model, open_lines, say
+from nmt_cli.cli.options import DecodingOptions, Decorator, find_model, say
+from nmt_cli.cli.streams import open_lines
 from nmt_cli.errors import NmtError
 
 

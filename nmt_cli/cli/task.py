@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from nmt_cli.cli.options import DecodingOptions
-from nmt_cli.cli.sources import STDIN
+from nmt_cli.cli.streams import STDIN
 from nmt_cli.cli.wishes import Wishes
 from nmt_cli.pipeline.inputs import Shard
 

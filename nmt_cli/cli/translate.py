@@ -57,7 +57,12 @@ _FORMATS = ("srt", "po", "markdown")
     type=click.Choice((*_FORMATS, "auto")),
     help="Translate the text of documents and keep their markup; auto: by the names' suffixes.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write an object a line, with all there is.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Write an object a line, with all there is; of jsonl: the record, and that behind it.",
+)
 @click.option("--scores", is_flag=True, help="Add the score: a column, or a field.")
 @click.option(
     "--alignments",

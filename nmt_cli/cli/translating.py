@@ -1,24 +1,31 @@
 """``nmt translate`` at work: from files or standard input to files or standard output."""
 
-import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
+from pathlib import Path
 
 from nmt_cli.cli.models import check_asked, load_ensemble
 from nmt_cli.cli.options import say
-from nmt_cli.cli.sources import STDIN, bytes_of, name_of
+from nmt_cli.cli.streams import (
+    STDIN,
+    bytes_of,
+    check_standard_output,
+    ending_by_sigpipe,
+    name_of,
+    standard_output,
+)
 from nmt_cli.cli.task import Task
 from nmt_cli.cli.wishes import with_wishes
 from nmt_cli.errors import NmtError
+from nmt_cli.files import is_special
 from nmt_cli.pipeline.details import Details
 from nmt_cli.pipeline.forms import Form, JsonLines, Plain, Table
-from nmt_cli.pipeline.inputs import Job, count_lines, jobs_of
-from nmt_cli.pipeline.output import PART, Sink, StreamSink, check_free, file_sink
+from nmt_cli.pipeline.inputs import Job, check_apart, count_lines, jobs_of
+from nmt_cli.pipeline.output import Sink, check_free, file_sink, part_of
 from nmt_cli.pipeline.stream import Counts, Stream
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import decode_lines
@@ -40,7 +47,9 @@ def run(task: Task) -> None:
         converse(_stream(task, sentences=1))
         return
     jobs = _jobs(task)
-    try:
+    if not jobs:
+        return
+    with ending_by_sigpipe():
         if task.document:
             from nmt_cli.cli.documents import kind_of, translate_documents
 
@@ -49,8 +58,6 @@ def run(task: Task) -> None:
             translate_documents(task, jobs, _translator(task, sentences=2))
         else:
             _translate_lines(task, jobs)
-    except BrokenPipeError:
-        _end_by_sigpipe()
 
 
 def _jobs(task: Task) -> list[Job]:
@@ -64,20 +71,41 @@ def _jobs(task: Task) -> list[Job]:
         jobs = jobs_of(task.files, task.output)
     else:
         jobs = [Job(task.files[0] if task.files else STDIN, task.output)]
+    check_apart(jobs)
     for job in jobs:
-        with bytes_of(job.source):
-            pass
-        if job.output and not task.resume:
+        _check_source(task, job.source)
+    if task.output is None:
+        check_standard_output()
+    if task.resume:
+        return list(_unfinished(jobs))
+    for job in jobs:
+        if job.output:
             check_free(job.output, task.force)
-    if task.output is None and sys.stdout is None:
-        raise NmtError("standard output is closed", "give -o FILE")
     return jobs
 
 
-def _end_by_sigpipe() -> None:
-    """The reader of standard output is gone: end as other filters do, without a word."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGPIPE)
+def _check_source(task: Task, source: Path) -> None:
+    """Whether a source can be read; what can be read but once is not touched.
+
+    Raises:
+        NmtError: it cannot be, or not as often as is asked for.
+    """
+    if not is_special(source):
+        with bytes_of(source):
+            pass
+    elif task.shard:
+        raise NmtError(
+            f"{source}: is a pipe or a device, and --shard reads twice", "give a file in its place"
+        )
+
+
+def _unfinished(jobs: Sequence[Job]) -> Iterator[Job]:
+    """The jobs whose output is not there yet."""
+    for job in jobs:
+        if job.output and job.output.is_file():
+            say(f"{job.output}: is whole already")
+        else:
+            yield job
 
 
 def _translator(task: Task, sentences: int) -> Translator:
@@ -113,9 +141,11 @@ def _translate_lines(task: Task, jobs: Sequence[Job]) -> None:
                     first = [] if task.line_buffered else list(islice(lines, 2))
                     stream = _stream(task, sentences=len(first) if len(jobs) == 1 else 2)
                     lines = chain(first, lines)
-                _translate_file(
-                    task, job, replace(stream, form=_form(task)), lines, counts, advance
-                )
+                own = replace(stream, form=_form(task))
+                if len(jobs) > 1:
+                    named = replace(stream.translator, name=f"{name_of(job.source)}, ")
+                    own = replace(own, translator=named)
+                _translate_file(task, job, own, lines, counts, advance)
     if task.output or sys.stderr.isatty():
         say(counts.summary(time.monotonic() - began))
 
@@ -133,12 +163,7 @@ def _translate_file(
     if task.shard:
         start, end = task.part.lines(count_lines(job.source))
     name = name_of(job.source)
-    if len(task.files) > 1:
-        stream = replace(stream, translator=replace(stream.translator, name=f"{name}, "))
     with _sink(task, job, stream.lines_each) as sink:
-        if sink is None:
-            say(f"{job.output}: is whole already")
-            return
         if sink.done:
             say(f"{job.output}: going on behind its line {sink.done:,}")
         skipped = start + sink.done
@@ -154,19 +179,18 @@ def _translate_file(
 
 
 @contextmanager
-def _sink(task: Task, job: Job, lines_each: int) -> Iterator[Sink | None]:
-    """Where lines go; None: they are there."""
+def _sink(task: Task, job: Job, lines_each: int) -> Iterator[Sink]:
+    """Where lines go."""
     if job.output is None:
-        out = StreamSink(sys.stdout.fileno(), at_once=task.line_buffered)
-        yield out
-        out.flush()
+        with standard_output(at_once=task.line_buffered) as out:
+            yield out
         return
     settings = task.fingerprint(job.source)
     try:
         with file_sink(job.output, lines_each, settings, task.resume, task.force) as sink:
             yield sink
     except BaseException:
-        part = job.output.with_name(job.output.name + PART)
+        part = part_of(job.output)
         if part.exists():
             say(f"{part}: keeps what is done; go on with --resume")
         raise
@@ -181,7 +205,7 @@ def _progress(task: Task, jobs: Sequence[Job]) -> Iterator[Callable[[int], objec
     from tqdm import tqdm  # not imported in vain: it takes a tenth of a lone line's time
 
     total = None
-    if not task.reads_stdin:
+    if not any(job.source == STDIN or is_special(job.source) for job in jobs):
         counts = [count_lines(job.source) for job in jobs]
         spans = [task.part.lines(count) for count in counts]
         total = sum(end - start for start, end in spans)

@@ -37,9 +37,9 @@ class Details:
             found["token_scores"] = [round(each, 6) for _, each in translation.token_scores]
         return found
 
-    def full(self, source: str, best: Translation) -> dict[str, Any]:
-        """One object of a line: its translation, n-best list and time."""
-        found = {"source": source, "translation": best.text, **self.of(best)}
+    def full(self, best: Translation) -> dict[str, Any]:
+        """All that is told of a line: its translation, n-best list and time."""
+        found = {"translation": best.text, **self.of(best)}
         if best.others:
             found["n_best"] = [
                 {"translation": each.text, **self.of(each)} for each in (best, *best.others)

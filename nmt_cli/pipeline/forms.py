@@ -21,11 +21,13 @@ class Record:
     Attributes:
         line: what is translated of it.
         put: makes a line of output: of a text in place of the one translated, and of further
-            fields by name, as text.
+            fields by name.
+        tell: makes a JSON object of fields by name, together with what it was read from.
     """
 
     line: Line
     put: Callable[[str, dict[str, Any]], str]
+    tell: Callable[[dict[str, Any]], str]
 
 
 class Form(Protocol):
@@ -43,6 +45,11 @@ def _columns(text: str, further: dict[str, Any]) -> str:
     if not further:
         return text
     return "\t".join([text.replace("\t", " "), *map(in_column, further.values())])
+
+
+def _told(source: str) -> Callable[[dict[str, Any]], str]:
+    """What makes an object of a text and what was found for it."""
+    return lambda found: json.dumps({"source": source, **found}, ensure_ascii=False)
 
 
 def in_column(value: Any) -> str:
@@ -66,9 +73,10 @@ class Plain:
     def read(self, raw: str, where: str) -> Record:
         """See :class:`Form`."""
         if not self.constraints:
-            return Record(Line(raw), _columns)
+            return Record(Line(raw), _columns, _told(raw))
         text, *phrases = raw.split("\t")
-        return Record(Line(text, tuple(each for each in phrases if each.strip())), _columns)
+        wanted = tuple(each for each in phrases if each.strip())
+        return Record(Line(text, wanted), _columns, _told(text))
 
 
 class Table:
@@ -116,7 +124,7 @@ class Table:
             columns = [*fields[:place], text.replace("\t", " "), *fields[place + 1 :]]
             return "\t".join([*columns, *map(in_column, further.values())])
 
-        return Record(Line(fields[place]), put)
+        return Record(Line(fields[place]), put, _told(fields[place]))
 
 
 @dataclass(frozen=True)
@@ -160,19 +168,21 @@ class JsonLines:
             replaced = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             value = replaced if self.on_error == REPLACE else ""
 
-        def put(text: str, further: dict[str, Any]) -> str:
-            taken = sorted(further.keys() & spans.keys())
+        def tell(found: dict[str, Any], line: str = raw) -> str:
+            taken = sorted(found.keys() & spans.keys())
             if taken:
                 raise NmtError(
                     f"{where}: has a field {taken[0]!r} already, and it would be added",
                     "rename it first",
                 )
-            line = raw[:start] + json.dumps(text, ensure_ascii=False) + raw[end:]
-            added = json.dumps(further, ensure_ascii=False)[1:-1]
+            added = json.dumps(found, ensure_ascii=False)[1:-1]
             close = line.rindex("}")
-            return f"{line[:close]}, {added}{line[close:]}" if further else line
+            return f"{line[:close]}, {added}{line[close:]}" if found else line
 
-        return Record(Line(value.replace("\n", " ").replace("\r", " ")), put)
+        def put(text: str, further: dict[str, Any]) -> str:
+            return tell(further, raw[:start] + json.dumps(text, ensure_ascii=False) + raw[end:])
+
+        return Record(Line(value.replace("\n", " ").replace("\r", " ")), put, tell)
 
 
 def _spans(raw: str, where: str) -> dict[str, tuple[int, int, Any]]:

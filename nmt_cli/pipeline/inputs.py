@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from nmt_cli.errors import NmtError
+from nmt_cli.files import is_special
 from nmt_cli.text.compression import reading
 from nmt_cli.text.lines import STRICT, decode_lines, open_binary
 
@@ -34,8 +35,7 @@ def jobs_of(files: Iterable[Path], folder: Path | None) -> list[Job]:
         folder: that takes a file of the same name for each; None: there is none.
 
     Raises:
-        NmtError: a folder holds no file, two files would be written to one place, or one over
-            itself.
+        NmtError: a folder holds no file.
     """
     jobs: list[Job] = []
     for each in files:
@@ -46,9 +46,18 @@ def jobs_of(files: Iterable[Path], folder: Path | None) -> list[Job]:
         if not found:
             raise NmtError(f"{each}: holds no file", "name a folder with text in it")
         jobs += [Job(path, folder / path.relative_to(each) if folder else None) for path in found]
+    return jobs
+
+
+def check_apart(jobs: Iterable[Job]) -> None:
+    """Whether each is written to a place of its own.
+
+    Raises:
+        NmtError: two files would be written to one place, or one over itself.
+    """
     taken: dict[Path, Path] = {}
     for job in jobs:
-        if job.output is None:
+        if job.output is None or is_special(job.output):
             continue
         place = job.output.resolve()
         if place in taken:
@@ -59,7 +68,6 @@ def jobs_of(files: Iterable[Path], folder: Path | None) -> list[Job]:
         if place == job.source.resolve():
             raise NmtError(f"{job.source}: would be written over itself", "choose another -o")
         taken[place] = job.source
-    return jobs
 
 
 def _shown(path: Path, folder: Path) -> bool:

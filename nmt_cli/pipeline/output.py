@@ -12,10 +12,9 @@ from select import PIPE_BUF
 from typing import BinaryIO, Protocol
 
 from nmt_cli.errors import NmtError
-from nmt_cli.files import replacing_path
+from nmt_cli.files import is_special, replacing_path, sync
 from nmt_cli.text.compression import SUFFIXES, writing
 
-# A file grows in a place of its own beside its name.
 PART, RECORD = ".part", ".part.json"
 _SECONDS_BETWEEN_WRITES = 1.0
 
@@ -34,20 +33,21 @@ class Sink(Protocol):
 
 
 class StreamSink:
-    """An open file such as standard output.
+    """An open pipe, device or standard output.
 
     A signal never leaves half a line, nor waits for a reader that does not read: what a pipe
     takes at once is written while signals wait, after waiting for room while they do not.
 
     Args:
         handle: the file descriptor.
+        name: of it, for errors.
         at_once: hand each line on as it comes.
     """
 
     done = 0
 
-    def __init__(self, handle: int, at_once: bool) -> None:
-        self._handle, self._at_once = handle, at_once
+    def __init__(self, handle: int, name: str, at_once: bool) -> None:
+        self._handle, self._name, self._at_once = handle, name, at_once
         self._lines: list[bytes] = []
         self._size = 0
 
@@ -73,18 +73,34 @@ class StreamSink:
         try:
             while data:
                 select.select([], [self._handle], [])
-                with _no_signals():
+                # Another process may have made the pipe one that does not wait: then it is full
+                # although select found room, and is waited for anew.
+                with _no_signals(), suppress(BlockingIOError):
                     # A line that is longer than what is written at once is finished all the same.
                     while data:
                         data = data[os.write(self._handle, data) :]
         except BrokenPipeError:
             raise
-        except BlockingIOError:  # another process has made the pipe so
-            self._lines.insert(0, data)
-            self._size += len(data)
-            self.flush()
         except OSError as error:
-            raise NmtError(f"standard output: cannot be written ({error.strerror})") from None
+            raise NmtError(f"{self._name}: cannot be written ({error.strerror})") from None
+
+
+@contextmanager
+def stream_sink(handle: int, name: str, at_once: bool) -> Iterator[StreamSink]:
+    """An open file for lines; what was written before an error still goes out.
+
+    Args:
+        handle: see :class:`StreamSink`.
+        name: see there.
+        at_once: see there.
+    """
+    sink = StreamSink(handle, name, at_once)
+    try:
+        yield sink
+    except NmtError:
+        sink.flush()
+        raise
+    sink.flush()
 
 
 @contextmanager
@@ -128,52 +144,72 @@ class FileSink:
 @contextmanager
 def file_sink(
     path: Path, lines_each: int, settings: str, resume: bool, force: bool
-) -> Iterator[FileSink | None]:
+) -> Iterator[Sink]:
     """Open a file for lines; it takes its name when all went well.
+
+    A link is followed. A device or a pipe (/dev/null) takes the lines as they come.
 
     Args:
         path: of the file; .gz, .xz and .zst are compressed once it is whole.
         lines_each: lines of output for a line of input.
         settings: what the lines depend on; a part that was begun with others is not continued.
-        resume: go on with what is there; gives None if it is whole.
+        resume: go on with what an interrupted translation left.
         force: write over what is there.
 
     Raises:
         NmtError: the file is there, or an interrupted one of other settings; or it cannot be
             written.
     """
-    part, record = path.with_name(path.name + PART), path.with_name(path.name + RECORD)
-    if resume and path.exists():
-        yield None
-        return
     check_free(path, force)
-    if not (resume or force) and part.exists():
-        raise NmtError(
-            f"{part}: is what an interrupted translation left",
-            "go on with --resume, or begin anew with --force",
-        )
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        done = _lines_to_keep(part, record, settings, lines_each) if resume else 0
-        try:
-            if not done:
-                part.unlink(missing_ok=True)
-                record.write_text(json.dumps({"settings": settings}) + "\n", encoding="utf-8")
-            with part.open("ab") as stream:
-                yield FileSink(path, done, stream, lines_each)
-            _finish(part, path)
-        except BaseException:
-            if part.exists() and not part.stat().st_size:
-                part.unlink()  # nothing to go on with
-            raise
-        finally:
-            if not part.exists():
-                record.unlink(missing_ok=True)
+        if is_special(path):
+            with path.open("wb") as stream, stream_sink(stream.fileno(), str(path), False) as sink:
+                yield sink
+        else:
+            place = Path(os.path.realpath(path))
+            with _growing(place, lines_each, settings, resume, force) as growing:
+                yield growing
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise NmtError(
             f"{path}: cannot be written ({error.strerror or error})",
             "check the path, its permissions and the free space of its disk",
         ) from None
+
+
+@contextmanager
+def _growing(
+    path: Path, lines_each: int, settings: str, resume: bool, force: bool
+) -> Iterator[FileSink]:
+    part, record = part_of(path), path.with_name(path.name + RECORD)
+    if not (resume or force) and part.exists():
+        raise NmtError(
+            f"{part}: is what an interrupted translation left",
+            "go on with --resume, or begin anew with --force",
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = _lines_to_keep(part, record, settings, lines_each) if resume else 0
+    try:
+        if not done:
+            part.unlink(missing_ok=True)
+            record.write_text(json.dumps({"settings": settings}) + "\n", encoding="utf-8")
+        with part.open("ab") as stream:
+            yield FileSink(path, done, stream, lines_each)
+        _finish(part, path)
+    except BaseException:
+        if part.exists() and not part.stat().st_size:
+            part.unlink()  # nothing to go on with
+        raise
+    finally:
+        if not part.exists():
+            record.unlink(missing_ok=True)
+
+
+def part_of(path: Path) -> Path:
+    """What a file grows as: beside it, or beside what it links to."""
+    place = Path(os.path.realpath(path))
+    return place.with_name(place.name + PART)
 
 
 def check_free(path: Path, force: bool) -> None:
@@ -184,7 +220,7 @@ def check_free(path: Path, force: bool) -> None:
     """
     if path.is_dir():
         raise NmtError(f"{path}: is a folder, not a file", "name a file")
-    if path.exists() and not force:
+    if path.is_file() and not force:
         raise NmtError(f"{path}: exists", "write over it with --force, or choose another name")
 
 
@@ -229,6 +265,6 @@ def _finish(part: Path, path: Path) -> None:
                 stream.write(block)
         part.unlink()
         return
-    with part.open("rb") as stream:
-        os.fsync(stream.fileno())
+    sync(part)
     part.replace(path)
+    sync(path.parent)

@@ -1,6 +1,5 @@
 """Lines in, lines out: the loop of ``nmt translate``."""
 
-import json
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -92,6 +91,5 @@ class Stream:
         if record is None:
             return [raw] * self.lines_each
         if self.as_json:
-            found = self.details.full(record.line.text, best)
-            return [json.dumps(found, ensure_ascii=False)]
+            return [record.tell(self.details.full(best))]
         return [record.put(each.text, self.details.of(each)) for each in (best, *best.others)]

@@ -109,6 +109,7 @@ class Translator:
         pieces: list[Piece] = []
         counts: list[int] = []
         split = self._split([each.text for each in lines])
+        prefix = self._encoded(self.prefix, "--prefix") if self.prefix else ()
         for number, (line, parts) in enumerate(zip(lines, split, strict=True), start=first_number):
             if len(parts) > 1:
                 self.warn(
@@ -116,7 +117,7 @@ class Translator:
                     f"translated in {len(parts)} parts"
                 )
             pieces += [
-                Piece(ids, self._request(line, number, part, len(parts)))
+                Piece(ids, self._request(line, number, part, len(parts), () if part else prefix))
                 for part, ids in enumerate(parts)
             ]
             counts.append(len(parts))
@@ -149,13 +150,14 @@ class Translator:
                     for at in range(0, len(sentence_ids), self.max_source)
                 ]
 
-    def _request(self, line: Line, number: int, part: int, parts: int) -> Request:
+    def _request(
+        self, line: Line, number: int, part: int, parts: int, prefix: tuple[int, ...]
+    ) -> Request:
         """What is asked of a part of a line.
 
         Raises:
             NmtError: its phrases have no place.
         """
-        prefix = self._encoded(self.prefix, "--prefix") if self.prefix and not part else ()
         where = f"{self.name}line {number}"
         if line.phrases and parts > 1:
             raise NmtError(

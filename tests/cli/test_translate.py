@@ -138,6 +138,51 @@ class TestFiles:
             == f'{{"n": 1.0, "text": {json.dumps(plain, ensure_ascii=False)}}}\n\n'
         )
         assert_fails(nmt(*words, "body", cwd=place), "r.jsonl, line 1: has no field 'body'")
+        told = nmt(*words, "text", "--json", cwd=place).out.decode()
+        assert told.startswith('{"n": 1.0, "text": "o gato", "translation": ')
+        assert told.endswith("\n\n")
+        (place / "r.jsonl").write_text('{"score": 1, "text": "o gato"}\n', encoding="utf-8")
+        clash = nmt(*words, "text", "--json", cwd=place)
+        assert_fails(clash, "r.jsonl, line 1: has a field 'score' already, and it would be added")
+
+    def test_what_can_be_read_only_once(self, place: Path) -> None:
+        """A named pipe in, by a terminal that would like to count its lines; a device out."""
+        (place / "in.txt").write_bytes(TEXT)
+        plain = nmt("translate", "in.txt", cwd=place).out
+        script = (
+            'mkfifo pipe; cat in.txt > pipe & "$@" translate pipe -o out.txt || exit; '
+            '"$@" translate <(cat in.txt) -o >(cat > copy.txt) || exit; '
+            '"$@" translate in.txt -o /dev/null || exit; '
+            '"$@" translate in.txt -o /dev/stdout | cat > through.txt'
+        )
+        own, other = pty.openpty()
+        done = subprocess.run(
+            ["bash", "-c", script, "bash", *NMT], cwd=place, stderr=other, timeout=120, check=False
+        )
+        os.close(other)
+        os.close(own)
+        assert done.returncode == 0
+        time.sleep(0.2)  # bash does not wait for what reads >(...)
+        for name in ("out.txt", "copy.txt", "through.txt"):
+            assert (place / name).read_bytes() == plain, name
+        assert Path("/dev/null").is_char_device()
+        os.mkfifo(place / "other")
+        refused = nmt("translate", "other", "--shard", "1/2", cwd=place)
+        assert_fails(refused, "other: is a pipe or a device, and --shard reads twice")
+
+    def test_names_in_warnings_are_those_of_the_files_of_a_folder(self, place: Path) -> None:
+        (place / "in").mkdir()
+        for name in ("a.txt", "b.txt"):
+            (place / "in" / name).write_text("o gato. " * 400 + "\n", encoding="utf-8")
+        result = nmt("translate", "in", cwd=place)
+        assert "in/a.txt, line 1: longer than" in result.err
+        assert "in/b.txt, line 1: longer than" in result.err
+
+    def test_what_was_done_before_a_bad_line_goes_out(self, place: Path) -> None:
+        text = TEXT * 600 + b"o c\xe3o\n"
+        result = nmt("translate", "--beam-size", 1, cwd=place, stdin=text)
+        assert_fails(result, "standard input, line 2401: invalid UTF-8")
+        assert result.out.count(b"\n") == 2048  # a window
 
     def test_documents(self, place: Path) -> None:
         (place / "d").mkdir()
@@ -327,6 +372,9 @@ class TestScore:
         assert_fails(nmt("score", "toy.pt", "one", cwd=place), "toy.pt and one: the second ends")
         assert_fails(nmt("score", "one", "toy.en", cwd=place), "one and toy.en: the first ends")
         assert nmt("score", "-", "-", cwd=place).code == 2
+        shell = ["bash", "-c", '"$@" | true; exit ${PIPESTATUS[0]}', "bash", *NMT]
+        closed = nmt("score", "toy.pt", "toy.en", cwd=place, command=shell)
+        assert (closed.code, closed.err) == (128 + signal.SIGPIPE, "")
 
     def test_blank_and_over_long_sides(self, place: Path) -> None:
         (place / "s").write_text(f"\no gato\n{'o gato ' * 200}\n", encoding="utf-8")

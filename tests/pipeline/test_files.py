@@ -3,7 +3,9 @@
 import gzip
 import itertools
 import lzma
+import os
 import random
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
-from nmt_cli.pipeline.inputs import Job, Shard, count_lines, jobs_of, opened
-from nmt_cli.pipeline.output import FileSink, file_sink
+from nmt_cli.pipeline.inputs import Job, Shard, check_apart, count_lines, jobs_of, opened
+from nmt_cli.pipeline.output import FileSink, file_sink, part_of, stream_sink
 from nmt_cli.text.compression import SUFFIXES, plain_name, writing
 from nmt_cli.text.lines import decode_lines
 
@@ -52,9 +54,11 @@ def test_two_inputs_for_one_output(tmp_path: Path) -> None:
     with pytest.raises(
         NmtError, match="a/x.txt and .*b/x.txt would both be written to .*out/x.txt"
     ):
-        jobs_of([tmp_path / "a" / "x.txt", tmp_path / "b" / "x.txt"], tmp_path / "out")
+        check_apart(jobs_of([tmp_path / "a" / "x.txt", tmp_path / "b" / "x.txt"], tmp_path / "out"))
     with pytest.raises(NmtError, match="x.txt: would be written over itself"):
-        jobs_of([tmp_path / "x.txt"], tmp_path)
+        check_apart(jobs_of([tmp_path / "x.txt"], tmp_path))
+    device = Path("/dev/null")
+    check_apart([Job(tmp_path / "x.txt", device), Job(tmp_path / "y.txt", device)])
 
 
 @pytest.mark.parametrize("suffix", ["", *SUFFIXES])
@@ -140,7 +144,6 @@ class Stopped(Exception):
 
 def interrupted(path: Path, lines: list[str], each: int = 1) -> None:
     with pytest.raises(Stopped), file_sink(path, each, "s", False, False) as sink:
-        assert sink is not None
         for at in range(0, len(lines), each):
             sink.write(lines[at : at + each])
         raise Stopped
@@ -199,11 +202,78 @@ def test_what_is_left_is_not_lost_by_accident(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
 
 
-def test_a_whole_file_is_left_alone_when_resuming(tmp_path: Path) -> None:
-    path = tmp_path / "out.txt"
-    write(path, ["a"])
-    with file_sink(path, 1, "other", True, False) as sink:
-        assert sink is None
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link, real = tmp_path / "out.txt", tmp_path / "there" / "real.txt"
+    link.symlink_to(real)
+    write(link, ["a"])
+    assert part_of(link) == tmp_path / "there" / "real.txt.part"
+    assert link.is_symlink()
+    assert real.read_bytes() == b"a\n"
+    write(link, ["b"], force=True)
+    assert link.is_symlink()
+    assert real.read_bytes() == b"b\n"
+    assert [each.name for each in real.parent.iterdir()] == ["real.txt"]
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_pipe_or_a_device_is_written_to_as_it_stands(tmp_path: Path, resume: bool) -> None:
+    with file_sink(Path("/dev/null"), 1, "s", resume, False) as sink:
+        sink.write(["a"])
+    assert Path("/dev/null").is_char_device()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    with file_sink(pipe, 1, "s", resume, False) as sink:
+        sink.write(["a"])
+        sink.write(["ç"])
+    reader.join(timeout=10)
+    assert read == ["a\nç\n".encode()]
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_full_device(tmp_path: Path) -> None:
+    with (
+        pytest.raises(NmtError, match="/dev/full: cannot be written .No space left on device"),
+        file_sink(Path("/dev/full"), 1, "s", False, False) as sink,
+    ):
+        sink.write(["a"])
+
+
+def test_what_was_done_before_an_error_goes_out() -> None:
+    reading, writing = os.pipe()
+    with (
+        pytest.raises(NmtError, match="line 3"),
+        stream_sink(writing, "a pipe", at_once=False) as sink,
+    ):
+        sink.write(["a"])
+        sink.write(["b"])
+        raise NmtError("in, line 3: invalid UTF-8")
+    os.close(writing)
+    with open(reading, "rb") as stream:
+        assert stream.read() == b"a\nb\n"
+
+
+def test_a_pipe_that_another_process_made_impatient() -> None:
+    """A line longer than the pipe: written in parts, each once there is room."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    line = "ç" * 200_000
+    read: list[bytes] = []
+
+    def drain() -> None:
+        with open(reading, "rb") as stream:
+            read.append(stream.read())
+
+    reader = threading.Thread(target=drain)
+    reader.start()
+    with stream_sink(writing, "a pipe", at_once=True) as sink:
+        sink.write([line, "b"])
+    os.close(writing)
+    reader.join(timeout=10)
+    assert read == [f"{line}\nb\n".encode()]
 
 
 def test_compressed_when_whole(tmp_path: Path) -> None:

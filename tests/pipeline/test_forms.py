@@ -143,6 +143,17 @@ def test_a_field_that_would_be_written_over() -> None:
     assert record is not None
     with pytest.raises(NmtError, match="line 9: has a field 'score' already"):
         record.put("b", {"score": 1.0})
+    with pytest.raises(NmtError, match="line 9: has a field 'score' already"):
+        record.tell({"translation": "b", "score": 1.0})
+
+
+def test_what_is_told_stands_behind_a_record_that_stays_whole() -> None:
+    record = JsonLines("text").read('{"text":"olá\\u0021", "n" : 1.0 }', "")
+    assert record is not None
+    told = record.tell({"translation": "hi", "score": -1.5})
+    assert told == '{"text":"olá\\u0021", "n" : 1.0 , "translation": "hi", "score": -1.5}'
+    plain = Plain().read("olá", "").tell({"translation": "hi"})
+    assert plain == '{"source": "olá", "translation": "hi"}'
 
 
 def test_blank_records_stay() -> None:
