@@ -125,7 +125,10 @@ _BY_LINES = ("--line-buffered", "--shard")
 
 
 def _identity(folder: Path) -> list[str]:
-    """What tells a model from another one: a bundle's manifest holds the hashes of its files."""
-    marks = [folder / "manifest.json", folder / "run.json"]
+    """What tells a model from another one: a bundle's manifest holds the hashes of its files.
+
+    Of a run best.npz and average.npz are read whole, as their names tell nothing of them.
+    """
+    marks = [folder / "manifest.json", folder / "run.json", *sorted(folder.glob("*.npz"))]
     found = [hashlib.sha256(each.read_bytes()).hexdigest() for each in marks if each.exists()]
     return [*found, *sorted(each.name for each in folder.glob("checkpoints/*"))]

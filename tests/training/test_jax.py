@@ -19,23 +19,35 @@ LINES = ["um dois três", "casa gato água pão café sol", "seis", "nove dez", 
 SCRIPT = """
 import sys
 from pathlib import Path
+import numpy as np
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.training.train import train
-from tests.training.test_jax import translations
+from tests.training.test_jax import looks, translations
 root = Path(sys.argv[1])
 for name, steps, resume in (("whole", 6, False), ("parts", 3, False), ("parts", 6, True)):
     recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])
     run = train(recipe, Prepared.open(root / "prepared"), root / name, resume)
 (root / "jax.txt").write_text("\\n".join(translations(run)))
+np.save(root / "jax.npy", looks(run))
 """
 
 
-def translations(run: Run) -> list[str]:
+def translator_of(run: Run) -> Translator:
     model, _ = trained_model(run, run.last)
     options = SearchOptions.of(run.recipe.decoding, beam_size=3)
-    translator = Translator(KerasStepModel(model), run.tokenizers(), options, 64)
-    return [each.text for each in translator.translate(LINES)]
+    return Translator(KerasStepModel(model), run.tokenizers(), options, 64)
+
+
+def translations(run: Run) -> list[str]:
+    return [each.text for each in translator_of(run).translate(LINES)]
+
+
+def looks(run: Run) -> np.ndarray:
+    """What the decoder looks at, led through translations of unlike lengths."""
+    pairs = [([2, 5, 6, 7, 3], [4, 5, 6]), ([2, 8, 3], [7]), ([2, 9, 9, 3], [])]
+    found = translator_of(run).force(pairs, attention=True)
+    return np.concatenate([each.attention.ravel() for each in found])
 
 
 @pytest.mark.slow
@@ -59,3 +71,4 @@ def test_jax_trains_resumes_alike_and_translates_as_tensorflow_does(tmp_path, mo
             np.testing.assert_array_equal(found[name], wanted[name], err_msg=name)
     assert whole.best.exists()
     assert translations(parts) == (tmp_path / "jax.txt").read_text().split("\n")
+    np.testing.assert_allclose(looks(parts), np.load(tmp_path / "jax.npy"), rtol=1e-4, atol=1e-6)
