@@ -4,6 +4,8 @@ A command is imported when it is asked for, and imports what it needs inside its
 ``nmt --help`` and ``nmt translate`` never wait for TensorFlow.
 """
 
+import errno
+import os
 import signal
 import sys
 import traceback
@@ -13,6 +15,7 @@ import click
 from nmt_cli import __version__
 from nmt_cli.cli.commands import Commands
 from nmt_cli.cli.environment import naming_variable, refused_variable
+from nmt_cli.cli.options import say
 from nmt_cli.errors import NmtError
 
 USER_ERROR = 1
@@ -71,6 +74,7 @@ def main() -> None:
     """
     # Before click has parsed anything, so that errors in parsing can show a traceback too.
     debug = "--debug" in sys.argv[1:]
+    _occupy_closed_streams()
     # As Ctrl-C, so that what is half-written is removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -96,8 +100,11 @@ def main() -> None:
         extra = _EXTRAS.get(package, "train")
         _fail(f"this command needs {package}; pip install 'nmt_cli[{extra}]'", USER_ERROR, debug)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        _fail(f"{where}{error.strerror or error}", USER_ERROR, debug)
+        # Files that are written are named by those who write them.
+        problem = error.strerror or str(error)
+        unnamed = error.errno in (errno.ENOSPC, errno.EIO) and not error.filename
+        where = "standard output" if unnamed else error.filename
+        _fail(f"{where}: {problem}" if where else problem, USER_ERROR, debug)
     except Exception as error:
         _fail(
             f"unexpected {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
@@ -110,5 +117,17 @@ def main() -> None:
 def _fail(message: str, code: int, debug: bool) -> None:
     if debug:
         traceback.print_exc()
-    click.echo(f"nmt: {naming_variable(cli, message)}", err=True)
+    say(f"nmt: {naming_variable(cli, message)}")
     sys.exit(code)
+
+
+def _occupy_closed_streams() -> None:
+    """Keep files from the numbers of closed standard streams.
+
+    A library that complains to stderr would write into whichever file had its number.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the smallest number that is free

@@ -10,6 +10,7 @@ import click
 from nmt_cli.bundle.manifest import MANIFEST, PRECISIONS
 from nmt_cli.cli.options import say
 from nmt_cli.cli.quiet import import_keras
+from nmt_cli.cli.streams import check_standard_output
 from nmt_cli.errors import NmtError
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def bench(
     from nmt_cli.text.lines import read_lines
     from nmt_cli.text.tokenizer import load_tokenizers
 
+    check_standard_output()
     is_bundle = (model / MANIFEST).exists()
     _check(model, is_bundle, against, theirs, precisions)
     plan = Plan(

@@ -9,6 +9,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from nmt_cli.cli.environment import every_parameter
 from nmt_cli.cli.options import EXPORTS, RUNS, recipe_names
+from nmt_cli.cli.streams import check_standard_output
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -32,6 +33,7 @@ def completion(context: click.Context, shell: str) -> None:
 
     Recipes that come with nmt, and models under exports/ and runs/, are among the names.
     """
+    check_standard_output()
     kind = get_completion_class(shell)
     assert kind is not None, "click knows every one of SHELLS"
     # The variable that click looks for when a program called nmt starts.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_cli.cli.options import say
-from nmt_cli.cli.streams import bytes_of
+from nmt_cli.cli.streams import bytes_of, name_of
 from nmt_cli.cli.task import Task
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
@@ -28,7 +28,7 @@ def translate_documents(task: Task, jobs: Sequence[Job], translator: Translator)
 
     for job in jobs:
         kind = kind_of(task, job.source)
-        text = translate_document(kind, _text(task, job.source), str(job.source), translate)
+        text = translate_document(kind, _text(task, job.source), name_of(job.source), translate)
         if job.output is None:
             sys.stdout.buffer.write(text.encode())
             sys.stdout.buffer.flush()
@@ -65,5 +65,5 @@ def _text(task: Task, source: Path) -> str:
         raw = list(stream)
     mark = BYTE_ORDER_MARK if raw and raw[0].startswith(BYTE_ORDER_MARK.encode()) else ""
     ends = ["\r\n" if each.endswith(b"\r\n") else "\n" * each.endswith(b"\n") for each in raw]
-    lines = decode_lines(raw, str(source), task.errors, say)
+    lines = decode_lines(raw, name_of(source), task.errors, say)
     return mark + "".join(line + end for line, end in zip(lines, ends, strict=True))

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from nmt_cli.cli.candidates import InOrder, candidates, recipe_texts, translated
 from nmt_cli.cli.options import DecodingOptions, decoding_options, find_model, say
+from nmt_cli.cli.streams import check_standard_output
 from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_text, read_translation
 
@@ -108,6 +109,7 @@ def evaluate(
     """
     if context.get_parameter_source("model") is not ParameterSource.COMMANDLINE and translations:
         model = ()  # NMT_MODEL is another default, and this asks for none
+    check_standard_output()
     _check(bool(model), translations, source, references, by, domains)
     from nmt_cli.evaluate.evaluation import evaluate_systems
 

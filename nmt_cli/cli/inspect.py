@@ -10,6 +10,7 @@ import click
 from nmt_cli.bundle.report import Check, Verification
 from nmt_cli.cli.environment import MODEL_VARIABLE
 from nmt_cli.cli.options import find_model
+from nmt_cli.cli.streams import check_standard_output
 
 Row = tuple[str, str]
 
@@ -27,6 +28,7 @@ def inspect(model: Path | None, as_json: bool) -> None:
     """
     from nmt_cli.cli.models import model_kind
 
+    check_standard_output()
     folder = find_model(model)
     if model_kind(folder) == "bundle":
         from nmt_cli.bundle.description import describe_bundle

@@ -1,6 +1,7 @@
 """Options and look-ups that several commands share."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -145,8 +146,12 @@ def _runtime_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def say(message: str) -> None:
-    """Tell people how work goes on: on stderr, so that stdout carries results alone."""
-    click.echo(message, err=True)
+    """Tell people how work goes on: on stderr, so that stdout carries results alone.
+
+    Work does not fail for want of someone who is told.
+    """
+    with suppress(OSError):
+        click.echo(message, err=True)
 
 
 def find_recipe(name: str, overrides: tuple[str, ...]) -> "Recipe":

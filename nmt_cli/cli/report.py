@@ -6,6 +6,7 @@ import click
 
 from nmt_cli.cli.options import find_run, say
 from nmt_cli.cli.quiet import import_keras
+from nmt_cli.errors import NmtError
 
 
 @click.command(epilog="Example: nmt report runs/docs-pt-en -o docs.html")
@@ -30,10 +31,14 @@ def report(run: Path | None, output: Path | None, lines: int) -> None:
     sentences, attention, speed and size. The page is one file that needs no other.
     """
     folder = find_run(run)
+    place = output or folder / "report.html"
+    if place.suffix.lower() not in (".html", ".htm"):
+        raise NmtError(f"{place}: is no name of a page", "end it with .html")
+    if place.is_dir():
+        raise NmtError(f"{place}: is a folder, not a file", "name a file")
     import_keras()
     from nmt_cli.report.content import gather
     from nmt_cli.report.page import write_page
 
-    place = output or folder / "report.html"
     write_page(gather(folder, lines, say), place)
     say(f"report written to {place}")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from nmt_cli.errors import NmtError
 
@@ -38,17 +38,25 @@ def bytes_of(source: Path) -> Iterator[BinaryIO]:
 
 
 def open_lines(source: Path) -> Iterator[str]:
-    """The lines of a file, or of standard input.
+    """The lines of a file, out of its compression, or of standard input.
 
     Opened at once, before any model is loaded, so that a wrong name fails at once.
 
     Raises:
         NmtError: no such file, or standard input is closed; on reading, a line is not UTF-8.
     """
+    from nmt_cli.text.compression import reading
     from nmt_cli.text.lines import decode_lines, open_binary
 
-    stream = _standard_input() if source == STDIN else open_binary(source)
-    return decode_lines(stream, name_of(source))
+    if source == STDIN:
+        return decode_lines(_standard_input(), name_of(source))
+    opened = open_binary(source)
+
+    def lines() -> Iterator[str]:
+        with reading(source, opened) as stream:
+            yield from decode_lines(stream, str(source))
+
+    return lines()
 
 
 def _standard_input() -> BinaryIO:
@@ -57,14 +65,19 @@ def _standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def check_standard_output() -> None:
+def check_standard_output(hint: str = "redirect it to a file") -> None:
     """Whether there is one to write to.
 
     Raises:
         NmtError: it is closed.
     """
     if sys.stdout is None:
-        raise NmtError("standard output is closed", "give -o FILE, or redirect it")
+        raise NmtError("standard output is closed", hint)
+
+
+def on_terminal(stream: TextIO | None) -> bool:
+    """Whether people see a standard stream; None is a closed one."""
+    return stream is not None and stream.isatty()
 
 
 @contextmanager

@@ -65,6 +65,8 @@ class Task:
             raise click.UsageError(f"{one} and {other} do not go together")
         for option, needed in self._needs():
             raise click.UsageError(f"{option} needs {needed}")
+        if self.input_format == "tsv" and (self.field or "").strip("0") == "":
+            raise click.UsageError(f"--field {self.field}: columns are counted from 1")
         _ = self.part, self.wishes.sampling  # which raise what is wrong with them
 
     def _contradictions(self) -> list[tuple[str, str]]:

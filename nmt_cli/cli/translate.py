@@ -20,7 +20,7 @@ _FORMATS = ("srt", "po", "markdown")
     "--output",
     type=click.Path(path_type=Path),
     help="File to write, or with several FILEs or a folder the folder that takes a file of the "
-    "same name for each; .gz, .xz and .zst are compressed. Default: stdout.",
+    "same name for each; .gz, .xz and .zst are compressed. Default, and -: stdout.",
 )
 @click.option("--force", is_flag=True, help="Write over files that are there.")
 @click.option(
@@ -110,7 +110,7 @@ def translate(
     task = Task(
         files=files,
         models=tuple(find_model(each) for each in models or (None,)),
-        output=output,
+        output=None if output in (Path("-"), Path("/dev/stdout")) else output,
         force=force,
         resume=resume,
         shard=shard,

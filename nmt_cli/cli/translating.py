@@ -16,6 +16,7 @@ from nmt_cli.cli.streams import (
     check_standard_output,
     ending_by_sigpipe,
     name_of,
+    on_terminal,
     standard_output,
 )
 from nmt_cli.cli.task import Task
@@ -75,7 +76,7 @@ def _jobs(task: Task) -> list[Job]:
     for job in jobs:
         _check_source(task, job.source)
     if task.output is None:
-        check_standard_output()
+        check_standard_output("give -o FILE, or redirect it")
     if task.resume:
         return list(_unfinished(jobs))
     for job in jobs:
@@ -135,19 +136,35 @@ def _translate_lines(task: Task, jobs: Sequence[Job]) -> None:
     with _progress(task, jobs) as advance:
         for job in jobs:
             with bytes_of(job.source) as source:
-                lines = decode_lines(source, name_of(job.source), task.errors, say)
+                keep_cr = task.input_format is not None
+                lines = decode_lines(source, name_of(job.source), task.errors, say, keep_cr)
                 if stream is None:
                     # A lone line gets all threads; more than one, one each.
-                    first = [] if task.line_buffered else list(islice(lines, 2))
-                    stream = _stream(task, sentences=len(first) if len(jobs) == 1 else 2)
-                    lines = chain(first, lines)
+                    first, lines = _ahead(lines, 0 if task.line_buffered else 2)
+                    stream = _stream(task, sentences=first if len(jobs) == 1 else 2)
                 own = replace(stream, form=_form(task))
                 if len(jobs) > 1:
                     named = replace(stream.translator, name=f"{name_of(job.source)}, ")
                     own = replace(own, translator=named)
                 _translate_file(task, job, own, lines, counts, advance)
-    if task.output or sys.stderr.isatty():
+    if task.output or on_terminal(sys.stderr):
         say(counts.summary(time.monotonic() - began))
+
+
+def _ahead(lines: Iterator[str], most: int) -> tuple[int, Iterator[str]]:
+    """How many lines there are, up to ``most``; and all of them, an error in its place."""
+    read: list[str] = []
+    try:
+        for line in islice(lines, most):
+            read.append(line)
+    except NmtError as error:
+        return len(read), chain(read, _raising(error))
+    return len(read), chain(read, lines)
+
+
+def _raising(error: NmtError) -> Iterator[str]:
+    raise error
+    yield
 
 
 def _translate_file(
@@ -186,12 +203,14 @@ def _sink(task: Task, job: Job, lines_each: int) -> Iterator[Sink]:
             yield out
         return
     settings = task.fingerprint(job.source)
+    began = False
     try:
         with file_sink(job.output, lines_each, settings, task.resume, task.force) as sink:
+            began = True
             yield sink
     except BaseException:
         part = part_of(job.output)
-        if part.exists():
+        if began and part.exists():
             say(f"{part}: keeps what is done; go on with --resume")
         raise
 
@@ -199,7 +218,7 @@ def _sink(task: Task, job: Job, lines_each: int) -> Iterator[Sink]:
 @contextmanager
 def _progress(task: Task, jobs: Sequence[Job]) -> Iterator[Callable[[int], object]]:
     """A bar on a terminal that shows nothing else; gives what counts lines."""
-    if not sys.stderr.isatty() or (task.output is None and sys.stdout.isatty()):
+    if not on_terminal(sys.stderr) or (task.output is None and on_terminal(sys.stdout)):
         yield lambda lines: None
         return
     from tqdm import tqdm  # not imported in vain: it takes a tenth of a lone line's time

@@ -8,6 +8,7 @@ import click
 from nmt_cli.bundle.report import Check, require_passed
 from nmt_cli.cli.options import say
 from nmt_cli.cli.quiet import import_keras
+from nmt_cli.cli.streams import check_standard_output
 
 
 @click.command(epilog="Example: nmt verify exports/docs-pt-en --run runs/docs-pt-en")
@@ -28,6 +29,7 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
     """
     if checkpoint and not run:
         raise click.UsageError("--checkpoint needs --run")
+    check_standard_output()
     if run:
         _against(bundle, run, checkpoint)
         return

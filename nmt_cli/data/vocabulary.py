@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -105,7 +106,10 @@ def _learn_sentence_pieces(
         if relay.failure is not None:
             raise relay.failure from None
         # "INTERNAL: file.cc(12) [condition] What is wrong.", where the last part may be empty.
-        raise _unlearnable(config, name, str(error).rpartition("] ")[2]) from error
+        reason = str(error).rpartition("] ")[2]
+        if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
+            reason = f"the characters alone need {least[1]}"
+        raise _unlearnable(config, name, reason) from error
     return model.getvalue()
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
-from nmt_cli.text.lines import read_lines
+from nmt_cli.text.compression import reading
+from nmt_cli.text.lines import decode_lines, open_binary
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def read_text(
             first; a reference is blank where the source is not; a line has no domain.
     """
     paths = [*([source] if source else []), *references, *([domains] if domains else [])]
-    texts = [read_lines(path) for path in paths]
+    texts = [_lines(path) for path in paths]
     for path, lines in zip(paths, texts, strict=True):
         _require_aligned(paths[0], len(texts[0]), path, len(lines))
     if not texts[0]:
@@ -61,12 +62,18 @@ def read_translation(path: Path, text: EvaluationText, references: Sequence[Path
         NmtError: it cannot be read, has another number of lines, or a reference of the text,
             where that has no source, is blank where it is not.
     """
-    lines = read_lines(path)
+    lines = _lines(path)
     _require_aligned(path, len(lines), references[0], len(text))
     if text.source is None:
         for reference, theirs in zip(references, text.references, strict=True):
             _require_filled(reference, theirs, path, lines)
     return lines
+
+
+def _lines(path: Path) -> list[str]:
+    """All lines of a file, out of its compression."""
+    with reading(path, open_binary(path)) as stream:
+        return list(decode_lines(stream, str(path)))
 
 
 def blank_lines(reference: Sequence[str], other: Sequence[str]) -> list[int]:

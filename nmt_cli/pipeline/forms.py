@@ -31,7 +31,10 @@ class Record:
 
 
 class Form(Protocol):
-    """How lines are read; ``where`` names a line in errors."""
+    """How lines are read; ``where`` names a line in errors.
+
+    Lines come without LF; records keep the CR of a CRLF.
+    """
 
     def begin(self, first: str, where: str) -> None:
         """Take notice of the first line, where reading begins behind it."""
@@ -102,7 +105,7 @@ class Table:
         Raises:
             NmtError: the line has no such column.
         """
-        fields = raw.split("\t")
+        fields = raw.removesuffix("\r").split("\t")
         if self._place is None:
             if self._field not in fields:
                 raise NmtError(
@@ -113,7 +116,7 @@ class Table:
             return None
         if not raw.strip():
             return None
-        place = self._place
+        place, end = self._place, "\r" * raw.endswith("\r")
         if place >= len(fields):
             raise NmtError(
                 f"{where}: has {len(fields)} columns, and column {self._field} is to be translated",
@@ -122,7 +125,7 @@ class Table:
 
         def put(text: str, further: dict[str, Any]) -> str:
             columns = [*fields[:place], text.replace("\t", " "), *fields[place + 1 :]]
-            return "\t".join([*columns, *map(in_column, further.values())])
+            return "\t".join([*columns, *map(in_column, further.values())]) + end
 
         return Record(Line(fields[place]), put, _told(fields[place]))
 

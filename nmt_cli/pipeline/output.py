@@ -166,7 +166,7 @@ def file_sink(
             with path.open("wb") as stream, stream_sink(stream.fileno(), str(path), False) as sink:
                 yield sink
         else:
-            place = Path(os.path.realpath(path))
+            place = path.resolve() if path.is_symlink() else path
             with _growing(place, lines_each, settings, resume, force) as growing:
                 yield growing
     except BrokenPipeError:
@@ -208,7 +208,7 @@ def _growing(
 
 def part_of(path: Path) -> Path:
     """What a file grows as: beside it, or beside what it links to."""
-    place = Path(os.path.realpath(path))
+    place = path.resolve() if path.is_symlink() else path
     return place.with_name(place.name + PART)
 
 

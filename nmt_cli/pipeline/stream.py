@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from nmt_cli.errors import NmtError
 from nmt_cli.pipeline.details import Details
 from nmt_cli.pipeline.forms import Form, Record
 from nmt_cli.search.rejoining import Translation
@@ -75,17 +76,23 @@ class Stream:
             NmtError: a line is not of the form, or cannot be translated; names it.
         """
         waiting: deque[tuple[str, Record | None]] = deque()
+        failures: list[NmtError] = []
 
         def asked() -> Iterator[Line]:
-            for number, raw in enumerate(lines, start=first_number):
-                record = self.form.read(raw, f"{name}, line {number}")
-                waiting.append((raw, record))
-                # What is passed through goes along as a blank line, to keep its place.
-                yield record.line if record else Line("")
+            try:
+                for number, raw in enumerate(lines, start=first_number):
+                    record = self.form.read(raw, f"{name}, line {number}")
+                    waiting.append((raw, record))
+                    # What is passed through goes along as a blank line, to keep its place.
+                    yield record.line if record else Line("")
+            except NmtError as error:  # what stands before it is translated first
+                failures.append(error)
 
         for translation in self.translator.translate(asked(), first_number, self.window):
             counts.add(translation)
             yield self._written(*waiting.popleft(), translation)
+        if failures:
+            raise failures[0]
 
     def _written(self, raw: str, record: Record | None, best: Translation) -> list[str]:
         if record is None:

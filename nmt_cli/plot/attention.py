@@ -40,7 +40,7 @@ def attention_figure(
     if weights is None:
         raise NmtError(
             f"the model tells nothing of '{part}' attention",
-            "take --part cross, or a Transformer's run in place of a bundle",
+            "take --part cross; the other parts are those of a Transformer's run",
         )
     layers = _chosen("layer", layer, weights.shape[0])
     heads = _chosen("head", head, weights.shape[1])

@@ -85,7 +85,7 @@ def _value(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
     options = item.metadata.get("options")
     if options and value not in options:
         near = difflib.get_close_matches(value, options, 1)
-        hint = f"did you mean '{near[0]}'?" if near else "choose one of " + ", ".join(options)
+        hint = f"did you mean '{near[0]}'?" if near else ""
         raise NmtError(f"{where} must be one of {', '.join(options)}, not '{value}'", hint)
     low, high = item.metadata.get("minimum"), item.metadata.get("maximum")
     if low is not None and not (low <= value <= high and math.isfinite(value)):

@@ -73,13 +73,13 @@ def _check_positions(recipe: Recipe, where: str) -> None:
         "decoding.max_length": recipe.decoding.max_length,
         "decoding.max_source": recipe.decoding.max_source + FRAME_TOKENS,
     }
-    for key, tokens in read.items():
-        if tokens > longest:
-            raise NmtError(
-                f"{where}: {key} lets {tokens} tokens be read, and model.max_positions = "
-                f"{longest} has no position for so many",
-                f"lower {key}, or set model.max_positions={tokens}",
-            )
+    key, tokens = max(read.items(), key=lambda each: each[1])
+    if tokens > longest:
+        raise NmtError(
+            f"{where}: {key} lets {tokens} tokens be read, and model.max_positions = "
+            f"{longest} has no position for so many",
+            f"lower {key}, or set model.max_positions={tokens}",
+        )
 
 
 def _check_training(recipe: Recipe, where: str) -> None:

@@ -108,6 +108,7 @@ class Translator:
     def _window(self, lines: list[Line], first_number: int) -> Iterator[Translation]:
         pieces: list[Piece] = []
         counts: list[int] = []
+        failure: NmtError | None = None
         split = self._split([each.text for each in lines])
         prefix = self._encoded(self.prefix, "--prefix") if self.prefix else ()
         for number, (line, parts) in enumerate(zip(lines, split, strict=True), start=first_number):
@@ -116,10 +117,16 @@ class Translator:
                     f"{self.name}line {number}: longer than {self.max_source} tokens, "
                     f"translated in {len(parts)} parts"
                 )
-            pieces += [
-                Piece(ids, self._request(line, number, part, len(parts), () if part else prefix))
-                for part, ids in enumerate(parts)
-            ]
+            try:
+                pieces += [
+                    Piece(
+                        ids, self._request(line, number, part, len(parts), () if part else prefix)
+                    )
+                    for part, ids in enumerate(parts)
+                ]
+            except NmtError as error:  # what stands before it is translated first
+                failure = error
+                break
             counts.append(len(parts))
         found = iter(self._found(pieces))
         for count in counts:
@@ -133,6 +140,8 @@ class Translator:
             )
             seconds = sum((each.seconds for each in of_line), 0.0)
             yield replace(first, others=others, seconds=seconds)
+        if failure:
+            raise failure
 
     def _split(self, lines: list[str]) -> Iterator[list[list[int]]]:
         """Framed ids of each line's parts: none for a blank line, one as a rule."""

@@ -17,6 +17,13 @@ BYTE_ORDER_MARK = "\ufeff"
 STRICT, REPLACE, SKIP_LINE = ON_ERROR = ("strict", "replace", "skip-line")
 """What to do about bytes that are no UTF-8: stop; put U+FFFD in their place; take the line for a
 blank one."""
+_CONVERT = "convert the file, e.g. with iconv -f latin1 -t utf-8"
+# What other files begin with.
+_NO_TEXT = {
+    b"\x1f\x8b": "it is compressed by gzip: decompress it, e.g. with zcat",
+    b"\xfd7zXZ": "it is compressed by xz: decompress it, e.g. with xzcat",
+    b"(\xb5/\xfd": "it is compressed by zstd: decompress it, e.g. with zstdcat",
+}
 _DONE = {REPLACE: "U+FFFD put in its place", SKIP_LINE: "left blank"}
 
 
@@ -25,6 +32,7 @@ def decode_lines(
     name: str,
     on_error: str = STRICT,
     warn: Callable[[str], None] = lambda message: None,
+    keep_cr: bool = False,
 ) -> Iterator[str]:
     """Decode a binary stream of lines, without their ends.
 
@@ -33,6 +41,7 @@ def decode_lines(
         name: of the stream, for errors.
         on_error: one of ON_ERROR.
         warn: receives the first line that is no UTF-8, and at the end how many there were.
+        keep_cr: leave the CR of CRLF where it stands.
 
     Raises:
         NmtError: a line is not UTF-8, and ``on_error`` is strict; names the file and the line.
@@ -44,16 +53,16 @@ def decode_lines(
         except UnicodeDecodeError as error:
             where = f"{name}, line {number}: invalid UTF-8 at byte {error.start + 1}"
             if on_error == STRICT:
-                raise NmtError(
-                    where, "convert the file, e.g. with iconv -f latin1 -t utf-8"
-                ) from None
+                hints = (hint for magic, hint in _NO_TEXT.items() if raw.startswith(magic))
+                raise NmtError(where, next(hints, _CONVERT)) from None
             line = raw.decode("utf-8", "replace") if on_error == REPLACE else ""
             bad += 1
             if bad == 1:
                 warn(f"{where}; {_DONE[on_error]}")
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
-        yield line.removesuffix("\n").removesuffix("\r")
+        line = line.removesuffix("\n")
+        yield line if keep_cr else line.removesuffix("\r")
     if bad > 1:
         warn(f"{name}: {bad:,} lines in all with invalid UTF-8; {_DONE[on_error]}")
 

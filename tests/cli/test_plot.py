@@ -154,6 +154,19 @@ def test_a_report_is_one_page(here: Path, tmp_path: Path) -> None:
     assert f"<title>images {images} of {images}, overflow false, foreign 0</title>" in shown.stdout
 
 
+def test_a_report_is_written_over_no_other_file(here: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "notes.txt"
+    kept.write_bytes(b"kept")
+    for output, message in (
+        (kept, "notes.txt: is no name of a page; end it with .html"),
+        (tmp_path / "a.html", "a.html: is a folder, not a file"),
+    ):
+        (tmp_path / "a.html").mkdir(exist_ok=True)
+        with pytest.raises(NmtError, match=message):
+            CliRunner().invoke(cli, ["report", RUN, "-o", str(output)], catch_exceptions=False)
+    assert kept.read_bytes() == b"kept"
+
+
 def test_a_run_without_a_log_has_no_report(here: Path) -> None:
     (here / RUN / "log.jsonl").unlink()
     with pytest.raises(NmtError, match="nothing is logged yet"):

@@ -118,6 +118,24 @@ class TestTranslate:
         assert result.out.count(b"\n") == 1
         assert (result.code, result.err) == (128 + signal.SIGPIPE, "")
 
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["score", "toy.pt", "toy.en"],
+            ["evaluate", "--translation", "toy.en", "--reference", "toy.en"],
+            ["inspect"],
+            ["completion", "bash"],
+            ["verify", "exports/toy-pt-en"],
+        ],
+        ids=lambda words: words[0],
+    )
+    def test_results_that_nobody_can_take(self, place: Path, words: list[str]) -> None:
+        shell = ["bash", "-c", '"$@" >&-', "bash", *NMT]
+        closed = nmt(*words, cwd=place, command=shell)
+        assert_fails(closed, "standard output is closed; redirect it to a file")
+        shell = ["bash", "-c", '"$@" > /dev/full', "bash", *NMT]
+        assert_fails(nmt(*words, cwd=place, command=shell), "standard output: ", "No space left")
+
     @pytest.mark.parametrize("stream", ["<&-", ">&-"])
     def test_closed_streams(self, place: Path, stream: str) -> None:
         shell = ["bash", "-c", f'"$@" {stream}', "bash", *NMT]

@@ -107,6 +107,7 @@ class TestFiles:
         assert_fails(nmt(*words, cwd=place), "long.en.part: is what an interrupted", "--resume")
         other = nmt(*words[:-2], "--resume", "--length-penalty", 1, "-o", "long.en", cwd=place)
         assert_fails(other, "was begun with another model, other options or another input")
+        assert other.err.count("\n") == 1
         result = nmt(*words, "--resume", cwd=place)
         assert result.code == 0, result.err
         assert "going on behind its line " in result.err
@@ -182,7 +183,44 @@ class TestFiles:
         text = TEXT * 600 + b"o c\xe3o\n"
         result = nmt("translate", "--beam-size", 1, cwd=place, stdin=text)
         assert_fails(result, "standard input, line 2401: invalid UTF-8")
-        assert result.out.count(b"\n") == 2048  # a window
+        assert result.out.count(b"\n") == 2400
+        second = nmt("translate", cwd=place, stdin=b"o gato\no c\xe3o\n")
+        assert_fails(second, "standard input, line 2: invalid UTF-8")
+        assert second.out == nmt("translate", cwd=place, stdin=b"o gato\n").out
+        words = ["translate", "--constraints", "--max-length", 8]
+        third = nmt(*words, cwd=place, stdin=b"o gato\no gato\t" + b"the house " * 9 + b"\n")
+        assert_fails(third, "line 2: what it must have is")
+        assert third.out.count(b"\n") == 1
+
+    def test_records_keep_their_ends(self, place: Path) -> None:
+        plain = nmt("translate", cwd=place, stdin=b"o gato\n").out.rstrip(b"\n")
+        words = ["translate", "--input-format", "tsv", "--field"]
+        text = b"o gato\tb\r\no gato\tb\n"
+        wanted = plain + b"\tb\r\n" + plain + b"\tb\n"
+        assert nmt(*words, "1", cwd=place, stdin=text).out == wanted
+        named = nmt(*words, "pt", cwd=place, stdin=b"n\tpt\r\n1\to gato\r\n\r\n")
+        assert named.out == b"n\tpt\r\n1\t" + plain + b"\r\n\r\n"
+        words = ["translate", "--input-format", "jsonl", "--field", "a", "--scores"]
+        result = nmt(*words, cwd=place, stdin=b'{"a": "o gato"}\r\n')
+        assert result.out.endswith(b"}\r\n")
+        assert json.loads(result.out)["a"] == plain.decode()
+
+    def test_stderr_that_takes_nothing(self, place: Path) -> None:
+        plain = nmt("translate", "toy.pt", cwd=place).out
+        for closed in ("2>&-", "2>/dev/full"):
+            shell = ["bash", "-c", f'"$@" {closed}', "bash", *NMT]
+            result = nmt("translate", "toy.pt", cwd=place, command=shell)
+            assert (result.code, result.out) == (0, plain), closed
+            written = nmt("translate", "toy.pt", "-o", "o.en", "--force", cwd=place, command=shell)
+            assert (written.code, (place / "o.en").read_bytes()) == (0, plain), closed
+
+    def test_standard_output_by_name(self, place: Path) -> None:
+        plain = nmt("translate", "toy.pt", cwd=place).out
+        assert nmt("translate", "toy.pt", "-o", "-", cwd=place).out == plain
+        (place / "log").write_bytes(b"kept\n")
+        shell = ["bash", "-c", '"$@" >> log', "bash", *NMT]
+        result = nmt("translate", "toy.pt", "-o", "/dev/stdout", cwd=place, command=shell)
+        assert (result.code, (place / "log").read_bytes()) == (0, b"kept\n" + plain)
 
     def test_documents(self, place: Path) -> None:
         (place / "d").mkdir()
@@ -305,6 +343,7 @@ class TestMisuse:
         [
             ("--n-best 9", "--n-best 9 needs a beam of as many; give --beam-size 9"),
             ("--top-k 3", "--top-k needs --sample"),
+            ("--input-format tsv --field 0", "--field 0: columns are counted from 1"),
             ("--sample --beam-size 2", "--sample follows no beam"),
             ("--min-length 40", "--min-length 40 leaves no room for the end within 32 tokens"),
             ("--constraints --sample", "--constraints and --sample do not go together"),
@@ -370,6 +409,10 @@ class TestScore:
     def test_sides_that_differ(self, place: Path) -> None:
         (place / "one").write_bytes(b"the cat\n")
         assert_fails(nmt("score", "toy.pt", "one", cwd=place), "toy.pt and one: the second ends")
+        for name in ("toy.pt", "toy.en"):
+            (place / f"{name}.gz").write_bytes(gzip.compress((place / name).read_bytes()))
+        packed = nmt("score", "toy.pt.gz", "toy.en.gz", cwd=place)
+        assert packed.out == nmt("score", "toy.pt", "toy.en", cwd=place).out
         assert_fails(nmt("score", "one", "toy.en", cwd=place), "one and toy.en: the first ends")
         assert nmt("score", "-", "-", cwd=place).code == 2
         shell = ["bash", "-c", '"$@" | true; exit ${PIPESTATUS[0]}', "bash", *NMT]

@@ -1,5 +1,7 @@
 """Lines end at LF or CRLF and nowhere else."""
 
+import gzip
+import lzma
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,19 @@ def test_invalid_utf8_is_located(tmp_path: Path, content: bytes, line: int, byte
         read_lines(path)
     assert caught.value.message == f"{path}, line {line}: invalid UTF-8 at byte {byte}"
     assert "iconv -f latin1 -t utf-8" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("packed", "hint"),
+    [
+        (gzip.compress(b"a"), "it is compressed by gzip: decompress it, e.g. with zcat"),
+        (lzma.compress(b"a"), "it is compressed by xz"),
+        ("é".encode("latin1"), "convert the file, e.g. with iconv"),
+    ],
+)
+def test_files_of_other_kinds_are_told_by_their_first_bytes(packed: bytes, hint: str) -> None:
+    with pytest.raises(NmtError, match=hint):
+        list(decode_lines([packed], "x"))
 
 
 def test_lines_before_the_bad_one_are_given_first() -> None:
