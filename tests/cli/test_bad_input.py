@@ -71,7 +71,15 @@ class TestText:
         with (place / "bad.txt").open("rb") as stream:
             result = nmt("translate", *words, "-o", "out.txt", cwd=place, stdin=stream.read())
         assert_fails(result, f"{words[0] if words else 'standard input'}, line 2: invalid UTF-8")
-        assert snapshot(place) == before
+        # What was done is kept, and goes on once the line is mended.
+        assert snapshot(place).keys() - before.keys() == {"out.txt.part", "out.txt.part.json"}
+        (place / "bad.txt").write_bytes(b"o gato\no gato\n")
+        text = (place / "bad.txt").read_bytes()
+        mended = nmt("translate", *words, "-o", "out.txt", "--resume", cwd=place, stdin=text)
+        assert mended.code == 0, mended.err
+        assert "going on behind its line 1" in mended.err
+        first, second = (place / "out.txt").read_bytes().removesuffix(b"\n").split(b"\n")
+        assert first == second
 
     def test_evaluate_names_the_counts_of_both_files(self, place: Path) -> None:
         (place / "short.txt").write_text("the cat\n", encoding="utf-8")
