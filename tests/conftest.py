@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from nmt_cli.training.run import Run
 from tests.systems import untrained_run
@@ -14,6 +15,10 @@ from tests.systems import untrained_run
 # Run in the background of a script, tests and what they start would ignore SIGINT.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# No test is a stopwatch: another job of the machine would make it fail.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 # What a developer's own shell asks of nmt is not asked of it here.
 for variable in [each for each in os.environ if each.startswith("NMT_")]:

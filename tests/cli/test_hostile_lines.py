@@ -54,7 +54,7 @@ def stream(system: Path) -> Stream:
 any_text = st.text(max_size=12).map(lambda text: text.encode("utf-8", "surrogatepass"))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.binary(max_size=12) | any_text, max_size=8),
     st.sampled_from(["replace", "skip-line"]),

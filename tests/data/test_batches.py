@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.data.arrays import TokenArray
@@ -41,7 +41,6 @@ def same(one: Batch, other: Batch) -> bool:
 pairs = st.lists(st.tuples(st.integers(2, 140), st.integers(0, 140)), min_size=1, max_size=40)
 
 
-@settings(deadline=None)
 @given(pairs, st.integers(200, 600), st.integers(0, 2**40), st.integers(0, 3))
 def test_every_pair_once_an_epoch_in_shapes_of_the_ladder(
     lengths: list[tuple[int, int]], budget: int, seed: int, epoch: int
@@ -116,7 +115,6 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
     assert sorted(widths) != widths != sorted(widths, reverse=True)
 
 
-@settings(deadline=None)
 @given(pairs, st.integers(0, 3), st.integers(0, 30))
 def test_resuming_gives_the_uninterrupted_sequence(
     lengths: list[tuple[int, int]], epoch: int, steps: int

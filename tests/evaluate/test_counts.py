@@ -18,7 +18,7 @@ def whole(each: counts.Counts) -> float:
     return each.score(each.rows.sum(axis=0))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(triples=TRIPLES, data=st.data())
 def test_of_any_sentences_they_give_the_score_of_these_alone(triples, data) -> None:
     chosen = data.draw(

@@ -55,7 +55,7 @@ class TestBuckets:
                 expected = {key: each.corpus_score(*some).score for key, each in metrics.items()}
                 assert bucket.scores[name] == pytest.approx(expected)
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     @given(domains=st.lists(st.sampled_from("abcd"), min_size=SENTENCES, max_size=SENTENCES))
     def test_every_sentence_has_one_domain(self, domains: list[str]) -> None:
         buckets = by_domain(domains, ONE[:1])

@@ -91,7 +91,7 @@ def test_a_product_is_the_oracle_s(relu: bool, zero: int, largest: int) -> None:
     assert np.abs(run(product(relu), x) - seen @ WEIGHT).max() < 0.3
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     arrays.arrays(
         np.float32, st.tuples(st.integers(1, 8), st.just(6)), elements=st.floats(-50, 50, width=32)

@@ -174,7 +174,7 @@ def exhaustive(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, ...]
     return scores
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0), st.sampled_from([0.0, 0.6, 1.0, 3.0]), st.integers(1, 4), st.integers(0, 4))
 def test_a_beam_wide_enough_is_exhaustive(
     seed: int, alpha: float, limit: int, end_from: int
@@ -191,7 +191,6 @@ def test_a_beam_wide_enough_is_exhaustive(
 sources = st.lists(st.lists(st.integers(4, 9), max_size=6).map(lambda x: (*x, END_ID)), min_size=1)
 
 
-@settings(deadline=None)
 @given(
     st.integers(0),
     sources,
@@ -215,7 +214,6 @@ def test_every_sentence_of_a_batch_matches_the_reference(
         assert search(follow, settings, [source]) == [hypothesis]
 
 
-@settings(deadline=None)
 @given(st.integers(0), st.integers(0, 6), st.sampled_from([1, 16]))
 def test_beam_one_is_greedy(seed: int, end_from: int, grain: int) -> None:
     follow = hashed(seed, (A, B, C), grain, end_from)
@@ -242,7 +240,6 @@ def test_sentences_that_are_done_leave_the_batch() -> None:
     assert model.batches == [8, 8, 3, 2] + [1] * 5
 
 
-@settings(deadline=None)
 @given(st.integers(0), st.integers(1, 4))
 def test_the_score_is_that_of_the_ids(seed: int, beams: int) -> None:
     follow = hashed(seed, (A, B, C, D), end_from=3)

@@ -39,7 +39,6 @@ def texts(made: Translator, lines: list[str]) -> list[str]:
 line = st.one_of(st.sampled_from(["", "  ", "\t", "\u3000"]), st.text("ab .!\u2028", max_size=12))
 
 
-@settings(deadline=None)
 @given(st.lists(line, max_size=20), st.integers(1, 7), st.integers(1, 40), st.integers(1, 3))
 def test_as_many_lines_come_out_in_order(
     lines: list[str], window: int, budget: int, beams: int
@@ -52,7 +51,6 @@ def test_as_many_lines_come_out_in_order(
     assert warnings == []
 
 
-@settings(deadline=None)
 @given(st.lists(line, max_size=12), st.integers(1, 5), st.integers(1, 6))
 def test_nothing_is_lost_of_lines_that_are_split(
     lines: list[str], window: int, longest: int
@@ -226,7 +224,7 @@ def test_one_sentence_too_large_for_memory_is_an_error() -> None:
         texts(made, ["ab"])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(line, max_size=30), st.integers(2, 5), st.integers(8, 60))
 def test_workers_side_by_side_keep_lines_and_order(
     lines: list[str], workers: int, budget: int

@@ -67,7 +67,7 @@ def every_sequence(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, 
 # n-best
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0), st.sampled_from([0.0, 1.0]), st.integers(1, 3), st.integers(1, 6))
 def test_the_n_best_of_all_sequences(seed: int, alpha: float, limit: int, count: int) -> None:
     slots = 3**limit + sum(3**length for length in range(limit))
@@ -80,7 +80,6 @@ def test_the_n_best_of_all_sequences(seed: int, alpha: float, limit: int, count:
     assert all(scores[tuple(each.ids)] == pytest.approx(each.score, rel=1e-6) for each in found)
 
 
-@settings(deadline=None)
 @given(st.integers(0), st.integers(1, 6), st.data(), st.sampled_from([0.0, 0.6, 2.0]))
 def test_the_first_of_n_is_the_best_one(
     seed: int, beams: int, data: st.DataObject, alpha: float
@@ -104,7 +103,6 @@ def test_open_hypotheses_fill_up_what_did_not_finish() -> None:
     assert [len(each.token_scores) - len(each.ids) for each in found] == [1, 1, 0]
 
 
-@settings(deadline=None)
 @given(st.integers(0), st.integers(1, 4))
 def test_token_scores_are_the_model_s(seed: int, beams: int) -> None:
     follow = hashed(seed, (A, B, C), end_from=2)
@@ -138,7 +136,6 @@ def test_the_limit_makes_room_for_the_least_length() -> None:
     assert len(found[0].token_scores) == 10
 
 
-@settings(deadline=None)
 @given(st.integers(0), st.integers(1, 4), st.integers(1, 4))
 def test_no_ngram_stands_twice(seed: int, beams: int, size: int) -> None:
     follow = hashed(seed, (A, B, C), end_from=12)
@@ -192,7 +189,6 @@ def test_a_word_is_suppressed_however_it_is_split(past: list[int], banned: set[i
     assert found == banned | {CAT}  # which may follow anything
 
 
-@settings(deadline=None)
 @given(st.integers(0), st.integers(1, 4))
 def test_suppressed_words_do_not_appear(seed: int, beams: int) -> None:
     follow = hashed(seed, tuple(range(4, 13)), end_from=10)
@@ -215,7 +211,6 @@ def test_the_unknown_token_is_never_taken() -> None:
 # prefixes and phrases
 
 
-@settings(deadline=None)
 @given(st.integers(0), st.integers(1, 4), st.lists(st.sampled_from([A, B, C, D]), max_size=5))
 def test_a_prefix_is_forced_and_the_rest_is_searched(
     seed: int, beams: int, prefix: list[int]
@@ -260,7 +255,7 @@ def has(ids: list[int], phrase: tuple[int, ...]) -> bool:
     return any(tuple(ids[at : at + len(phrase)]) == phrase for at in range(len(ids)))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.integers(0),
     st.integers(1, 6),
@@ -280,7 +275,7 @@ def test_every_phrase_stands_in_its_translation(
         assert found == search(follow, options, [request])[0]  # alone as in company
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0), st.integers(2, 4), phrases)
 def test_with_room_for_all_the_best_that_has_the_phrases(
     seed: int, limit: int, wanted: list
@@ -329,7 +324,7 @@ def test_samples_are_as_frequent_as_they_are_likely() -> None:
         assert abs(drawn.count(token) - count * chance) < 4 * deviation
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     st.integers(0),
     st.integers(1, 4),
@@ -378,7 +373,6 @@ def test_top_k_and_top_p_keep_the_best() -> None:
 # the rest
 
 
-@settings(deadline=None)
 @given(st.integers(0), st.integers(1, 4), st.sampled_from([1, 16]))
 def test_ranking_all_is_what_the_model_ranks(seed: int, beams: int, grain: int) -> None:
     follow = hashed(seed, (A, B, C, D), grain, end_from=2)
@@ -397,7 +391,6 @@ def test_top_candidates_put_the_lower_of_equal_tokens_first() -> None:
     assert top_candidates(log_probs, 99).ids.tolist() == [[[5, 1, 2, 4, 0, 3]]]
 
 
-@settings(deadline=None)
 @given(st.integers(0), st.integers(1, 4))
 def test_forcing_a_translation_gives_the_score_of_search(seed: int, beams: int) -> None:
     follow = hashed(seed, (A, B, C), 7, end_from=2)
@@ -442,7 +435,7 @@ def test_an_ensemble_averages_probabilities() -> None:
     assert candidates.ids.tolist() == [[[A]]]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(0), st.integers(1, 4))
 def test_an_ensemble_of_one_model_twice_is_that_model(seed: int, beams: int) -> None:
     follow = normal(hashed(seed, (A, B, C, D), end_from=1))
