@@ -4,8 +4,8 @@
                                        [--pace | --table] [RECIPE...]
 
 Trains each recipe as benchmarks/ablation.py trains a row, with the steps that M minutes of this
-machine hold at its own pace, and translates its test sets; then exports it and lets nmt bench
-translate the first test set, 32 sentences at a time, beam 4. Training speed is that of the short
+machine hold at its own pace, and translates its test sets; then lets nmt bench export it and
+translate lines of the first test set, 32 at a time, beam 4. Training speed is that of the short
 run that times the steps; begin with ``--pace`` while nothing else runs, and let nothing run while
 decoding is measured. FOLDER keeps what is done.
 """
@@ -35,20 +35,20 @@ PRECISIONS = ("float32", "int8")
 LINES = 300
 
 
-def decoding_speed(place: Path, precision: str) -> dict[str, float]:
-    """Target tokens a second, the median and the bounds of five."""
-    kept = place / f"decoding-{precision}.json"
+def decoding_speed(place: Path) -> dict[str, dict[str, float]]:
+    """Target tokens a second, the median and the bounds of five, by precision."""
+    kept = place / "decoding.json"
     if not kept.exists():
-        bundle, prepared = place / precision, Prepared.open(place / "prepared")
-        export = [*NMT, "export", str(place / slug(AS_IT_IS) / "run"), "--onnx", "-o", str(bundle)]
-        export += ["--quantize", precision] if precision != "float32" else []
-        subprocess.run(export, check=True, stderr=subprocess.DEVNULL)
+        prepared = Prepared.open(place / "prepared")
         text = prepared.folder / f"{prepared.tests[0]}.{prepared.languages[0]}.txt"
-        bench = [*NMT, "bench", str(bundle), "--text", str(text), "--limit", str(LINES)]
-        bench += ["--beam-size", "4", "--batch", "32", "--json"]
+        bench = [*NMT, "bench", str(place / slug(AS_IT_IS) / "run"), "--text", str(text)]
+        bench += ["--limit", str(LINES), "--beam-size", "4", "--batch", "32", "--json"]
         done = subprocess.run(bench, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        (cell,) = json.loads(done.stdout)["cells"]
-        kept.write_text(json.dumps(cell["sides"]["nmt"]["tokens_per_second"]), encoding="utf-8")
+        speeds = {
+            cell["precision"]: cell["sides"]["nmt"]["tokens_per_second"]
+            for cell in json.loads(done.stdout)["cells"]
+        }
+        kept.write_text(json.dumps(speeds), encoding="utf-8")
     return dict(json.loads(kept.read_text(encoding="utf-8")))
 
 
@@ -71,8 +71,8 @@ def line(name: str, place: Path) -> str:
         texts = read_lines(own / f"{test}.txt")
         cells.append(bleu(texts, data.text(test).target))
     cells.append(f"{rates[-1]['tokens_per_second']:,.0f}")
-    for precision in PRECISIONS:
-        speed = decoding_speed(place, precision)
+    speeds = decoding_speed(place)
+    for speed in (speeds[each] for each in PRECISIONS):
         cells.append(f"{speed['median']:,.0f} ({speed['min']:,.0f}-{speed['max']:,.0f})")
     return "| " + " | ".join(cells) + " |"
 
