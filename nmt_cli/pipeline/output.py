@@ -166,8 +166,7 @@ def file_sink(
             with path.open("wb") as stream, stream_sink(stream.fileno(), str(path), False) as sink:
                 yield sink
         else:
-            place = path.resolve() if path.is_symlink() else path
-            with _growing(place, lines_each, settings, resume, force) as growing:
+            with _growing(_followed(path), lines_each, settings, resume, force) as growing:
                 yield growing
     except BrokenPipeError:
         raise
@@ -208,8 +207,13 @@ def _growing(
 
 def part_of(path: Path) -> Path:
     """What a file grows as: beside it, or beside what it links to."""
-    place = path.resolve() if path.is_symlink() else path
+    place = _followed(path)
     return place.with_name(place.name + PART)
+
+
+def _followed(path: Path) -> Path:
+    """What a link leads to; other paths as they were given, for messages."""
+    return path.resolve() if path.is_symlink() else path
 
 
 def check_free(path: Path, force: bool) -> None:
