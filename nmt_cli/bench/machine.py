@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 
 from nmt_cli import __version__
-from nmt_cli.bench.plan import cores
+from nmt_cli.host import cores
 
 # Instructions that decide how fast matrix products are.
 FLAGS = ("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "asimddp", "i8mm")

@@ -9,10 +9,11 @@ from nmt_cli.bench.ceiling import PRODUCT
 from nmt_cli.bench.cells import measure_cell, spread
 from nmt_cli.bench.machine import machine, versions
 from nmt_cli.bench.models import Models
-from nmt_cli.bench.plan import OWN, Cell, Plan, Text, Threads, cores
+from nmt_cli.bench.plan import OWN, Cell, Plan, Text, Threads
 from nmt_cli.bench.process import Started, Workers, in_turns
 from nmt_cli.bench.sides import Job
 from nmt_cli.bench.whole import whole_process
+from nmt_cli.host import cores
 
 FORMAT = 1
 

@@ -1,7 +1,6 @@
 """What is measured: cells of a matrix, the text, and how a side may be set."""
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -178,11 +177,6 @@ def _recurrent_multiplications(shape: ModelConfig) -> tuple[int, int]:
     if shape.attention in ("luong-concat", "bahdanau"):
         target += square  # the query
     return source, target
-
-
-def cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def quantile(values: Sequence[float], share: float) -> float:

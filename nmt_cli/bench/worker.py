@@ -12,7 +12,7 @@ from nmt_cli.bench.ceiling import PRODUCT, Product
 from nmt_cli.bench.plan import OURS, THEIRS
 from nmt_cli.bench.sides import Job, Ours, Side, Theirs
 from nmt_cli.errors import NmtError
-from nmt_cli.memory import peak_memory, used_memory
+from nmt_cli.host import peak_memory, used_memory
 
 MEBIBYTE = 2**20
 

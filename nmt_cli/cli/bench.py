@@ -110,8 +110,9 @@ def bench(
     A run is exported for it, without verification, which needs TensorFlow.
     """
     from nmt_cli.bench.measure import measure
-    from nmt_cli.bench.plan import Plan, Text, cores
+    from nmt_cli.bench.plan import Plan, Text
     from nmt_cli.bench.table import table
+    from nmt_cli.host import cores
     from nmt_cli.text.lines import read_lines
     from nmt_cli.text.tokenizer import load_tokenizers
 

@@ -1,11 +1,11 @@
 """Where graphs run: execution providers of ONNX Runtime, and threads."""
 
-import os
 from dataclasses import dataclass
 
 import onnxruntime
 
 from nmt_cli.errors import NmtError
+from nmt_cli.host import cores
 from nmt_cli.recipe.config import ModelConfig
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
@@ -76,13 +76,6 @@ def find_device(device: str = "cpu", provider: str | None = None) -> Device:
     if device in ("cuda", "auto") and CUDA in available:
         return Device(CUDA, "cuda")
     return HOST
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _named(provider: str, available: list[str]) -> Device:

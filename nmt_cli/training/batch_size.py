@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from nmt_cli.errors import NmtError
-from nmt_cli.memory import free_memory, peak_memory
+from nmt_cli.host import free_memory, peak_memory
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.run import Run
 

@@ -1,5 +1,7 @@
 """Devices and threads: what is asked for, what is there, what to install."""
 
+import os
+
 import pytest
 
 from nmt_cli.errors import NmtError
@@ -73,7 +75,7 @@ def test_threads_are_shared_out(
 
 
 def test_all_cores_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device.os, "sched_getaffinity", lambda pid: {0, 3, 5})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 3, 5})
     assert share_threads(None, None, 9) == Threads(3, 1)
     assert share_threads(None, 2, 9) == Threads(2, 1)
     assert share_threads(None, 1, 1) == Threads(1, 3)
@@ -86,7 +88,7 @@ def test_all_cores_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_lone_batch_of_a_small_model_is_one_thread_s(
     width: int, precision: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device.os, "sched_getaffinity", lambda pid: {0, 3, 5})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 3, 5})
     shape = ModelConfig(d_model=width, feed_forward=4 * width)
     assert share_threads(None, None, 1) == Threads(1, AUTOMATIC)
     assert threads_for(shape, precision) == threads

@@ -5,8 +5,8 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
-from nmt_cli import memory
-from nmt_cli.memory import free_memory, peak_memory, used_memory
+from nmt_cli import host
+from nmt_cli.host import free_memory, peak_memory, used_memory
 
 MIB = 2**20
 
@@ -42,7 +42,7 @@ def test_this_machine_has_some_memory_free():
 
 
 def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "_LIMITS", tmp_path)
+    monkeypatch.setattr(host, "_LIMITS", tmp_path)
     (tmp_path / "memory.max").write_text(f"{3 * MIB}\n")
     (tmp_path / "memory.current").write_text(f"{MIB}\n")
     assert free_memory() == 2 * MIB
@@ -53,5 +53,5 @@ def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
 
 
 def test_a_system_that_does_not_say(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "Path", lambda path: tmp_path / "missing")
+    monkeypatch.setattr(host, "Path", lambda path: tmp_path / "missing")
     assert free_memory() is None

@@ -1,11 +1,19 @@
-"""How much memory this process uses, and how much a new one may."""
+"""What this machine has: cores and memory, used and free."""
 
+import os
 import resource
 import sys
 from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
 _LIMITS = Path("/sys/fs/cgroup")
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def used_memory() -> int:
