@@ -43,6 +43,7 @@ DRAWS = 1000
 # Keys that cost no time: rows that change no others have the recipe's own pace.
 FREE = (
     "model.dropout",
+    "model.norm",
     "training.label_smoothing",
     "training.schedule",
     "training.learning_rate",
@@ -113,10 +114,11 @@ class Ablation:
         place, prepared = self._folder / slug(name), self._prepared(changes)
         if (place / "row.json").exists():
             return
-        settings = [*self._settings, *changes, "training.max_minutes=0"]
         pace = 0.0 if self._steps else self.pace(name, changes)
         steps = self._steps or int(60 * self._minutes / pace)
-        ends = [*settings, f"training.max_steps={steps}", f"training.validate_every={steps // 5}"]
+        # First, so that --set may validate a model seldom whose translations never end.
+        ends = [f"training.validate_every={steps // 5}", *self._settings, *changes]
+        ends += ["training.max_minutes=0", f"training.max_steps={steps}"]
         began = time.monotonic()
         done = _steps_done(place / "run")
         if done < steps:

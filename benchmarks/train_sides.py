@@ -61,14 +61,17 @@ def nmt_side(recipe: Recipe, prepared: Prepared, vocab: list[int], precision: st
     import tensorflow as tf
 
     from nmt_cli.data.epochs import training_batches
+    from nmt_cli.training.cores import cpu_devices
+    from nmt_cli.training.devices import Devices
     from nmt_cli.training.feed import Feed
     from nmt_cli.training.run import Run
     from nmt_cli.training.train import compiled_model
 
     policy = precision if precision == "float32" else f"mixed_{precision}"
     recipe = replace(recipe, training=replace(recipe.training, precision=policy))
-    model = compiled_model(Run(Path(), recipe, *vocab, ""))
-    feed = Feed(lambda: sequence(training_batches(recipe, prepared))[1])
+    devices = Devices(cpu_devices(recipe))
+    model = compiled_model(Run(Path(), recipe, *vocab, ""), devices)
+    feed = Feed(lambda: sequence(training_batches(recipe, prepared))[1], devices)
     a, b = tf.random.normal(PRODUCT[:2]), tf.random.normal(PRODUCT[1:])
     turns, traces = Turns(lambda: tf.matmul(a, b).numpy()), [0]
     step = model.train_step

@@ -1,6 +1,7 @@
 """nmt train."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -32,9 +33,8 @@ from nmt_cli.errors import NmtError
 @click.option(
     "--devices",
     type=click.IntRange(1, 1024),
-    default=1,
-    show_default=True,
-    help="Accelerators of this machine to share each batch.",
+    help="How many accelerators share each batch, or parts of the CPU's cores.  [default: 1; "
+    "with TensorFlow on a CPU as many parts as are worth it]",
 )
 @click.option(
     "--coordinator",
@@ -50,7 +50,7 @@ def train(
     prepared: Path | None,
     resume: bool,
     force: bool,
-    devices: int,
+    devices: int | None,
     coordinator: str | None,
     processes: int | None,
     process_id: int | None,
@@ -74,11 +74,16 @@ def train(
     from nmt_cli.data.prepare import prepare
     from nmt_cli.data.prepared import Prepared
     from nmt_cli.training.cluster import connect, wait
+    from nmt_cli.training.cores import cpu_devices
     from nmt_cli.training.devices import Devices, check_options, check_present
+    from nmt_cli.training.run import Run
     from nmt_cli.training.train import train as train_model
 
-    used = Devices(devices, coordinator or "", processes or 1, process_id or 0)
+    used = Devices(devices or 1, coordinator or "", processes or 1, process_id or 0)
     check_options(used)
+    if devices is None:
+        begun = Run.open(folder).devices if resume else 0
+        used = replace(used, count=cpu_devices(loaded, begun))
     connect(used)
     check_present(used, loaded.training.accumulate)
     place = prepared or PREPARED / loaded.label
@@ -92,7 +97,7 @@ def train(
         again += [word for each in overrides for word in ("--set", each)]
         again += ["-o", str(output)] if output else []
         again += ["--prepared", str(prepared)] if prepared else []
-        again += ["--devices", str(devices)] if devices > 1 else []
+        again += ["--devices", str(devices)] if devices else []
         if coordinator:
             again += ["--coordinator", coordinator]
             again += ["--processes", str(processes), "--process-id", str(process_id)]

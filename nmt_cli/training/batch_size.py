@@ -17,6 +17,7 @@ import numpy as np
 from nmt_cli.errors import NmtError
 from nmt_cli.host import free_memory, peak_memory
 from nmt_cli.recipe.config import Recipe
+from nmt_cli.training.devices import Devices, check_present
 from nmt_cli.training.run import Run
 
 LARGEST = 65_536  # tokens; more makes steps too few for any corpus this is meant for
@@ -25,12 +26,15 @@ ROUND = 256  # tokens
 SMALLEST_TRIAL, TRIALS = 1024, 3  # tokens; how many, on a CPU
 
 
-def largest_batch_tokens(recipe: Recipe, source_vocab: int, target_vocab: int) -> int:
+def largest_batch_tokens(
+    recipe: Recipe, source_vocab: int, target_vocab: int, devices: int = 1
+) -> int:
     """Find the largest token budget, padding included, whose steps fit into memory.
 
     Args:
         recipe: what is to be trained.
         source_vocab, target_vocab: sizes of the vocabularies.
+        devices: of this machine, that share a batch.
 
     Raises:
         NmtError: memory does not hold a step of the smallest batch, or nobody knows how much
@@ -42,10 +46,11 @@ def largest_batch_tokens(recipe: Recipe, source_vocab: int, target_vocab: int) -
             "training.batch_tokens = 0: this system does not say how much memory is free",
             "set it to a number, e.g. 4096",
         )
-    smallest = recipe.training.copies * recipe.data.max_tokens
+    smallest = devices * recipe.training.copies * recipe.data.max_tokens
     context = multiprocessing.get_context("spawn")  # a fork of TensorFlow would hang
     ours, theirs = context.Pipe(duplex=False)
-    arguments = (theirs, recipe, source_vocab, target_vocab, max(smallest, SMALLEST_TRIAL))
+    tokens = max(smallest, SMALLEST_TRIAL)
+    arguments = (theirs, recipe, source_vocab, target_vocab, tokens, Devices(devices))
     process = context.Process(target=_try_steps, args=arguments, daemon=True)
     process.start()
     theirs.close()  # so that the end of the process ends what is read
@@ -88,19 +93,26 @@ def _reports(connection: Connection) -> Iterator[tuple[int, int, bool]]:
 
 
 def _try_steps(
-    connection: Connection, recipe: Recipe, source_vocab: int, target_vocab: int, tokens: int
+    connection: Connection,
+    recipe: Recipe,
+    source_vocab: int,
+    target_vocab: int,
+    tokens: int,
+    devices: Devices,
 ) -> None:
     """Take steps of twice the size each time, and report each that worked."""
     # A step too large may end in a crash with pages of messages; its silence says enough.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     from nmt_cli.training.train import compiled_model
 
-    model = compiled_model(Run(Path(), recipe, source_vocab, target_vocab, ""))
+    check_present(devices)
+    model = compiled_model(Run(Path(), recipe, source_vocab, target_vocab, ""), devices)
     accelerated = _has_accelerator()
     width, copies = recipe.data.max_tokens, recipe.training.copies
     rng = np.random.default_rng(0)
     while tokens <= LARGEST:
-        rows = tokens // (width * copies) * copies
+        # train_on_batch gives the whole of its rows to each device.
+        rows = tokens // (width * copies * devices.count) * copies
         shape = (rows, width)
         source, target = rng.integers(4, min(source_vocab, target_vocab), (2, *shape), np.int32)
         weights = np.full(shape, 1 / target.size, np.float32)

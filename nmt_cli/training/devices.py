@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
+from nmt_cli.training.cores import split_cpu
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ def check_options(devices: Devices) -> None:
 def check_present(devices: Devices, accumulate: int = 1) -> None:
     """Fail if this machine has fewer devices than asked for.
 
+    With TensorFlow a CPU is split into as many, each with cores of its own.
+
     Args:
         devices: what is asked for; if several processes, they are connected.
         accumulate: batches a step.
@@ -107,6 +110,8 @@ def check_present(devices: Devices, accumulate: int = 1) -> None:
     """
     if devices.count == 1:
         return
+    if _on_tensorflow():
+        split_cpu(devices.count)
     names = _local_names()
     kind, found = names[0].partition(":")[0].upper(), len(names)
     if devices.count > found:

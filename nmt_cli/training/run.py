@@ -1,6 +1,6 @@
 """A run folder: everything about one training.
 
-run.json       format version, vocabulary sizes, key of the prepared data
+run.json       format version, vocabulary sizes, key of the prepared data, number of devices
 recipe.toml    the recipe as it was used, every default written out
 tokenizer/     a copy of the tokenizers
 checkpoints/   the newest checkpoints, step-00001000.npz and so on
@@ -54,6 +54,7 @@ class Run:
     Attributes:
         source_vocab, target_vocab: sizes of the vocabularies.
         prepared_key: of the data it was trained on.
+        devices: of all processes, that it was begun on.
     """
 
     folder: Path
@@ -61,9 +62,10 @@ class Run:
     source_vocab: int
     target_vocab: int
     prepared_key: str
+    devices: int = 1
 
     @classmethod
-    def create(cls, folder: Path, recipe: Recipe, prepared: Prepared) -> "Run":
+    def create(cls, folder: Path, recipe: Recipe, prepared: Prepared, devices: int = 1) -> "Run":
         """Make a new run folder, in place of an old one.
 
         Raises:
@@ -76,12 +78,14 @@ class Run:
             tokenizers.source.vocab_size,
             tokenizers.target.vocab_size,
             prepared.key,
+            devices,
         )
         record = {
             "format": FORMAT,
             "source_vocab": run.source_vocab,
             "target_vocab": run.target_vocab,
             "prepared_key": run.prepared_key,
+            "devices": run.devices,
         }
         dev = prepared.text("dev")
         with replacing_folder(folder, "run.json") as work:
@@ -109,12 +113,12 @@ class Run:
                     "upgrade nmt",
                 )
             sizes = int(record["source_vocab"]), int(record["target_vocab"])
-            key = str(record["prepared_key"])
+            key, devices = str(record["prepared_key"]), int(record.get("devices", 1))
         except (FileNotFoundError, NotADirectoryError):
             raise NmtError(f"{folder}: not a run folder", "train first, with nmt train") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise NmtError(f"{path}: damaged ({error})", "train again") from None
-        return cls(folder, load_recipe(folder / "recipe.toml"), *sizes, key)
+        return cls(folder, load_recipe(folder / "recipe.toml"), *sizes, key, devices)
 
     def checkpoint(self, step: int) -> Path:
         """Where the checkpoint of a step stands."""

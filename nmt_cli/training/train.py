@@ -93,7 +93,9 @@ def _run(
     check_alike(devices, recipe.dump() + prepared.key)
     made = None
     if devices.leads:
-        made = Run.create(folder, _with_batch_tokens(recipe, prepared, say), prepared)
+        made = Run.create(
+            folder, _with_batch_tokens(recipe, prepared, say, devices), prepared, devices.total
+        )
     wait(devices, "created")
     return made or Run.open(folder)
 
@@ -104,6 +106,11 @@ def _trained(
     recipe = run.recipe
     model = compiled_model(run, devices)
     start = _load_newest(run, model, say) if resume else Progress()
+    if devices.total != run.devices:
+        say(
+            f"begun on {run.devices} device{'s' * (run.devices > 1)}, going on on {devices.total}: "
+            "the same training, but sums and dropout differ"
+        )
     check_alike(devices, f"{recipe.dump()} {prepared.key} {replace(start, seconds=0.0)}")
     part_seeds(devices, model)
     if start.step >= recipe.training.max_steps:
@@ -143,13 +150,17 @@ def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, Progress]:
     return model, load_checkpoint(checkpoint, model, training=False)
 
 
-def _with_batch_tokens(recipe: Recipe, prepared: Prepared, say: Callable[[str], None]) -> Recipe:
+def _with_batch_tokens(
+    recipe: Recipe, prepared: Prepared, say: Callable[[str], None], devices: Devices
+) -> Recipe:
     """The recipe with the largest batches that fit, if it asks for them."""
     if recipe.training.batch_tokens:
         return recipe
     say("training.batch_tokens = 0: looking for the largest batch that fits")
     pair = prepared.tokenizers()
-    found = largest_batch_tokens(recipe, pair.source.vocab_size, pair.target.vocab_size)
+    # JAX's trial takes one device: what it finds is never too large for several.
+    sharing = devices.count if keras.backend.backend() == "tensorflow" else 1
+    found = largest_batch_tokens(recipe, pair.source.vocab_size, pair.target.vocab_size, sharing)
     say(f"training.batch_tokens = {found:,}")
     return replace(recipe, training=replace(recipe.training, batch_tokens=found))
 
@@ -183,6 +194,7 @@ def _fit(
     say(
         f"{model.count_params():,} parameters, {batches.steps_per_epoch():,} batches an epoch, "
         f"{100 * batches.efficiency():.0f}% of the target cells are tokens"
+        + (f", {devices.total} devices share each" if devices.total > 1 else "")
     )
     feed = Feed(lambda: epochs.from_(Position(start.epoch, start.index)), devices, batches.copies)
     has_dev = len(prepared.arrays("dev")[0]) > 0

@@ -16,11 +16,11 @@ from nmt_cli.training.run import Run
 from tests.systems import toy_recipe, write_toy_corpus
 
 STEPS, KILLS = 60, 12
-TRAIN = [sys.executable, "-m", "nmt_cli", "train", "toy.toml"]
+TRAIN = [sys.executable, "-m", "nmt_cli", "train", "toy.toml", "--devices"]
 
 
-def train(folder: Path, run: str, *options: str) -> subprocess.Popen:
-    words = [*TRAIN, "-o", run, *options]
+def train(folder: Path, devices: str, run: str, *options: str) -> subprocess.Popen:
+    words = [*TRAIN, devices, "-o", run, *options]
     return subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True)
 
 
@@ -54,7 +54,10 @@ def kill_somewhere(process: subprocess.Popen, run: Path, rng: random.Random) -> 
 
 
 @pytest.mark.slow
-def test_a_killed_run_ends_with_the_bytes_of_one_never_stopped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("devices", ["1", "2"])
+def test_a_killed_run_ends_with_the_bytes_of_one_never_stopped(
+    tmp_path: Path, devices: str
+) -> None:
     rng = random.Random(5)
     write_toy_corpus(tmp_path)
     recipe = toy_recipe(
@@ -70,9 +73,9 @@ def test_a_killed_run_ends_with_the_bytes_of_one_never_stopped(tmp_path: Path) -
         },
     )
     (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
-    whole = train(tmp_path, "runs/whole")
+    whole = train(tmp_path, devices, "runs/whole")
     assert (whole.communicate()[1], whole.returncode)[1] == 0
-    process, kills, in_the_middle = train(tmp_path, "runs/killed"), 0, 0
+    process, kills, in_the_middle = train(tmp_path, devices, "runs/killed"), 0, 0
     run = tmp_path / "runs" / "killed"
     while True:
         if kills < KILLS and step_of(run) < STEPS - 3:
@@ -83,7 +86,7 @@ def test_a_killed_run_ends_with_the_bytes_of_one_never_stopped(tmp_path: Path) -
         kills += 1
         in_the_middle += half_written(run / "checkpoints")
         begun = any((run / "checkpoints").glob("step-*.npz"))
-        process = train(tmp_path, "runs/killed", "--resume" if begun else "--force")
+        process = train(tmp_path, devices, "runs/killed", "--resume" if begun else "--force")
     assert process.returncode == 0, message
     assert kills >= 10, message
     assert in_the_middle >= 1

@@ -1,0 +1,155 @@
+"""A CPU as several devices: when it is split, and that trainings on its parts are exact too."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nmt_cli.errors import NmtError
+from nmt_cli.host import cores
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.training import cores as module
+from nmt_cli.training.cores import cpu_devices, split_cpu
+from nmt_cli.training.run import Run
+from tests.systems import toy_data, toy_recipe, write_toy_corpus
+
+two_cores = pytest.mark.skipif(cores() < 2, reason="needs two cores")
+
+# TensorFlow's devices are those of a process. Trains on two, whole and in parts; says how often
+# the loss was traced, after the first step and in the end.
+SCRIPT = """
+import sys
+from pathlib import Path
+from nmt_cli.data.prepared import Prepared
+from nmt_cli.recipe.reading import load_recipe
+from nmt_cli.training.devices import Devices
+from nmt_cli.training.loss import SmoothedCrossEntropy
+from nmt_cli.training.train import train
+from nmt_cli.training.watch import Watch
+root, traced, counts = Path(sys.argv[1]), [], []
+call, batch_end = SmoothedCrossEntropy.call, Watch.on_train_batch_end
+def counted(self, *arguments):
+    traced.append(None)
+    return call(self, *arguments)
+def noted(self, batch, logs=None):
+    batch_end(self, batch, logs)
+    counts.append(len(traced))
+SmoothedCrossEntropy.call, Watch.on_train_batch_end = counted, noted
+for name, steps, resume in (("whole", 9, False), ("parts", 4, False), ("parts", 9, True)):
+    recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])
+    train(recipe, Prepared.open(root / "prepared"), root / name, resume, devices=Devices(2))
+    print("traced", counts[0], counts[-1])
+    traced.clear()
+    counts.clear()
+"""
+
+NOISE = {
+    "model": {
+        "dropout": 0.2,
+        "attention_dropout": 0.2,
+        "activation_dropout": 0.2,
+        "word_dropout": 0.2,
+        "layer_drop": 0.3,
+    },
+    "training": {"r_drop": 5.0, "sample_subwords": 0.2, "ema": 0.9, "clip_norm": 0.5},
+}
+HALF = {"training": {"precision": "mixed_float16"}}
+RECURRENT = {"model": {"architecture": "rnn", "encoder_layers": 2, "dropout": 0.2}}
+
+
+@two_cores
+@pytest.mark.slow
+@pytest.mark.parametrize("means", [NOISE, HALF, RECURRENT], ids=["noise", "float16", "rnn"])
+def test_parts_of_a_cpu_resume_to_the_same_bytes_and_trace_once(
+    tmp_path: Path, means: dict[str, Any]
+) -> None:
+    recipe, _ = toy_data(tmp_path, **means)
+    (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
+    done = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    paths = [Run.open(tmp_path / name).last for name in ("whole", "parts")]
+    with np.load(paths[0]) as whole, np.load(paths[1]) as parts:
+        assert whole.files == parts.files
+        for name in set(whole.files) - {"progress"}:
+            assert whole[name].tobytes() == parts[name].tobytes(), name
+    lines = [line.split() for line in done.stdout.decode().splitlines()]
+    counts = [words[1:] for words in lines if words[:1] == ["traced"]]
+    assert len(counts) == 3
+    assert all(first == last for first, last in counts)
+
+
+def train(folder: Path, *options: str) -> str:
+    """What ``nmt train`` says."""
+    command = [sys.executable, "-m", "nmt_cli", "train", "toy.toml", "-o", "run", *options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@two_cores
+@pytest.mark.slow
+def test_a_cpu_is_split_unasked_and_a_run_goes_on_as_it_was_begun(tmp_path: Path) -> None:
+    write_toy_corpus(tmp_path)
+    recipe = toy_recipe(tmp_path, training={"batch_tokens": 1024, "max_steps": 1})
+    (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
+    assert ", 2 devices share each\n" in train(tmp_path)
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["devices"] == 2
+    said = train(tmp_path, "--resume", "--devices", "1", "--set", "training.max_steps=2")
+    assert "devices share each" not in said
+    assert "begun on 2 devices, going on on 1: the same training, but sums and dropout" in said
+    said = train(tmp_path, "--resume", "--set", "training.max_steps=3")
+    assert ", 2 devices share each\n" in said
+    assert "begun on" not in said
+
+
+def recipe_of(root: Path, **training: object) -> Recipe:
+    return toy_recipe(root, training={"batch_tokens": 4096, **training})
+
+
+def test_what_is_not_worth_splitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "split_cpu", lambda count: pytest.fail(f"split into {count}"))
+    monkeypatch.setattr(module, "cores", lambda: 8)
+    assert cpu_devices(recipe_of(tmp_path, batch_tokens=1023)) == 1
+    assert cpu_devices(recipe_of(tmp_path, accumulate=2)) == 1
+    assert cpu_devices(recipe_of(tmp_path), begun=1) == 1
+    monkeypatch.setattr(module, "cores", lambda: 1)
+    assert cpu_devices(recipe_of(tmp_path)) == 1
+    assert cpu_devices(recipe_of(tmp_path), begun=2) == 1
+
+
+@pytest.mark.parametrize(
+    ("machine", "tokens", "begun", "count"),
+    [
+        (2, 1024, 0, 2),
+        (2, 0, 0, 2),
+        (3, 4096, 0, 3),
+        (8, 1024, 0, 2),
+        (8, 25000, 0, 4),
+        (8, 25000, 6, 6),
+        (8, 256, 2, 2),
+        (2, 4096, 4, 2),
+    ],
+)
+def test_how_many_parts(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    machine: int,
+    tokens: int,
+    begun: int,
+    count: int,
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(module, "split_cpu", asked.append)
+    monkeypatch.setattr(module, "cores", lambda: machine)
+    cpu_devices(recipe_of(tmp_path, batch_tokens=tokens), begun)
+    assert asked == [count]
+
+
+def test_more_parts_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "cores", lambda: 2)
+    with pytest.raises(NmtError, match="--devices 3: this machine has 2 cores, .*give --devices 2"):
+        split_cpu(3)
