@@ -26,11 +26,14 @@ class Journal:
         folder: of the run.
         start: step that the sitting starts at; what the log says of later ones is dropped,
             for it will happen again.
+        judged: whether the validation of that step, if any, is over; else it happens again too.
         steps: at which the training ends.
         say: receives lines for people.
     """
 
-    def __init__(self, folder: Path, start: int, steps: int, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, folder: Path, start: int, judged: bool, steps: int, say: Callable[[str], None]
+    ) -> None:
         self._log = folder / "log.jsonl"
         self._say = say
         # Shown on a terminal alone (disable=None).
@@ -38,7 +41,7 @@ class Journal:
             total=steps, initial=start, disable=None, bar_format="{desc}", dynamic_ncols=True
         )
         self._writer = _tensorboard(folder / "tensorboard", self.say)
-        self._cut(start)
+        self._cut(start, judged)
 
     def close(self) -> None:
         """Finish the terminal's line and the files."""
@@ -116,14 +119,16 @@ class Journal:
             numbers = {name: each for name, each in values.items() if isinstance(each, float)}
             self._writer.scalars(numbers, step)
 
-    def _cut(self, start: int) -> None:
-        """Leave no line of a step behind ``start`` in the log, and no broken one."""
+    def _cut(self, start: int, judged: bool) -> None:
+        """Leave nothing in the log that will happen again, and no broken line."""
         if not self._log.exists():
             return
         kept = []
         for line in self._log.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                if json.loads(line)["step"] <= start:
+                record = json.loads(line)
+                over = judged or "validation_loss" not in record
+                if record["step"] < start or (record["step"] == start and over):
                     kept.append(line + "\n")
             except (ValueError, KeyError, TypeError):
                 continue

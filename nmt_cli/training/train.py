@@ -113,7 +113,7 @@ def _trained(
         )
     check_alike(devices, f"{recipe.dump()} {prepared.key} {replace(start, seconds=0.0)}")
     part_seeds(devices, model)
-    if start.step >= recipe.training.max_steps:
+    if _is_finished(run, prepared, start):
         raise NmtError(
             f"{run.folder}: already trained for {start.step:,} steps",
             "raise training.max_steps to go on",
@@ -203,18 +203,21 @@ def _fit(
     validator = Validator(model, run.recipe, prepared, devices) if has_dev else None
     journal: Journal = SilentJournal()
     if devices.leads:
-        journal = Journal(run.folder, start.step, config.max_steps, say)
+        judged = start.validated >= start.step
+        journal = Journal(run.folder, start.step, judged, config.max_steps, say)
     with closing(journal):
         watch = Watch(run, start, epochs, feed, validator, journal, devices)
         watch.set_model(model)
         with watch.signals(), fitting(devices):
             # Stopped between a checkpoint and its validation, a run begins with that.
-            if start.step % config.validate_every == 0 and start.validated < start.step:
+            left = config.max_steps - start.step
+            on_beat = start.step % config.validate_every == 0 or left <= 0
+            if on_beat and start.validated < start.step:
                 watch.validate()
-            if not watch.interrupted and not watch.out_of_patience():
+            if left > 0 and not watch.interrupted and not watch.out_of_patience():
                 model.fit(
                     feed.dataset(),
-                    steps_per_epoch=(config.max_steps - start.step) * config.accumulate,
+                    steps_per_epoch=left * config.accumulate,
                     epochs=1,
                     callbacks=[watch],
                     shuffle=False,  # the batcher has its own order
@@ -223,12 +226,22 @@ def _fit(
         if watch.interrupted:
             raise KeyboardInterrupt(watch.progress.step)
         if config.average:
-            paths = run.checkpoints()[-config.average :]
+            paths, beside = run.checkpoints()[-config.average :], run.folder / ".average.npz"
             if devices.leads:
-                average_checkpoints(paths, run.average)
-            watch.judge_average(len(paths))
+                average_checkpoints(paths, beside)
+            watch.judge_average(beside, len(paths))
+            if devices.leads:
+                beside.replace(run.average)
     say(f"trained {watch.progress.step:,} steps in {watch.progress.seconds / 60:.1f} minutes")
     return run
+
+
+def _is_finished(run: Run, prepared: Prepared, start: Progress) -> bool:
+    """Whether nothing is left to do: a run may have been killed in its last validation."""
+    config, has_dev = run.recipe.training, len(prepared.arrays("dev")[0]) > 0
+    judged = start.validated >= start.step or not has_dev
+    averaged = not config.average or run.average.exists()
+    return start.step >= config.max_steps and judged and averaged
 
 
 def _nothing(line: str) -> None:

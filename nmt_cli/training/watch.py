@@ -97,10 +97,14 @@ class Watch(keras.callbacks.Callback):
             NmtError: the loss or a weight is not finite, or the file cannot be written.
         """
         self._check_loss()
+        self._write(self._run.checkpoint(self.progress.step))
+        if self._devices.leads:
+            self._run.prune()
+
+    def _write(self, path: Path) -> None:
         model = self.model  # on JAX all processes bring its state together
         if self._devices.leads:
-            save_checkpoint(self._run.checkpoint(self.progress.step), model, self.progress)
-            self._run.prune()
+            save_checkpoint(path, model, self.progress)
 
     def validate(self) -> None:
         """Judge the model as it is, note it in its checkpoint, and keep it if it is the best."""
@@ -120,23 +124,25 @@ class Watch(keras.callbacks.Callback):
             validated=self.progress.step,
         )
         self._journal.judged(self.progress, judgement, better)
-        self.save()  # a resumed run is to know the score to beat
+        # The note comes last: a run that is killed before it validates again when resumed.
         if better:
-            self._keep(self._run.checkpoint(self.progress.step))
+            self._write(self._run.best)
+        self.save()
 
-    def judge_average(self, count: int) -> None:
-        """Judge the run's average of so many checkpoints; it is kept if it is the best."""
+    def judge_average(self, average: Path, count: int) -> None:
+        """Judge the mean of so many checkpoints; it is kept if it is the best."""
         if self._validator is None:
             return
-        judgement = self._judged(self._validator, self._run.average)
+        judgement = self._judged(self._validator, average)
         if judgement is None:
             return
         best, score = self.progress.best_score, judgement.score(self._config.metric)
         better = best is None or score > best
         self._journal.say(f"the mean of the last {count} checkpoints:")
         self._journal.judged(self.progress, judgement, better)
-        if better:
-            self._keep(self._run.average)
+        if better and self._devices.leads:
+            with replacing_path(self._run.best) as beside:
+                shutil.copyfile(average, beside)
 
     def _judged(self, validator: Validator, checkpoint: Path | None = None) -> Judgement | None:
         """What process 0 finds; None if a signal stopped it."""
@@ -150,13 +156,6 @@ class Watch(keras.callbacks.Callback):
             finally:
                 self._validating = False
         return validator.shared(judgement)
-
-    def _keep(self, path: Path) -> None:
-        """Make a checkpoint the best one."""
-        if not self._devices.leads:
-            return
-        with replacing_path(self._run.best) as beside:
-            shutil.copyfile(path, beside)
 
     def _advance(self, position: Position) -> None:
         self.progress = replace(

@@ -241,7 +241,7 @@ class TestColours:
         ours, theirs = new_terminal()
         with open(theirs, "w") as terminal:
             monkeypatch.setattr(sys, "stderr", terminal)
-            journal = Journal(tmp_path, 0, 10, lambda line: None)
+            journal = Journal(tmp_path, 0, True, 10, lambda line: None)
             values = dict.fromkeys(("loss", "accuracy", "tokens_per_second", "learning_rate"), 1.0)
             journal.progress(5, 0, values, "1 min")
             journal.say("a line above it")

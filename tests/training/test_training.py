@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -173,6 +173,45 @@ def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, wh
     assert read_checkpoint(whole.run.best)[1].step == read_checkpoint(parts.best)[1].step
     for run in (whole.run, parts):
         assert [row["step"] for row in log(run) if "validation_bleu" in row] == [6, 12]
+
+
+@pytest.mark.parametrize("step", [6, 12])
+def test_a_run_killed_behind_a_validation_validates_again(tmp_path, whole, monkeypatch, step):
+    save = Watch.save
+
+    def killed(self):
+        if self.progress.validated == step:
+            raise SystemExit
+        save(self)
+
+    monkeypatch.setattr(Watch, "save", killed)
+    with pytest.raises(SystemExit):
+        train(whole.recipe, whole.prepared, tmp_path / "parts", say=silent)
+    monkeypatch.undo()
+    parts = train(whole.recipe, whole.prepared, tmp_path / "parts", resume=True, say=silent)
+    same_weights(whole.run, parts)
+    bests = [read_checkpoint(run.best) for run in (whole.run, parts)]
+    assert replace(bests[0][1], seconds=0.0) == replace(bests[1][1], seconds=0.0)
+    assert [list(row) for row in log(parts)] == [list(row) for row in log(whole.run)]
+    assert [row["step"] for row in log(parts)] == [row["step"] for row in log(whole.run)]
+
+
+@pytest.mark.slow
+def test_a_run_killed_while_its_average_is_judged_judges_it_again(tmp_path, monkeypatch):
+    recipe, prepared = toy_data(tmp_path, training={"average": 2, "max_steps": 2})
+
+    def killed(self, checkpoint):
+        raise SystemExit
+
+    monkeypatch.setattr(Validator, "judge_weights", killed)
+    with pytest.raises(SystemExit):
+        train(recipe, prepared, tmp_path / "run", say=silent)
+    assert not Run.open(tmp_path / "run").average.exists()
+    monkeypatch.undo()
+    run = train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
+    assert read_checkpoint(run.average)[1].step == 2
+    with pytest.raises(NmtError, match="already trained for 2 steps"):
+        train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
 
 
 def log(run: Run) -> list[dict]:
