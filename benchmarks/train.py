@@ -123,7 +123,7 @@ def measure(options: argparse.Namespace, place: Path) -> dict[str, Any]:
     kinds = ["nmt", "torch", *["compiled"] * options.compile]
     sides = {f"{kind} {precision}": [] for precision in precisions for kind in kinds}
     command = [sys.executable, "-W", "ignore", train_sides.__file__, str(place)]
-    given = [options.attention, *map(str, vocab)]
+    given = [options.attention, str(options.devices), *map(str, vocab)]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     processes = {name: subprocess.Popen([*command, name, *given], **pipes) for name in sides}
     rounds = []
@@ -213,6 +213,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=4, help="in each round (default: 4)")
     parser.add_argument("--warm-up", type=int, help="steps first (default: one of each shape)")
     parser.add_argument("--batch-tokens", type=int, help="cells of a batch (default: 4096)")
+    parser.add_argument("--devices", type=int, default=0, help="ours (default: as nmt train)")
     parser.add_argument("--attention", choices=("sdpa", "eager"), default="sdpa", help="PyTorch's")
     parser.add_argument("--compile", action="store_true", help="measure torch.compile too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")

@@ -1,8 +1,9 @@
 """The sides of benchmarks/train.py, each a process: reads numbers of steps, answers with times.
 
-    python benchmarks/train_sides.py FOLDER SIDE ATTENTION SOURCE_VOCAB TARGET_VOCAB
+    python benchmarks/train_sides.py FOLDER SIDE ATTENTION DEVICES SOURCE_VOCAB TARGET_VOCAB
 
-FOLDER holds recipe.toml and prepared/; SIDE is e.g. "nmt float32" or "compiled bfloat16".
+FOLDER holds recipe.toml and prepared/; SIDE is e.g. "nmt float32" or "compiled bfloat16";
+DEVICES is how many of ours, 0 as nmt train takes them.
 """
 
 import itertools
@@ -56,7 +57,9 @@ class Turns:
         print(json.dumps({**answer, "tokens": self._tokens, "input": self._input}), flush=True)
 
 
-def nmt_side(recipe: Recipe, prepared: Prepared, vocab: list[int], precision: str) -> None:
+def nmt_side(
+    recipe: Recipe, prepared: Prepared, vocab: list[int], precision: str, count: int
+) -> None:
     import keras
     import tensorflow as tf
 
@@ -69,7 +72,7 @@ def nmt_side(recipe: Recipe, prepared: Prepared, vocab: list[int], precision: st
 
     policy = precision if precision == "float32" else f"mixed_{precision}"
     recipe = replace(recipe, training=replace(recipe.training, precision=policy))
-    devices = Devices(cpu_devices(recipe))
+    devices = Devices(cpu_devices(recipe, count))
     model = compiled_model(Run(Path(), recipe, *vocab, ""), devices)
     feed = Feed(lambda: sequence(training_batches(recipe, prepared))[1], devices)
     a, b = tf.random.normal(PRODUCT[:2]), tf.random.normal(PRODUCT[1:])
@@ -180,12 +183,12 @@ def sequence(epochs: Epochs) -> tuple[int, Sequence]:
     return len(first), itertools.chain(shapes, epochs.from_(Position()))
 
 
-def main(place: str, side: str, attention: str, *sizes: str) -> None:
+def main(place: str, side: str, attention: str, devices: str, *sizes: str) -> None:
     kind, precision = side.split()
     recipe = load_recipe(Path(place) / "recipe.toml")
     given = recipe, Prepared.open(Path(place) / "prepared"), [int(each) for each in sizes]
     if kind == "nmt":
-        nmt_side(*given, precision)
+        nmt_side(*given, precision, int(devices))
     else:
         torch_side(*given, precision, attention, compiled=kind == "compiled")
 
