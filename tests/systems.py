@@ -16,6 +16,16 @@ WORDS = ["um", "dois", "três", "quatro", "cinco", "seis", "sete", "oito", "nove
 WORDS += ["casa", "gato", "água", "pão", "café", "sol"]
 
 
+# Every random site of a model.
+DROPOUTS = {
+    "dropout": 0.2,
+    "attention_dropout": 0.2,
+    "activation_dropout": 0.2,
+    "word_dropout": 0.2,
+    "layer_drop": 0.3,
+}
+
+
 def write_toy_corpus(folder: Path, pairs: int = 300, seed: int = 0) -> None:
     """train.xx and train.yy: a line of words, and the same words reversed."""
     rng = np.random.default_rng(seed)

@@ -109,7 +109,7 @@ def _trained(
     if devices.total != run.devices:
         say(
             f"begun on {run.devices} device{'s' * (run.devices > 1)}, going on on {devices.total}: "
-            "the same training, but sums and dropout differ"
+            "the same training, but not the same bits"
         )
     check_alike(devices, f"{recipe.dump()} {prepared.key} {replace(start, seconds=0.0)}")
     part_seeds(devices, model)

@@ -15,7 +15,7 @@ from nmt_cli.recipe.config import Recipe
 from nmt_cli.training import cores as module
 from nmt_cli.training.cores import cpu_devices, split_cpu
 from nmt_cli.training.run import Run
-from tests.systems import toy_data, toy_recipe, write_toy_corpus
+from tests.systems import DROPOUTS, toy_data, toy_recipe, write_toy_corpus
 
 two_cores = pytest.mark.skipif(cores() < 2, reason="needs two cores")
 
@@ -48,13 +48,7 @@ for name, steps, resume in (("whole", 9, False), ("parts", 4, False), ("parts", 
 """
 
 NOISE = {
-    "model": {
-        "dropout": 0.2,
-        "attention_dropout": 0.2,
-        "activation_dropout": 0.2,
-        "word_dropout": 0.2,
-        "layer_drop": 0.3,
-    },
+    "model": DROPOUTS,
     "training": {"r_drop": 5.0, "sample_subwords": 0.2, "ema": 0.9, "clip_norm": 0.5},
 }
 HALF = {"training": {"precision": "mixed_float16"}}
@@ -100,7 +94,7 @@ def test_a_cpu_is_split_unasked_and_a_run_goes_on_as_it_was_begun(tmp_path: Path
     assert json.loads((tmp_path / "run" / "run.json").read_text())["devices"] == 2
     said = train(tmp_path, "--resume", "--devices", "1", "--set", "training.max_steps=2")
     assert "devices share each" not in said
-    assert "begun on 2 devices, going on on 1: the same training, but sums and dropout" in said
+    assert "begun on 2 devices, going on on 1: the same training, but not the same bits" in said
     said = train(tmp_path, "--resume", "--set", "training.max_steps=3")
     assert ", 2 devices share each\n" in said
     assert "begun on" not in said

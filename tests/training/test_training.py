@@ -30,7 +30,7 @@ from nmt_cli.training.run import Run
 from nmt_cli.training.train import compiled_model, train, trained_model
 from nmt_cli.training.validation import Validator
 from nmt_cli.training.watch import Watch
-from tests.systems import toy_data, toy_recipe, untrained_run, write_toy_corpus
+from tests.systems import DROPOUTS, toy_data, toy_recipe, untrained_run, write_toy_corpus
 
 
 def silent(line: str) -> None:
@@ -98,13 +98,7 @@ def same_weights(one: Run, other: Run) -> None:
 
 
 NOISE = {
-    "model": {
-        "dropout": 0.2,
-        "attention_dropout": 0.2,
-        "activation_dropout": 0.2,
-        "word_dropout": 0.2,
-        "layer_drop": 0.3,
-    },
+    "model": DROPOUTS,
     "training": {
         "r_drop": 5.0,
         "sample_subwords": 0.2,
