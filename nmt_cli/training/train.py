@@ -14,7 +14,12 @@ from nmt_cli.errors import NmtError
 from nmt_cli.model.build import build_model
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.batch_size import largest_batch_tokens
-from nmt_cli.training.checkpoint import Progress, average_checkpoints, load_checkpoint
+from nmt_cli.training.checkpoint import (
+    Progress,
+    average_checkpoints,
+    load_checkpoint,
+    read_progress,
+)
 from nmt_cli.training.cluster import check_alike, connect, disconnect, noticing_losses, wait
 from nmt_cli.training.devices import (
     ALONE,
@@ -240,8 +245,16 @@ def _is_finished(run: Run, prepared: Prepared, start: Progress) -> bool:
     """Whether nothing is left to do: a run may have been killed in its last validation."""
     config, has_dev = run.recipe.training, len(prepared.arrays("dev")[0]) > 0
     judged = start.validated >= start.step or not has_dev
-    averaged = not config.average or run.average.exists()
+    averaged = not config.average or _averaged_at(run) == start.step
     return start.step >= config.max_steps and judged and averaged
+
+
+def _averaged_at(run: Run) -> int | None:
+    """The step at which the run's average was made: one of a shorter training is no end."""
+    try:
+        return read_progress(run.average).step
+    except NmtError:  # none, or damaged: it is made again
+        return None
 
 
 def _nothing(line: str) -> None:

@@ -206,6 +206,13 @@ def test_a_run_killed_while_its_average_is_judged_judges_it_again(tmp_path, monk
     assert read_checkpoint(run.average)[1].step == 2
     with pytest.raises(NmtError, match="already trained for 2 steps"):
         train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
+    longer = replace(recipe, training=replace(recipe.training, max_steps=4))
+    with monkeypatch.context() as patched, pytest.raises(SystemExit):
+        patched.setattr(Validator, "judge_weights", killed)
+        train(longer, prepared, tmp_path / "run", resume=True, say=silent)
+    assert read_checkpoint(run.average)[1].step == 2
+    run = train(longer, prepared, tmp_path / "run", resume=True, say=silent)
+    assert read_checkpoint(run.average)[1].step == 4
 
 
 def log(run: Run) -> list[dict]:
