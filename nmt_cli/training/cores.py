@@ -3,7 +3,7 @@
 Many of its operators run on one core, and those that share all cores wait for the slowest. Devices
 with cores of their own work on their shares of a batch side by side, so that none waits within
 a step: on two cores 1.25 times the tokens a second in batches of 1,024 tokens, 1.15 times in
-batches of 4,096 (benchmarks/train.py, --devices 1 and 2).
+batches of 4,096 (benchmarks/README.md says how each was measured).
 """
 
 import keras
