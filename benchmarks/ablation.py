@@ -12,8 +12,9 @@ where the training does, and the model of the best validation is the one that is
 recipe's beam.
 
 FOLDER keeps what is done, translations included: a row that is there is not trained again, and
-one that was stopped goes on. ``--table`` prints what there is so far. BLEU is sacreBLEU's, with a
-95% interval of 1,000 bootstrap draws, and p says how often draws of the same sentences (Koehn
+one that was stopped goes on. ``--table`` prints what there is so far, first on the development
+set, by which a recipe is to be chosen, then on each test set. BLEU is sacreBLEU's, with a 95%
+interval of 1,000 bootstrap draws, and p says how often draws of the same sentences (Koehn
 2004) part a row from the recipe's own by as much or more, were they equally good.
 """
 
@@ -112,8 +113,18 @@ class Ablation:
     def measure(self, name: str, changes: list[str]) -> None:
         """Time, train and translate one row, unless it is there."""
         place, prepared = self._folder / slug(name), self._prepared(changes)
-        if (place / "row.json").exists():
-            return
+        if not (place / "row.json").exists():
+            self._train_row(name, changes)
+        data = Prepared.open(prepared)
+        for each in ("dev", *data.tests):
+            out = place / f"{each}.txt"
+            if not out.exists():
+                text = prepared / f"{each}.{data.languages[0]}.txt"
+                command = [*NMT, "translate", str(text), "-m", str(place / "run"), "-o", str(out)]
+                subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+
+    def _train_row(self, name: str, changes: list[str]) -> None:
+        place, prepared = self._folder / slug(name), self._prepared(changes)
         pace = 0.0 if self._steps else self.pace(name, changes)
         steps = self._steps or int(60 * self._minutes / pace)
         # First, so that --set may validate a model seldom whose translations never end.
@@ -124,16 +135,10 @@ class Ablation:
         if done < steps:
             self._train(ends, prepared, place / "run", "--resume" if done else "--force")
         minutes = (time.monotonic() - began) / 60
-        run, said = Run.open(place / "run"), (place / "run.log").read_text(encoding="utf-8")
+        said = (place / "run.log").read_text(encoding="utf-8")
         parameters = next(line for line in said.splitlines() if " parameters, " in line)
         count, _, rest = parameters.partition(" parameters, ")
         batches = int(rest.partition(" ")[0].replace(",", ""))
-        data = Prepared.open(prepared)
-        for test in data.tests:
-            text = prepared / f"{test}.{data.languages[0]}.txt"
-            out = place / f"{test}.txt"
-            command = [*NMT, "translate", str(text), "-m", str(run.folder), "-o", str(out)]
-            subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         epochs = steps / batches
         row = Row(name, changes, int(count.replace(",", "")), pace, steps, epochs, minutes)
         with replacing(place / "row.json") as stream:
@@ -177,7 +182,7 @@ class Ablation:
                 sys.exit(f"{shlex.join(command)} failed: see {log.name}")
 
     def table(self) -> str:
-        """A Markdown table a test set, best first."""
+        """A Markdown table of the development set and of each test set, best first."""
         rows = [
             Row(**json.loads(each.read_text(encoding="utf-8")))
             for each in self._folder.glob("*/row.json")
@@ -189,7 +194,7 @@ class Ablation:
         data = Prepared.open(self._folder / slug("prepared"))
         each = f"{self._steps:,} steps" if self._steps else f"{self._minutes:g} minutes"
         parts = [f"{run.recipe.label}, {each} a row"]
-        for test in data.tests:
+        for test in ("dev", *data.tests):
             systems = [
                 (row.name, read_lines(self._folder / slug(row.name) / f"{test}.txt"))
                 for row in rows

@@ -33,6 +33,8 @@ def test_rows_of_equal_time_are_kept(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "| the recipe |" in done.stdout
     assert "| linear |" in done.stdout
+    tables = [line for line in done.stdout.splitlines() if "nrefs:1" in line]
+    assert [line.partition(" ")[0] for line in tables] == ["dev", "phrasebook.dev"]
     rows = [json.loads(path.read_text()) for path in tmp_path.glob("rows/*/row.json")]
     for row in rows:
         # The recipe's own limit of time would have ended it after a step.
