@@ -11,7 +11,22 @@ from nmt_cli.training.schedule import make_schedule
 UNDECAYED = ("bias", "scale", "offset")
 
 
-class _AddedFirst:
+class _Dense:
+    """An optimizer that adds up the gradients of one row before it squares them.
+
+    A look-up's gradient on TensorFlow is a list of rows, one as often as its token stands in the
+    batch. Keras squares each by itself: another second moment than the papers', and a first step
+    that is the longer the more often the token stands there.
+    """
+
+    def apply(self, grads: list[Any], trainable_variables: list[Any] | None = None) -> None:
+        import tensorflow as tf
+
+        dense = [each if each is None else tf.convert_to_tensor(each) for each in grads]
+        super().apply(dense, trainable_variables)  # type: ignore[misc]
+
+
+class _AddedFirst(_Dense):
     """An optimizer of MirroredStrategy that adds up the devices' gradients before it clips them.
 
     Keras clips each device's own, and adds up what is left: on two devices, another step than
@@ -29,6 +44,25 @@ class _AddedFirst:
         return pairs
 
 
+class _Scaled(_Dense, keras.optimizers.LossScaleOptimizer):
+    pass
+
+
+class _ScaledAlike(_Scaled):
+    """Of MirroredStrategy: what overflows on one device is no step on any.
+
+    Keras asks the first device alone, and takes its word for gradients that are added up.
+    """
+
+    def check_finite(self, grads: list[Any]) -> Any:
+        import tensorflow as tf
+
+        replica = tf.distribute.get_replica_context()
+        finite = tf.cast(super().check_finite(grads), tf.int32)
+        count = replica.all_reduce(tf.distribute.ReduceOp.SUM, finite)
+        return tf.equal(count, replica.num_replicas_in_sync)
+
+
 def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.Optimizer:
     """Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) or Nadam (Dozat 2016).
 
@@ -42,8 +76,9 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
         "adamw": keras.optimizers.AdamW,
         "nadam": keras.optimizers.Nadam,
     }[config.optimizer]
-    if mirrored:
-        kind = type(kind.__name__, (_AddedFirst, kind), {})
+    on_tensorflow = keras.backend.backend() == "tensorflow"
+    if on_tensorflow:
+        kind = type(kind.__name__, (_AddedFirst if mirrored else _Dense, kind), {})
     decay = {"weight_decay": config.weight_decay} if config.optimizer == "adamw" else {}
     optimizer = kind(
         make_schedule(recipe),
@@ -61,5 +96,8 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
         optimizer.exclude_from_weight_decay(var_names=list(UNDECAYED))
     # Half-precision gradients underflow without scaling; bfloat16 has float32's range.
     if config.precision == "mixed_float16":
-        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+        scaled = keras.optimizers.LossScaleOptimizer
+        if on_tensorflow:
+            scaled = _ScaledAlike if mirrored else _Scaled
+        optimizer = scaled(optimizer)
     return optimizer

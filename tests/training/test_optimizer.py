@@ -1,0 +1,112 @@
+"""The optimizer's steps are those of its paper, whatever the gradients look like."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from nmt_cli.host import cores
+from nmt_cli.model.build import build_model
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.training.loss import SmoothedCrossEntropy
+from nmt_cli.training.optimizer import make_optimizer
+
+SHAPE = {
+    "d_model": 8,
+    "feed_forward": 8,
+    "heads": 2,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "dropout": 0.0,
+}
+RATE = {"learning_rate": 1.0, "warmup_steps": 1}  # a first step of d_model**-0.5
+
+
+def recipe_of(training: dict[str, Any], **model: Any) -> Recipe:
+    recipe = Recipe()
+    return replace(
+        recipe,
+        model=replace(recipe.model, **SHAPE, **model),
+        training=replace(recipe.training, **RATE, **training),
+    )
+
+
+@pytest.mark.parametrize("architecture", ["transformer", "rnn"])
+@pytest.mark.parametrize("embeddings", ["all", "source-target", "target-softmax", "none"])
+@pytest.mark.parametrize(
+    "training",
+    [{}, {"optimizer": "adamw"}, {"optimizer": "nadam"}, {"clip_norm": 0.1}],
+    ids=str,
+)
+def test_a_token_that_stands_thrice_has_its_gradients_added_up(
+    architecture: str, embeddings: str, training: dict[str, Any]
+) -> None:
+    recipe = recipe_of(training, architecture=architecture, embeddings=embeddings)
+    model = build_model(recipe.model, 20, 20, seed=1)
+    source = np.array([[5, 5, 5, 6, 3]], np.int32)
+    before, after = np.array([[2, 7, 7, 7, 8]], np.int32), np.array([[7, 7, 7, 8, 3]], np.int32)
+    with tf.GradientTape() as tape:
+        loss = SmoothedCrossEntropy(0.1)(after, model((source, before), training=True))
+    gradients = tape.gradient(loss, [each.value for each in model.trainable_variables])
+    found = [each.numpy() for each in model.trainable_variables]
+    steps = []
+    for given in (gradients, [tf.convert_to_tensor(each) for each in gradients]):
+        for variable, value in zip(model.trainable_variables, found, strict=True):
+            variable.assign(value)
+        make_optimizer(recipe).apply(given, model.trainable_variables)
+        steps.append([each.numpy() for each in model.trainable_variables])
+    for variable, sparse, dense in zip(model.trainable_variables, *steps, strict=True):
+        np.testing.assert_allclose(sparse, dense, rtol=1e-5, err_msg=variable.path)
+
+
+def test_half_precision_takes_gradients_of_single_rows() -> None:
+    recipe = recipe_of({"precision": "mixed_float16"})
+    table = keras.Variable(np.ones((4, 2), np.float32))
+    optimizer = make_optimizer(recipe)
+    optimizer.build([table])
+    rows = tf.IndexedSlices(tf.fill((2, 2), 2.0**15), tf.constant([1, 1]), tf.constant([4, 2]))
+    optimizer.apply([rows], [table])
+    moved = 1 - table.numpy()
+    np.testing.assert_allclose(moved, [[0, 0], [8**-0.5] * 2, [0, 0], [0, 0]], rtol=1e-5)
+
+
+# TensorFlow's devices are those of a process. On which of two the gradient overflows, by step.
+OVERFLOWS = """
+import keras, numpy as np, tensorflow as tf
+from nmt_cli.training.optimizer import make_optimizer
+from tests.training.test_optimizer import recipe_of
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+for clip in (0.0, 1.0):
+    with strategy.scope():
+        weight = keras.Variable(np.ones(3, np.float32))
+        optimizer = make_optimizer(
+            recipe_of({"precision": "mixed_float16", "clip_norm": clip}), mirrored=True
+        )
+        optimizer.build([weight])
+    @tf.function
+    def step(bad):
+        def on_each():
+            at = tf.distribute.get_replica_context().replica_id_in_sync_group
+            optimizer.apply([tf.where(at == bad, [np.inf] * 3, [1.0] * 3)], [weight])
+        strategy.run(on_each)
+    for bad in (2, 0, 1):
+        step(tf.constant(bad))
+        scale = optimizer.dynamic_scale.value.values[0]
+        print(*np.isclose(weight.numpy(), 1 - 8**-0.5, rtol=1e-3), float(scale))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(cores() < 2, reason="needs two cores")
+def test_an_overflow_on_any_device_is_no_step_on_all_of_them() -> None:
+    done = subprocess.run([sys.executable, "-c", OVERFLOWS], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    each = ["True True True 32768.0", "True True True 16384.0", "True True True 8192.0"]
+    assert done.stdout.splitlines() == 2 * each
