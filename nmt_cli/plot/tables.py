@@ -1,6 +1,5 @@
 """The numbers behind pictures: of recipes, runs and prepared data."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -87,16 +86,9 @@ def log_records(folder: Path) -> Sequence[dict[str, Any]]:
     Raises:
         NmtError: the folder is no run, or nothing is logged yet.
     """
-    from nmt_cli.training.run import Run
+    from nmt_cli.training.run import Run, read_log
 
-    path = Run.open(folder).folder / "log.jsonl"
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        records = [json.loads(line) for line in lines]
-    except FileNotFoundError:
-        records = []
-    except (OSError, ValueError) as error:
-        raise NmtError(f"{path}: damaged ({error})", "train again") from None
+    records = read_log(Run.open(folder).folder / "log.jsonl")
     if not records:
         raise NmtError(f"{folder}: nothing is logged yet", "wait for the first training.log_every")
     return records

@@ -1,6 +1,5 @@
 """What a run is, in plain values: as nmt_cli.bundle.description tells of bundles."""
 
-import json
 import math
 from contextlib import suppress
 from dataclasses import asdict
@@ -11,7 +10,7 @@ from nmt_cli.bundle.card import LICENCE
 from nmt_cli.bundle.description import describe_system
 from nmt_cli.errors import NmtError
 from nmt_cli.training.checkpoint import read_progress
-from nmt_cli.training.run import Run
+from nmt_cli.training.run import Run, read_log
 
 # Scores of validations in log.jsonl: what to call each, and whether more is better (1, else -1).
 _SCORES = {
@@ -97,7 +96,7 @@ def _name(run: Run, path: Path) -> str:
 def _best_scores(log: Path) -> list[dict[str, Any]]:
     """The best value of each score of the validations, and its step; of equals the first's."""
     best: dict[str, tuple[float, int]] = {}
-    for record in _records(log):
+    for record in read_log(log):
         for key, (_, sign) in _SCORES.items():
             value = record.get(key)
             if not isinstance(value, float) or not math.isfinite(value):
@@ -109,17 +108,3 @@ def _best_scores(log: Path) -> list[dict[str, Any]]:
         for key, (name, _) in _SCORES.items()
         if key in best
     ]
-
-
-def _records(log: Path) -> list[dict[str, Any]]:
-    """The log's records, but for a line that a training is just writing or that is damaged."""
-    if not log.exists():
-        return []
-    found = []
-    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            record = json.loads(line)
-            found += [record] if type(record["step"]) is int else []
-        except (ValueError, KeyError, TypeError):
-            continue
-    return found

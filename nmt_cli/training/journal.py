@@ -16,6 +16,7 @@ from tqdm import tqdm
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing
 from nmt_cli.training.checkpoint import Progress
+from nmt_cli.training.run import read_log
 from nmt_cli.training.validation import Judgement
 
 
@@ -112,7 +113,7 @@ class Journal:
         line = {"step": step, "seconds": round(seconds, 1), **values}
         try:
             with self._log.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+                stream.write(_line(line))
         except OSError as error:
             raise _unwritable(self._log, error) from None
         if self._writer:
@@ -123,17 +124,18 @@ class Journal:
         """Leave nothing in the log that will happen again, and no broken line."""
         if not self._log.exists():
             return
-        kept = []
-        for line in self._log.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                record = json.loads(line)
-                over = judged or "validation_loss" not in record
-                if record["step"] < start or (record["step"] == start and over):
-                    kept.append(line + "\n")
-            except (ValueError, KeyError, TypeError):
-                continue
+        kept = [
+            record
+            for record in read_log(self._log)
+            if record["step"] < start
+            or (record["step"] == start and (judged or "validation_loss" not in record))
+        ]
         with replacing(self._log) as out:
-            out.writelines(kept)
+            out.writelines(_line(each) for each in kept)
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def _unwritable(path: Path, error: OSError) -> NmtError:

@@ -15,6 +15,7 @@ import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
@@ -198,6 +199,23 @@ class Run:
                 "restore it, or start a new run without --resume",
             )
         return replace(self, recipe=recipe)
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """A log.jsonl's records, but for a line that is just being written or is damaged.
+
+    Lines end at LF alone: sample translations may hold what ``str.splitlines`` splits at too.
+    """
+    if not path.exists():
+        return []
+    found = []
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
+        try:
+            record = json.loads(line)
+            found += [record] if type(record["step"]) is int else []
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
 
 
 def _guarded(recipe: Recipe) -> dict[str, dict[str, object]]:

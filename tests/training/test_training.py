@@ -16,6 +16,7 @@ from nmt_cli.data.epochs import training_batches
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
+from nmt_cli.plot.tables import log_records
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.checkpoint import (
     Progress,
@@ -227,6 +228,24 @@ def test_the_log_of_a_resumed_run_is_that_of_one_never_stopped(tmp_path, whole):
     train(whole.recipe, whole.prepared, run.folder, resume=True, say=silent)
     assert [row["step"] for row in log(run) if "loss" in row] == [3, 6, 9, 12]
     assert len(log(run)) == 6
+
+
+def test_samples_may_hold_what_other_programs_end_lines_at(tmp_path, whole):
+    run = whole.copied(tmp_path)
+    run.last.unlink()
+    path = run.folder / "log.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows:
+        for sample in row.get("samples", []):
+            sample["source"] = "one\u2028two\x85three"
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+    path.write_text("".join(lines), encoding="utf-8")
+    train(whole.recipe, whole.prepared, run.folder, resume=True, say=silent)
+    assert [row["step"] for row in log_records(run.folder) if "samples" in row] == [6, 12]
+    assert path.read_text(encoding="utf-8").startswith("".join(lines[:3]))
+    with path.open("a", encoding="utf-8") as log_file:
+        log_file.write('{"step": 15, "los')  # killed while it wrote
+    assert len(log_records(run.folder)) == 6
 
 
 def test_the_newest_checkpoints_are_kept(tmp_path):
