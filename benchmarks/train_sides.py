@@ -69,6 +69,7 @@ def nmt_side(
     from nmt_cli.training.feed import Feed
     from nmt_cli.training.run import Run
     from nmt_cli.training.train import compiled_model
+    from nmt_cli.training.watch import Callbacks
 
     policy = precision if precision == "float32" else f"mixed_{precision}"
     recipe = replace(recipe, training=replace(recipe.training, precision=policy))
@@ -95,8 +96,8 @@ def nmt_side(
                 self.model.stop_training = not turns.begin()
 
     turns.begin()
-    data = feed.dataset()
-    model.fit(data, steps_per_epoch=10**9, callbacks=[Answer()], shuffle=False, verbose=0)
+    data, callbacks = feed.dataset(), Callbacks([Answer()], add_history=True, model=model)
+    model.fit(data, steps_per_epoch=10**9, callbacks=callbacks, shuffle=False, verbose=0)
 
 
 def torch_side(

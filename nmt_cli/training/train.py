@@ -36,7 +36,7 @@ from nmt_cli.training.loss import SmoothedCrossEntropy, TokenAccuracy
 from nmt_cli.training.optimizer import make_optimizer
 from nmt_cli.training.run import Run
 from nmt_cli.training.validation import Validator
-from nmt_cli.training.watch import Watch
+from nmt_cli.training.watch import Callbacks, Watch
 
 
 def train(
@@ -224,7 +224,7 @@ def _fit(
                     feed.dataset(),
                     steps_per_epoch=left * config.accumulate,
                     epochs=1,
-                    callbacks=[watch],
+                    callbacks=Callbacks([watch], add_history=True, model=model),
                     shuffle=False,  # the batcher has its own order
                     verbose=0,
                 )

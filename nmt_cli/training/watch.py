@@ -241,6 +241,16 @@ class Watch(keras.callbacks.Callback):
                 signal.signal(number, handler)
 
 
+class Callbacks(keras.callbacks.CallbackList):
+    """Hands the losses of a batch on as they are: Keras' own list makes numbers of them first, and
+    so waits for the device at every step."""
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Tell all callbacks, with losses that may not be there yet."""
+        for each in self.callbacks:
+            each.on_train_batch_end(batch, logs)
+
+
 class _Window:
     """The batches since the last log line. Losses stay on the device until asked for."""
 

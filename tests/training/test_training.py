@@ -270,6 +270,20 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, whole):
     same_weights(whole.run, run)
 
 
+def test_no_step_waits_for_the_device(tmp_path, monkeypatch):
+    recipe, prepared = toy_data(tmp_path, training={"max_steps": 4})
+    kinds, batch_end = [], Watch.on_train_batch_end
+
+    def noted(self, batch, logs=None):
+        kinds.append(type(logs["loss"]))
+        batch_end(self, batch, logs)
+
+    monkeypatch.setattr(Watch, "on_train_batch_end", noted)
+    train(recipe, prepared, tmp_path / "run", say=silent)
+    assert len(kinds) == 4
+    assert float not in kinds  # a number has been fetched
+
+
 def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
     write_toy_corpus(tmp_path)
     for side in ("xx", "yy"):
