@@ -209,8 +209,7 @@ def _check_finite(arrays: Arrays, step: int) -> None:
         if name.startswith("weights/") and not np.isfinite(each).all():
             raise NmtError(
                 f"{name.removeprefix('weights/')} is not finite after step {step:,}",
-                "lower training.learning_rate or set training.clip_norm; the checkpoint before "
-                "is kept",
+                "begin anew with a lower training.learning_rate or a training.clip_norm",
             )
 
 

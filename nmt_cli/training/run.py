@@ -19,7 +19,7 @@ from typing import Any
 
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
-from nmt_cli.files import replacing_folder
+from nmt_cli.files import replacing, replacing_folder
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.lines import read_lines, write_lines
@@ -130,10 +130,20 @@ class Run:
         old = self.folder / "last.npz"  # of format 1
         return [old] * old.exists() + sorted((self.folder / "checkpoints").glob("step-*.npz"))
 
+    def note_recipe(self) -> None:
+        """Write down the recipe as it is now, which may differ from the one it was begun with.
+
+        Raises:
+            NmtError: it cannot be written.
+        """
+        with replacing(self.folder / "recipe.toml") as stream:
+            stream.write(self.recipe.dump())
+
     def prune(self) -> None:
         """Delete what is older than the newest ``training.keep``, and half-written files."""
         unwanted = self.checkpoints()[: -self.recipe.training.keep]
         unwanted += (self.folder / "checkpoints").glob(".*.npz")
+        unwanted += self.folder.glob(".*.npz")
         for path in unwanted:
             with suppress(OSError):
                 path.unlink()

@@ -119,10 +119,15 @@ def _trained(
     check_alike(devices, f"{recipe.dump()} {prepared.key} {replace(start, seconds=0.0)}")
     part_seeds(devices, model)
     if _is_finished(run, prepared, start):
+        schedule = recipe.training.schedule
         raise NmtError(
             f"{run.folder}: already trained for {start.step:,} steps",
-            "raise training.max_steps to go on",
+            "raise training.max_steps to go on"
+            if schedule == "inverse-sqrt"
+            else f"its schedule, {schedule}, ends there: for more begin anew with --force",
         )
+    if resume and devices.leads:
+        run.note_recipe()
     return _fit(run, model, prepared, start, say, devices)
 
 

@@ -191,11 +191,11 @@ class Watch(keras.callbacks.Callback):
         loss, handed, behind = bad
         step = self._start.step + (self._batches - behind - 1) // self._config.accumulate + 1
         lines = ", ".join(str(row + 1) for row in self._epochs.rows(handed.at))
+        kept = f"; {self._run.last} is good" if self._run.checkpoints() else ""
         raise NmtError(
             f"the loss is {loss} at step {step:,}, batch {handed.at.index + 1} of epoch "
             f"{handed.at.epoch + 1}: lines {lines} of the prepared training text",
-            "lower training.learning_rate or set training.clip_norm; "
-            f"{self._run.last} is the last good checkpoint",
+            f"begin anew with a lower training.learning_rate or a training.clip_norm{kept}",
         )
 
     def _log(self) -> None:

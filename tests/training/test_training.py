@@ -250,13 +250,15 @@ def test_samples_may_hold_what_other_programs_end_lines_at(tmp_path, whole):
 
 def test_the_newest_checkpoints_are_kept(tmp_path):
     run = untrained_run(tmp_path, training={"checkpoint_every": 2, "keep": 4})
-    (run.folder / "checkpoints" / ".step-00000002.1a2b.npz").write_bytes(b"half")
+    for half in ("checkpoints/.step-00000002.1a2b.npz", ".best.npz.1a2b.npz"):
+        (run.folder / half).write_bytes(b"half")  # killed while it wrote
     prepared = prepare(run.recipe, tmp_path / "prepared", say=silent)
     train(run.recipe, prepared, run.folder, resume=True, say=silent)
     assert [read_checkpoint(path)[1].step for path in run.checkpoints()] == [6, 8, 10, 12]
     assert sorted(path.name for path in (run.folder / "checkpoints").iterdir()) == [
         path.name for path in run.checkpoints()
     ]
+    assert not list(run.folder.glob(".*"))
 
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, whole):
@@ -314,7 +316,8 @@ def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
 
 def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypatch):
     recipe, prepared = toy_data(
-        tmp_path, training={"max_steps": 40, "checkpoint_every": 3, "log_every": 10}
+        tmp_path,
+        training={"max_steps": 40, "validate_every": 40, "checkpoint_every": 3, "log_every": 10},
     )
     original = Feed._fed
 
@@ -333,8 +336,12 @@ def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypa
         f"the loss is nan at step 8, batch {at.index + 1} of epoch {at.epoch + 1}: "
         f"lines {lines} of the prepared training text"
     )
-    assert str(run.last) in caught.value.hint
+    assert caught.value.hint.endswith(f"; {run.last} is good")
     assert read_checkpoint(run.last)[1].step == 6
+    rare = replace(recipe, training=replace(recipe.training, checkpoint_every=0))
+    with pytest.raises(NmtError, match="the loss is nan at step 8") as caught:
+        train(rare, prepared, tmp_path / "rare", say=silent)
+    assert caught.value.hint.endswith("or a training.clip_norm")
 
 
 def test_weights_that_are_not_finite_are_not_saved(tmp_path):
@@ -440,8 +447,30 @@ def test_time_ends_a_run(tmp_path):
 
 
 def test_a_finished_run_is_not_resumed(whole):
-    with pytest.raises(NmtError, match="already trained for 12 steps"):
+    with pytest.raises(NmtError, match="already trained for 12 steps") as caught:
         train(whole.recipe, whole.prepared, whole.run.folder, resume=True, say=silent)
+    assert caught.value.hint == "raise training.max_steps to go on"
+
+
+def test_a_schedule_that_ended_is_over(tmp_path):
+    training = {"max_steps": 2, "warmup_steps": 1, "schedule": "cosine"}
+    recipe, prepared = toy_data(tmp_path, training=training)
+    train(recipe, prepared, tmp_path / "run", say=silent)
+    with pytest.raises(NmtError, match="already trained for 2 steps") as caught:
+        train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
+    assert "its schedule, cosine, ends there: for more begin anew" in caught.value.hint
+
+
+def test_a_resumed_run_says_by_which_recipe(tmp_path):
+    recipe, prepared = toy_data(tmp_path, training={"max_steps": 2})
+    train(recipe, prepared, tmp_path / "run", say=silent)
+    longer = replace(recipe, training=replace(recipe.training, max_steps=4))
+    with pytest.raises(NmtError, match="already trained"):
+        wider = replace(recipe, decoding=replace(recipe.decoding, beam_size=7))
+        train(wider, prepared, tmp_path / "run", resume=True, say=silent)
+    assert Run.open(tmp_path / "run").recipe == recipe  # as nothing came of it
+    train(longer, prepared, tmp_path / "run", resume=True, say=silent)
+    assert Run.open(tmp_path / "run").recipe == longer
 
 
 def test_another_recipe_is_not_resumed(tmp_path):
