@@ -139,9 +139,28 @@ class Run:
         with replacing(self.folder / "recipe.toml") as stream:
             stream.write(self.recipe.dump())
 
+    def regular(self) -> list[Path]:
+        """The newest checkpoint and those of the training's beat, oldest first.
+
+        What a signal left between two beats is not among them, once there is a newer one: a
+        training that was never stopped does not have it.
+        """
+        *older, newest = self.checkpoints() or [self.checkpoint(0)]
+        return [*filter(self._on_beat, older), newest]
+
+    def _on_beat(self, checkpoint: Path) -> bool:
+        training, step = self.recipe.training, checkpoint.stem.removeprefix("step-")
+        beats = [each for each in (training.validate_every, training.checkpoint_every) if each]
+        return step.isdigit() and any(int(step) % beat == 0 for beat in beats)
+
     def prune(self) -> None:
-        """Delete what is older than the newest ``training.keep``, and half-written files."""
-        unwanted = self.checkpoints()[: -self.recipe.training.keep]
+        """Delete what is older than the newest ``training.keep``, and half-written files.
+
+        The newest is one more where it may be a signal's: it gives way to the next one.
+        """
+        regular, keep = self.regular(), self.recipe.training.keep
+        kept = regular[-keep - (not self._on_beat(regular[-1])) :]
+        unwanted = [path for path in self.checkpoints() if path not in kept]
         unwanted += (self.folder / "checkpoints").glob(".*.npz")
         unwanted += self.folder.glob(".*.npz")
         for path in unwanted:

@@ -236,7 +236,7 @@ def _fit(
         if watch.interrupted:
             raise KeyboardInterrupt(watch.progress.step)
         if config.average:
-            paths, beside = run.checkpoints()[-config.average :], run.folder / ".average.npz"
+            paths, beside = run.regular()[-config.average :], run.folder / ".average.npz"
             if devices.leads:
                 average_checkpoints(paths, beside)
             watch.judge_average(beside, len(paths))

@@ -53,6 +53,13 @@ class Whole:
         return Run.open(Path(shutil.copytree(self.run.folder, place / "run")))
 
 
+def same_arrays(one: Path, other: Path) -> None:
+    first, second = read_checkpoint(one)[0], read_checkpoint(other)[0]
+    assert first.keys() == second.keys()
+    for name, each in first.items():
+        assert each.tobytes() == second[name].tobytes(), name
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     root = tmp_path_factory.mktemp("whole")
@@ -259,6 +266,27 @@ def test_the_newest_checkpoints_are_kept(tmp_path):
         path.name for path in run.checkpoints()
     ]
     assert not list(run.folder.glob(".*"))
+
+
+def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, monkeypatch):
+    training = {"max_steps": 12, "validate_every": 2, "average": 3, "keep": 3}
+    recipe, prepared = toy_data(tmp_path, training=training)
+    whole = train(recipe, prepared, tmp_path / "whole", say=silent)
+    advance = Watch._advance
+
+    def signalled(self, position):
+        advance(self, position)
+        self.signalled = self.progress.step == 11
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Watch, "_advance", signalled)
+        train(recipe, prepared, tmp_path / "parts", say=silent)
+    parts = train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
+    assert [path.name for path in parts.checkpoints()] == [
+        path.name for path in whole.checkpoints()
+    ]
+    same_arrays(whole.average, parts.average)
+    same_arrays(whole.best, parts.best)
 
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, whole):
