@@ -45,7 +45,7 @@ class _AddedFirst(_Dense):
 
 
 class _Scaled(_Dense, keras.optimizers.LossScaleOptimizer):
-    pass
+    """Adds rows up before it looks for what overflowed."""
 
 
 class _ScaledAlike(_Scaled):

@@ -154,13 +154,12 @@ class Run:
         return step.isdigit() and any(int(step) % beat == 0 for beat in beats)
 
     def prune(self) -> None:
-        """Delete what is older than the newest ``training.keep``, and half-written files.
-
-        The newest is one more where it may be a signal's: it gives way to the next one.
-        """
-        regular, keep = self.regular(), self.recipe.training.keep
-        kept = regular[-keep - (not self._on_beat(regular[-1])) :]
-        unwanted = [path for path in self.checkpoints() if path not in kept]
+        """Delete all but the newest ``training.keep``, those that an average will need, and what
+        is half-written."""
+        # A signal's may not push out one of the beat, nor a new beat (it may change) all others.
+        keep, checkpoints = self.recipe.training.keep, self.checkpoints()
+        kept = {*checkpoints[-keep:], *self.regular()[-keep:]}
+        unwanted = [path for path in checkpoints if path not in kept]
         unwanted += (self.folder / "checkpoints").glob(".*.npz")
         unwanted += self.folder.glob(".*.npz")
         for path in unwanted:
@@ -234,11 +233,18 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     """A log.jsonl's records, but for a line that is just being written or is damaged.
 
     Lines end at LF alone: sample translations may hold what ``str.splitlines`` splits at too.
+
+    Raises:
+        NmtError: it cannot be read.
     """
-    if not path.exists():
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
         return []
+    except OSError as error:
+        raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
     found = []
-    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
+    for line in text.split("\n"):
         try:
             record = json.loads(line)
             found += [record] if type(record["step"]) is int else []

@@ -53,13 +53,6 @@ class Whole:
         return Run.open(Path(shutil.copytree(self.run.folder, place / "run")))
 
 
-def same_arrays(one: Path, other: Path) -> None:
-    first, second = read_checkpoint(one)[0], read_checkpoint(other)[0]
-    assert first.keys() == second.keys()
-    for name, each in first.items():
-        assert each.tobytes() == second[name].tobytes(), name
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     root = tmp_path_factory.mktemp("whole")
@@ -282,11 +275,28 @@ def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, 
         patched.setattr(Watch, "_advance", signalled)
         train(recipe, prepared, tmp_path / "parts", say=silent)
     parts = train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
-    assert [path.name for path in parts.checkpoints()] == [
-        path.name for path in whole.checkpoints()
-    ]
-    same_arrays(whole.average, parts.average)
-    same_arrays(whole.best, parts.best)
+    for name in ("average.npz", "best.npz"):
+        one, other = (read_checkpoint(run.folder / name)[0] for run in (whole, parts))
+        assert one.keys() == other.keys()
+        for key, each in one.items():
+            np.testing.assert_array_equal(each, other[key], err_msg=f"{name}, {key}")
+
+
+def test_another_beat_drops_no_checkpoint_that_is_new(tmp_path):
+    training = {"max_steps": 6, "validate_every": 2, "keep": 3}
+    recipe, prepared = toy_data(tmp_path, training=training)
+    train(recipe, prepared, tmp_path / "run", say=silent)
+    other = replace(recipe, training=replace(recipe.training, max_steps=7, validate_every=7))
+    run = train(other, prepared, tmp_path / "run", resume=True, say=silent)
+    assert [read_checkpoint(path)[1].step for path in run.checkpoints()] == [4, 6, 7]
+
+
+def test_a_log_that_cannot_be_read(tmp_path, whole):
+    run = whole.copied(tmp_path)
+    (run.folder / "log.jsonl").unlink()
+    (run.folder / "log.jsonl").mkdir()
+    with pytest.raises(NmtError, match=r"log\.jsonl: cannot be read \(Is a directory\)"):
+        log_records(run.folder)
 
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, whole):
