@@ -130,7 +130,11 @@ class Watch(keras.callbacks.Callback):
         self.save()
 
     def judge_average(self, average: Path, count: int) -> None:
-        """Judge the mean of so many checkpoints; it is kept if it is the best."""
+        """Judge the mean of so many checkpoints; it is kept if it is the best.
+
+        Its score is then the one to beat for a training that goes on. How many validations were
+        no better stays as it is: a training that lost patience would go on for that alone.
+        """
         if self._validator is None:
             return
         judgement = self._judged(self._validator, average)
@@ -140,9 +144,13 @@ class Watch(keras.callbacks.Callback):
         better = best is None or score > best
         self._journal.say(f"the mean of the last {count} checkpoints:")
         self._journal.judged(self.progress, judgement, better)
-        if better and self._devices.leads:
+        if not better:
+            return
+        if self._devices.leads:
             with replacing_path(self._run.best) as beside:
                 shutil.copyfile(average, beside)
+        self.progress = replace(self.progress, best_score=score)
+        self._write(self._run.checkpoint(self.progress.step))
 
     def _judged(self, validator: Validator, checkpoint: Path | None = None) -> Judgement | None:
         """What process 0 finds; None if a signal stopped it."""

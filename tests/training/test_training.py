@@ -29,7 +29,7 @@ from nmt_cli.training.feed import Feed
 from nmt_cli.training.loss import SmoothedCrossEntropy
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import compiled_model, train, trained_model
-from nmt_cli.training.validation import Validator
+from nmt_cli.training.validation import Judgement, Validator
 from nmt_cli.training.watch import Watch
 from tests.systems import DROPOUTS, toy_data, toy_recipe, untrained_run, write_toy_corpus
 
@@ -216,6 +216,26 @@ def test_a_run_killed_while_its_average_is_judged_judges_it_again(tmp_path, monk
     assert read_checkpoint(run.average)[1].step == 4
 
 
+def test_an_average_that_is_the_best_is_the_one_to_beat(tmp_path, monkeypatch):
+    recipe, prepared = toy_data(
+        tmp_path, training={"average": 2, "max_steps": 2, "validate_every": 1, "metric": "loss"}
+    )
+    alike = {"accuracy": 0.5, "bleu": 1.0, "chrf": 1.0, "samples": ()}
+    monkeypatch.setattr(Validator, "judge", lambda self: Judgement(loss=3.0, **alike))
+    monkeypatch.setattr(Validator, "judge_weights", lambda self, path: Judgement(loss=2.0, **alike))
+    run = train(recipe, prepared, tmp_path / "run", say=silent)
+    average = run.average.read_bytes()
+    assert run.best.read_bytes() == average
+    assert read_checkpoint(run.last)[1] == replace(read_checkpoint(run.average)[1], best_score=-2.0)
+    # A model between the two is no better than what there is.
+    monkeypatch.setattr(Validator, "judge", lambda self: Judgement(loss=2.5, **alike))
+    monkeypatch.setattr(Validator, "judge_weights", lambda self, path: Judgement(loss=2.2, **alike))
+    longer = replace(recipe, training=replace(recipe.training, max_steps=4))
+    run = train(longer, prepared, tmp_path / "run", resume=True, say=silent)
+    assert run.best.read_bytes() == average != run.average.read_bytes()
+    assert read_checkpoint(run.last)[1].worse == 3
+
+
 def log(run: Run) -> list[dict]:
     return [json.loads(line) for line in (run.folder / "log.jsonl").read_text().splitlines()]
 
@@ -350,6 +370,15 @@ def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
     first_epoch = len(epochs.order(0))
     assert 0 < by_step[first_epoch] == by_step[40]
     assert by_step[1] == by_step[40]  # and on TensorFlow one trace serves all shapes
+
+
+def test_subwords_drawn_anew_need_no_new_width_in_any_epoch(tmp_path):
+    recipe, prepared = toy_data(tmp_path, training={"sample_subwords": 0.1})
+    epochs = training_batches(recipe, prepared)
+    longest = [max(map(len, epochs.batches(at).source)) for at in range(6)]
+    assert len(set(longest)) > 1
+    ladders = {tuple(epochs.batches(at).widths) for at in range(6)}
+    assert len(ladders) == 1
 
 
 def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypatch):
