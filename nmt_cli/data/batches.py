@@ -52,15 +52,22 @@ class Batches:
         batch_tokens: budget: rows times width, padding included, of either side.
         seed: of the order.
         copies: of each pair, in rows behind one another, within the budget.
+        longest: a width to go up to even if no pair needs it, as those of another epoch may.
     """
 
     def __init__(
-        self, source: TokenArray, target: TokenArray, batch_tokens: int, seed: int, copies: int = 1
+        self,
+        source: TokenArray,
+        target: TokenArray,
+        batch_tokens: int,
+        seed: int,
+        copies: int = 1,
+        longest: int = 0,
     ) -> None:
         self.source, self.target = source, target
         self.batch_tokens, self.seed, self.copies = batch_tokens, seed, copies
         needed = np.maximum(source.lengths, target.lengths + 1)
-        self.widths = _widths(int(needed.max(initial=LADDER[0])))
+        self.widths = _widths(int(needed.max(initial=max(longest, LADDER[0]))))
         self._bucket = np.searchsorted(self.widths, needed)
         self._by_length = np.argsort(needed, kind="stable")
 

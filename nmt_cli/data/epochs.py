@@ -20,6 +20,13 @@ def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
         seed,
     )
     return Epochs(
-        lambda epoch: Batches(*text.arrays(epoch), config.batch_tokens, seed, config.copies),
+        # The longest pair is another in each epoch, and a new width would be compiled anew.
+        lambda epoch: Batches(
+            *text.arrays(epoch),
+            config.batch_tokens,
+            seed,
+            config.copies,
+            longest=recipe.data.max_tokens,
+        ),
         config.curriculum,
     )
