@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -81,14 +82,16 @@ def train(
 
     used = Devices(devices or 1, coordinator or "", processes or 1, process_id or 0)
     check_options(used)
+    run = Run.open(folder) if resume else None
     if devices is None:
-        begun = Run.open(folder).devices if resume else 0
-        used = replace(used, count=cpu_devices(loaded, begun))
+        used = replace(used, count=cpu_devices(loaded, run.devices if run else 0))
     connect(used)
     check_present(used, loaded.training.accumulate)
     place = prepared or PREPARED / loaded.label
     if used.leads:
-        prepare(loaded, place, say=say)
+        # A run that is not to be gone on with leaves its data alone too.
+        check = partial(run.check_resumable, loaded) if run else None
+        prepare(loaded, place, say=say, check=check)
     wait(used, "prepared")
     try:
         train_model(loaded, Prepared.open(place), folder, resume, say, used)

@@ -58,7 +58,11 @@ class _Pairs:
 
 
 def prepare(
-    recipe: Recipe, folder: Path, force: bool = False, say: Callable[[str], None] = print
+    recipe: Recipe,
+    folder: Path,
+    force: bool = False,
+    say: Callable[[str], None] = print,
+    check: Callable[[str], object] | None = None,
 ) -> Prepared:
     """Make ``folder`` hold the prepared data of a recipe, unless it does already.
 
@@ -67,12 +71,15 @@ def prepare(
         folder: where to; replaced as a whole once everything is written.
         force: do the work even if the folder is current.
         say: receives lines for people.
+        check: receives the data's key before anything is written, and raises if it is not to be.
 
     Raises:
         NmtError: as :func:`read_corpus`; no training text; too little for the vocabulary.
     """
     texts = _read(recipe)
     key = _key(recipe, texts)
+    if check:
+        check(key)
     if not force and _is_current(folder, key):
         say(f"{folder} is up to date")
         return Prepared.open(folder)

@@ -199,8 +199,12 @@ class Run:
         """
         return read_lines(self.folder / HELD_OUT[0]), read_lines(self.folder / HELD_OUT[1])
 
-    def check_resumable(self, recipe: Recipe, prepared: Prepared) -> "Run":
+    def check_resumable(self, recipe: Recipe, prepared_key: str) -> "Run":
         """The same run under a recipe that differs only where it safely may.
+
+        Args:
+            recipe: to go on with.
+            prepared_key: of the data to go on with.
 
         Raises:
             NmtError: keys differ that would make it another training, or the data did.
@@ -221,7 +225,7 @@ class Run:
                 + ", ".join(differing),
                 "set them back, or start a new run without --resume",
             )
-        if self.prepared_key != prepared.key:
+        if self.prepared_key != prepared_key:
             raise NmtError(
                 f"{self.folder}: the prepared data changed since the checkpoint",
                 "restore it, or start a new run without --resume",

@@ -90,7 +90,7 @@ def _run(
 ) -> Run:
     """The run folder, the same for all processes."""
     if resume:
-        run = Run.open(folder).check_resumable(recipe, prepared)
+        run = Run.open(folder).check_resumable(recipe, prepared.key)
         if not run.checkpoints():
             raise NmtError(f"{folder}: has no checkpoint yet", "start anew with --force")
         wait(devices, "opened")  # before process 0 writes to it

@@ -334,6 +334,20 @@ class TestPlaces:
         result = nmt("train", "toy.toml", "--resume", cwd=place)
         assert_fails(result, f"{RUN}: has no checkpoint yet", "--force")
 
+    def test_a_refused_resume_leaves_the_prepared_data_alone(self, place: Path) -> None:
+        before = snapshot(place)
+        words = ["train", "toy.toml", "--resume"]
+        result = nmt(*words, "--set", "tokenizer.vocab_size=50", cwd=place)
+        assert_fails(result, f"{RUN}: the recipe changed", "tokenizer.vocab_size")
+        assert snapshot(place) == before
+        for side in ("pt", "en"):
+            with (place / f"toy.{side}").open("a", encoding="utf-8") as stream:
+                stream.write("um gato a mais\n")
+        before = snapshot(place)
+        result = nmt(*words, cwd=place)
+        assert_fails(result, f"{RUN}: the prepared data changed", "restore it")
+        assert snapshot(place) == before
+
     @pytest.mark.slow
     def test_training_data_out_of_reach(self, tmp_path: Path) -> None:
         nowhere = {f"{scheme}_proxy": "http://127.0.0.1:9" for scheme in ("http", "https")}
