@@ -1,6 +1,5 @@
 """The callback that logs, validates, saves and stops a training."""
 
-import math
 import shutil
 import signal
 import time
@@ -20,10 +19,11 @@ from nmt_cli.recipe.config import TrainingConfig
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
 from nmt_cli.training.cluster import any_of
 from nmt_cli.training.devices import ALONE, Devices
-from nmt_cli.training.feed import Feed, Handed
+from nmt_cli.training.feed import Feed
 from nmt_cli.training.journal import Journal
 from nmt_cli.training.run import Run
 from nmt_cli.training.validation import Judgement, Validator
+from nmt_cli.training.window import Window, number
 
 
 class _StoppedValidating(Exception):
@@ -58,7 +58,7 @@ class Watch(keras.callbacks.Callback):
         self._validator, self._journal, self._devices = validator, journal, devices
         self._start, self.progress = start, start
         self._began = time.monotonic()
-        self._window = _Window()
+        self._window = Window()
         self._batches = 0
         self._validating = False
         self.signalled = False
@@ -210,7 +210,7 @@ class Watch(keras.callbacks.Callback):
         self._check_loss()
         # Not of the step's logs: MirroredStrategy's are means over devices, not over tokens.
         means = self.model.get_metrics_result()
-        values = self._window.values() | {name: _number(each) for name, each in means.items()}
+        values = self._window.values() | {name: number(each) for name, each in means.items()}
         rate = float(keras.ops.convert_to_numpy(self.model.optimizer.learning_rate))
         values["learning_rate"] = rate
         step, seconds = self.progress.step, self.progress.seconds
@@ -257,44 +257,3 @@ class Callbacks(keras.callbacks.CallbackList):
         """Tell all callbacks, with losses that may not be there yet."""
         for each in self.callbacks:
             each.on_train_batch_end(batch, logs)
-
-
-class _Window:
-    """The batches since the last log line. Losses stay on the device until asked for."""
-
-    def __init__(self) -> None:
-        self.restart()
-
-    def restart(self) -> None:
-        """Begin anew."""
-        self._began = time.monotonic()
-        self._handed: list[Handed] = []
-        self._logs: list[dict[str, Any]] = []
-
-    def add(self, handed: Handed, logs: dict[str, Any]) -> None:
-        """One more batch and Keras' running means with it."""
-        self._handed.append(handed)
-        self._logs.append(logs)
-
-    def first_not_finite(self) -> tuple[float, Handed, int] | None:
-        """The running mean when it first was infinite or NaN, the batch that made it so, and
-        how many have come behind it."""
-        # Once it is, it stays so: the last one tells whether to look.
-        if not self._logs or math.isfinite(_number(self._logs[-1]["loss"])):
-            return None
-        losses = [_number(logs["loss"]) for logs in self._logs]
-        first = next(at for at, loss in enumerate(losses) if not math.isfinite(loss))
-        return losses[first], self._handed[first], len(losses) - first - 1
-
-    def values(self) -> dict[str, float]:
-        """Target tokens a second; share of the time that it took to make batches, which happens
-        beside the steps."""
-        seconds = max(time.monotonic() - self._began, 1e-9)
-        return {
-            "tokens_per_second": sum(each.tokens for each in self._handed) / seconds,
-            "input_share": sum(each.seconds for each in self._handed) / seconds,
-        }
-
-
-def _number(value: Any) -> float:
-    return float(keras.ops.convert_to_numpy(value))
