@@ -59,6 +59,15 @@ def save_checkpoint(path: Path, model: Any, progress: Progress) -> None:
     _write(path, arrays, progress)
 
 
+def note_progress(path: Path, progress: Progress) -> None:
+    """Write another progress into a checkpoint, and leave its arrays as they are.
+
+    Raises:
+        NmtError: the file is missing or damaged, or cannot be written.
+    """
+    _write(path, read_checkpoint(path)[0], progress)
+
+
 def load_checkpoint(path: Path, model: Any, training: bool) -> Progress:
     """Set a model's weights, and with ``training`` its random and optimizer states.
 

@@ -18,6 +18,7 @@ from nmt_cli.training.checkpoint import (
     Progress,
     average_checkpoints,
     load_checkpoint,
+    read_checkpoint,
     read_progress,
 )
 from nmt_cli.training.cluster import check_alike, connect, disconnect, noticing_losses, wait
@@ -89,13 +90,13 @@ def _run(
     devices: Devices,
 ) -> Run:
     """The run folder, the same for all processes."""
+    check_alike(devices, f"{recipe.dump()} {prepared.key} {devices.count}")
     if resume:
         run = Run.open(folder).check_resumable(recipe, prepared.key)
         if not run.checkpoints():
             raise NmtError(f"{folder}: has no checkpoint yet", "start anew with --force")
         wait(devices, "opened")  # before process 0 writes to it
         return run
-    check_alike(devices, recipe.dump() + prepared.key)
     made = None
     if devices.leads:
         made = Run.create(
@@ -116,7 +117,7 @@ def _trained(
             f"begun on {run.devices} device{'s' * (run.devices > 1)}, going on on {devices.total}: "
             "the same training, but not the same bits"
         )
-    check_alike(devices, f"{recipe.dump()} {prepared.key} {replace(start, seconds=0.0)}")
+    check_alike(devices, str(replace(start, seconds=0.0)))
     part_seeds(devices, model)
     if _is_finished(run, prepared, start):
         schedule = recipe.training.schedule
@@ -190,6 +191,21 @@ def _load_newest(run: Run, model: keras.Model, say: Callable[[str], None]) -> Pr
     raise AssertionError("the caller has seen a checkpoint")
 
 
+def _newest_whole(paths: list[Path], count: int, say: Callable[[str], None]) -> list[Path]:
+    """The last so many of the checkpoints that can be read; a damaged one is no end of a run."""
+    whole: list[Path] = []
+    for path in reversed(paths):
+        try:
+            read_checkpoint(path)
+        except NmtError as error:
+            say(f"{error}; the average does without it")
+        else:
+            whole = [path, *whole]
+        if len(whole) == count:
+            break
+    return whole or paths[-1:]  # whose reading then tells what is wrong
+
+
 def _fit(
     run: Run,
     model: keras.Model,
@@ -236,10 +252,12 @@ def _fit(
         if watch.interrupted:
             raise KeyboardInterrupt(watch.progress.step)
         if config.average:
-            paths, beside = run.regular()[-config.average :], run.folder / ".average.npz"
+            beside, count = run.folder / ".average.npz", 0
             if devices.leads:
+                paths = _newest_whole(run.regular(), config.average, say)
                 average_checkpoints(paths, beside)
-            watch.judge_average(beside, len(paths))
+                count = len(paths)
+            watch.judge_average(beside, count)
             if devices.leads:
                 beside.replace(run.average)
     say(f"trained {watch.progress.step:,} steps in {watch.progress.seconds / 60:.1f} minutes")

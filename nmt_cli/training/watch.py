@@ -16,7 +16,7 @@ from nmt_cli.data.batches import Epochs, Position
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
 from nmt_cli.recipe.config import TrainingConfig
-from nmt_cli.training.checkpoint import Progress, save_checkpoint
+from nmt_cli.training.checkpoint import Progress, note_progress, save_checkpoint
 from nmt_cli.training.cluster import any_of
 from nmt_cli.training.devices import ALONE, Devices
 from nmt_cli.training.feed import Feed
@@ -146,11 +146,12 @@ class Watch(keras.callbacks.Callback):
         self._journal.judged(self.progress, judgement, better)
         if not better:
             return
+        self.progress = replace(self.progress, best_score=score)
         if self._devices.leads:
             with replacing_path(self._run.best) as beside:
                 shutil.copyfile(average, beside)
-        self.progress = replace(self.progress, best_score=score)
-        self._write(self._run.checkpoint(self.progress.step))
+            # The model may hold the average by now, and no more what the training goes on from.
+            note_progress(self._run.checkpoint(self.progress.step), self.progress)
 
     def _judged(self, validator: Validator, checkpoint: Path | None = None) -> Judgement | None:
         """What process 0 finds; None if a signal stopped it."""
@@ -158,6 +159,8 @@ class Watch(keras.callbacks.Callback):
         if self._devices.leads:
             self._validating = True
             try:
+                if self.signalled:  # since the step was looked at
+                    raise _StoppedValidating
                 judgement = validator.judge_weights(checkpoint) if checkpoint else validator.judge()
             except _StoppedValidating:
                 pass

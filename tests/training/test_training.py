@@ -216,24 +216,72 @@ def test_a_run_killed_while_its_average_is_judged_judges_it_again(tmp_path, monk
     assert read_checkpoint(run.average)[1].step == 4
 
 
-def test_an_average_that_is_the_best_is_the_one_to_beat(tmp_path, monkeypatch):
+@pytest.mark.parametrize("ema", [0.0, 0.9])
+def test_an_average_that_is_the_best_is_the_one_to_beat(tmp_path, monkeypatch, ema):
     recipe, prepared = toy_data(
-        tmp_path, training={"average": 2, "max_steps": 2, "validate_every": 1, "metric": "loss"}
+        tmp_path,
+        training={"average": 2, "max_steps": 2, "validate_every": 1, "metric": "loss", "ema": ema},
     )
-    alike = {"accuracy": 0.5, "bleu": 1.0, "chrf": 1.0, "samples": ()}
-    monkeypatch.setattr(Validator, "judge", lambda self: Judgement(loss=3.0, **alike))
-    monkeypatch.setattr(Validator, "judge_weights", lambda self, path: Judgement(loss=2.0, **alike))
+    single, mean, kept = 3.0, 2.0, {}
+    loss_of = Validator.judge_weights
+
+    def judged(self):
+        return Judgement(single, accuracy=0.5, bleu=1.0, chrf=1.0, samples=())
+
+    def judged_weights(self, path):
+        run = Run.open(tmp_path / "run")
+        kept[run.last], _ = read_checkpoint(run.last)
+        return replace(loss_of(self, path), loss=mean)
+
+    monkeypatch.setattr(Validator, "judge", judged)
+    monkeypatch.setattr(Validator, "judge_weights", judged_weights)
     run = train(recipe, prepared, tmp_path / "run", say=silent)
     average = run.average.read_bytes()
     assert run.best.read_bytes() == average
-    assert read_checkpoint(run.last)[1] == replace(read_checkpoint(run.average)[1], best_score=-2.0)
+    arrays, progress = read_checkpoint(run.last)
+    assert progress == replace(read_checkpoint(run.average)[1], best_score=-2.0)
+    # What the training goes on from is neither the average nor the moving one.
+    assert arrays.keys() == kept[run.last].keys()
+    for name, each in kept[run.last].items():
+        np.testing.assert_array_equal(arrays[name], each, err_msg=name)
     # A model between the two is no better than what there is.
-    monkeypatch.setattr(Validator, "judge", lambda self: Judgement(loss=2.5, **alike))
-    monkeypatch.setattr(Validator, "judge_weights", lambda self, path: Judgement(loss=2.2, **alike))
+    single, mean = 2.5, 2.2
     longer = replace(recipe, training=replace(recipe.training, max_steps=4))
     run = train(longer, prepared, tmp_path / "run", resume=True, say=silent)
     assert run.best.read_bytes() == average != run.average.read_bytes()
     assert read_checkpoint(run.last)[1].worse == 3
+
+
+def test_an_average_does_without_a_damaged_checkpoint(tmp_path):
+    training = {"average": 3, "max_steps": 3, "validate_every": 1}
+    recipe, prepared = toy_data(tmp_path, training=training)
+    run = train(recipe, prepared, tmp_path / "run", say=silent)
+    run.checkpoint(2).write_bytes(run.checkpoint(2).read_bytes()[:1000])
+    run.average.unlink()
+    said: list[str] = []
+    run = train(recipe, prepared, tmp_path / "run", resume=True, say=said.append)
+    assert any("step-00000002.npz" in line and "does without it" in line for line in said)
+    assert "the mean of the last 2 checkpoints:" in said
+    first, last = (read_checkpoint(run.checkpoint(step))[0] for step in (1, 3))
+    for name, each in read_checkpoint(run.average)[0].items():
+        np.testing.assert_allclose(each, (first[name] + last[name]) / 2, rtol=1e-5, atol=1e-6)
+
+
+def test_a_signal_at_the_last_step_does_not_wait_for_its_validation(tmp_path, monkeypatch):
+    recipe, prepared = toy_data(tmp_path, training={"max_steps": 2})
+    save = Watch.save
+
+    def signalled(self):
+        save(self)
+        self.signalled = True
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as caught:
+        patched.setattr(Watch, "save", signalled)
+        train(recipe, prepared, tmp_path / "run", say=silent)
+    assert caught.value.args == (2,)
+    assert read_checkpoint(Run.open(tmp_path / "run").last)[1].validated == 0
+    run = train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
+    assert read_checkpoint(run.last)[1].validated == 2
 
 
 def log(run: Run) -> list[dict]:
