@@ -7,6 +7,7 @@ the epoch's number alone, so a position (epoch, index) is all that a checkpoint 
 
 import functools
 import math
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -140,8 +141,14 @@ class Epochs:
     """
 
     def __init__(self, batches: Callable[[int], Batches], curriculum: int = 0) -> None:
-        self.batches = functools.lru_cache(maxsize=1)(batches)
+        self._batches = functools.lru_cache(maxsize=1)(batches)
+        self._lock = threading.Lock()
         self._curriculum = curriculum
+
+    def batches(self, epoch: int) -> Batches:
+        """Those of an epoch. Only one thread makes them: subwords are drawn by a global seed."""
+        with self._lock:
+            return self._batches(epoch)
 
     def share(self, epoch: int) -> float:
         """How many of the pairs take part in an epoch, in (0, 1]."""

@@ -1,5 +1,7 @@
 """Batches: every pair once an epoch, bounded shapes, and a position that can be resumed."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -152,6 +154,20 @@ def test_two_copies_of_each_pair_within_the_budget() -> None:
         for side in (batch.source, batch.target_in, batch.target_out):
             np.testing.assert_array_equal(side[0::2], side[1::2])
         assert rows(batch)[0::2] == list(chosen)
+
+
+def test_two_threads_make_an_epoch_once() -> None:
+    made_of: list[int] = []
+
+    def slowly(epoch: int) -> Batches:
+        made_of.append(epoch)
+        time.sleep(0.05)
+        return made([(5, 5)])
+
+    course = Epochs(slowly)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(course.batches, [3] * 4))
+    assert made_of == [3]
 
 
 def test_a_curriculum_begins_with_the_shortest() -> None:
