@@ -123,8 +123,7 @@ def check_alike(devices: Devices, what: str) -> None:
     others = [number for number, each in enumerate(digests) if (each != digests[0]).any()]
     if others:
         raise NmtError(
-            f"process {others[0]} has another recipe, other data or another checkpoint than "
-            "process 0",
+            f"process {others[0]} has another recipe, --devices, data or checkpoint than process 0",
             "start all of them with the same ones",
         )
 

@@ -187,6 +187,27 @@ def test_the_three_options_go_together():
 
 
 @pytest.mark.slow
+def test_processes_of_unlike_devices_are_refused(tmp_path, monkeypatch):
+    prepared_toy(tmp_path)
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+    port = f"127.0.0.1:{free_port()}"
+    processes = [
+        start(
+            tmp_path,
+            ("run", 2, False),
+            devices={"count": each + 1, "coordinator": port, "processes": 2, "process_id": each},
+        )
+        for each in range(2)
+    ]
+    said = [process.communicate(timeout=120)[1] for process in processes]
+    assert all(process.returncode for process in processes)
+    # The one that is slower may find the other gone before it can say so.
+    message = "process 1 has another recipe, --devices, data or checkpoint than process 0"
+    assert any(message in err for err in said), said
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
 def test_a_coordinator_that_is_not_there(tmp_path):
     prepared_toy(tmp_path)
     where = {"coordinator": f"127.0.0.1:{free_port()}", "processes": 2, "process_id": 1}
