@@ -1,6 +1,7 @@
 """Importing TensorFlow without its notes to its own developers."""
 
 import importlib
+import importlib.util
 import os
 import sys
 import tempfile
@@ -22,6 +23,9 @@ def import_keras() -> None:
         os.dup2(aside.fileno(), 2)
         try:
             importlib.import_module("keras")
+            # On JAX too Keras loads it where it is installed, at the first random seed.
+            if importlib.util.find_spec("tensorflow"):
+                importlib.import_module("tensorflow")
         except BaseException:
             os.dup2(kept, 2)
             aside.seek(0)
