@@ -234,34 +234,41 @@ def _fit(
     with closing(journal):
         watch = Watch(run, start, epochs, feed, validator, journal, devices)
         watch.set_model(model)
-        with watch.signals(), fitting(devices):
-            # Stopped between a checkpoint and its validation, a run begins with that.
-            left = config.max_steps - start.step
-            on_beat = start.step % config.validate_every == 0 or left <= 0
-            if on_beat and start.validated < start.step:
-                watch.validate()
-            if left > 0 and not watch.interrupted and not watch.out_of_patience():
-                model.fit(
-                    feed.dataset(),
-                    steps_per_epoch=left * config.accumulate,
-                    epochs=1,
-                    callbacks=Callbacks([watch], add_history=True, model=model),
-                    shuffle=False,  # the batcher has its own order
-                    verbose=0,
-                )
+        with watch.signals():
+            with fitting(devices):
+                # Stopped between a checkpoint and its validation, a run begins with that.
+                left = config.max_steps - start.step
+                on_beat = start.step % config.validate_every == 0 or left <= 0
+                if on_beat and start.validated < start.step:
+                    watch.validate()
+                if left > 0 and not watch.interrupted and not watch.out_of_patience():
+                    model.fit(
+                        feed.dataset(),
+                        steps_per_epoch=left * config.accumulate,
+                        epochs=1,
+                        callbacks=Callbacks([watch], add_history=True, model=model),
+                        shuffle=False,  # the batcher has its own order
+                        verbose=0,
+                    )
+            if config.average and not watch.interrupted:
+                _average(run, watch, devices, say)
         if watch.interrupted:
             raise KeyboardInterrupt(watch.progress.step)
-        if config.average:
-            beside, count = run.folder / ".average.npz", 0
-            if devices.leads:
-                paths = _newest_whole(run.regular(), config.average, say)
-                average_checkpoints(paths, beside)
-                count = len(paths)
-            watch.judge_average(beside, count)
-            if devices.leads:
-                beside.replace(run.average)
     say(f"trained {watch.progress.step:,} steps in {watch.progress.seconds / 60:.1f} minutes")
     return run
+
+
+def _average(run: Run, watch: Watch, devices: Devices, say: Callable[[str], None]) -> None:
+    """Write and judge the mean of the newest checkpoints. It takes its place at the very end, by
+    which a resumed run knows that nothing is left to do."""
+    beside, count = run.folder / ".average.npz", 0
+    if devices.leads:
+        paths = _newest_whole(run.regular(), run.recipe.training.average, say)
+        average_checkpoints(paths, beside)
+        count = len(paths)
+    watch.judge_average(beside, count)
+    if devices.leads and not watch.interrupted:
+        beside.replace(run.average)
 
 
 def _is_finished(run: Run, prepared: Prepared, start: Progress) -> bool:

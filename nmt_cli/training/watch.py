@@ -139,6 +139,7 @@ class Watch(keras.callbacks.Callback):
             return
         judgement = self._judged(self._validator, average)
         if judgement is None:
+            self.interrupted = True  # the resumed run will judge it
             return
         best, score = self.progress.best_score, judgement.score(self._config.metric)
         better = best is None or score > best

@@ -267,6 +267,21 @@ def test_an_average_does_without_a_damaged_checkpoint(tmp_path):
         np.testing.assert_allclose(each, (first[name] + last[name]) / 2, rtol=1e-5, atol=1e-6)
 
 
+def test_a_signal_while_the_average_is_judged_leaves_it_to_the_resumed_run(tmp_path, monkeypatch):
+    recipe, prepared = toy_data(tmp_path, training={"average": 2, "max_steps": 2})
+
+    def signalled(self, path):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as caught:
+        patched.setattr(Validator, "judge_weights", signalled)
+        train(recipe, prepared, tmp_path / "run", say=silent)
+    assert caught.value.args == (2,)
+    assert not Run.open(tmp_path / "run").average.exists()
+    run = train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
+    assert read_checkpoint(run.average)[1].step == 2
+
+
 def test_a_signal_at_the_last_step_does_not_wait_for_its_validation(tmp_path, monkeypatch):
     recipe, prepared = toy_data(tmp_path, training={"max_steps": 2})
     save = Watch.save
