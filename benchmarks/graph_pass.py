@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import onnx
 
-from nmt_cli.cli.quiet import import_keras
+from nmt_cli.frameworks import import_keras
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.translator import Translator
 

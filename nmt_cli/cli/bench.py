@@ -9,9 +9,9 @@ import click
 
 from nmt_cli.bundle.manifest import MANIFEST, PRECISIONS
 from nmt_cli.cli.options import say
-from nmt_cli.cli.quiet import import_keras
 from nmt_cli.cli.streams import check_standard_output
 from nmt_cli.errors import NmtError
+from nmt_cli.frameworks import import_keras
 
 if TYPE_CHECKING:
     from nmt_cli.bench.models import Models

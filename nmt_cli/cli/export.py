@@ -7,7 +7,7 @@ import click
 
 from nmt_cli.bundle.manifest import PRECISIONS
 from nmt_cli.cli.options import EXPORTS, beam_options, find_run, output_option, say
-from nmt_cli.cli.quiet import import_keras
+from nmt_cli.frameworks import import_keras
 
 
 @click.command(epilog="Example: nmt export runs/phrasebook-pt-en --onnx")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.cli.options import DecodingOptions, say
-from nmt_cli.cli.quiet import import_keras
 from nmt_cli.errors import NmtError
+from nmt_cli.frameworks import import_keras
 from nmt_cli.search.translator import Translator
 
 

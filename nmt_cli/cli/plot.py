@@ -15,8 +15,8 @@ from nmt_cli.cli.options import (
     say,
     set_option,
 )
-from nmt_cli.cli.quiet import import_keras
 from nmt_cli.errors import NmtError
+from nmt_cli.frameworks import import_keras
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,7 +13,7 @@ from nmt_cli.cli.options import (
     say,
     set_option,
 )
-from nmt_cli.cli.quiet import import_keras
+from nmt_cli.frameworks import import_keras
 
 if TYPE_CHECKING:
     from nmt_cli.recipe.config import Recipe

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from nmt_cli.cli.options import find_run, say
-from nmt_cli.cli.quiet import import_keras
 from nmt_cli.errors import NmtError
+from nmt_cli.frameworks import import_keras
 
 
 @click.command(epilog="Example: nmt report runs/docs-pt-en -o docs.html")

@@ -16,8 +16,8 @@ from nmt_cli.cli.options import (
     say,
     set_option,
 )
-from nmt_cli.cli.quiet import import_keras
 from nmt_cli.errors import NmtError
+from nmt_cli.frameworks import import_keras
 
 
 @click.command(epilog="Example: nmt train docs-pt-en --set data.root=corpora --resume")

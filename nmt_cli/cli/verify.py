@@ -7,8 +7,8 @@ import click
 
 from nmt_cli.bundle.report import Check, require_passed
 from nmt_cli.cli.options import say
-from nmt_cli.cli.quiet import import_keras
 from nmt_cli.cli.streams import check_standard_output
+from nmt_cli.frameworks import import_keras
 
 
 @click.command(epilog="Example: nmt verify exports/docs-pt-en --run runs/docs-pt-en")

@@ -1,4 +1,4 @@
-"""Importing TensorFlow without its notes to its own developers."""
+"""Importing Keras and TensorFlow without their startup messages."""
 
 import importlib
 import importlib.util
@@ -8,28 +8,28 @@ import tempfile
 
 
 def import_keras() -> None:
-    """Import Keras and its backend with the process's stderr turned aside.
+    """Import Keras and its backend with the process's stderr redirected.
 
     While it loads, TensorFlow writes about logging, CUDA stubs and oneDNN straight to file
-    descriptor 2, before any of its own settings can stop it. What it wrote is shown after
-    all if the import fails.
+    descriptor 2, before any of its own settings can stop it. The output is shown after all
+    if the import fails.
 
     Raises:
         ImportError: Keras or its backend is not installed.
     """
     sys.stderr.flush()
     kept = os.dup(2)
-    with tempfile.TemporaryFile() as aside:
-        os.dup2(aside.fileno(), 2)
+    with tempfile.TemporaryFile() as redirected:
+        os.dup2(redirected.fileno(), 2)
         try:
             importlib.import_module("keras")
-            # On JAX too Keras loads it where it is installed, at the first random seed.
+            # With JAX, too, Keras loads TensorFlow if it is installed, at the first random seed.
             if importlib.util.find_spec("tensorflow"):
                 importlib.import_module("tensorflow")
         except BaseException:
             os.dup2(kept, 2)
-            aside.seek(0)
-            sys.stderr.write(aside.read().decode("utf-8", "replace"))
+            redirected.seek(0)
+            sys.stderr.write(redirected.read().decode("utf-8", "replace"))
             raise
         finally:
             os.dup2(kept, 2)
