@@ -1,0 +1,1 @@
+"""What the project is built with and does not ship."""
