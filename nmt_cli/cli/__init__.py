@@ -78,7 +78,7 @@ def main() -> None:
     # As Ctrl-C, so that what is half-written is removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        sys.exit(cli(standalone_mode=False))
+        sys.exit(cli(prog_name="nmt", standalone_mode=False))
     except NmtError as error:
         _fail(str(error), USER_ERROR, debug)
     except click.UsageError as error:

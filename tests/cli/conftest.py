@@ -1,28 +1,14 @@
 """The real ``nmt``, run as a process, and a tiny system made with it once."""
 
-import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-NMT = [sys.executable, "-m", "nmt_cli"]
-# nmt, which then says on stderr which modules it has loaded.
-TELLING_MODULES = [
-    sys.executable,
-    "-c",
-    "import json, sys\n"
-    "from nmt_cli.cli import main\n"
-    "try:\n"
-    "    main()\n"
-    "finally:\n"
-    "    print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n",
-]
+from tests.harness import LISTING_MODULES as TELLING_MODULES
+from tests.harness import NMT, Result, nmt
+
+__all__ = ["NMT", "TELLING_MODULES", "Result", "assert_fails", "nmt", "snapshot"]
 
 RECIPE = """
 name = "toy"
@@ -68,41 +54,6 @@ PREDICATES = (
     ("custa dez euros", "costs ten euros"),
 )
 ENDS = ((".", "."), ("!", "!"), (" hoje.", " today."), (" agora.", " now."))
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a process did: its exit code and what it wrote."""
-
-    code: int
-    out: bytes
-    err: str
-
-    @property
-    def message(self) -> str:
-        """The one line that says what went wrong."""
-        return self.err.rstrip("\n").rpartition("\n")[2]
-
-
-def nmt(
-    *words: object,
-    cwd: Path,
-    stdin: bytes = b"",
-    command: list[str] = NMT,
-    environment: dict[str, str] | None = None,
-    limit: Callable[[], Any] | None = None,
-) -> Result:
-    """Run nmt in a folder; ``limit`` is called in the new process first."""
-    done = subprocess.run(
-        [*command, *map(str, words)],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        env={**os.environ, **(environment or {})},
-        preexec_fn=limit,
-        timeout=300,
-    )
-    return Result(done.returncode, done.stdout, done.stderr.decode("utf-8"))
 
 
 def assert_fails(result: Result, *fragments: str, code: int = 1) -> None:
