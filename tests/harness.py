@@ -130,9 +130,9 @@ def _streams(stdin: bytes) -> Iterator[dict[int, bytes]]:
                 handle = os.open(path, flags, 0o600)
                 os.dup2(handle, number)
                 os.close(handle)
-            sys.stdin = open(0, encoding="utf-8", closefd=False)
-            sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-            sys.stderr = open(
+            sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+            sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+            sys.stderr = os.fdopen(
                 2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
             )
             yield written
