@@ -91,9 +91,9 @@ def check_asked(folder: Path, max_length: int | None, looks: bool) -> None:
         manifest = read_manifest(folder)
         shape = manifest.architecture
         if looks:
-            from nmt_cli.runtime.step_model import telling_graph
+            from nmt_cli.runtime.step_model import attention_graph
 
-            telling_graph(folder, manifest)
+            attention_graph(folder, manifest)
     else:
         from nmt_cli.training.run import Run
 

@@ -34,12 +34,14 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
         _against(bundle, run, checkpoint)
         return
     from nmt_cli.runtime.check import check_bundle
+    from nmt_cli.runtime.load import open_bundle
 
-    manifest, checks = check_bundle(bundle)
+    opened = open_bundle(bundle)
+    checks = check_bundle(opened)
     _show(checks)
     require_passed(checks, str(bundle), "export the bundle again")
-    say(f"{bundle}: as it was exported; its report:")
-    for line in manifest.verification.lines():
+    say(f"{bundle}: unchanged since its export; the report of its verification:")
+    for line in opened.manifest.verification.lines():
         say(f"  {line}")
 
 

@@ -41,6 +41,7 @@ from nmt_cli.export.verify import (
 )
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, check_bundle
+from nmt_cli.runtime.load import open_bundle
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
@@ -98,11 +99,12 @@ def verify_against(
     Raises:
         NmtError: a check failed; names it.
     """
-    _, checks = check_bundle(folder)
+    bundle = open_bundle(folder)
+    checks = check_bundle(bundle)
     what = f"{manifest.name} in {manifest.precision}"
     require_passed(checks, what, REPORT_IT)
     tokenizers, options = run.tokenizers(), SearchOptions.of(manifest.decoding)
-    exported = OnnxStepModel(folder, manifest)
+    exported = bundle.model
     ours, theirs = (
         Translator(model, tokenizers, options, manifest.decoding.max_source)
         for model in (original, exported)

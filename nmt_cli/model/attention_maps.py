@@ -7,8 +7,8 @@ import numpy as np
 from keras import ops
 
 from nmt_cli.model.build import step_graph
-from nmt_cli.search.attention import AttentionMaps, Weights, framed_pair
-from nmt_cli.text.tokenizer import TokenizerPair
+from nmt_cli.search.attention import AttentionMaps, Weights
+from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
 
 
 def model_attention(
@@ -22,13 +22,14 @@ def model_attention(
         source: a line.
         target_ids: its translation, without END.
     """
-    framed, inputs, outputs = framed_pair(tokenizers, source, target_ids)
+    (ids,) = tokenizers.source.encode([source])
+    framed = tokenizers.source.frame_source(ids)
     encoder, decoder, cross = step_graph(model).attention(
-        np.array([framed], np.int32), np.array([inputs], np.int32)
+        np.array([framed], np.int32), np.array([[START_ID, *target_ids]], np.int32)
     )
     maps = [_stacked(each) for each in (encoder, decoder, cross)]
     assert maps[2] is not None, "every architecture looks at the source"
-    return AttentionMaps(framed, outputs, maps[2], encoder=maps[0], decoder=maps[1])
+    return AttentionMaps(framed, [*target_ids, END_ID], maps[2], encoder=maps[0], decoder=maps[1])
 
 
 def _stacked(layers: list[Any]) -> Weights | None:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_graph import free_axes
-from nmt_cli.search.attention import aligning_layer
 from nmt_cli.search.step_model import Candidates
 
 
@@ -133,7 +132,7 @@ class KerasStepModel:
     def attention(
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """What the step that is about to be taken looks at; see search.step_model."""
+        """Attention of the next step to the source; see search.step_model."""
         weights, _ = self._look(
             ops.convert_to_tensor(tokens),
             ops.convert_to_tensor(np.array([state.steps], np.int32)),
@@ -141,7 +140,7 @@ class KerasStepModel:
             state.encoded,
             state.caches,
         )
-        return aligning_layer(ops.convert_to_numpy(weights))
+        return ops.convert_to_numpy(weights)
 
     def _advance(
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]

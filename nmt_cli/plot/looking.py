@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nmt_cli.bundle.manifest import MANIFEST
-from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.search.attention import AttentionMaps
@@ -51,15 +50,19 @@ def attention_of(
 def _of_bundle(
     folder: Path, source: str, target: str | None, warn: Callable[[str], None]
 ) -> tuple[AttentionMaps, TokenizerPair]:
-    from nmt_cli.runtime.attention import bundle_attention
-    from nmt_cli.runtime.load import load_bundle
-    from nmt_cli.runtime.step_model import telling_graph
+    from nmt_cli.runtime.load import open_bundle
+    from nmt_cli.runtime.step_model import attention_graph
+    from nmt_cli.search.forced import forced_attention
+    from nmt_cli.search.options import SearchOptions
 
-    manifest = read_manifest(folder)
-    telling_graph(folder, manifest)
-    translator = load_bundle(folder, warn=warn)
-    ids = _target_ids(translator, manifest.decoding, source, target)
-    return bundle_attention(folder, source, ids), translator.tokenizers
+    bundle = open_bundle(folder, warn)
+    attention_graph(folder, bundle.manifest)
+    decoding, tokenizers = bundle.manifest.decoding, bundle.tokenizers
+    translator = Translator(
+        bundle.model, tokenizers, SearchOptions.of(decoding), decoding.max_source
+    )
+    ids = _target_ids(translator, decoding, source, target)
+    return forced_attention(bundle.model, tokenizers, source, ids), tokenizers
 
 
 def _target_ids(

@@ -1,19 +1,20 @@
-"""``nmt verify``: what can be checked of a bundle without the model it came from."""
+"""``nmt verify``: checks of a bundle that need only the bundle."""
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli.bundle.manifest import GraphSpec, Manifest
+from nmt_cli.bundle.manifest import GraphSpec
 from nmt_cli.bundle.report import Check
 from nmt_cli.errors import NmtError
-from nmt_cli.runtime.load import checked_manifest, load_bundle
+from nmt_cli.runtime.load import Bundle
+from nmt_cli.runtime.step_model import HINT, reason
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
 
-# What tokenizers and line handling stumble over.
+# Input that is hard for tokenizers and line handling.
 HARD_LINES = (
     "",
     " ",
@@ -26,120 +27,112 @@ HARD_LINES = (
     "x" * 200,
     "1234567890 (a) [b] {c} <d> & | \\ / ~ ^ `",
 )
-# Two hypotheses that a model scores this alike (nats) are one tie, not a mismatch.
+# Two translations whose scores differ by less (nats) are a tie, not a difference.
 TIE = 1e-4
-# The same for graphs whose arithmetic rounds: another order of additions, as wider batches
-# have, rounds otherwise here and there.
+# The same by precision: the order of additions depends on the batch, and rounding with it.
 TIES = {"float32": TIE, "float16": 1e-2, "int8": 5e-2}
-# Of the sum of all probabilities, 1; float16 holds a number to 1e-3.
+# By how much probabilities may miss a sum of 1; float16 is precise to 1e-3.
 _SUM_TOLERANCE = {"float32": 1e-4, "float16": 1e-2, "int8": 1e-4}
 _DTYPES = {"float": np.float32, "float16": np.float16, "int32": np.int32, "bool": np.bool_}
-_NOTHING = 4  # its errors come as exceptions too
+
+Tensors = dict[str, NDArray[Any]]
 
 
-def check_bundle(folder: Path) -> tuple[Manifest, list[Check]]:
-    """Check a bundle by itself: its files, its graphs' contract, and that they translate.
+def check_bundle(bundle: Bundle) -> list[Check]:
+    """Check a loaded bundle: its files, the contract of its graphs, and that it translates.
 
     Raises:
-        NmtError: it cannot be loaded or run; names the file.
+        NmtError: a graph cannot be run, or an output has another type or shape than declared.
     """
-    manifest = checked_manifest(folder)
+    manifest = bundle.manifest
     tensors = sum(len(graph.inputs) + len(graph.outputs) for graph in manifest.graphs)
-    translator = load_bundle(folder)
-    return manifest, [
-        Check.of(f"files with another hash, of {len(manifest.files)}", 0, 0),
-        Check.of(f"tensors outside the contract, of {tensors}", 0, 0),
-        *_run_checks(folder, manifest),
+    return [
+        # Loading has compared both, and refuses a bundle where they differ.
+        Check.of(f"files with a different hash, of {len(manifest.files)}", 0, 0),
+        Check.of(f"tensors that break the contract, of {tensors}", 0, 0),
+        *_graph_checks(bundle),
         Check.of(
-            f"lines that translate otherwise in a batch, of {len(HARD_LINES)}",
-            _unlike_in_batch(translator, TIES[manifest.precision]),
+            f"lines translated differently in a batch, of {len(HARD_LINES)}",
+            _changed_in_batch(bundle),
             0,
         ),
     ]
 
 
-def _unlike_in_batch(translator: Translator, tie: float) -> int:
-    together = translator.translate(HARD_LINES)
-    alone = (next(translator.translate([line])) for line in HARD_LINES)
+def _changed_in_batch(bundle: Bundle) -> int:
+    decoding, tie = bundle.manifest.decoding, TIES[bundle.manifest.precision]
+    translator = Translator(
+        bundle.model, bundle.tokenizers, SearchOptions.of(decoding), decoding.max_source
+    )
+    single = (next(translator.translate([line])) for line in HARD_LINES)
     return sum(
-        ours.text != theirs.text and not abs(ours.score - theirs.score) <= tie
-        for ours, theirs in zip(alone, together, strict=True)
+        one.text != other.text and not abs(one.score - other.score) <= tie
+        for one, other in zip(single, translator.translate(HARD_LINES), strict=True)
     )
 
 
-def _run_checks(folder: Path, manifest: Manifest) -> list[Check]:
-    """Run both graphs on sizes that all differ; hold what comes out to the contract."""
-    vocabulary = manifest.vocabulary
+def _graph_checks(bundle: Bundle) -> list[Check]:
+    """Run the graphs on axes of different sizes, and check their outputs."""
+    manifest = bundle.manifest
+    vocabulary, tolerance = manifest.vocabulary, _SUM_TOLERANCE[manifest.precision]
     sizes = {"B": 2, "S": 5, "K": 3, "C": min(3, vocabulary["target"]), "P": 6}
     rng = np.random.default_rng(0)
-    feed: dict[str, NDArray[Any]] = {
+    feed: Tensors = {
         "source": rng.integers(0, vocabulary["source"], (2, 5), np.int32),
         "tokens": rng.integers(0, vocabulary["target"], (2, 3), np.int32),
         "position": np.array([2], np.int32),
         "write_at": np.array([3, 3], np.int64),
+        "ancestry": np.ones((2, 3, 6), np.bool_),
     }
-    feed["ancestry"] = np.ones((2, 3, 6), np.bool_)
     for each in manifest.caches:
         feed[each.name] = np.ones(each.sized(sizes), _DTYPES[each.dtype])
-    feed |= _outputs(folder, manifest.encoder, feed, sizes)
-    found = _outputs(folder, manifest.decoder, feed, sizes)
-    attention = []
-    if manifest.attention:
-        weights = _outputs(folder, manifest.attention, feed, sizes)["attention"]
-        rows = weights.astype(np.float64).sum(axis=-1)
-        attention = [
-            Check.of(
-                "sum of attention weights, difference to 1",
-                float(np.abs(rows - 1).max()),
-                _SUM_TOLERANCE[manifest.precision],
-            )
-        ]
+    feed |= _outputs(bundle, manifest.encoder, feed, sizes)
+    found = _outputs(bundle, manifest.decoder, feed, sizes)
     log_probs = found["log_probs"].astype(np.float64)
     at_ids = np.take_along_axis(log_probs, found["ids"].astype(np.int64), axis=2)
     best = np.sort(log_probs, axis=2)[..., ::-1][..., : sizes["C"]]
-    return [
+    checks = [
         Check.of(
-            "sum of all probabilities, difference to 1",
-            float(np.abs(np.exp(log_probs).sum(axis=2) - 1).max()),
-            _SUM_TOLERANCE[manifest.precision],
+            "sum of all probabilities, difference from 1",
+            _distance_from_one(np.exp(log_probs)),
+            tolerance,
         ),
         Check.of(
-            "candidates, difference to the best log-probabilities",
+            "candidates, difference from the best log-probabilities",
             float(max(np.abs(at_ids - best).max(), np.abs(found["scores"] - best).max())),
             TIE,
         ),
-        *attention,
     ]
+    if manifest.attention:
+        weights = _outputs(bundle, manifest.attention, feed, sizes)["attention"]
+        distance = _distance_from_one(weights.astype(np.float64))
+        checks.append(Check.of("sum of attention weights, difference from 1", distance, tolerance))
+    return checks
 
 
-def _outputs(
-    folder: Path, graph: GraphSpec, feed: dict[str, NDArray[Any]], sizes: dict[str, int]
-) -> dict[str, NDArray[Any]]:
-    """Run a graph.
+def _distance_from_one(values: NDArray[np.float64]) -> float:
+    return float(np.abs(values.sum(axis=-1) - 1).max())
+
+
+def _outputs(bundle: Bundle, graph: GraphSpec, feed: Tensors, sizes: Mapping[str, int]) -> Tensors:
+    """Run a graph; its outputs by name.
 
     Raises:
-        NmtError: it does not run, or an output is of another type or shape than it should.
+        NmtError: it cannot be run, or an output has another type or shape than declared.
     """
-    path = folder / graph.file
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = _NOTHING
+    path = bundle.folder / graph.file
     names = [each.name for each in graph.outputs]
     try:
-        session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
+        values = bundle.model.session(graph).run(
+            names, {each.name: feed[each.name] for each in graph.inputs}
         )
-        values = session.run(names, {each.name: feed[each.name] for each in graph.inputs})
-    except Exception as error:  # ONNX Runtime's own exceptions have no common base
-        raise NmtError(
-            f"{path}: verification failed: it does not run ({str(error).splitlines()[0][:160]})",
-            "export the bundle again",
-        ) from None
+    except Exception as error:  # ONNX Runtime's exceptions have no common base
+        raise NmtError(f"{path}: ONNX Runtime cannot run it ({reason(error)})", HINT) from None
     for each, value in zip(graph.outputs, values, strict=True):
         wanted = (each.sized(sizes), np.dtype(_DTYPES[each.dtype]))
         if (value.shape, value.dtype) != wanted:
             raise NmtError(
-                f"{path}: verification failed: {each.name} came out as {value.dtype} "
-                f"{value.shape}, not {wanted[1]} {wanted[0]}",
-                "export the bundle again",
+                f"{path}: {each.name} is {value.dtype} {value.shape}, not {wanted[1]} {wanted[0]}",
+                HINT,
             )
     return dict(zip(names, values, strict=True))

@@ -1,4 +1,4 @@
-"""A bundle's ONNX files and tokenizers against its manifest: cheap enough for every load."""
+"""Comparing a bundle's ONNX files and tokenizers with its manifest, at every load."""
 
 from pathlib import Path, PurePosixPath
 
@@ -12,11 +12,11 @@ _HINT = "export the bundle again"
 
 
 def check_graphs(folder: Path, manifest: Manifest) -> None:
-    """Hold the ONNX files to the manifest's contract: names, types, shapes, opset, weights.
+    """Compare the ONNX files with the manifest: names, types, shapes, opset, weights.
 
     Raises:
-        NmtError: a file is not what the manifest says, or wants weights from a file whose
-            hash the manifest does not hold, and so from anywhere outside the bundle.
+        NmtError: a file differs from the manifest, or reads weights from a file whose hash is
+            not in the manifest, which could be anywhere outside the bundle.
     """
     for graph in manifest.graphs:
         _check_graph(folder, graph, manifest)
@@ -26,20 +26,20 @@ def checked_tokenizers(folder: Path, manifest: Manifest) -> TokenizerPair:
     """Load a bundle's tokenizers.
 
     Raises:
-        NmtError: a file is damaged or its hash is not in the manifest, or a vocabulary is of
-            another size than the manifest says.
+        NmtError: a file is damaged or its hash is not in the manifest, or a vocabulary has
+            another size than in the manifest.
     """
     place = folder / TOKENIZER
     spec = TokenizerSpec.read(place)
     for name in (spec.source, spec.target):
         if f"{TOKENIZER}/{name}" not in manifest.files:
-            raise NmtError(f"{place / name}: {MANIFEST} holds no hash of it", _HINT)
+            raise NmtError(f"{place / name}: {MANIFEST} has no hash of it", _HINT)
     tokenizers = load_tokenizers(place)
     for side, tokenizer in (("source", tokenizers.source), ("target", tokenizers.target)):
         if tokenizer.vocab_size != manifest.vocabulary[side]:
             raise NmtError(
                 f"{place}: the {side} vocabulary has {tokenizer.vocab_size:,} entries, "
-                f"{MANIFEST} says {manifest.vocabulary[side]:,}",
+                f"but {MANIFEST} says {manifest.vocabulary[side]:,}",
                 _HINT,
             )
     return tokenizers
@@ -52,11 +52,11 @@ def _check_graph(folder: Path, graph: GraphSpec, manifest: Manifest) -> None:
         found.outputs, list(graph.outputs)
     )
     if breach:
-        raise NmtError(f"{path}: is not the graph that {MANIFEST} describes ({breach})", _HINT)
+        raise NmtError(f"{path}: not the graph that {MANIFEST} describes ({breach})", _HINT)
     if found.opset != graph.opset:
-        raise NmtError(f"{path}: is of opset {found.opset}, {MANIFEST} says {graph.opset}", _HINT)
+        raise NmtError(f"{path}: opset {found.opset}, but {MANIFEST} says {graph.opset}", _HINT)
     for name in sorted(found.external):
         if (PurePosixPath(graph.file).parent / name).as_posix() not in manifest.files:
             raise NmtError(
-                f"{path}: takes weights from {name[:80]!r}, which is no file of the bundle", _HINT
+                f"{path}: reads weights from {name[:80]!r}, which is not in the bundle", _HINT
             )

@@ -32,10 +32,10 @@ class Device:
 
 @dataclass(frozen=True)
 class Threads:
-    """How cores are shared out.
+    """How batches share the cores.
 
     Attributes:
-        workers: batches that run side by side.
+        workers: batches that run at the same time.
         each: threads inside the operators of one batch; AUTOMATIC: see :func:`threads_for`.
     """
 
@@ -44,23 +44,23 @@ class Threads:
 
 
 HOST = Device()
-# Threads of a lone batch, where nobody says how many: what the model is worth.
+# Threads of a single batch when the user gives no number: depends on the size of the model.
 AUTOMATIC = 0
 ONE_BATCH = Threads(workers=1, each=AUTOMATIC)
-# Bytes of a feed-forward matrix, or of a recurrent cell's, from which on two threads are through
-# with its product, for one sentence, sooner than one: below, meeting each other costs more
+# Bytes of a feed-forward matrix, or of a recurrent cell's, from which two threads compute its
+# product faster than one for a single sentence: synchronizing takes longer for smaller ones
 # (benchmarks/README.md).
 _WORTH_SHARING = 512 * 1024
 _WEIGHT_BYTES = {"float32": 4, "float16": 2, "int8": 1}
 
 
 def find_device(device: str = "cpu", provider: str | None = None) -> Device:
-    """Resolve what the user asked for.
+    """The device that the user requested.
 
     Args:
         device: one of DEVICES; "auto" is CUDA where the installed onnxruntime has it.
-        provider: an execution provider by name, with or without its ending; goes before
-            ``device``.
+        provider: an execution provider by name, with or without "ExecutionProvider";
+            overrides ``device``.
 
     Raises:
         NmtError: the installed onnxruntime does not offer it; names what to install.
@@ -70,8 +70,8 @@ def find_device(device: str = "cpu", provider: str | None = None) -> Device:
         return _named(provider, available)
     if device == "cuda" and CUDA not in available:
         raise NmtError(
-            "CUDA was asked for, and the installed onnxruntime has none",
-            "pip uninstall onnxruntime; pip install onnxruntime-gpu (or take --device cpu)",
+            "--device cuda: the installed onnxruntime does not support CUDA",
+            "pip uninstall onnxruntime; pip install onnxruntime-gpu (or use --device cpu)",
         )
     if device in ("cuda", "auto") and CUDA in available:
         return Device(CUDA, "cuda")
@@ -83,7 +83,7 @@ def _named(provider: str, available: list[str]) -> Device:
     for name in available:
         short = name.lower().removesuffix("executionprovider")
         if short == wanted:
-            # Others than CUDA take and give host memory; ONNX Runtime copies as they need.
+            # Providers other than CUDA exchange host memory, and ONNX Runtime copies it.
             return Device(name, "cuda" if name == CUDA else "cpu")
     offered = ", ".join(each.removesuffix("ExecutionProvider") for each in available)
     raise NmtError(
@@ -94,15 +94,14 @@ def _named(provider: str, available: list[str]) -> Device:
 
 
 def share_threads(total: int | None, workers: int | None, sentences: int) -> Threads:
-    """Share cores among batches.
+    """Divide cores among batches.
 
-    One batch a core, each with one thread, is fastest (benchmarks/README.md), but a lone
-    sentence is one batch: threads then work inside its operators, as many as the user says or
-    as the model is worth.
+    One batch a core, each with one thread, is fastest (benchmarks/README.md). A single sentence
+    is one batch, whose operators then use the threads.
 
     Args:
-        total: threads in all; every core that this process may use if None.
-        workers: batches side by side, if the user fixed it.
+        total: threads in all; None for every core that this process may use.
+        workers: batches at a time, if the user fixed it.
         sentences: how many there are to translate, as far as is known.
     """
     if total is None and workers is None and sentences <= 1:
@@ -114,7 +113,7 @@ def share_threads(total: int | None, workers: int | None, sentences: int) -> Thr
 
 
 def threads_for(shape: ModelConfig, precision: str) -> int:
-    """Threads inside the operators of a lone batch: every core for a large model, one else."""
+    """Threads inside the operators of a single batch: every core for a large model, else one."""
     inner = 4 * shape.d_model if shape.architecture == "rnn" else shape.feed_forward
     matrix = shape.d_model * inner * _WEIGHT_BYTES[precision]
     return cores() if matrix >= _WORTH_SHARING else 1

@@ -1,8 +1,8 @@
-"""One batch on its way through search, its tensors on a device such as a GPU.
+"""The state of one batch during search, its tensors on a device such as a GPU.
 
-Encoder output and caches never leave the device: the decoder writes its columns into the
-caches where they lie, and a small graph of the bundle adds columns to them and takes out
-sentences that are done. Only tokens, ancestry and the best candidates cross to the host.
+Encoder output and caches stay on the device: the decoder writes its columns directly into the
+caches, and a small graph of the bundle adds columns and removes sentences that are done. Only
+tokens, ancestry and the best candidates are copied to or from the host.
 
 Shapes as in nmt_cli.runtime.host_state.
 """
@@ -28,8 +28,8 @@ class DeviceState:
         decoder: session of the decoder step.
         append: session of the graph that joins and selects.
         device: where both run.
-        encoded: encoder outputs by name.
-        caches: shapes of the caches by name, still empty: [B, h, 0, k].
+        encoder_output: by name.
+        caches: shapes of the caches by name, empty at first: [B, h, 0, k].
     """
 
     def __init__(
@@ -37,14 +37,14 @@ class DeviceState:
         decoder: Any,
         append: Any,
         device: Device,
-        encoded: Mapping[str, Any],
+        encoder_output: Mapping[str, Any],
         caches: Mapping[str, tuple[int, ...]],
     ) -> None:
         self._decoder = decoder
         self._append = append
         self._device = device
-        self._encoded = dict(encoded)
-        first = next(iter(self._encoded.values()))
+        self._encoder_output = dict(encoder_output)
+        first = next(iter(self._encoder_output.values()))
         self._dtype = np.float16 if "float16" in first.data_type() else np.float32
         self._caches = {name: self._zeros(shape) for name, shape in caches.items()}
         self._steps = 0
@@ -59,21 +59,21 @@ class DeviceState:
     def log_probs(
         self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """As :meth:`step`, but all log-probabilities, [B, K, V]."""
+        """Like :meth:`step`, but all log-probabilities, [B, K, V]."""
         (log_probs,) = self._run(self._decoder, tokens, ancestry, ("log_probs",))
         self._advance(tokens)
         return log_probs
 
     def attention(
-        self, teller: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+        self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """What the step about to be taken looks at (see host_state)."""
-        (attention,) = self._run(teller, tokens, ancestry, ("attention",))
+        """Attention of the next step to the source (see host_state)."""
+        (attention,) = self._run(session, tokens, ancestry, ("attention",))
         return attention.astype(np.float32)
 
     def select(self, rows: NDArray[np.int64]) -> "DeviceState":
-        """Go on with some sentences alone."""
-        for values in (self._encoded, self._caches):
+        """Keep some sentences."""
+        for values in (self._encoder_output, self._caches):
             for name, each in values.items():
                 count, heads, _, size = each.shape()
                 values[name] = self._joined(each, self._zeros((count, heads, 0, size)), rows)
@@ -99,7 +99,7 @@ class DeviceState:
         binding.bind_cpu_input("position", np.array([self._steps], np.int32))
         binding.bind_cpu_input("write_at", np.full(count, self._used, np.int64))
         binding.bind_cpu_input("ancestry", seen)
-        for name, each in self._encoded.items():
+        for name, each in self._encoder_output.items():
             binding.bind_ortvalue_input(name, each)
         for name in wanted:
             binding.bind_output(name, "cpu")
@@ -111,11 +111,11 @@ class DeviceState:
 
     @property
     def _reserved(self) -> int:
-        """R."""
+        """R, the columns reserved."""
         return int(next(iter(self._caches.values())).shape()[2])
 
     def _reserve(self, count: int, beams: int) -> None:
-        """Add columns where the next step's do not fit."""
+        """Add columns if the next step's do not fit."""
         if self._used + beams > self._reserved:
             every = np.arange(count)
             for name, each in self._caches.items():
@@ -128,7 +128,7 @@ class DeviceState:
         return onnxruntime.OrtValue.ortvalue_from_numpy(values, self._device.memory)
 
     def _joined(self, values: Any, columns: Any, rows: NDArray[np.int64]) -> Any:
-        """Some rows of a tensor, with those of further columns behind them."""
+        """Some rows of a tensor, concatenated with those of further columns."""
         binding = self._append.io_binding()
         binding.bind_ortvalue_input("values", values)
         binding.bind_ortvalue_input("columns", columns)

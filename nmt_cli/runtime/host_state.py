@@ -1,12 +1,11 @@
-"""One batch on its way through search, its tensors in host memory.
+"""The state of one batch during search, its tensors in host memory.
 
-All that a step reads and writes lies in numpy arrays that are bound to the graph once and
-filled in place: a step allocates nothing, the graph writes its columns into the caches where
-they lie, and batches shrink and caches grow inside the memory they have.
+Everything that a step reads and writes is in numpy arrays that are bound to the graph once and
+filled in place: a step allocates nothing, the graph writes its columns directly into the caches,
+and batches shrink and caches grow within memory that is already there.
 
-Where a column lies depends on its step and beam alone, never on the batch: sums of float
-numbers depend on the order of what is added, and a sentence must translate alike in any
-company.
+The place of a column depends only on its step and beam, never on the batch: sums of floating
+point numbers depend on their order, and a sentence's translation must not depend on its batch.
 
 Shapes: B sentences, K beams, R columns reserved, h heads, k width of a head,
 V vocabulary.
@@ -21,13 +20,12 @@ from numpy.typing import NDArray
 
 from nmt_cli.search.step_model import Candidates
 
-# Steps for which columns are reserved at a time, at least, and as a share of those so far:
-# more moves the columns less often, but every step attends, in vain, to what is reserved and
-# not yet filled.
+# Steps for which columns are reserved at a time: at least so many, and a share of those so far.
+# More columns are moved less often, but every step computes attention for all reserved ones.
 STEPS_AHEAD = 8
 SHARE_AHEAD = 0.25
-# Rows of attention are whole vectors of the processor: the last columns are otherwise added
-# up in another order.
+# Rows of attention fill whole vectors of the processor: it would sum the remaining columns in
+# another order.
 _VECTOR = 8
 
 
@@ -36,21 +34,21 @@ class HostState:
 
     Args:
         decoder: session of the decoder step.
-        encoded: encoder outputs by name, [B, ...]; the state's own from here on.
-        caches: shapes of the caches by name, still empty: [B, h, 0, k].
+        encoder_output: by name, [B, ...]; owned by the state from now on.
+        caches: shapes of the caches by name, empty at first: [B, h, 0, k].
         vocab_size: V.
     """
 
     def __init__(
         self,
         decoder: Any,
-        encoded: Mapping[str, NDArray[Any]],
+        encoder_output: Mapping[str, NDArray[Any]],
         caches: Mapping[str, tuple[int, ...]],
         vocab_size: int,
     ) -> None:
         self._decoder = decoder
-        self._encoded = dict(encoded)
-        dtype = next(iter(self._encoded.values())).dtype
+        self._encoder_output = dict(encoder_output)
+        dtype = next(iter(self._encoder_output.values())).dtype
         self._caches = {name: _Cache(shape, dtype) for name, shape in caches.items()}
         self._vocab_size = vocab_size
         self._steps = 0
@@ -61,47 +59,47 @@ class HostState:
     def step(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> Candidates:
         """Run a step and append its columns to the caches (see search.step_model)."""
         self._run(tokens, ancestry)
-        # Search keeps no more than it copies, and the buffers are the next step's.
+        # The next step overwrites the buffers; search copies what it keeps.
         return Candidates(self._buffers["scores"], self._buffers["ids"])
 
     def log_probs(
         self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """As :meth:`step`, but all log-probabilities, [B, K, V]."""
+        """Like :meth:`step`, but all log-probabilities, [B, K, V]."""
         if "log_probs" not in self._buffers:
             self._bind_output("log_probs", (*tokens.shape, self._vocab_size), np.float32)
         self._run(tokens, ancestry)
         return self._buffers["log_probs"].copy()
 
     def attention(
-        self, teller: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+        self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """What the step about to be taken looks at, [B, L, h, K, S].
+        """Attention of the next step to the source, [B, L, h, K, S].
 
         Args:
-            teller: session of the step that tells it.
+            session: of the step with attention weights.
             tokens, ancestry: as of :meth:`step`.
         """
         self._fill(tokens, ancestry)
-        binding = teller.io_binding()
-        for each in teller.get_inputs():
+        binding = session.io_binding()
+        for each in session.get_inputs():
             name = each.name
             values = self._caches[name].columns if name in self._caches else self._buffers[name]
             bound = onnxruntime.OrtValue.ortvalue_from_numpy(values)
             binding.bind_ortvalue_input(name, bound)
-            if name in self._caches:  # the step itself will write the same columns once more
+            if name in self._caches:  # the step itself writes the same columns again
                 binding.bind_ortvalue_output(f"new_{name}", bound)
         binding.bind_output("attention", "cpu")
-        teller.run_with_iobinding(binding)
+        session.run_with_iobinding(binding)
         return binding.get_outputs()[-1].numpy().astype(np.float32)
 
     def select(self, rows: NDArray[np.int64]) -> "HostState":
-        """Go on with some sentences alone, in the same memory; rows ascend."""
-        for name, values in self._encoded.items():
+        """Keep some sentences, in the same memory; rows ascend."""
+        for name, values in self._encoder_output.items():
             for place, row in enumerate(rows):
                 if place != row:
                     values[place] = values[row]
-            self._encoded[name] = values[: len(rows)]
+            self._encoder_output[name] = values[: len(rows)]
         for cache in self._caches.values():
             cache.select(rows)
         self._bind()
@@ -114,7 +112,7 @@ class HostState:
         self._steps += 1
 
     def _fill(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> None:
-        """Write what the step reads into its buffers."""
+        """Write a step's inputs into its buffers."""
         used = self._used + tokens.shape[1]
         if used > self._reserved:
             self._reserve(tokens.shape)
@@ -137,16 +135,16 @@ class HostState:
         self._bind_input("ancestry", np.zeros((count, beams, self._reserved), np.bool_))
 
     def _bind(self) -> None:
-        """Start over with the buffers, after the number of sentences has changed."""
+        """Make new buffers for a new number of sentences."""
         self._buffers: dict[str, NDArray[Any]] = {}
         self._binding = self._decoder.io_binding()
-        for name, values in self._encoded.items():
+        for name, values in self._encoder_output.items():
             self._bind_input(name, values)
         for name, cache in self._caches.items():
             self._bind_cache(name, cache)
 
     def _bind_step(self, tokens: NDArray[np.int32]) -> None:
-        """Make the buffers whose shapes stay while the batch does."""
+        """Make the buffers whose shapes depend only on the batch."""
         count, beams = tokens.shape
         self._bind_input("tokens", np.empty_like(tokens))
         self._bind_input("position", np.empty(1, np.int32))
@@ -157,13 +155,13 @@ class HostState:
         self._bind_output("ids", best, np.int32)
 
     def _bind_cache(self, name: str, cache: "_Cache") -> None:
-        """Input and output are one memory: the graph then writes its columns into it."""
+        """Use one array as input and output, into which the graph writes its columns."""
         values = onnxruntime.OrtValue.ortvalue_from_numpy(cache.columns)
         self._binding.bind_ortvalue_input(name, values)
         self._binding.bind_ortvalue_output(f"new_{name}", values)
 
     def _bind_input(self, name: str, values: NDArray[Any]) -> None:
-        self._buffers[name] = values  # ONNX Runtime reads this very memory
+        self._buffers[name] = values  # ONNX Runtime reads this memory
         self._binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(values))
 
     def _bind_output(self, name: str, shape: tuple[int, ...], dtype: Any) -> None:
@@ -173,10 +171,10 @@ class HostState:
 
 
 class _Cache:
-    """Keys or values of a layer, in memory that may hold more than they need.
+    """Keys or values of a layer, in memory that may be larger than they are.
 
-    New memory is slow, as the system hands it out page by page: sentences leave and columns
-    are added within what is there, and where it does not suffice it is doubled.
+    New memory is slow, as the system provides it page by page: sentences are removed and columns
+    added within the memory at hand, and it is doubled when it is too small.
 
     Attributes:
         columns: [B, h, R, k], contiguous.
@@ -187,20 +185,20 @@ class _Cache:
         self.columns = self._memory.reshape(shape)
 
     def widen(self, used: int, reserved: int) -> None:
-        """Reserve columns; the new ones are 0, as they enter the products out of sight."""
+        """Reserve columns. New ones are 0: they are masked, but enter the products."""
         count, heads, before, size = self.columns.shape
         old = self.columns.reshape(count * heads, before, size)
         wanted = len(old) * reserved * size
         if wanted > self._memory.size:
             self._memory = np.empty(max(wanted, 2 * self._memory.size), old.dtype)
         new = self._memory[:wanted].reshape(len(old), reserved, size)
-        for row in range(len(old) - 1, -1, -1):  # the last first: nothing is written over
+        for row in range(len(old) - 1, -1, -1):  # backwards, so that nothing is overwritten
             new[row, :used] = old[row, :used]
             new[row, used:] = 0
         self.columns = new.reshape(count, heads, reserved, size)
 
     def select(self, rows: NDArray[np.int64]) -> None:
-        """Keep some sentences; rows ascend, so that nothing is written over."""
+        """Keep some sentences; rows ascend, so that nothing is overwritten."""
         for place, row in enumerate(rows):
             if place != row:
                 self.columns[place] = self.columns[row]

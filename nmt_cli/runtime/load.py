@@ -1,6 +1,7 @@
-"""From a bundle folder to a translator."""
+"""Loading a bundle."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.bundle.hashes import check_files
@@ -9,10 +10,57 @@ from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.bundle.report import PASSED
 from nmt_cli.runtime.contract import check_graphs, checked_tokenizers
 from nmt_cli.runtime.device import HOST, ONE_BATCH, Device, Threads, threads_for
-from nmt_cli.runtime.guard import GuardedStepModel
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
+from nmt_cli.text.tokenizer import TokenizerPair
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle whose files have been checked, ready to run.
+
+    Attributes:
+        folder: where it is.
+        manifest: its manifest.
+        model: its graphs.
+        tokenizers: of both sides.
+    """
+
+    folder: Path
+    manifest: Manifest
+    model: OnnxStepModel
+    tokenizers: TokenizerPair
+
+
+def open_bundle(
+    folder: Path,
+    warn: Callable[[str], None] = lambda message: None,
+    threads: Threads = ONE_BATCH,
+    device: Device = HOST,
+) -> Bundle:
+    """Check a bundle's files, once, and load it.
+
+    Args:
+        folder: of the bundle.
+        warn: receives a line if the bundle was never verified.
+        threads: number of batches at a time, and of threads in each.
+        device: where to run.
+
+    Raises:
+        NmtError: not a bundle, a damaged one, or one of a newer format.
+    """
+    manifest = read_manifest(folder)
+    check_files(folder, manifest)
+    check_graphs(folder, manifest)
+    if manifest.verification.outcome != PASSED:
+        warn(
+            f"{folder}: was exported without verification; compare it with its model: "
+            f"nmt verify {folder} --run RUN"
+        )
+    each = threads.each or threads_for(manifest.architecture, manifest.precision)
+    model = OnnxStepModel(folder, manifest, each, device)
+    return Bundle(folder, manifest, model, checked_tokenizers(folder, manifest))
 
 
 def load_bundle(
@@ -23,46 +71,14 @@ def load_bundle(
     threads: Threads = ONE_BATCH,
     device: Device = HOST,
 ) -> Translator:
-    """Make a bundle ready to translate; what is not given is as the bundle's recipe had it.
-
-    Args:
-        folder: of the bundle.
-        beam_size, length_penalty: of the search.
-        warn: receives a line when the bundle was never verified, or a line of text is split.
-        threads: batches side by side, and threads in each.
-        device: where to run.
-
-    Raises:
-        NmtError: no bundle, a damaged one, or one of a newer format.
-    """
-    manifest = checked_manifest(folder)
-    if manifest.verification.outcome != PASSED:
-        warn(
-            f"{folder}: was exported without verification; compare it with its model: "
-            f"nmt verify {folder} --run RUN"
-        )
-    each = threads.each or threads_for(manifest.architecture, manifest.precision)
+    """A translator over a bundle; as :func:`open_bundle`."""
+    bundle = open_bundle(folder, warn, threads, device)
+    decoding = bundle.manifest.decoding
     return Translator(
-        GuardedStepModel(
-            OnnxStepModel(folder, manifest, each, device),
-            folder,
-            manifest.vocabulary["target"],
-        ),
-        checked_tokenizers(folder, manifest),
-        SearchOptions.of(manifest.decoding, beam_size, length_penalty),
-        manifest.decoding.max_source,
+        bundle.model,
+        bundle.tokenizers,
+        SearchOptions.of(decoding, beam_size, length_penalty),
+        decoding.max_source,
         warn,
         threads.workers,
     )
-
-
-def checked_manifest(folder: Path) -> Manifest:
-    """A bundle's manifest, after its files have passed for what it says of them.
-
-    Raises:
-        NmtError: as :func:`load_bundle`.
-    """
-    manifest = read_manifest(folder)
-    check_files(folder, manifest)
-    check_graphs(folder, manifest)
-    return manifest

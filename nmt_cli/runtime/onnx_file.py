@@ -1,7 +1,7 @@
-"""What an ONNX file says of itself, read before ONNX Runtime is trusted with it.
+"""Reading an ONNX file's declarations, before ONNX Runtime loads it.
 
-A reader of the few protobuf fields that matter (https://onnx.ai/onnx/repo-docs/IR.html), as
-the onnx package belongs to the training install alone. Field numbers are those of onnx.proto.
+Reads only the protobuf fields that matter (https://onnx.ai/onnx/repo-docs/IR.html), since the
+onnx package is not part of the base install. Field numbers are those of onnx.proto.
 """
 
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ _EMPTY = memoryview(b"")
 
 @dataclass(frozen=True)
 class OnnxFile:
-    """The outside of a graph.
+    """The declarations of a graph.
 
     Attributes:
         opset: version of the standard operators.
         inputs, outputs: as it declares them.
-        external: names of the files that hold its weights, as it writes them.
+        external: names of the files that contain its weights, as written in the file.
     """
 
     opset: int
@@ -39,11 +39,11 @@ class OnnxFile:
 
 
 def read_onnx(path: Path) -> OnnxFile:
-    """Read the outside of an ONNX file.
+    """Read the declarations of an ONNX file.
 
     Raises:
-        NmtError: it is no ONNX file, or holds a graph within its graph: no bundle has one,
-            and a loop would let it run for ever.
+        NmtError: not an ONNX file, or its graph contains another graph: no bundle needs that,
+            and a loop could run forever.
     """
     try:
         return _model(memoryview(path.read_bytes()))
@@ -70,7 +70,7 @@ def _model(model: memoryview) -> OnnxFile:
             elif number == _GRAPH_SPARSE:
                 raise ValueError("sparse weights")
     if any(True for _ in _all(model, _MODEL_FUNCTIONS)):
-        raise ValueError("functions of its own")
+        raise ValueError("it defines functions")
     return OnnxFile(_opset(model), tuple(inputs), tuple(outputs), frozenset(external))
 
 
@@ -93,7 +93,7 @@ def _node_external(node: memoryview) -> Iterator[str]:
     for attribute in _all(node, _NODE_ATTRIBUTE):
         for number, _, value in _fields(attribute):
             if number in _ATTRIBUTE_GRAPHS:
-                raise ValueError("a graph within the graph")
+                raise ValueError("nested graphs")
             if number in _ATTRIBUTE_SPARSE:
                 raise ValueError("sparse weights")
             if number in _ATTRIBUTE_TENSORS:
@@ -111,12 +111,12 @@ def _all(message: memoryview, number: int) -> Iterator[memoryview]:
 
 
 def _part(message: memoryview, number: int) -> memoryview:
-    """The field of a number, the last if it stands twice, empty if it does not stand."""
+    """The last field of this number; empty if there is none."""
     return ([_EMPTY, *_all(message, number)])[-1]
 
 
 def _whole(message: memoryview, number: int) -> int:
-    """As :func:`_part`, of a whole number; 0 if it does not stand."""
+    """The first integer field of this number; 0 if there is none."""
     return next((value for found, value, _ in _fields(message) if found == number), 0)
 
 
@@ -125,7 +125,7 @@ def _text(value: memoryview) -> str:
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, int, memoryview]]:
-    """Number, whole value and bytes of each field: 0 or no bytes where it is of another kind."""
+    """Number, integer value (or 0) and bytes (or none) of each field."""
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)
@@ -136,14 +136,14 @@ def _fields(message: memoryview) -> Iterator[tuple[int, int, memoryview]]:
         else:
             size, at = _varint(message, at) if kind == 2 else (_FIXED[kind], at)
             if size > len(message) - at:
-                raise ValueError("cut off")
+                raise ValueError("truncated")
             yield tag >> 3, 0, message[at : at + size] if kind == 2 else _EMPTY
             at += size
 
 
 def _varint(message: memoryview, at: int) -> tuple[int, int]:
     value = message[at]
-    if value < 0x80:  # nearly all of them
+    if value < 0x80:  # nearly always
         return value, at + 1
     value = 0
     for place in range(10):
@@ -151,4 +151,4 @@ def _varint(message: memoryview, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:
             return value, at + place + 1
-    raise ValueError("a number without end")
+    raise ValueError("an endless number")

@@ -1,6 +1,12 @@
-"""The step contract over ONNX Runtime."""
+"""The step model of a bundle, on ONNX Runtime.
 
-from functools import cached_property
+Bundles come from other machines: correct hashes do not make their graphs correct. Failures of
+ONNX Runtime and candidates that search cannot use become one clear error.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +19,24 @@ from nmt_cli.errors import NmtError
 from nmt_cli.runtime.device import HOST, Device
 from nmt_cli.runtime.device_state import DeviceState, encode_on_device
 from nmt_cli.runtime.host_state import HostState
-from nmt_cli.search.attention import aligning_layer
 from nmt_cli.search.step_model import BatchTooLarge, Candidates
 
 OnnxState = HostState | DeviceState
 
-_FATAL_ONLY = 4  # errors come as exceptions too
-# Tokens that the encoder reads at a time: what its layers hand on then stays in the
-# processor's cache, where passing over it is several times faster.
+HINT = "export the bundle again"
+_FATAL_ONLY = 4  # errors are raised as exceptions, too
+# Tokens that the encoder reads at a time: its intermediate results then fit in the processor's
+# cache, which is several times faster.
 ENCODER_TOKENS = 1024
-# What ONNX Runtime's allocators say when memory does not suffice.
+# Messages of ONNX Runtime's allocators.
 _OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "out of memory", "bad allocation")
 
 
 class OnnxStepModel:
     """Runs a bundle's graphs (search.step_model.StepModel).
 
-    Batches may run side by side in several threads. A state is used up by the step that
-    follows it.
+    Batches may run in several threads at the same time. A step uses up the state that it is
+    given. All methods raise NmtError if ONNX Runtime fails, and BatchTooLarge if memory runs out.
 
     Args:
         folder: of the bundle.
@@ -45,50 +51,53 @@ class OnnxStepModel:
     def __init__(
         self, folder: Path, manifest: Manifest, threads: int = 0, device: Device = HOST
     ) -> None:
-        self._device = device
-        self._encoder = open_session(folder, manifest.encoder, threads, self._device)
-        self._decoder = open_session(folder, manifest.decoder, threads, self._device)
-        self._append = None
-        if self._device.memory != "cpu":
-            self._append = open_session(folder, manifest.append, threads, self._device)
-        self._folder, self._manifest, self._threads = folder, manifest, threads
-        self._encoded = manifest.encoder.outputs
+        self._folder, self._manifest = folder, manifest
+        self._threads, self._device = threads, device
+        self._sessions: dict[str, Any] = {}
+        self._encoder = self.session(manifest.encoder)
+        self._decoder = self.session(manifest.decoder)
+        self._append = None if device.memory == "cpu" else self.session(manifest.append)
+        self._encoder_outputs = manifest.encoder.outputs
         self._caches = manifest.caches
         self._dtype = np.float16 if self._caches[0].dtype == "float16" else np.float32
         self._vocab_size = manifest.vocabulary["target"]
 
+    def session(self, graph: GraphSpec) -> Any:
+        """ONNX Runtime's session of one of the bundle's graphs."""
+        if graph.file not in self._sessions:
+            self._sessions[graph.file] = open_session(
+                self._folder, graph, self._threads, self._device
+            )
+        return self._sessions[graph.file]
+
     def encode(self, source: NDArray[np.int32]) -> OnnxState:
-        """Read source ids [B, S].
-
-        Raises:
-            BatchTooLarge: memory does not suffice.
-        """
+        """Read source ids [B, S]."""
         caches = {each.name: each.sized({"B": len(source), "P": 0}) for each in self._caches}
-        try:
+        with self._failures():
             if self._append is None:
-                encoded = self._encode_in_parts(source)
-                return HostState(self._decoder, encoded, caches, self._vocab_size)
-            encoded = encode_on_device(self._encoder, source, self._device)
-            return DeviceState(self._decoder, self._append, self._device, encoded, caches)
-        except Exception as error:
-            raise _too_large(error) or error from None
+                encoder_output = self._encode_in_slices(source)
+                return HostState(self._decoder, encoder_output, caches, self._vocab_size)
+            encoder_output = encode_on_device(self._encoder, source, self._device)
+            return DeviceState(self._decoder, self._append, self._device, encoder_output, caches)
 
-    def _encode_in_parts(self, source: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Run the encoder on some sentences at a time; its outputs for all, by name."""
+    def _encode_in_slices(self, source: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """Run the encoder on a few sentences at a time; its outputs for all of them, by name."""
         count, width = source.shape
         sizes = {"B": count, "S": width}
-        encoded = {each.name: np.empty(each.sized(sizes), self._dtype) for each in self._encoded}
+        outputs = {
+            each.name: np.empty(each.sized(sizes), self._dtype) for each in self._encoder_outputs
+        }
         rows = max(1, ENCODER_TOKENS // width)
         for start in range(0, count, rows):
             part = slice(start, start + rows)
             binding = self._encoder.io_binding()
             binding.bind_cpu_input("source", source[part])
-            for name, values in encoded.items():
+            for name, values in outputs.items():
                 binding.bind_ortvalue_output(
                     name, onnxruntime.OrtValue.ortvalue_from_numpy(values[part])
                 )
             self._encoder.run_with_iobinding(binding)
-        return encoded
+        return outputs
 
     def step(
         self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
@@ -96,68 +105,95 @@ class OnnxStepModel:
         """Read one token a beam; see search.step_model.
 
         Raises:
-            BatchTooLarge: memory does not suffice.
+            NmtError: the candidates have a wrong shape, a token is outside the vocabulary, or a
+                score is not a number.
         """
-        try:
-            return state.step(tokens, ancestry), state
+        try:  # not self._failures, which takes a hundredth of a step
+            candidates = state.step(tokens, ancestry)
         except Exception as error:
-            raise _too_large(error) or error from None
+            raise self._failure(error) from error
+        scores, ids = candidates.scores, candidates.ids
+        shape = (*tokens.shape, min(tokens.shape[1], self._vocab_size))
+        if scores.shape != shape or ids.shape != shape:
+            raise self._wrong(f"candidates of shapes {scores.shape} and {ids.shape}, not {shape}")
+        # Read as unsigned, negative ids are large; the minimum is NaN if any score is.
+        if int(ids.view(np.uint32).max()) >= self._vocab_size:
+            raise self._wrong(f"tokens outside the vocabulary of {self._vocab_size:,}")
+        if math.isnan(scores.min()):
+            raise self._wrong("scores that are not numbers")
+        return candidates, state
 
     def log_probs(
         self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], OnnxState]:
-        """As :meth:`step`, but all log-probabilities, float32 [B, K, V]."""
-        try:
-            return state.log_probs(tokens, ancestry), state
-        except Exception as error:
-            raise _too_large(error) or error from None
+        """Like :meth:`step`, but all log-probabilities, float32 [B, K, V].
+
+        Raises:
+            NmtError: they have a wrong shape or are not numbers.
+        """
+        with self._failures():
+            log_probs = state.log_probs(tokens, ancestry)
+        shape = (*tokens.shape, self._vocab_size)
+        if log_probs.shape != shape or math.isnan(log_probs.max()):
+            raise self._wrong(f"no log-probabilities of shape {shape}")
+        return log_probs, state
 
     def attention(
         self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """See search.step_model.
+        """Attention of the next step to the source; see search.step_model.
 
         Raises:
-            NmtError: the bundle was exported without it.
-            BatchTooLarge: memory does not suffice.
+            NmtError: the bundle was exported without attention weights, or they are not numbers.
         """
-        teller = self._teller
-        try:
-            return aligning_layer(state.attention(teller, tokens, ancestry))
-        except Exception as error:
-            raise _too_large(error) or error from None
-
-    @cached_property
-    def _teller(self) -> Any:
-        """Session of the step that tells what it looks at: few need it."""
-        graph = telling_graph(self._folder, self._manifest)
-        return open_session(self._folder, graph, self._threads, self._device)
+        session = self.session(attention_graph(self._folder, self._manifest))
+        with self._failures():
+            weights = state.attention(session, tokens, ancestry)
+        shape = (*weights.shape[:1], *weights.shape[3:4])
+        if shape != tokens.shape or not np.isfinite(weights).all():
+            raise self._wrong("attention weights that are not numbers")
+        return weights
 
     def select(self, state: OnnxState, rows: NDArray[np.int64]) -> OnnxState:
-        """The state of some sentences alone."""
-        return state.select(rows)
+        """The state of some of the sentences."""
+        with self._failures():
+            return state.select(rows)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: Exception) -> Exception:
+        """What to raise for an error of ONNX Runtime, whose exceptions have no common base."""
+        text = str(error).lower()
+        if isinstance(error, MemoryError) or any(each in text for each in _OUT_OF_MEMORY):
+            return BatchTooLarge()
+        return self._wrong(f"an error of ONNX Runtime: {reason(error)}")
+
+    def _wrong(self, problem: str) -> NmtError:
+        return NmtError(f"{self._folder}: its graphs returned {problem}", HINT)
 
 
-def telling_graph(folder: Path, manifest: Manifest) -> GraphSpec:
-    """The graph that tells what the model looks at.
+def attention_graph(folder: Path, manifest: Manifest) -> GraphSpec:
+    """The bundle's step with attention weights.
 
     Raises:
         NmtError: the bundle was exported without it.
     """
     if manifest.attention is None:
         raise NmtError(
-            f"{folder}: does not tell what it looks at",
-            "export it again with nmt export --onnx --attention, or name the run",
+            f"{folder}: was exported without attention weights",
+            "export it again with nmt export --onnx --attention, or give the run",
         )
     return manifest.attention
 
 
-def _too_large(error: Exception) -> BatchTooLarge | None:
-    """What stands for an error if it is one of memory."""
-    text = str(error).lower()
-    if isinstance(error, MemoryError) or any(each in text for each in _OUT_OF_MEMORY):
-        return BatchTooLarge()
-    return None
+def reason(error: Exception) -> str:
+    """The start of an error's first line, for a message of one line."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:160]
 
 
 def open_session(folder: Path, graph: GraphSpec, threads: int = 0, device: Device = HOST) -> Any:
@@ -172,22 +208,19 @@ def open_session(folder: Path, graph: GraphSpec, threads: int = 0, device: Devic
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _FATAL_ONLY
     options.intra_op_num_threads = threads
-    # Plans of memory are kept for each shape seen, and search never sees one twice.
+    # Memory plans are cached by shape, and search never sees a shape twice.
     options.enable_mem_pattern = False
     if graph.file == ENCODER:
-        # Its threads would go on spinning, on the cores that the decoder's are to work on.
+        # Otherwise its idle threads spin on the cores that the decoder needs.
         options.add_session_config_entry("session.force_spinning_stop", "1")
     try:
         session = onnxruntime.InferenceSession(str(path), options, providers=device.providers)
-    except Exception as error:  # ONNX Runtime's own exceptions have no common base
-        raise NmtError(
-            f"{path}: ONNX Runtime cannot load it ({str(error).splitlines()[0][:160]})",
-            "export the bundle again",
-        ) from None
+    except Exception as error:
+        raise NmtError(f"{path}: ONNX Runtime cannot load it ({reason(error)})", HINT) from None
     if device.provider not in session.get_providers():
-        # ONNX Runtime falls back on the CPU without a word where a driver is missing.
+        # ONNX Runtime silently falls back to the CPU where a driver is missing.
         raise NmtError(
             f"{device.provider}: the installed onnxruntime offers it, but cannot start it",
-            "check the device's driver and libraries, or take --device cpu",
+            "check the device's driver and libraries, or use --device cpu",
         )
     return session

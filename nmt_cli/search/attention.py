@@ -54,15 +54,6 @@ def aligning_layer(weights: Weights) -> Weights:
     return weights[:, max(0, weights.shape[1] - 2)].mean(axis=1)
 
 
-def framed_pair(
-    tokenizers: TokenizerPair, source: str, target_ids: list[int]
-) -> tuple[list[int], list[int], list[int]]:
-    """Ids as a model reads and gives them: source, the decoder's input and its output."""
-    (ids,) = tokenizers.source.encode([source])
-    framed = tokenizers.source.frame_source(ids)
-    return framed, [START_ID, *target_ids], [*target_ids, END_ID]
-
-
 def align(maps: AttentionMaps, tokenizers: TokenizerPair) -> Alignment:
     """Words aligned by the attention of the layer that does it best."""
     (layer,) = aligning_layer(maps.cross[None])

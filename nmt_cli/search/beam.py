@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_cli.search.attention import aligning_layer
 from nmt_cli.search.hypothesis import Hypothesis, coverage_penalty, penalty
 from nmt_cli.search.options import NOTHING_MORE, Request, SearchOptions
 from nmt_cli.search.processors import Processor
@@ -69,7 +70,7 @@ def beam_search(
     state = model.encode(source)
     while beams.open:
         if options.coverage_penalty:
-            beams.cover(model.attention(state, beams.last, beams.ancestry()))
+            beams.cover(aligning_layer(model.attention(state, beams.last, beams.ancestry())))
         if chooser:
             log_probs, state = model.log_probs(state, beams.last, beams.ancestry())
             beams.extend(

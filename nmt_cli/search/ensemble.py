@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_cli.search.attention import aligning_layer
 from nmt_cli.search.ranking import top_candidates
 from nmt_cli.search.step_model import Candidates, StepModel
 
@@ -47,10 +48,10 @@ class EnsembleStepModel:
     def attention(
         self, state: list[Any], tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """The mean of what the models look at."""
+        """The mean of the models' aligning layers, as one layer of one head."""
         pairs = zip(self._models, state, strict=True)
-        found = [model.attention(each, tokens, ancestry) for model, each in pairs]
-        return np.mean(found, axis=0)
+        found = [aligning_layer(model.attention(each, tokens, ancestry)) for model, each in pairs]
+        return np.mean(found, axis=0)[:, None, None]
 
     def select(self, state: list[Any], rows: NDArray[np.int64]) -> list[Any]:
         """The states of some sentences alone."""

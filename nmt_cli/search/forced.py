@@ -1,16 +1,18 @@
-"""Given translations, token by token: what a model thinks of them, and what it looks at.
+"""Forced decoding: probabilities and attention of given translations, token by token.
 
-B sentences, S source positions, T tokens of a translation, END included.
+B sentences, S source positions, T tokens of a translation, END included, V vocabulary, L layers
+of h heads.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_cli.search.attention import AttentionMaps, Weights, aligning_layer
 from nmt_cli.search.step_model import StepModel
-from nmt_cli.text.tokenizer import END_ID, START_ID
+from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
 
 
 @dataclass(frozen=True)
@@ -19,16 +21,44 @@ class Forced:
 
     Attributes:
         token_scores: log-probabilities of its tokens and of END, [T].
-        attention: what each token owes to the source, [T, S]; None where it was not asked for.
+        attention: of each token to the source in the layer that aligns best, [T, S]; None if it
+            was not requested.
     """
 
     token_scores: list[float]
-    attention: NDArray[np.float32] | None = None
+    attention: Weights | None = None
 
     @property
     def total(self) -> float:
-        """Their sum, added up as search does: in float32, from the first on."""
+        """The sum of the token scores in float32, in order, as search computes it."""
         return float(np.add.accumulate(np.array(self.token_scores, np.float32))[-1])
+
+
+def forced_steps(
+    model: StepModel, source: NDArray[np.int32], targets: NDArray[np.int32], attention: bool = False
+) -> Iterator[tuple[NDArray[np.float32], Weights | None]]:
+    """Decode given translations step by step.
+
+    Args:
+        model: gives the probabilities.
+        source: [B, S], framed and padded.
+        targets: [B, T], padded with END.
+        attention: also compute attention weights.
+
+    Yields:
+        Log-probabilities [B, V] and attention weights [B, L, h, S] of each step.
+
+    Raises:
+        NmtError: attention is requested, and the model does not give it.
+    """
+    count = len(targets)
+    state, last = model.encode(source), np.full((count, 1), START_ID, np.int32)
+    for step in range(targets.shape[1]):
+        ancestry = np.ones((count, 1, step + 1), np.bool_)
+        weights = model.attention(state, last, ancestry)[:, :, :, 0] if attention else None
+        log_probs, state = model.log_probs(state, last, ancestry)
+        yield log_probs[:, 0], weights
+        last = targets[:, step : step + 1]
 
 
 def force(
@@ -37,38 +67,52 @@ def force(
     targets: Sequence[Sequence[int]],
     attention: bool = False,
 ) -> list[Forced]:
-    """Lead each translation through the decoder.
+    """Score given translations.
 
     Args:
-        model: what gives the probabilities.
-        source: [B, S], framed and padded.
+        model, source, attention: as of :func:`forced_steps`.
         targets: ids of the translations, without END.
-        attention: also tell what the decoder looks at.
 
     Raises:
-        NmtError: the model does not tell.
+        NmtError: attention is requested, and the model does not give it.
     """
-    ends = [[*ids, END_ID] for ids in targets]
-    longest = max(map(len, ends), default=0)
-    table = np.full((len(ends), longest), END_ID, np.int32)
-    for row, ids in zip(table, ends, strict=True):
+    table = np.full((len(targets), max(map(len, targets), default=-1) + 1), END_ID, np.int32)
+    for row, ids in zip(table, targets, strict=True):
         row[: len(ids)] = ids
     scores = np.zeros(table.shape, np.float32)
-    looks: list[NDArray[np.float32]] = []
-    state, last = model.encode(source), np.full(len(ends), START_ID, np.int32)
-    rows = np.arange(len(ends))
-    for step in range(longest):
-        ancestry = np.ones((len(ends), 1, step + 1), np.bool_)
-        if attention:
-            looks.append(model.attention(state, last[:, None], ancestry)[:, 0])
-        log_probs, state = model.log_probs(state, last[:, None], ancestry)
-        last = table[:, step]
-        scores[:, step] = log_probs[rows, 0, last]
-    weights = np.stack(looks, axis=1) if looks else None  # [B, T, S]
+    aligned: list[Weights] = []
+    for step, (log_probs, weights) in enumerate(forced_steps(model, source, table, attention)):
+        scores[:, step] = log_probs[np.arange(len(table)), table[:, step]]
+        if weights is not None:
+            aligned.append(aligning_layer(weights))
+    maps = np.stack(aligned, axis=1) if aligned else None  # [B, T, S]
     return [
         Forced(
-            scores[row, : len(ids)].tolist(),
-            weights[row, : len(ids)] if weights is not None else None,
+            scores[row, : len(ids) + 1].tolist(),
+            None if maps is None else maps[row, : len(ids) + 1],
         )
-        for row, ids in enumerate(ends)
+        for row, ids in enumerate(targets)
     ]
+
+
+def forced_attention(
+    model: StepModel, tokenizers: TokenizerPair, source: str, target_ids: Sequence[int]
+) -> AttentionMaps:
+    """Attention of all layers and heads to the source, as a translation is decoded.
+
+    Args:
+        model: gives the weights.
+        tokenizers: of the model.
+        source: a line.
+        target_ids: its translation, without END.
+
+    Raises:
+        NmtError: the model does not give attention weights.
+    """
+    (ids,) = tokenizers.source.encode([source])
+    framed, target = tokenizers.source.frame_source(ids), [*target_ids, END_ID]
+    steps = forced_steps(
+        model, np.array([framed], np.int32), np.array([target], np.int32), attention=True
+    )
+    cross = np.stack([weights[0] for _, weights in steps if weights is not None], axis=2)
+    return AttentionMaps(framed, target, cross)

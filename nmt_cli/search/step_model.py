@@ -64,13 +64,12 @@ class StepModel(Protocol):
     def attention(
         self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """What the step that is about to be taken looks at in the source, float32 [B, K, S].
+        """Attention of the next step to the source, float32 [B, L, h, K, S], L layers of h heads.
 
-        The mean of all heads of the layer that aligns best; rows sum to 1. The state stays
-        good: the step itself follows.
+        Rows sum to 1. The state stays valid: :meth:`step` or :meth:`log_probs` follows.
 
         Raises:
-            NmtError: the model does not tell.
+            NmtError: the model does not give attention weights.
         """
 
     def select(self, state: Any, rows: NDArray[np.int64]) -> Any:

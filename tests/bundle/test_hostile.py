@@ -49,21 +49,21 @@ def test_weights_from_elsewhere(bundle: Path, place: str) -> None:
                 entry.value = place.format(folder=bundle)
     save(model, bundle)
     message = refusal(bundle)
-    assert "decoder.onnx: takes weights from " in message
-    assert "which is no file of the bundle" in message
+    assert "decoder.onnx: reads weights from " in message
+    assert "which is not in the bundle" in message
 
 
 def test_weights_without_a_hash(bundle: Path) -> None:
     tree = harm.read(bundle)
     del tree["files"][WEIGHTS]
     harm.write(bundle, tree)
-    assert "takes weights from 'weights.bin', which is no file" in refusal(bundle)
+    assert "reads weights from 'weights.bin', which is not in" in refusal(bundle)
 
 
 def test_weights_that_are_not_numbers(bundle: Path) -> None:
     size = (bundle / WEIGHTS).stat().st_size // 4
     (bundle / WEIGHTS).write_bytes(np.full(size, np.nan, np.float32).tobytes())
-    assert "its graphs gave scores that are not numbers" in refusal(bundle)
+    assert "its graphs returned scores that are not numbers" in refusal(bundle)
 
 
 def test_a_graph_within_the_graph(bundle: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_graph_within_the_graph(bundle: Path) -> None:
     body = helper.make_graph([], "body", [], [])
     model.graph.node.append(helper.make_node("If", ["c"], ["o"], then_branch=body))
     save(model, bundle)
-    assert "decoder.onnx: not an ONNX file (a graph within the graph)" in refusal(bundle)
+    assert "decoder.onnx: not an ONNX file (nested graphs)" in refusal(bundle)
 
 
 def test_functions_of_its_own(bundle: Path) -> None:
@@ -80,14 +80,14 @@ def test_functions_of_its_own(bundle: Path) -> None:
     opsets = [helper.make_opsetid("", 18)]
     model.functions.append(helper.make_function("x", "f", [], [], [], opsets))
     save(model, bundle)
-    assert "not an ONNX file (functions of its own)" in refusal(bundle)
+    assert "not an ONNX file (it defines functions)" in refusal(bundle)
 
 
 def test_another_opset(bundle: Path) -> None:
     tree = harm.read(bundle)
     tree["encoder"]["opset"] += 1
     harm.write(bundle, tree)
-    assert "encoder.onnx: is of opset" in refusal(bundle)
+    assert "encoder.onnx: opset" in refusal(bundle)
 
 
 def test_another_type(bundle: Path) -> None:
@@ -95,7 +95,7 @@ def test_another_type(bundle: Path) -> None:
     next(each for each in model.graph.output if each.name == "ids").type.tensor_type.elem_type = 7
     save(model, bundle)
     message = refusal(bundle)
-    assert "decoder.onnx: is not the graph that manifest.json describes (ids int64" in message
+    assert "decoder.onnx: not the graph that manifest.json describes (ids int64" in message
 
 
 def test_a_tensor_less(bundle: Path) -> None:
@@ -109,7 +109,7 @@ def test_graphs_swapped(bundle: Path) -> None:
     tree = harm.read(bundle)
     tree["encoder"]["file"], tree["decoder"]["file"] = "decoder.onnx", "encoder.onnx"
     harm.write(bundle, tree)
-    assert "decoder.onnx: is not the graph that manifest.json describes" in refusal(bundle)
+    assert "decoder.onnx: not the graph that manifest.json describes" in refusal(bundle)
 
 
 def test_candidates_that_are_no_tokens(bundle: Path) -> None:
@@ -121,7 +121,7 @@ def test_candidates_that_are_no_tokens(bundle: Path) -> None:
     model.graph.initializer.append(thousand)
     model.graph.node.append(helper.make_node("Add", ["true_ids", "thousand"], ["ids"]))
     save(model, bundle)
-    assert "its graphs gave tokens outside its vocabulary of " in refusal(bundle)
+    assert "its graphs returned tokens outside the vocabulary of " in refusal(bundle)
 
 
 def test_another_vocabulary(bundle: Path) -> None:
@@ -131,11 +131,11 @@ def test_another_vocabulary(bundle: Path) -> None:
     )
     words = ["[PAD]", "[UNK]", "[START]", "[END]", "um"]
     (bundle / "tokenizer" / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
-    assert f"vocab.txt: {MANIFEST} holds no hash of it" in refusal(bundle)
+    assert f"vocab.txt: {MANIFEST} has no hash of it" in refusal(bundle)
     tree = harm.read(bundle)
     tree["files"]["tokenizer/vocab.txt"] = {"sha256": "0" * 64, "bytes": 1}
     harm.write(bundle, tree)
-    assert "the source vocabulary has 5 entries, manifest.json says 3" in refusal(bundle)
+    assert "the source vocabulary has 5 entries, but manifest.json says 3" in refusal(bundle)
 
 
 def test_what_is_no_onnx_file(bundle: Path) -> None:

@@ -14,7 +14,7 @@ from nmt_cli.export import against_keras, onnx_bundle
 from nmt_cli.export.against_keras import Gates
 from nmt_cli.export.onnx_bundle import export_onnx, verify_bundle
 from nmt_cli.runtime.check import check_bundle
-from nmt_cli.runtime.load import load_bundle
+from nmt_cli.runtime.load import load_bundle, open_bundle
 from nmt_cli.training.run import Run
 from tests.bundle import harm
 from tests.systems import untrained_run
@@ -46,10 +46,10 @@ def tamper(monkeypatch: pytest.MonkeyPatch, scale: float) -> None:
 
 def test_a_bundle_is_loaded_without_a_warning(bundle: Path) -> None:
     warnings: list[str] = []
-    load_bundle(bundle, warn=warnings.append)
+    opened = open_bundle(bundle, warnings.append)
     assert warnings == []
-    manifest, checks = check_bundle(bundle)
-    assert all(each.passed for each in checks)
+    assert all(each.passed for each in check_bundle(opened))
+    manifest = opened.manifest
     names = [each.name for each in manifest.verification.checks]
     assert "log-probabilities, largest difference (16 sentences)" in names
     card = (bundle / "MODEL_CARD.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a model looks at: Keras by the full pass, bundles step by step."""
+"""Attention weights: Keras's of the full pass and a bundle's of each step are the same."""
 
 from pathlib import Path
 
@@ -8,9 +8,10 @@ import pytest
 from nmt_cli.errors import NmtError
 from nmt_cli.export.onnx_bundle import export_onnx
 from nmt_cli.model.attention_maps import model_attention
-from nmt_cli.runtime.attention import bundle_attention
 from nmt_cli.runtime.check import check_bundle
-from nmt_cli.search.attention import align
+from nmt_cli.runtime.load import open_bundle
+from nmt_cli.search.attention import AttentionMaps, align
+from nmt_cli.search.forced import forced_attention
 from nmt_cli.text.tokenizer import END_ID
 from nmt_cli.training.train import trained_model
 from tests.systems import untrained_run
@@ -25,12 +26,17 @@ MODELS = {
 PARAMS = [pytest.param(each, marks=[pytest.mark.slow] if "post" in each else []) for each in MODELS]
 
 
+def bundle_attention(place: Path, source: str, target_ids: list[int]) -> AttentionMaps:
+    bundle = open_bundle(place)
+    return forced_attention(bundle.model, bundle.tokenizers, source, target_ids)
+
+
 @pytest.fixture(scope="module", params=PARAMS)
 def run(request, tmp_path_factory):
     return untrained_run(tmp_path_factory.mktemp("run"), model=MODELS[request.param])
 
 
-def test_a_bundle_looks_where_keras_does(run, tmp_path: Path) -> None:
+def test_a_bundle_has_the_attention_of_keras(run, tmp_path: Path) -> None:
     place = tmp_path / "bundle"
     manifest = export_onnx(
         run, run.last, run.recipe.decoding, place, lambda line: None, attention=True
@@ -49,16 +55,18 @@ def test_a_bundle_looks_where_keras_does(run, tmp_path: Path) -> None:
             np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-5)
     if run.recipe.model.architecture == "transformer":
         assert keras_maps.decoder is not None
-        assert np.triu(keras_maps.decoder, 1).max() == 0  # nothing later is seen
+        assert np.triu(keras_maps.decoder, 1).max() == 0  # no attention to later tokens
         assert keras_maps.encoder is not None
     words = align(bundle_maps, tokenizers)
     assert (words.source, words.target) == (["três", "água", "gato"], ["gato", "água", "três"])
-    assert [each.passed for each in check_bundle(place)[1]].count(False) == 0
+    assert [each.passed for each in check_bundle(open_bundle(place))].count(False) == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["int8", "float16"])
-def test_other_precisions_look_nearly_there(run, tmp_path: Path, precision: str) -> None:
+def test_other_precisions_have_nearly_the_same_attention(
+    run, tmp_path: Path, precision: str
+) -> None:
     place = tmp_path / "bundle"
     nothing = lambda line: None  # noqa: E731
     decoding = run.recipe.decoding
@@ -68,13 +76,13 @@ def test_other_precisions_look_nearly_there(run, tmp_path: Path, precision: str)
     (ids,) = tokenizers.target.encode(["gato água três"])
     wanted = model_attention(model, tokenizers, "três água gato", ids).cross
     found = bundle_attention(place, "três água gato", ids).cross
-    # Of random weights, which are steeper than trained ones: 0.25 apart, if nothing were alike.
+    # Random weights are steeper than trained ones; unrelated weights would differ by 0.25.
     assert 0 < np.abs(found - wanted).mean() < 0.03
     np.testing.assert_allclose(found.sum(axis=-1), 1.0, atol=5e-3)
 
 
-def test_a_bundle_that_does_not_tell_says_how_to_mend(tiny_bundle) -> None:
+def test_a_bundle_without_attention_is_refused_with_a_hint(tiny_bundle) -> None:
     with pytest.raises(NmtError) as caught:
         bundle_attention(tiny_bundle("float32"), "um gato", [5])
-    assert caught.value.message.endswith("float32: does not tell what it looks at")
+    assert caught.value.message.endswith("float32: was exported without attention weights")
     assert "nmt export --onnx --attention" in caught.value.hint

@@ -33,7 +33,7 @@ def test_the_cpu_is_the_default_and_what_auto_falls_back_on(offered: list[str]) 
 
 
 def test_cuda_where_there_is_none_names_the_package(offered: list[str]) -> None:
-    with pytest.raises(NmtError, match="has none; .*pip install onnxruntime-gpu"):
+    with pytest.raises(NmtError, match="does not support CUDA; .*pip install onnxruntime-gpu"):
         find_device("cuda")
 
 

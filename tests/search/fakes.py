@@ -79,12 +79,13 @@ class FakeStepModel:
         return found, after
 
     def attention(self, state: State, tokens: np.ndarray, ancestry: np.ndarray) -> np.ndarray:
-        """Each step looks at the source token of its own number, the last ones at the last."""
+        """Step n attends to source token n, or to the last one."""
         width = (state.source != PAD_ID).sum(axis=1)
         at = np.minimum(ancestry.shape[2] // tokens.shape[1], width) - 1
-        looks = np.zeros((*tokens.shape, state.source.shape[1]), np.float32)
-        looks[np.arange(len(at)), :, at] = 1.0
-        return looks
+        count, beams = tokens.shape
+        weights = np.zeros((count, 1, 1, beams, state.source.shape[1]), np.float32)
+        weights[np.arange(len(at)), :, :, :, at] = 1.0
+        return weights
 
     @staticmethod
     def _read(
