@@ -1,12 +1,12 @@
-"""One entry to all formats."""
+"""Translate a document of any format."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
-from nmt_cli.formats.kept import Translate
 from nmt_cli.formats.markdown import translate_markdown
 from nmt_cli.formats.po import translate_po
+from nmt_cli.formats.segments import Translate
 from nmt_cli.formats.srt import translate_srt
 from nmt_cli.text.lines import BYTE_ORDER_MARK
 
@@ -15,41 +15,34 @@ _TRANSLATORS: dict[str, Callable[[str, str, Translate], str]] = {
     "po": translate_po,
     "markdown": translate_markdown,
 }
+_SUFFIXES = {".srt": "srt", ".po": "po", ".pot": "po", ".md": "markdown", ".markdown": "markdown"}
 
 FORMATS = tuple(_TRANSLATORS)
 
-_SUFFIXES = {
-    ".srt": "srt",
-    ".po": "po",
-    ".pot": "po",
-    ".md": "markdown",
-    ".markdown": "markdown",
-}
-
 
 def format_of(path: Path) -> str | None:
-    """The format that a file's name speaks for, if any."""
+    """Return the format that a file's suffix stands for, if any."""
     return _SUFFIXES.get(path.suffix.lower())
 
 
 def translate_document(format: str, text: str, name: str, translate: Translate) -> str:
     """Translate the text in a document; its markup, placeholders and lines stay.
 
-    A byte-order mark, line ends and a missing last line end come out as they went in, if
-    ``text`` has them: read with ``newline=""``.
+    A byte-order mark, line ends and a missing last line end are kept if ``text`` has them: read
+    the file with ``newline=""``.
 
     Args:
         format: one of FORMATS.
         text: the whole document.
         name: of its file, for messages.
-        translate: gives translations of texts, in order, each of one line; it is called twice
-            at most and not for what has no letter.
+        translate: returns the translations of texts, in order, each of one line; called twice
+            at most, and not for texts without a letter.
 
     Raises:
-        NmtError: the document cannot be parsed (names file and line), or no such format.
+        NmtError: the document cannot be parsed (names file and line), or the format is unknown.
         ImportError: the format's library is not installed (``nmt_cli[formats]``).
     """
     if format not in _TRANSLATORS:
-        raise NmtError(f"{format}: no such format", f"take one of {', '.join(FORMATS)}")
+        raise NmtError(f"{format}: unknown format", f"use one of {', '.join(FORMATS)}")
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
     return mark + _TRANSLATORS[format](text.removeprefix(mark), name, translate)

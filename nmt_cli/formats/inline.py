@@ -1,9 +1,9 @@
-"""Where the inline markup of Markdown stands; markdown-it says what it is, but not where."""
+"""Find inline markup in Markdown: markdown-it knows what it is, but not where."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nmt_cli.formats.kept import Finder, Kind, Span
 from nmt_cli.formats.patterns import (
     ADDRESSES,
     CODE_ELEMENT,
@@ -15,17 +15,18 @@ from nmt_cli.formats.patterns import (
     pair_tags,
     spans_finder,
 )
+from nmt_cli.formats.segments import Finder, Kind, Span
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-# A line of a paragraph that is no prose but says something to a site generator, which wants
-# it as it is: an alert, an admonition, a container, a template.
+# A line of a paragraph that is a command to a site generator: an alert, an admonition, a
+# container, a template.
 COMMAND_LINE = r"(?:\[![A-Za-z]+\][+-]?|(?:!!!|\?\?\?\+?)[ \t][^\n]*|:{3,}[^\n]*|\{%[^\n]*%\}|\$\$)"
 
-# Whatever else is in these is theirs: 2*x*y in maths is no emphasis.
+# Nothing inside these is markup: 2*x*y in a formula is no emphasis.
 _find_code = spans_finder(
     free=[
         CODE_ELEMENT,
@@ -47,12 +48,14 @@ _find_in_text = spans_finder(
     fixed=[r"\\[!-/:-@\[-`{-~]"],
 )
 
+Rule = Callable[["StateInline", bool], bool]
+
 
 def parser() -> "MarkdownIt":
-    """A parser of CommonMark with tables and strikethrough that notes where inline tokens stand."""
+    """Make a parser of CommonMark with tables and strikethrough that notes inline positions."""
     from markdown_it import MarkdownIt, rules_inline
 
-    # Deeper than the 20 of the preset, which a list in a list in a quote soon reaches.
+    # The preset's 20 levels are soon reached by a list in a list in a quote.
     markdown = MarkdownIt("commonmark", {"maxNesting": 60}).enable(["table", "strikethrough"])
     for name, rule in (
         ("backticks", rules_inline.backtick),
@@ -63,31 +66,25 @@ def parser() -> "MarkdownIt":
         ("autolink", rules_inline.autolink),
         ("html_inline", rules_inline.html_inline),
     ):
-        markdown.inline.ruler.at(name, _noting_places(rule))
+        markdown.inline.ruler.at(name, _noting_positions(rule))
     return markdown
 
 
-Rule = Callable[["StateInline", bool], bool]
-
-
-def _noting_places(rule: Rule) -> Rule:
-    """A rule that puts into its tokens' ``meta`` where in the text they stand."""
+def _noting_positions(rule: Rule) -> Rule:
+    """Wrap a rule, so that the ``meta`` of its tokens says where they are in the text."""
 
     def run(state: "StateInline", silent: bool) -> bool:
-        if silent:
-            return rule(state, silent)
         start = at = state.pos
-        # Text before it becomes a token first.
-        first = len(state.tokens) + bool(state.pending)
+        first = len(state.tokens) + bool(state.pending)  # pending text becomes a token before
         if not rule(state, silent):
             return False
-        new = state.tokens[first:]
+        new = [] if silent else state.tokens[first:]
         label_end = -1
         if new and new[0].type in ("link_open", "image") and new[0].info != "auto":
             is_image = new[0].type == "image"
             label_end = state.md.helpers.parseLinkLabel(state, start + is_image, not is_image)
         for token in new:
-            # What is text still, a delimiter, may become the markup of emphasis later.
+            # The text of a delimiter may become the markup of emphasis later.
             token.meta.setdefault("at", at if token.type == "text" else start)
             token.meta.setdefault("end", state.pos)
             token.meta.setdefault("label_end", label_end)
@@ -98,7 +95,7 @@ def _noting_places(rule: Rule) -> Rule:
 
 
 def inline_finder(markdown: "MarkdownIt", references: Mapping[str, Any]) -> Finder:
-    """What finds the markup and other spans in the text of a paragraph.
+    """Make a function that finds markup and other spans in the text of a paragraph.
 
     Args:
         markdown: from :func:`parser`.
@@ -107,81 +104,59 @@ def inline_finder(markdown: "MarkdownIt", references: Mapping[str, Any]) -> Find
 
     def find(text: str) -> list[Span]:
         tokens = markdown.parseInline(text, {"references": dict(references)})[0].children or []
-        spans = list(_markup(tokens, text, 0))
-        tags = [(each.start, each.end) for each in spans if each.kind is Kind.FIXED]
-        spans = [each for each in spans if each.kind is not Kind.FIXED]
-        spans += [*pair_tags(text, tags), *_find_code(text)]
-        return _with_text_spans(text, _outermost(spans))
+        markup = list(_markup(tokens, text, 0))
+        tags = [(each.start, each.end) for each in markup if each.kind is Kind.FIXED]
+        others = [each for each in markup if each.kind is not Kind.FIXED]
+        spans: list[Span] = []
+        for span in sorted(
+            [*others, *pair_tags(text, tags), *_find_code(text)],
+            key=lambda each: (each.start, -each.end),
+        ):
+            if not spans or spans[-1].end <= span.start:
+                spans.append(span)
+        return _with_text_spans(text, spans)
 
     return find
 
 
-_DELIMITERS = {"em": (0, 1), "s": (0, 2)}
-
-
 def _markup(tokens: Sequence["Token"], text: str, offset: int) -> Iterator[Span]:
-    """Spans of inline tokens; HTML tags are FIXED. A link kept whole is not looked into."""
-    whole: list[bool] = []
+    """Spans of inline tokens; HTML tags are FIXED."""
+    whole: list[bool] = []  # for each open link, whether it is one span
     for token in tokens:
         name, _, side = token.type.rpartition("_")
-        at = token.meta.get("at", 0) + offset
-        end = token.meta.get("end", 0) + offset
-        label_end = token.meta.get("label_end", 0) + offset
+        at, end, label_end = (token.meta.get(key, 0) + offset for key in ("at", "end", "label_end"))
         if token.type == "code_inline":
             yield Span(at, end, Kind.FREE)
         elif token.type == "html_inline":
-            is_break = _is_break(text[at:end])
+            is_break = re.fullmatch(LINE_BREAK_TAG, text[at:end])
             yield Span(at, end, Kind.BREAK if is_break else Kind.FIXED)
         elif name in ("em", "s", "strong"):
-            if name == "strong":
-                # The token of the inner one of two delimiters became that of both.
-                shift = -1 if side == "open" else 0
-                at, length = at + shift, 2
-            else:
-                length = _DELIMITERS[name][1]
+            # The token of the inner one of two asterisks became that of both.
+            at -= token.type == "strong_open"
+            length = 1 if name == "em" else 2
             yield Span(at, at + length, Kind.OPEN if side == "open" else Kind.CLOSE)
-        elif token.type == "image":
-            if text[label_end:end] in ("]", "][]"):
-                yield Span(at, end, Kind.FREE)
-                continue
-            yield Span(at, at + 2, Kind.OPEN)
-            yield from _markup(token.children or [], text, at + 2)
-            yield Span(label_end, end, Kind.CLOSE)
-        elif token.type == "link_open":
-            # The text of [text] and [text][] is also the name of its definition.
-            whole.append(token.info == "auto" or text[label_end:end] in ("]", "][]"))
-            yield Span(at, end, Kind.FREE) if whole[-1] else Span(at, at + 1, Kind.OPEN)
         elif token.type == "link_close" and not whole.pop():
             yield Span(label_end, end, Kind.CLOSE)
-
-
-_find_break_tag = spans_finder(breaks=[LINE_BREAK_TAG])
-
-
-def _is_break(tag: str) -> bool:
-    return bool(_find_break_tag(tag))
-
-
-def _outermost(spans: Sequence[Span]) -> list[Span]:
-    """Spans in order, without those that lie in another or overlap with one before."""
-    result: list[Span] = []
-    for span in sorted(spans, key=lambda each: (each.start, -each.end)):
-        if not result or result[-1].end <= span.start:
-            result.append(span)
-    return result
+        elif token.type in ("image", "link_open"):
+            is_image = token.type == "image"
+            # The text of [text] and [text][] is also the name of its definition.
+            is_whole = token.info == "auto" or text[label_end:end] in ("]", "][]")
+            yield Span(at, end, Kind.FREE) if is_whole else Span(at, at + 1 + is_image, Kind.OPEN)
+            if not is_image:
+                whole.append(is_whole)
+            elif not is_whole:
+                yield from _markup(token.children or [], text, at + 2)
+                yield Span(label_end, end, Kind.CLOSE)
 
 
 def _with_text_spans(text: str, spans: Sequence[Span]) -> list[Span]:
-    """With what is found in the text outside of ``spans``."""
-    masked = list(text)
+    """Add the spans found in the text outside of ``spans``."""
+    masked, covered = list(text), bytearray(len(text))
     for span in spans:
-        # Unlike a space, it parts no words; unlike a letter, no address goes on over it.
+        # Unlike a space, a backtick separates no words; unlike a letter, it ends an address.
         masked[span.start : span.end] = "`" * (span.end - span.start)
-    result = list(spans)
-    at = 0
-    for found in _find_in_text("".join(masked)):
-        while at < len(spans) and spans[at].end <= found.start:
-            at += 1
-        if at == len(spans) or found.end <= spans[at].start:
-            result.append(found)
-    return sorted(result, key=lambda each: each.start)
+        covered[span.start : span.end] = b"\1" * (span.end - span.start)
+    found = [
+        each for each in _find_in_text("".join(masked)) if not any(covered[each.start : each.end])
+    ]
+    return sorted([*spans, *found], key=lambda each: each.start)

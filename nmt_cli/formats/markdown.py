@@ -1,11 +1,10 @@
-"""Markdown: prose is translated; code, addresses, HTML, marks and the structure of lines stay.
+"""Markdown: prose is translated; code, addresses, HTML, markup and line structure stay.
 
-The library ``markdown-it-py`` finds paragraphs, headings and table cells; their translations
-are put in where they stood, so that with a translation that changes nothing the document is
-the same, byte for byte. Then the new document is parsed too: where its structure is not that
-of the old one, as when a line now begins with "1.", the source stays.
+The library ``markdown-it-py`` finds paragraphs, headings and table cells. Translations replace
+their text in place, and the new document is parsed too: where its structure differs, as when a
+line now begins with "1.", the source is kept.
 
-Left alone are front matter, code, HTML blocks, link definitions, titles of links, and links
+Not translated are front matter, code, HTML blocks, link definitions, titles of links, and links
 whose text is the name of their definition (``[text]``).
 """
 
@@ -13,93 +12,201 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from nmt_cli.formats.blocks import Block, find_blocks, front_matter
-from nmt_cli.formats.inline import inline_finder, parser
-from nmt_cli.formats.kept import Translate, translate_segments
+from nmt_cli.formats.inline import COMMAND_LINE, inline_finder, parser
+from nmt_cli.formats.segments import Finder, Place, Segment, Translate, translate_segments
 from nmt_cli.formats.wrap import balanced, breaks_of
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# After how many repairs of single blocks all of a document is left as it is.
+# After so many repairs of single blocks, the whole document stays as it is.
 REPAIRS = 4
 
-# At the end of a cell or heading, these would be taken for part of its marks.
+_WHITE = " \t\v\f"
+_FORCED_BREAK = re.compile(r"(?: {2,}|(?<!\\)(?:\\\\)*\\)$")
+_COMMAND_LINE = re.compile(rf"{COMMAND_LINE}$|:[ \t]")
+# At the end of a cell or heading, these would become part of its markup.
 _EATEN = re.compile(r"\\$|(?:^|[ \t])#+$")
-# At the beginning of a line, these could be a mark of a block.
+# At the beginning of a line, these could begin a block.
 _BLOCK_MARK = re.compile(r"[-+*>#=|~<:`\[]|\d+[.)]")
 
 
 @dataclass(frozen=True)
 class _Parsed:
-    """A document's tokens, and where its link definitions lead."""
+    """A document: its tokens, link definitions, and what of them must not change."""
 
     tokens: "list[Token]"
     references: Mapping[str, Any]
+    structure: Counter[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The text of a paragraph, heading or cell: (line, from, to) for each of its lines."""
+
+    places: list[tuple[int, int, int]]
+    segment: Segment
 
 
 def translate_markdown(text: str, name: str, translate: Translate) -> str:
     """Translate the prose of a Markdown document.
 
-    The lines of a paragraph are translated together and parted again into as many.
-
-    Args:
-        text: of the file.
-        name: of the file; any text is Markdown, so that no message needs it.
-        translate: translations of texts, in order.
+    The lines of a paragraph are translated together, and the translation is split into as many.
+    No message needs the ``name`` of the file: any text is Markdown.
     """
     markdown = parser()
     split = re.split(r"(\r\n|\r|\n)", text)
     lines, ends = split[::2], [*split[1::2], ""]
-    first = front_matter(lines)
-    parsed = _parse(markdown, lines[first:])
+    first = _front_matter(lines)
+    parsed = _parse(markdown, lines, first)
     find = inline_finder(markdown, parsed.references)
-    blocks = list(find_blocks(parsed.tokens, lines, first, find))
+    blocks = list(_blocks(parsed.tokens, lines, first, find))
     results = translate_segments([block.segment for block in blocks], translate)
     changes = {
         at: new
         for at, (block, result) in enumerate(zip(blocks, results, strict=True))
-        if result != block.segment.text and (new := _parted(block, result)) is not None
+        if result != block.segment.text and (new := _split(block, result)) is not None
     }
     for _ in range(REPAIRS):
         new_lines = _replaced(lines, blocks, changes)
-        numbers = [at for at in range(first, len(lines)) if new_lines[at] is not None]
-        new_parsed = _parse(markdown, [new_lines[at] or "" for at in numbers])
-        old_numbers = range(first, len(lines) + 1)
-        broken = _differences(parsed, old_numbers, new_parsed, [*numbers, len(lines)])
-        if broken is None:
+        now = _parse(markdown, new_lines, first).structure
+        differing = (parsed.structure - now) + (now - parsed.structure)
+        if not differing:
             break
-        bad = [at for at in changes if not broken.isdisjoint(blocks[at].lines)]
+        broken = {line for each in differing if each[0] in _LEAVES for line in each[-1]}
+        bad = [at for at in changes if any(place[0] in broken for place in blocks[at].places)]
         for at in bad or list(changes):
             del changes[at]
     else:
-        new_lines = list(lines)
+        return text
     parts: list[str] = []
     for line, end in zip(new_lines, ends, strict=True):
         if line is None:
-            parts[-1] = end  # a line that is dropped goes with the line end before it
+            parts[-1] = end  # the line end before a dropped line is dropped with it
         else:
             parts += [line, end]
     return "".join(parts)
 
 
-def _parse(markdown: "MarkdownIt", lines: Sequence[str]) -> _Parsed:
+def _front_matter(lines: Sequence[str]) -> int:
+    """How many lines of front matter (YAML between ---, TOML between +++) there are."""
+    mark = lines[0].rstrip()
+    if mark in ("---", "+++"):
+        for number in range(1, len(lines)):
+            if lines[number].rstrip() in (mark, "..." if mark == "---" else mark):
+                return number + 1
+    return 0
+
+
+_LEAVES = {"inline", "fence", "code_block", "html_block", "hr", "heading_open", "tr_open"}
+
+
+def _parse(markdown: "MarkdownIt", lines: Sequence[str | None], first: int) -> _Parsed:
+    """Parse lines from ``first`` on, without those that are None."""
+    numbers = [at for at in range(first, len(lines)) if lines[at] is not None]
     env: dict[str, Any] = {}
-    tokens = markdown.parse("\n".join(lines), env)
-    return _Parsed(tokens, env.get("references", {}))
+    tokens = markdown.parse("\n".join(lines[at] or "" for at in numbers), env)
+    references = env.get("references", {})
+    numbers.append(len(lines))
+    structure = Counter(_signature(token, numbers) for token in tokens)
+    targets = ((name, each["href"], each["title"]) for name, each in references.items())
+    return _Parsed(tokens, references, structure + Counter(targets))
 
 
-def _parted(block: Block, result: str) -> list[str] | None:
-    """A translation as lines for a block's places, no more than these; None if it has none."""
+def _signature(token: "Token", numbers: Sequence[int]) -> tuple[Any, ...]:
+    """What of a token must not change: all but its prose. Its lines come last."""
+    place = range(numbers[token.map[0]], numbers[token.map[1]]) if token.map else range(0)
+    content = "" if token.type == "inline" else token.content
+    inline = frozenset(Counter(_inline_signatures(token)).items())
+    return (token.type, token.level, token.markup, token.info, content, inline, place)
+
+
+def _inline_signatures(token: "Token") -> Iterator[tuple[Any, ...]]:
+    for child in token.children or []:
+        if child.type not in ("text", "softbreak"):
+            content = "" if child.type == "image" else child.content
+            yield (child.type, child.markup, content, child.attrGet("href"), child.attrGet("src"))
+        yield from _inline_signatures(child)
+
+
+def _blocks(
+    tokens: "Sequence[Token]", lines: Sequence[str], first: int, find: Finder
+) -> Iterator[_Block]:
+    """Find all blocks with text, in order; token lines count from ``first``."""
+    cell = 0
+    for before, token in pairwise(tokens):
+        if token.type != "inline" or not token.map:
+            cell = 0 if token.type == "tr_open" else cell
+            continue
+        begin, end = token.map[0] + first, token.map[1] + first
+        if before.type in ("th_open", "td_open"):
+            place = _cell(lines[begin], cell, token.content)
+            places = [(begin, *place)] if place else []
+            cell += 1
+        else:
+            places = list(_places(lines[begin:end], begin, token.content))
+        if places and len(places) == end - begin:
+            yield _Block(places, Segment(_joined(lines, places), find))
+
+
+def _places(lines: Sequence[str], begin: int, content: str) -> Iterator[tuple[int, int, int]]:
+    """Find the lines of a block's content in the lines of the document."""
+    for number, (line, part) in enumerate(zip(lines, content.split("\n"), strict=False)):
+        core = part.strip(_WHITE)
+        start = line.replace("\0", "\ufffd").rfind(core)
+        if start < 0 or not core:
+            return
+        # Spaces or a backslash that force a line break belong to the text.
+        forced = number + 1 < len(lines) and _FORCED_BREAK.search(line)
+        yield begin + number, start, len(line) if forced else start + len(core)
+
+
+def _cell(line: str, number: int, content: str) -> Place | None:
+    """Find the content of a cell in its row."""
+    raw = content.replace("|", "\\|")
+    bounds = [0, *(match.end() for match in re.finditer(r"(?<!\\)\|", line)), len(line) + 1]
+    leading = not line[: bounds[1] - 1].strip(f"{_WHITE}>")
+    at = number + leading
+    if not raw or at + 1 >= len(bounds):
+        return None
+    end = len(line[: bounds[at + 1] - 1].rstrip(_WHITE))
+    start = end - len(raw)
+    found = start >= bounds[at] and line[start:end].replace("\0", "\ufffd") == raw
+    return (start, end) if found else None
+
+
+def _joined(lines: Sequence[str], places: Sequence[tuple[int, int, int]]) -> str:
+    """Join the lines of a block; line breaks that have a meaning stay."""
+    rows = [lines[line][start:end] for line, start, end in places]
+    text = rows[0]
+    for above, row in pairwise(rows):
+        meant = (
+            _FORCED_BREAK.search(above) or _COMMAND_LINE.match(above) or _COMMAND_LINE.match(row)
+        )
+        text += ("\n" if meant else " ") + row
+    return text
+
+
+def _split(block: _Block, result: str) -> list[str] | None:
+    """Split a translation into at most as many lines as its block; None if that is impossible."""
+    source = block.segment.text
     if len(block.places) == 1:
-        eaten = _EATEN.search(result) and not _EATEN.search(block.segment.text)
+        eaten = _EATEN.search(result) and not _EATEN.search(source)
         return None if eaten or "\n" in result else [result]
-    lengths = _lengths(block)
+    # By paragraph, which is what line breaks with a meaning separate: the lengths of its lines.
+    weights: list[list[int]] = [[]]
+    at = 0
+    for _, start, end in block.places:
+        weights[-1].append(end - start)
+        at += end - start + 1
+        if source[at - 1 : at] == "\n":
+            weights.append([])
     paragraphs = result.split("\n")
-    if len(paragraphs) != len(lengths):
+    if len(paragraphs) != len(weights):
         return None
     breaks = [
         (start, end)
@@ -108,35 +215,18 @@ def _parted(block: Block, result: str) -> list[str] | None:
     ]
     lines = []
     at = 0
-    for paragraph, weights in zip(paragraphs, lengths, strict=True):
-        inner = [
-            (start - at, end - at)
-            for start, end in breaks
-            if at < start and end < at + len(paragraph)
-        ]
-        lines += balanced(paragraph, inner, weights)
-        at += len(paragraph) + 1
+    for paragraph, lengths in zip(paragraphs, weights, strict=True):
+        stop = at + len(paragraph)
+        inner = [(start - at, end - at) for start, end in breaks if at < start and end < stop]
+        lines += balanced(paragraph, inner, lengths)
+        at = stop + 1
     return lines
 
 
-def _lengths(block: Block) -> list[list[int]]:
-    """Lengths of a block's lines, by paragraph: what stands between line breaks that are meant."""
-    lengths: list[list[int]] = [[]]
-    text = block.segment.text
-    at = 0
-    for _, start, end in block.places:
-        at += end - start
-        lengths[-1].append(end - start)
-        if text[at : at + 1] == "\n":
-            lengths.append([])
-        at += 1
-    return lengths
-
-
 def _replaced(
-    lines: Sequence[str], blocks: Sequence[Block], changes: Mapping[int, Sequence[str]]
+    lines: Sequence[str], blocks: Sequence[_Block], changes: Mapping[int, Sequence[str]]
 ) -> list[str | None]:
-    """The document with other lines in the places of blocks; None for lines that are dropped."""
+    """Put new lines in the places of blocks; None for lines that are dropped."""
     result: list[str | None] = list(lines)
     for at in sorted(changes, reverse=True):  # from the right, where a line has many cells
         new = changes[at]
@@ -144,51 +234,3 @@ def _replaced(
             old = result[line] or ""
             result[line] = f"{old[:start]}{new[number]}{old[end:]}" if number < len(new) else None
     return result
-
-
-def _differences(
-    old: _Parsed, old_numbers: Sequence[int], new: _Parsed, new_numbers: Sequence[int]
-) -> set[int] | None:
-    """Lines at which two documents differ in structure; None if they do not.
-
-    The numbers are what lines are to be called, so that those of both can be compared.
-    """
-    was = Counter(_shape(token, old_numbers) for token in old.tokens)
-    now = Counter(_shape(token, new_numbers) for token in new.tokens)
-    if was == now and _targets(old) == _targets(new):
-        return None
-    return {
-        line
-        for shape in (was - now) + (now - was)
-        if shape[0] in _LEAVES
-        for line in range(*shape[-1])
-    }
-
-
-_LEAVES = {"inline", "fence", "code_block", "html_block", "hr", "heading_open", "tr_open"}
-
-
-def _shape(token: "Token", numbers: Sequence[int]) -> tuple[Any, ...]:
-    """What of a token must not change: all but its prose. Its lines come last."""
-    place = (numbers[token.map[0]], numbers[token.map[1]]) if token.map else (0, 0)
-    content = "" if token.type == "inline" else token.content
-    children = Counter(_inline_shape(each) for each in _all_children(token))
-    kept = frozenset(item for item in children.items() if item[0])
-    return (token.type, token.level, token.markup, token.info, content, kept, place)
-
-
-def _all_children(token: "Token") -> "Iterator[Token]":
-    for child in token.children or []:
-        yield child
-        yield from _all_children(child)
-
-
-def _inline_shape(token: "Token") -> tuple[Any, ...]:
-    if token.type in ("text", "softbreak"):
-        return ()
-    content = "" if token.type == "image" else token.content
-    return (token.type, token.markup, content, token.attrGet("href"), token.attrGet("src"))
-
-
-def _targets(parsed: _Parsed) -> dict[str, tuple[str, str]]:
-    return {name: (each["href"], each["title"]) for name, each in parsed.references.items()}

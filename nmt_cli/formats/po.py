@@ -1,48 +1,114 @@
-"""PO files of gettext: messages without a translation get one, all else stays.
+"""PO files of gettext: messages without a translation get one, everything else stays.
 
-The library ``polib`` reads the messages and says where they stand; only the lines of an empty
-``msgstr`` are written anew, and a flag. Comments, references, the header, obsolete entries,
-line wrapping and order stay byte for byte. A message that has a translation keeps it, also if
-that is fuzzy.
+The library ``polib`` reads the messages. Only the lines of an empty ``msgstr`` and a flag are
+written; comments, the header, obsolete entries, line wrapping and order stay byte for byte.
 
-What was filled in is marked ``fuzzy``, as gettext's own tools mark what no person has looked
-at: a translator's editor lists it for review, and ``msgfmt`` leaves it out until then (or
-takes it with ``--use-fuzzy``).
+New translations are marked ``fuzzy``, as gettext's own tools do for what nobody has reviewed:
+editors list them, and ``msgfmt`` omits them without ``--use-fuzzy``.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from nmt_cli.formats.kept import Translate, translate_segments
-from nmt_cli.formats.po_reading import read_messages
+from nmt_cli.errors import NmtError
+from nmt_cli.formats.patterns import (
+    ADDRESSES,
+    CODE_ELEMENT,
+    COMMENT,
+    CONTROL,
+    ENTITY,
+    IN_BRACES,
+    LINE_BREAK_TAG,
+    TAG,
+    TEMPLATES,
+    VARIABLES,
+    spans_finder,
+)
+from nmt_cli.formats.segments import Finder, Segment, Translate, translate_segments
 
-# Columns of a line that gettext's tools write, quotes included.
+# Columns of a line as gettext's tools write it, with its quotes.
 WIDTH = 79
 
-# A line that gettext's tools would have wrapped, were they not told to leave lines long.
+# A line that these tools would have wrapped, without --no-wrap.
 _UNWRAPPED = re.compile(r'(?=.{82})[^"#]*"[^ ]{1,70} [^ ]')
+_MSGSTR = re.compile(r'\s*(msgstr(?:\[(\d)\])?)\s*"')
+_UNTERMINATED = re.compile(r'\s*(?:msg\w+(?:\[\d+\])?)?\s*"(?:[^"\\]|\\.)*$')
+# gettext's escapes that polib neither reads nor writes.
+_ODD_ESCAPE = re.compile(r'(?<!\\)(?:\\\\)*\\[^\\ntrvbf"]')
+
+_CONVERSION = r"(?:hh?|ll?|[jztLq])?[diouxXeEfFgGaAcspnr@]"
+
+
+@cache
+def placeholders_finder(printf: bool, qt: bool) -> Finder:
+    """Make a function that finds placeholders, options, tags and addresses.
+
+    Args:
+        printf: the message has a format flag: "100% of" contains a placeholder then.
+        qt: the flag is one of Qt or KDE: %1 is a placeholder.
+    """
+    flags = r"[-+#0' ]*" if printf else r"[-+#0']*"
+    return spans_finder(
+        breaks=[*CONTROL, LINE_BREAK_TAG],
+        free=[
+            CODE_ELEMENT,
+            COMMENT,
+            ENTITY,
+            *ADDRESSES,
+            *TEMPLATES,
+            r"%%",
+            r"%\([^()\s]+\)[-#0+ ]*\d*(?:\.\d+)?[A-Za-z]",
+            r"%<\w+>[-+#0]*\d*(?:\.\d+)?[A-Za-z]",
+            rf"%\d+\$[-+#0' ]*\d*(?:\.\d+)?{_CONVERSION}",
+            *VARIABLES,
+            r"``[^`]{1,999}``|:[a-z]{1,32}:`[^`]{1,999}`",  # reStructuredText, of Sphinx
+            r"(?<![\w-])--[A-Za-z][\w-]*",
+            *([r"%L?\d{1,2}"] if qt else []),
+        ],
+        tags=[TAG],
+        fixed=[
+            rf"%{flags}(?:\d+|\*)?(?:\.(?:\d+|\*))?{_CONVERSION}",
+            rf"\{{(?:[:!]{IN_BRACES}*)?\}}",
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """An empty translation in ``lines[start:end]``, and the lines that it needs."""
+
+    keyword: str
+    start: int
+    end: int
+    segments: list[Segment]
+
+
+@dataclass(frozen=True)
+class _Message:
+    """An entry with its gaps; ``start`` is the number of its first line that is no comment."""
+
+    start: int
+    fuzzy: bool
+    gaps: list[_Gap]
 
 
 def translate_po(text: str, name: str, translate: Translate) -> str:
-    """Fill the empty translations of a PO file and mark them fuzzy.
+    r"""Fill the empty translations of a PO file and mark them fuzzy.
 
-    Of plural forms, ``msgstr[0]`` is the translation of the singular and the others are that
-    of the plural; where there is but one form, it is that of the plural. A message is
-    translated line by line, so that it keeps its line breaks, also the first and the last.
-    A message with an escape that polib does not know (``\\a``, ``\\x41``) is left alone.
-
-    Args:
-        text: of the file.
-        name: of the file, for messages.
-        translate: translations of texts, in order.
+    ``msgstr[0]`` gets the translation of the singular, and other plural forms that of the plural;
+    so does the only form of a language with one. Messages are translated line by line and keep
+    their line breaks. A message with an escape that polib does not know (``\a``, ``\x41``) is
+    left as it is.
 
     Raises:
-        NmtError: a syntax error (names the line), or a header that says the file is not UTF-8.
+        NmtError: the file ``name`` has a syntax error (names the line), or its header says that
+            it is not UTF-8.
     """
-    import polib
-
     lines = text.split("\n")
-    messages = read_messages(lines, name)
+    messages = list(_messages(lines, name))
     gaps = [gap for message in messages for gap in message.gaps]
     results = iter(translate_segments([each for gap in gaps for each in gap.segments], translate))
     width = 0 if any(map(_UNWRAPPED.match, lines)) else WIDTH
@@ -51,49 +117,146 @@ def translate_po(text: str, name: str, translate: Translate) -> str:
         if message.gaps and not message.fuzzy:
             _mark_fuzzy(lines, message.start, changed)
         for gap in message.gaps:
-            end = "\r" if lines[gap.start].endswith("\r") else ""
+            changed |= {number: [] for number in range(gap.start, gap.end)}
             value = "\n".join(next(results) for _ in gap.segments)
-            written = _written(gap.keyword, value, width, polib.escape)
-            changed.update({number: [] for number in range(gap.start, gap.end)})
-            changed[gap.start] = [line + end for line in written]
-    return "\n".join(
-        new for number, line in enumerate(lines) for new in changed.get(number, [line])
-    )
+            changed[gap.start] = _written(gap.keyword, value, width)
+    rows = []
+    for number, line in enumerate(lines):
+        end = "\r" if line.endswith("\r") else ""
+        rows += [row + end for row in changed.get(number, [line.removesuffix("\r")])]
+    return "\n".join(rows)
 
 
-def _mark_fuzzy(lines: list[str], start: int, changed: dict[int, list[str]]) -> None:
+def _mark_fuzzy(lines: Sequence[str], start: int, changed: dict[int, list[str]]) -> None:
     """Add the flag to those before line ``start``, or a line for it where gettext has it."""
     first = start
     while first and lines[first - 1].startswith("#") and not lines[first - 1].startswith("#~"):
         first -= 1
-    for number in range(first, start):
-        if lines[number].startswith("#,"):
-            changed[number] = ["#, fuzzy," + lines[number][2:]]
-            return
-    for number in range(first, start + 1):
-        if number == start or lines[number].startswith("#|"):
-            end = "\r" if lines[number].endswith("\r") else ""
-            changed[number] = ["#, fuzzy" + end, lines[number]]
-            return
+    comments = [line.removesuffix("\r") for line in lines[first : start + 1]]
+    at = next((at for at, line in enumerate(comments) if line.startswith("#,")), None)
+    if at is not None:
+        changed[first + at] = [f"#, fuzzy,{comments[at][2:]}"]
+    else:
+        previous = (at for at, line in enumerate(comments) if line.startswith("#|"))
+        at = next(previous, start - first)
+        changed[first + at] = ["#, fuzzy", comments[at]]
 
 
-def _written(keyword: str, value: str, width: int, escape: Callable[[str], str]) -> list[str]:
-    """A message as gettext's tools write it: a line for each of its own, long ones wrapped."""
-    parts = [each for each in re.split(r"(?<=\n)", value) if each]
-    rows = [escape(part) for part in parts] or [""]
-    if len(rows) == 1 and (not width or len(keyword) + len(rows[0]) + 3 <= width):
-        return [f'{keyword} "{rows[0]}"']
-    if width:
-        rows = [row for part in parts for row in _wrapped(part, width - 2, escape)]
+def _written(keyword: str, value: str, width: int) -> list[str]:
+    """Write a message as gettext's tools do: a row for each of its lines, long ones wrapped."""
+    import polib
+
+    parts = re.findall(r"[^\n]*\n|[^\n]+", value) or [""]
+    row = polib.escape(parts[0])
+    if len(parts) == 1 and (not width or len(keyword) + len(row) + 3 <= width):
+        return [f'{keyword} "{row}"']
+    rows = [""]
+    for part in parts:
+        for word in re.findall(r" *[^ ]+ *| +", part) if width else [part]:
+            escaped = polib.escape(word)
+            full = len(rows[-1]) + len(escaped.rstrip(" ")) > width - 2
+            if rows[-1] and (full or rows[-1].endswith("\\n")):
+                rows.append("")
+            rows[-1] += escaped
     return [f'{keyword} ""', *(f'"{row}"' for row in rows)]
 
 
-def _wrapped(text: str, width: int, escape: Callable[[str], str]) -> list[str]:
-    """Escaped rows of a text, parted after spaces."""
-    rows = [""]
-    for word in re.findall(r" *[^ ]+ *| +", text):
-        escaped = escape(word)
-        if rows[-1] and len(rows[-1]) + len(escaped.rstrip(" ")) > width:
-            rows.append("")
-        rows[-1] += escaped
-    return rows
+def _messages(lines: Sequence[str], name: str) -> Iterator[_Message]:
+    """Read the messages in order, without obsolete ones and the header.
+
+    Raises:
+        NmtError: as translate_po.
+    """
+    entries = sorted(_parsed(lines, name), key=lambda entry: entry.linenum)
+    ends = [*(entry.linenum - 1 for entry in entries[1:]), len(lines)]
+    for entry, end in zip(entries, ends, strict=False):
+        if not entry.obsolete and entry.msgid:
+            start = max(entry.linenum - 1, 0)
+            while not lines[start].lstrip().startswith(("msgctxt", "msgid")):
+                start += 1
+            places = list(_places(lines, start, end))
+            if not places:
+                raise NmtError(
+                    f"{name}, line {start + 1}: a msgid without msgstr", "complete the entry"
+                )
+            odd = any(map(_ODD_ESCAPE.search, lines[start:end]))
+            gaps = [] if odd else list(_gaps(entry, places))
+            yield _Message(start, "fuzzy" in entry.flags, gaps)
+
+
+def _places(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[re.Match[str], int, int]]:
+    """Find the translations of an entry: how each begins, and from and to which line it goes."""
+    found = False
+    for number in range(start, end):
+        if found and lines[number].lstrip().startswith("msgid"):
+            return  # the header, which polib removes, may follow other entries
+        if match := _MSGSTR.match(lines[number]):
+            found, last = True, number + 1
+            while last < end and lines[last].lstrip().startswith('"'):
+                last += 1
+            yield match, number, last
+
+
+def _gaps(entry: Any, places: Sequence[tuple[re.Match[str], int, int]]) -> Iterator[_Gap]:
+    formats = {flag for flag in entry.flags if flag.endswith("-format")}
+    formats -= {flag for flag in formats if flag.startswith("no-")}
+    qt = bool(formats & {"qt-format", "qt-plural-format", "kde-format"})
+    find = placeholders_finder(bool(formats) and not qt, qt)
+    for match, start, end in places:
+        keyword, form = match.groups()
+        if not (entry.msgstr_plural.get(int(form)) if form else entry.msgstr):
+            singular = not form or (form == "0" and len(places) > 1)
+            source = entry.msgid if singular or not entry.msgid_plural else entry.msgid_plural
+            segments = [Segment(line, find) for line in source.split("\n")]
+            yield _Gap(keyword, start, end, segments)
+
+
+class _Text(str):
+    """Text that polib takes for no file name, and splits at line feeds only.
+
+    Lines come without comments, some of which polib does not understand.
+    """
+
+    def splitlines(self, keepends: bool = False) -> list[str]:
+        lines = [line.removesuffix("\r") for line in self.removesuffix("\0").split("\n")]
+        return [
+            f"#, {line[2:]}"
+            if line.startswith("#,")
+            else ""
+            if line.startswith("#") and not line.startswith("#~")
+            else line
+            for line in lines
+        ]
+
+
+def _parsed(lines: Sequence[str], name: str) -> Any:
+    """Parse a file with polib.
+
+    Raises:
+        NmtError: as translate_po.
+    """
+    import polib
+
+    for number, line in enumerate(lines, 1):
+        if _UNTERMINATED.match(line):
+            raise _malformed(name, number, "unterminated string")
+    try:
+        # No file name contains a NUL.
+        file = polib.pofile(_Text("\n".join(lines) + "\0"), encoding="utf-8")
+    except OSError as error:
+        found = re.search(r"\(line (\d+)\)(?:: (.*))?", str(error))
+        raise _malformed(name, *((found[1], found[2]) if found else (1, None))) from None
+    charset = re.search(r"charset=([\w.:-]+)", file.metadata.get("Content-Type", ""))
+    if charset and charset[1].upper() not in ("UTF-8", "UTF8", "CHARSET"):
+        raise NmtError(
+            f"{name}: its header says charset={charset[1]}, and translations need UTF-8",
+            "convert the file with msgconv --to-code=UTF-8",
+        )
+    return file
+
+
+def _malformed(name: str, line: int | str, reason: str | None) -> NmtError:
+    return NmtError(
+        f"{name}, line {line}: not the syntax of a PO file" + (f" ({reason})" if reason else ""),
+        "msgfmt --check shows what is wrong with it",
+    )

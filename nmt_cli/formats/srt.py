@@ -1,16 +1,14 @@
 """SRT subtitles: the words change; numbers, times, positions, tags and line counts stay.
 
-The library ``srt`` finds the subtitles; translations are put in where their texts stood, and
-every other byte stays, so that with a translation that changes nothing the file is the same.
+The library ``srt`` finds the subtitles. Translations replace their text in place, and every
+other byte stays.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from nmt_cli.errors import NmtError
-from nmt_cli.formats.kept import Segment, Translate, translate_segments
 from nmt_cli.formats.patterns import (
     ADDRESSES,
     COMMENT,
@@ -20,47 +18,42 @@ from nmt_cli.formats.patterns import (
     TAG,
     spans_finder,
 )
+from nmt_cli.formats.segments import Place, Segment, Translate, translate_segments
 from nmt_cli.formats.wrap import balanced, breaks_of
 
-_ARROW = r"-[ -] *>"
+_ARROW = r"-[ -]*>"
 
 find_spans = spans_finder(
     breaks=[*CONTROL, LINE_BREAK_TAG, r"\\[Nn]"],
     marks=[r"\{\\[^{}]*\}", r"\{[A-Za-z]:[^{}]*\}", r"[♪♫]+"],
     free=[COMMENT, ENTITY, *ADDRESSES],
     tags=[TAG],
-    fixed=[r"\\h", _ARROW],
+    # After an empty line, srt would take a line that begins with a time for the next subtitle.
+    fixed=[r"\\h", _ARROW, r"\A\s*\d+[,.:，．。：]\d+[,.:，．。：]\d+"],
 )
 
-# A speaker's dash, behind tags if there are any. Two of them are a dialogue.
-_DASH = re.compile(r"\s*(?:\{\\[^{}]*\}|<[^<>]*>|\s)*[-–—‐](?!-)\s*")
-# What looks like a time line and was not taken for one.
+# A speaker's dash, after tags if there are any. Two of them are a dialogue.
+_DASH = re.compile(r"\s*(?:\{\\[^{}]*\}|<[^<>]*>|\s)*[-–—‐](?!-)\s*(?=\S)")
+# A damaged time line, which srt takes for text.
 _BROKEN_TIME = re.compile(r"\d+[:.,]\d+\S*[ \t]*-+[ \t]*>")
-# What could be taken for the beginning of one behind an empty line, were it in a translation.
-_LIKE_TIME = re.compile(r"^\s*\d+[,.:，．。：]\d+[,.:，．。：]\d+")
 
 
 @dataclass(frozen=True)
 class _Utterance:
     """Lines of a subtitle that belong together, each as a place in the file."""
 
-    lines: list[tuple[int, int]]
+    lines: list[Place]
     segment: Segment
 
 
 def translate_srt(text: str, name: str, translate: Translate) -> str:
     """Translate the subtitles of a file.
 
-    The lines of a subtitle are translated together and parted again into as many, of like
-    length; in a dialogue, each speaker's lines.
-
-    Args:
-        text: of the file.
-        name: of the file, for messages.
-        translate: translations of texts, in order.
+    The lines of a subtitle, or of each speaker in a dialogue, are translated together. The
+    translation is split into as many lines of similar length.
 
     Raises:
-        NmtError: part of the file is no subtitle; names the line.
+        NmtError: part of the file ``name`` is not a subtitle; names the line.
     """
     utterances = [
         utterance
@@ -68,46 +61,39 @@ def translate_srt(text: str, name: str, translate: Translate) -> str:
         for utterance in _utterances(text, start, end)
     ]
     results = translate_segments([each.segment for each in utterances], translate)
-    pairs = [
-        (utterance, lines)
-        for utterance, result in zip(utterances, results, strict=True)
-        if result != utterance.segment.text
-        for lines in [_lines(result, len(utterance.lines))]
-    ]
-    if not pairs:
-        return text
-    new = _replaced(text, pairs)
-    if _timing(new) != _timing(text):
-        harmless = [pair for pair in pairs if not any(map(_LIKE_TIME.search, pair[1]))]
-        new = _replaced(text, harmless)
-    return new
+    parts, at = [], 0
+    for utterance, result in zip(utterances, results, strict=True):
+        if result == utterance.segment.text:
+            continue
+        lines = _lines(result, len(utterance.lines))
+        for number, (start, end) in enumerate(utterance.lines):
+            if number < len(lines):
+                parts += [text[at:start], lines[number]]
+            at = end  # a line without a translation is dropped, and the line end before it
+    return "".join([*parts, text[at:]])
 
 
-def _timing(text: str) -> list[tuple[Any, ...]] | None:
-    """What stands before the text of each subtitle; None if there is more than subtitles."""
-    import srt
-
-    try:
-        return [(each.index, each.start, each.end) for each in srt.parse(text)]
-    except srt.SRTParseError:
-        return None
+def _lines(result: str, count: int) -> list[str]:
+    spans = find_spans(result)
+    tags = [span for span in spans if result[span.start] in "<{"]
+    return balanced(result, breaks_of(result, spans, between_wide=True), [1] * count, tags)
 
 
-def _contents(text: str, name: str) -> list[tuple[int, int]]:
-    """Where the texts of the subtitles stand.
+def _contents(text: str, name: str) -> list[Place]:
+    """Find the text of each subtitle.
 
     Raises:
-        NmtError: part of the file is no subtitle.
+        NmtError: part of the file is not a subtitle.
     """
     import srt
 
-    if not re.search(_ARROW, text):  # the pattern would take long to see that
+    if not re.search(_ARROW, text):  # srt's pattern would take long to find that out
         if text.strip():
             raise _malformed(text, name, 0)
         return []
-    # Parsed for its checks; only the pattern that it parses by says where things stand.
+    # Parsed for srt's checks; only its pattern says where a text is.
     subtitles = srt.parse(text)
-    places: list[tuple[int, int]] = []
+    places: list[Place] = []
     end = 0
     try:
         for match in srt.SRT_REGEX.finditer(text):
@@ -119,26 +105,23 @@ def _contents(text: str, name: str) -> list[tuple[int, int]]:
         raise _malformed(text, name, error.expected_start) from None
     except (ValueError, OverflowError):
         raise _malformed(text, name, end) from None
-    for start, end in places:
-        _check(text, name, start, end)
+    for place in places:
+        _check(text, name, *place)
     return places
 
 
 def _check(text: str, name: str, start: int, end: int) -> None:
-    """Whether a subtitle has swallowed another, as it does when that one's time is damaged.
+    """Refuse a subtitle that contains another one, whose time line is damaged.
 
     Raises:
-        NmtError: it has.
+        NmtError: there is one.
     """
-    before_blank = False
-    for line in re.finditer(r"[^\n]+", text[start:end]):
-        content = line[0].strip()
-        if _BROKEN_TIME.search(content):
+    blank, number = False, False  # the line before; and whether a number follows a blank line
+    for line in re.finditer(r"([^\n]*)\n?", text[start:end]):
+        content = line[1].strip()
+        if _BROKEN_TIME.search(content) or (number and content):
             raise _malformed(text, name, start + line.start())
-        after_blank = text[start : start + line.start()].endswith(("\n\n", "\n\r\n"))
-        if before_blank and content and not after_blank:
-            raise _malformed(text, name, start + line.start())
-        before_blank = after_blank and content.isdecimal()
+        blank, number = line.start() > 0 and line[1] in ("", "\r"), blank and content.isdecimal()
 
 
 def _malformed(text: str, name: str, place: int) -> NmtError:
@@ -150,44 +133,21 @@ def _malformed(text: str, name: str, place: int) -> NmtError:
     )
 
 
-def _utterances(text: str, start: int, end: int) -> list[_Utterance]:
-    """The utterances of a subtitle: its lines, parted at empty ones and at speakers' dashes."""
-    groups: list[list[tuple[int, int]]] = [[]]
-    for match in re.finditer(r"[^\n]*", text[start:end]):
-        line = match[0]
+def _utterances(text: str, start: int, end: int) -> Iterator[_Utterance]:
+    """Group the lines of a subtitle; an empty line or a speaker's dash begins a new group."""
+    groups: list[list[Place]] = [[]]
+    for match in re.finditer(r"[^\n]+|\n(?=\r?\n)", text[start:end]):
+        line, at = match[0], start + match.start()
         if not line.strip():
-            if match.start() == 0 or text[start + match.start() - 1] == "\n":
-                groups.append([])
-            continue
-        at = start + match.start()
-        dash = _DASH.match(line)
-        if dash and line[dash.end() :].strip():
             groups.append([])
-            line_start = at + dash.end()
+            continue
+        if dash := _DASH.match(line):
+            groups.append([])
+            at += dash.end()
         else:
-            line_start = at + len(line) - len(line.lstrip(" \t"))
-        groups[-1].append((line_start, at + len(line.rstrip(" \t\r"))))
-    return [
-        _Utterance(lines, Segment(" ".join(text[a:b] for a, b in lines), find_spans))
-        for lines in groups
-        if lines
-    ]
-
-
-def _lines(result: str, count: int) -> list[str]:
-    spans = find_spans(result)
-    tags = [span for span in spans if result[span.start] in "<{"]
-    return balanced(result, breaks_of(result, spans, between_wide=True), [1] * count, tags)
-
-
-def _replaced(text: str, pairs: Iterable[tuple[_Utterance, list[str]]]) -> str:
-    """The file with other lines in the places of utterances; lines too many are dropped."""
-    parts = []
-    at = 0
-    for utterance, lines in pairs:
-        for number, (start, end) in enumerate(utterance.lines):
-            if number < len(lines):
-                parts += [text[at:start], lines[number]]
-            # A line that is dropped goes with the line end before it.
-            at = end
-    return "".join([*parts, text[at:]])
+            at += len(line) - len(line.lstrip(" \t"))
+        groups[-1].append((at, start + match.start() + len(line.rstrip(" \t\r"))))
+    for lines in groups:
+        if lines:
+            whole = " ".join(text[first:last] for first, last in lines)
+            yield _Utterance(lines, Segment(whole, find_spans))

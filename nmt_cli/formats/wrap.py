@@ -1,38 +1,33 @@
-"""Parting a translation into as many lines as its source had."""
+"""Split a translation into as many lines as its source had."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
-from nmt_cli.formats.kept import Span
+from nmt_cli.formats.segments import Place, Span
 
 _SPACES = re.compile(r"[ \t]+")
-# Scripts without spaces: CJK and kana, full-width forms; a line may begin with most of them.
+# Scripts without spaces: CJK, kana and full-width forms, but no break before punctuation.
 _WIDE = r"[\u2e80-\u2fff\u3040-\u9fff\uf900-\ufaff\uff00-\uff60]"
 _NOT_FIRST = r"[、。，．,.！？!?：；:;）)」』】〉》〕”’ー…・]"
-_BETWEEN_WIDE = re.compile(rf"(?:(?<={_WIDE})|(?={_WIDE}))(?!{_NOT_FIRST})")
+_WIDE_OR_SPACES = re.compile(
+    rf"{_SPACES.pattern}|(?:(?<={_WIDE})|(?={_WIDE}))(?<![ \t])(?!{_NOT_FIRST}|[ \t])"
+)
 
 
-def breaks_of(
-    text: str, spans: Sequence[Span], between_wide: bool = False
-) -> list[tuple[int, int]]:
-    """Where a line may be parted: what to drop there, from and to; outside of spans.
+def breaks_of(text: str, spans: Sequence[Span], between_wide: bool = False) -> list[Place]:
+    """Find where a line may break outside of spans: what to drop there, from and to.
 
     Args:
         text: one line.
         spans: of the text, in order.
-        between_wide: also between Chinese and Japanese characters.
+        between_wide: also break between Chinese and Japanese characters.
     """
-    found = [match.span() for match in _SPACES.finditer(text)]
-    if between_wide:
-        spaced = {place for span in found for place in span}
-        found += [
-            match.span() for match in _BETWEEN_WIDE.finditer(text) if match.start() not in spaced
-        ]
-        found.sort()
     ends = [span.end for span in spans]
     result = []
-    for start, end in found:
+    for match in (_WIDE_OR_SPACES if between_wide else _SPACES).finditer(text):
+        start, end = match.span()
         at = bisect_left(ends, start + 1)  # the first span that ends after the break starts
         inside = at < len(spans) and spans[at].start < end
         if start > 0 and end < len(text) and not inside:
@@ -41,31 +36,30 @@ def breaks_of(
 
 
 def balanced(
-    text: str,
-    breaks: Sequence[tuple[int, int]],
-    weights: Sequence[int],
-    hidden: Sequence[Span] = (),
+    text: str, breaks: Sequence[Place], weights: Sequence[int], hidden: Sequence[Span] = ()
 ) -> list[str]:
-    """Part a text at some of its breaks into lines whose lengths are as the weights.
+    """Split a text at some of its breaks into lines with lengths in proportion to ``weights``.
 
     Args:
         text: one line.
         breaks: of the text, from :func:`breaks_of`.
         weights: one for each line.
-        hidden: what of the text a reader will not see.
+        hidden: spans that are not displayed and do not count as length.
 
     Returns:
-        as many lines as there are weights, or as its breaks allow.
+        as many lines as there are weights, or as the breaks allow.
     """
     if len(breaks) < len(weights) - 1:
         weights = [1] * (len(breaks) + 1)
-    lengths = _visible_lengths([start for start, _ in breaks] + [len(text)], hidden)
+    hidden_ends = [span.end for span in hidden]
+    hidden_lengths = [0, *accumulate(span.end - span.start for span in hidden)]
+    places = [*(start for start, _ in breaks), len(text)]
+    lengths = [place - hidden_lengths[bisect_right(hidden_ends, place)] for place in places]
     lines = []
-    at = weight = used = 0
-    for number in range(1, len(weights)):
-        weight += weights[number - 1]
+    at = used = 0
+    for number, weight in enumerate(accumulate(weights[:-1]), 1):
         ideal = lengths[-1] * weight / sum(weights)
-        latest = len(breaks) - (len(weights) - 1 - number) - 1
+        latest = len(breaks) - (len(weights) - number)
         place = min(max(bisect_left(lengths, ideal), used), latest)
         if place > used and ideal - lengths[place - 1] < lengths[place] - ideal:
             place -= 1
@@ -73,15 +67,3 @@ def balanced(
         lines.append(text[at:start])
         at, used = end, place + 1
     return [*lines, text[at:]]
-
-
-def _visible_lengths(places: Sequence[int], hidden: Sequence[Span]) -> list[int]:
-    """How much of a text there is to see up to each place."""
-    lengths = []
-    at = unseen = 0
-    for place in places:
-        while at < len(hidden) and hidden[at].end <= place:
-            unseen += hidden[at].end - hidden[at].start
-            at += 1
-        lengths.append(place - unseen)
-    return lengths

@@ -23,7 +23,7 @@ def test_formats_by_name() -> None:
 
 
 def test_no_such_format() -> None:
-    with pytest.raises(NmtError, match="docx: no such format; take one of srt, po, markdown"):
+    with pytest.raises(NmtError, match="docx: unknown format; use one of srt, po, markdown"):
         translate_document("docx", "", "a", unchanged)
 
 

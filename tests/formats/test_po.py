@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
-from nmt_cli.formats.po import translate_po
-from nmt_cli.formats.po_reading import placeholders_finder
+from nmt_cli.formats.po import placeholders_finder, translate_po
 from tests.formats.models import asked, hostile, marked, unchanged, upper
 
 HEADER = r"""# Translations of X.
@@ -223,6 +222,8 @@ def test_text_that_is_the_name_of_a_file(tmp_path: Path, monkeypatch: pytest.Mon
     ("text", "message"),
     [
         ("nonsense", "a.po, line 1: not the syntax of a PO file; msgfmt --check shows"),
+        ('\nmsgid "a"\nmsgstr "b\\"\n', r"a.po, line 3: not the .* \(unterminated string\)"),
+        ('msgid "a"\nmsgstr ""\n"b\n', r"a.po, line 3: not the .* \(unterminated string\)"),
         ('\nmsgid "a"\nmsgid "b"\n', "a.po, line 3: not the syntax of a PO file"),
         ('msgid "a"\nmsgstr "b"c"\n', r"line 2: not the .* \(unescaped double quote found\)"),
         ('msgid "a"\n', "a.po, line 1: a msgid without msgstr; complete the entry"),

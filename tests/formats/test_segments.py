@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.formats.kept import Finder, Kind, Segment, translate_segments
 from nmt_cli.formats.patterns import pair_tags
-from nmt_cli.formats.po_reading import placeholders_finder
+from nmt_cli.formats.po import placeholders_finder
+from nmt_cli.formats.segments import Finder, Kind, Segment, translate_segments
 from nmt_cli.formats.srt import find_spans as srt_spans
 from tests.formats.models import asked, hostile, marked, unchanged, upper
 
