@@ -1,16 +1,21 @@
-"""Bundles of one tiny untrained model, made when a test first asks for one."""
+"""Settings of every test, and a tiny untrained run and its bundles, made once per test run."""
 
+import fcntl
 import gc
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
-from nmt_cli.training.run import Run
-from tests.systems import untrained_run
+if TYPE_CHECKING:  # importing these takes seconds, and not every test needs TensorFlow
+    from nmt_cli.training.run import Run
+
+Once = Callable[[str, Callable[[Path], object]], Path]
 
 # Run in the background of a script, tests and what they start would ignore SIGINT.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -35,24 +40,56 @@ def _out_of_the_collectors_sight() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Random weights, biases included; two decoder layers, heads of 16, all embeddings tied."""
-    return untrained_run(tmp_path_factory.mktemp("tiny"), decoding={"max_length": 24})
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Make a folder once per test run: the first worker that needs it fills it, the others wait.
 
+    Call it with a name and a function that fills the folder. Tests must not change the folder.
+    """
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
 
-@pytest.fixture(scope="session")
-def tiny_bundle(tiny_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The bundle of a precision."""
-    from nmt_cli.export.onnx_bundle import export_onnx
-
-    place = tmp_path_factory.mktemp("bundles")
-
-    def made(precision: str) -> Path:
-        folder, decoding = place / precision, tiny_run.recipe.decoding
-        if not folder.exists():
-            export_onnx(
-                tiny_run, tiny_run.last, decoding, folder, lambda line: None, precision, False
-            )
+    def made(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, whole = root / "shared" / name, root / "shared" / f"{name}.made"
+        folder.parent.mkdir(exist_ok=True)
+        with whole.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not whole.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # what a failed attempt left
+                folder.mkdir()
+                fill(folder)
+                whole.touch()
         return folder
 
     return made
+
+
+@pytest.fixture(scope="session")
+def tiny_run(once: Once) -> "Run":
+    """Random weights, biases included; two decoder layers, heads of 16, all embeddings tied."""
+    from nmt_cli.training.run import Run
+    from tests.systems import untrained_run
+
+    return Run.open(once("tiny", untrained_run) / "run")
+
+
+@pytest.fixture(scope="session")
+def tiny_bundle(tiny_run: "Run", once: Once) -> Callable[[str], Path]:
+    """The bundle of a precision; the one in float32 is verified."""
+
+    def made(precision: str) -> Path:
+        def export(folder: Path) -> None:
+            from nmt_cli.export.onnx_bundle import export_onnx
+
+            decoding, verify = tiny_run.recipe.decoding, precision == "float32"
+            export_onnx(
+                tiny_run, tiny_run.last, decoding, folder / "bundle", silent, precision, verify
+            )
+
+        return once(f"bundle-{precision}", export) / "bundle"
+
+    return made
+
+
+def silent(line: str) -> None:
+    pass

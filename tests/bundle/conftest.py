@@ -1,30 +1,29 @@
-"""One small bundle, made once; tests harm copies of it."""
+"""One small bundle, made once; tests damage copies of it."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from nmt_cli.export.onnx_bundle import export_onnx
-from nmt_cli.training.run import Run
-from tests.systems import untrained_run
+if TYPE_CHECKING:
+    from nmt_cli.training.run import Run
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tiny_run: "Run") -> "Run":
     """A run whose weights are random."""
-    return untrained_run(tmp_path_factory.mktemp("run"))
+    return tiny_run
 
 
 @pytest.fixture(scope="session")
-def pristine(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pristine(tiny_bundle: Callable[[str], Path]) -> Path:
     """Its bundle, verified."""
-    folder = tmp_path_factory.mktemp("pristine") / "bundle"
-    export_onnx(run, run.last, run.recipe.decoding, folder, say=lambda line: None)
-    return folder
+    return tiny_bundle("float32")
 
 
 @pytest.fixture
 def bundle(pristine: Path, tmp_path: Path) -> Path:
-    """A copy for one test to harm."""
+    """A copy for one test to damage."""
     return Path(shutil.copytree(pristine, tmp_path / "bundle"))

@@ -1,10 +1,11 @@
-"""The real ``nmt``, run as a process, and a tiny system made with it once."""
+"""A tiny system trained and exported by ``nmt``, and checks of what a command did."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import Once
 from tests.harness import LISTING_MODULES as TELLING_MODULES
 from tests.harness import NMT, Result, nmt
 
@@ -88,36 +89,42 @@ def write_corpus(folder: Path) -> None:
         (folder / f"toy.{suffix}").write_text(text, encoding="utf-8")
 
 
-@pytest.fixture(scope="session")
-def system(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with toy.toml, its text, prepared/, runs/toy-pt-en and exports/toy-pt-en."""
-    folder = tmp_path_factory.mktemp("system")
+def write_system(folder: Path) -> None:
+    """A recipe and its text, prepared data, a trained run and its bundle."""
     write_corpus(folder)
     (folder / "toy.toml").write_text(RECIPE, encoding="utf-8")
     for words in (["train", "toy.toml"], ["export", "--onnx"]):
         result = nmt(*words, cwd=folder)
         assert result.code == 0, result.err
-    return folder
 
 
 @pytest.fixture(scope="session")
-def telling(system: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle of the same model that tells what it looks at."""
-    bundle = tmp_path_factory.mktemp("telling") / "bundle"
-    result = nmt("export", "--onnx", "--attention", "-o", bundle, cwd=system)
-    assert result.code == 0, result.err
-    return bundle
+def system(once: Once) -> Path:
+    """A folder with toy.toml, its text, prepared/, runs/toy-pt-en and exports/toy-pt-en."""
+    return once("system", write_system)
+
+
+@pytest.fixture(scope="session")
+def telling(system: Path, once: Once) -> Path:
+    """A bundle of the same model that also computes attention weights."""
+
+    def export(folder: Path) -> None:
+        words = ["export", "--onnx", "--attention", "-o", folder / "bundle"]
+        result = nmt(*words, cwd=system)
+        assert result.code == 0, result.err
+
+    return once("attention", export) / "bundle"
 
 
 @pytest.fixture
 def place(system: Path, tmp_path: Path) -> Path:
-    """A copy of the system for one test to harm."""
+    """A copy of the system for one test to change."""
     return Path(shutil.copytree(system, tmp_path / "place"))
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """A folder with the recipe and its text alone."""
+    """A folder with only the recipe and its text."""
     folder = tmp_path / "corpus"
     folder.mkdir()
     write_corpus(folder)
