@@ -1,7 +1,7 @@
-"""Reading and writing lines of UTF-8 text.
+"""Read and write lines of UTF-8 text.
 
-A line ends at LF or CRLF and nowhere else: str.splitlines() would also break at U+2028,
-form feeds and other characters that stand inside real sentences.
+A line ends at LF or CRLF only: str.splitlines() would also split at U+2028, form feeds and
+other characters that occur inside real sentences.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,18 +13,17 @@ from nmt_cli.files import replacing
 
 BYTE_ORDER_MARK = "\ufeff"
 
-
 STRICT, REPLACE, SKIP_LINE = ON_ERROR = ("strict", "replace", "skip-line")
-"""What to do about bytes that are no UTF-8: stop; put U+FFFD in their place; take the line for a
-blank one."""
+"""How to handle invalid UTF-8: stop, replace bad bytes with U+FFFD, or read a blank line."""
+
 _CONVERT = "convert the file, e.g. with iconv -f latin1 -t utf-8"
-# What other files begin with.
-_NO_TEXT = {
+# What compressed files begin with.
+_COMPRESSED = {
     b"\x1f\x8b": "it is compressed by gzip: decompress it, e.g. with zcat",
     b"\xfd7zXZ": "it is compressed by xz: decompress it, e.g. with xzcat",
     b"(\xb5/\xfd": "it is compressed by zstd: decompress it, e.g. with zstdcat",
 }
-_DONE = {REPLACE: "U+FFFD put in its place", SKIP_LINE: "left blank"}
+_DONE = {REPLACE: "replaced with U+FFFD", SKIP_LINE: "left blank"}
 
 
 def decode_lines(
@@ -37,14 +36,14 @@ def decode_lines(
     """Decode a binary stream of lines, without their ends.
 
     Args:
-        stream: gives a line at a time.
-        name: of the stream, for errors.
+        stream: yields one line at a time.
+        name: of the stream, for messages.
         on_error: one of ON_ERROR.
-        warn: receives the first line that is no UTF-8, and at the end how many there were.
-        keep_cr: leave the CR of CRLF where it stands.
+        warn: receives the first line with invalid UTF-8, and at the end the number of such lines.
+        keep_cr: keep the CR of CRLF.
 
     Raises:
-        NmtError: a line is not UTF-8, and ``on_error`` is strict; names the file and the line.
+        NmtError: a line is not valid UTF-8, and ``on_error`` is strict; names file and line.
     """
     bad = 0
     for number, raw in enumerate(stream, start=1):
@@ -53,7 +52,7 @@ def decode_lines(
         except UnicodeDecodeError as error:
             where = f"{name}, line {number}: invalid UTF-8 at byte {error.start + 1}"
             if on_error == STRICT:
-                hints = (hint for magic, hint in _NO_TEXT.items() if raw.startswith(magic))
+                hints = (hint for magic, hint in _COMPRESSED.items() if raw.startswith(magic))
                 raise NmtError(where, next(hints, _CONVERT)) from None
             line = raw.decode("utf-8", "replace") if on_error == REPLACE else ""
             bad += 1
@@ -64,14 +63,14 @@ def decode_lines(
         line = line.removesuffix("\n")
         yield line if keep_cr else line.removesuffix("\r")
     if bad > 1:
-        warn(f"{name}: {bad:,} lines in all with invalid UTF-8; {_DONE[on_error]}")
+        warn(f"{name}: {bad:,} lines with invalid UTF-8 in total; {_DONE[on_error]}")
 
 
 def open_binary(path: Path) -> BinaryIO:
     """Open a file for reading.
 
     Raises:
-        NmtError: it is missing, a folder, or may not be read.
+        NmtError: the file is missing, is a folder, or cannot be read.
     """
     try:
         return path.open("rb")
@@ -90,6 +89,6 @@ def read_lines(path: Path) -> list[str]:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines to a file, each ended by LF, whole or not at all."""
+    """Write lines to a file, each ended by LF; on failure the old file stays."""
     with replacing(path) as stream:
         stream.writelines(f"{line}\n" for line in lines)

@@ -1,7 +1,8 @@
-"""Subwords of the SentencePiece library: the default tokenizer."""
+"""SentencePiece subwords: the default tokenizer."""
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import sentencepiece
@@ -15,19 +16,19 @@ LAST_REPEATABLE = (0, 2, 1)
 
 
 def tag_piece(tag: str) -> str:
-    """The vocabulary entry of a tag: with the mark of the space that stands before any word.
+    """Return the vocabulary entry of a tag.
 
-    Otherwise that mark would be a piece of its own, and a tag two ids.
+    It begins with the mark of a space; otherwise that mark would be a piece of its own.
     """
     return f"▁{tag}"
 
 
 class SentencePieceTokenizer:
-    """A tokenizer over one `.model` file, for text as it is written.
+    """A tokenizer over one `.model` file, for raw text.
 
     Attributes:
         vocab_size: the number of ids.
-        silent_ids: ids that stand for no text: the framing ones and the tag's.
+        silent_ids: ids that decoding drops: the framing ones and the tag's.
     """
 
     def __init__(self, path: Path, tag: str = "") -> None:
@@ -38,8 +39,8 @@ class SentencePieceTokenizer:
             tag: a word that is one piece and marks sources; decoding drops it.
 
         Raises:
-            NmtError: if the file is missing, corrupt, numbers its control pieces differently,
-                or does not have the tag.
+            NmtError: the file is missing or corrupt, has other ids for its control pieces, or
+                lacks the tag.
         """
         self._processor = _load_processor(path)
         self.vocab_size: int = self._processor.get_piece_size()
@@ -56,16 +57,16 @@ class SentencePieceTokenizer:
         return self._processor.encode(list(lines), out_type=int)
 
     def sample(self, lines: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
-        """Return ids of each line as :meth:`encode`, but of a split drawn at random.
+        """Return the ids of each line, split into subwords at random.
 
-        A tag in front of a line stays whole.
+        A tag at the start of a line stays whole.
 
         Args:
             alpha: see nmt_cli.data.sampling.
-            seed: the same gives the same splits, in any process.
+            seed: the same seed gives the same splits, in any process.
 
         Raises:
-            NmtError: the installed library cannot keep that promise.
+            NmtError: the installed sentencepiece draws differently in each process.
         """
         version = sentencepiece.__version__
         if tuple(int(part) for part in version.split(".")[:3]) > LAST_REPEATABLE:
@@ -74,26 +75,23 @@ class SentencePieceTokenizer:
                 "the seed",
                 "pip install 'sentencepiece<0.2.2', or set training.sample_subwords=0",
             )
-        drawn: list[list[int]] = []
         # A unigram model would split the tag as well.
         tagged = [bool(self._tag) and line.startswith(f"{self._tag} ") for line in lines]
         cut = len(self._tag) + 1
-
-        def draw() -> None:
-            drawn.extend(
-                self._processor.encode(
-                    [line[cut:] if has else line for line, has in zip(lines, tagged, strict=True)],
-                    out_type=int,
-                    enable_sampling=True,
-                    alpha=alpha,
-                    nbest_size=-1,
-                    num_threads=1,
-                )
-            )
-
+        texts = [line[cut:] if has else line for line, has in zip(lines, tagged, strict=True)]
+        draw = partial(
+            self._processor.encode,
+            texts,
+            out_type=int,
+            enable_sampling=True,
+            alpha=alpha,
+            nbest_size=-1,
+            num_threads=1,
+        )
         # The library seeds a thread's generator when the thread first draws, and never again.
         sentencepiece.set_random_generator_seed(seed % 2**32)
-        thread = threading.Thread(target=draw)
+        drawn: list[list[int]] = []
+        thread = threading.Thread(target=lambda: drawn.extend(draw()))
         thread.start()
         thread.join()
         tag = [self._processor.piece_to_id(tag_piece(self._tag))]
@@ -105,23 +103,23 @@ class SentencePieceTokenizer:
         Byte pieces that form no valid UTF-8 become U+FFFD, and the unknown id " ⁇ ".
         """
         kept = [[i for i in map(int, ids) if i not in self.silent_ids] for ids in sequences]
-        # The library takes an empty batch for one empty sequence, and would return "".
+        # The library would take an empty batch for one empty sequence and return "".
         return self._processor.decode(kept) if kept else []
 
     def frame_source(self, ids: Sequence[int]) -> list[int]:
-        """Return the ids with the end mark behind them."""
+        """Return the ids followed by the end mark."""
         return [*ids, END_ID]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """Return the piece of each id; "▁" in a piece stands for a space."""
+        """Return the piece of each id; "▁" in a piece is a space."""
         return [self._processor.id_to_piece(int(i)) for i in ids]
 
     def words(self, ids: Sequence[int]) -> list[list[int]]:
-        """Return the places of each word's pieces: a word begins with a space."""
+        """Return the positions of each word's pieces: a word begins with a space."""
         return grouped([piece.startswith("▁") for piece in self.tokens(ids)])
 
     def surfaces(self) -> list[bytes]:
-        """Return what each id adds to a text; a byte piece adds its byte."""
+        """Return the bytes that each id adds to a text."""
         return [self._surface(token) for token in range(self.vocab_size)]
 
     def _surface(self, token: int) -> bytes:

@@ -1,4 +1,4 @@
-"""What every tokenizer does, and how a pair of them is found in a folder."""
+"""The interface of tokenizers, and how a folder stores a pair of them."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ START_ID = 2
 END_ID = 3
 
 FRAMING_IDS = frozenset({PAD_ID, START_ID, END_ID})
-"""Ids that stand for no text: decoding drops them wherever they occur."""
+"""Ids without text: decoding drops them wherever they occur."""
 
 SPEC_FILE = "tokenizer.json"
 
@@ -36,23 +36,23 @@ class Tokenizer(Protocol):
         """Return the text of each sequence; padding, start and end ids are dropped."""
 
     def frame_source(self, ids: Sequence[int]) -> list[int]:
-        """Return the ids of one line as the encoder wants them, with their end marks."""
+        """Return the ids of one line as the encoder expects them, with end marks."""
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """Return the vocabulary entry of each id, for people to look at."""
+        """Return the vocabulary entry of each id, for display."""
 
     def words(self, ids: Sequence[int]) -> list[list[int]]:
-        """Return the places of each word's pieces, in order; every place is in one of them."""
+        """Return the positions of each word's pieces, in order; a partition of all positions."""
 
     def surfaces(self) -> list[bytes]:
-        """Return what each id adds to a text: UTF-8, a space in front where a word begins.
+        """Return the UTF-8 bytes that each id adds to a text, with a space where a word begins.
 
-        Nothing for ids that stand for no text, the unknown one included.
+        Empty for ids without text, the unknown one included.
         """
 
 
 def grouped(begins: Sequence[bool]) -> list[list[int]]:
-    """The places of each word, where it is known which of them begin one."""
+    """Group positions into words, given which of them begin one."""
     groups: list[list[int]] = []
     for place, begin in enumerate(begins):
         if begin or not groups:
@@ -63,7 +63,7 @@ def grouped(begins: Sequence[bool]) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class TokenizerPair:
-    """The tokenizers of the two sides; one and the same object when they share a vocabulary."""
+    """The tokenizers of the two sides; the same object if they share a vocabulary."""
 
     source: Tokenizer
     target: Tokenizer
@@ -78,9 +78,9 @@ class TokenizerSpec:
         kind: the family of both tokenizers, one of `KINDS`.
         source: plain file name of the source side's vocabulary.
         target: plain file name of the target side's; equal to `source` when they share one.
-        lowercase: whether text is case-folded and stripped of accents (WordPiece alone).
-        tag: what marks the source of a synthetic pair, one piece of the source side's
-            vocabulary (SentencePiece alone); empty: there is none.
+        lowercase: whether text is case-folded and stripped of accents (WordPiece only).
+        tag: marks the source of a synthetic pair, one piece of the source vocabulary
+            (SentencePiece only); empty for none.
     """
 
     kind: str
@@ -94,8 +94,8 @@ class TokenizerSpec:
         """Read the specification in `folder`.
 
         Raises:
-            NmtError: if it is missing, is not what `write` writes, or names a file that is
-                missing or outside the folder.
+            NmtError: the specification is missing or malformed, or names a file that is missing
+                or outside the folder.
         """
         path = folder / SPEC_FILE
         content = _read_json_object(path)
@@ -118,16 +118,9 @@ class TokenizerSpec:
         )
 
     def write(self, folder: Path) -> None:
-        """Write the specification into `folder`, next to the files that it names.
-
-        Raises:
-            NmtError: if it cannot be written.
-        """
-        content: dict[str, str | bool] = {
-            "kind": self.kind,
-            "source": self.source,
-            "target": self.target,
-        }
+        """Write the specification into `folder`, next to the files that it names."""
+        content: dict[str, str | bool]
+        content = {"kind": self.kind, "source": self.source, "target": self.target}
         if self.kind == "wordpiece":
             content["lowercase"] = self.lowercase
         if self.tag:
@@ -140,7 +133,7 @@ def load_tokenizers(folder: Path) -> TokenizerPair:
     """Load the two tokenizers that `folder/tokenizer.json` names.
 
     Raises:
-        NmtError: if a file is missing, corrupt or not of the kind that it should be.
+        NmtError: a file is missing, corrupt or of another kind than the specification says.
     """
     spec = TokenizerSpec.read(folder)
     source = _load(spec, folder / spec.source, spec.tag)
@@ -166,7 +159,7 @@ def _read_json_object(path: Path) -> dict[str, object]:
     except OSError as error:
         raise NmtError(
             f"{path}: cannot be read ({error.strerror})",
-            "a folder with tokenizers holds this file; `nmt prepare` writes it",
+            "name a folder with tokenizers; nmt prepare writes this file",
         ) from error
     except (ValueError, RecursionError) as error:
         raise NmtError(f"{path}: is not valid JSON ({error})") from error
@@ -176,7 +169,7 @@ def _read_json_object(path: Path) -> dict[str, object]:
 
 
 def _checked_file_name(spec: Path, key: str, name: object) -> str:
-    """Return `name` if it is the plain name of a file beside `spec`: bundles come from others."""
+    """Return `name` if it is the name of a file beside `spec`; bundles may come from anyone."""
     plain = isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\:\0")
     if not isinstance(name, str) or not plain:
         raise NmtError(

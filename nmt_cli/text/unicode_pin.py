@@ -1,14 +1,12 @@
-"""The Unicode versions of tensorflow-text, whatever version this Python knows.
+"""Tables that make `unicodedata` agree with tensorflow-text, whatever the Python version.
 
-tensorflow-text 2.21 folds case and decomposes by Unicode 16 (ICU) and knows marks, format
-characters and punctuation by Unicode 15 (RE2). Python 3.11 knows Unicode 14, later ones know
-later versions. For the code points on which those versions disagree this table speaks; all
-others are asked of `unicodedata`. It covers Unicode 14 to 17: see the scan of all code points
-in `tests/parity/test_tokenizers.py`.
+tensorflow-text 2.21 uses Unicode 16 (ICU) to fold case and decompose, and Unicode 15 (RE2) for
+general categories. Python 3.11 has Unicode 14, and later versions have later ones. These tables
+hold the code points on which Unicode 14 to 17 differ; `unicodedata` is right for all others. See
+the scan of all code points in `tests/parity/test_tokenizers.py`.
 
-One difference is left: the order of marks is this Python's. Where a mark newer than Unicode 14
-meets another mark that case folding keeps, a Python without Unicode 16 (3.14 has it) may leave
-the two in another order.
+One difference remains: before Python 3.14, a mark newer than Unicode 14 next to another mark
+that case folding keeps may end up in another order.
 """
 
 
@@ -38,7 +36,7 @@ CATEGORIES: dict[int, str] = {
     **dict.fromkeys(_code_points(_PUNCTUATION), "Po"),
     **dict.fromkeys(_code_points(_NO_LONGER_CLASSED), "Cn"),
 }
-"""General categories; "Cn" for all that RE2 does not know yet."""
+"""General categories; "Cn" for what RE2 does not know yet."""
 
 _DECOMPOSED = {
     0x105C9: "\U000105d2\u0307",
@@ -82,7 +80,7 @@ FOLDED: dict[int, str] = {
     ),
     **{point: chr(point) for point in _NOT_YET_FOLDED},
 }
-"""What case folding and decomposition make of a code point."""
+"""Results of case folding and decomposition."""
 
 DEFAULT_IGNORABLE = frozenset(
     _code_points(
@@ -92,4 +90,4 @@ DEFAULT_IGNORABLE = frozenset(
         """
     )
 )
-"""The code points without a visible form, which case folding drops; `unicodedata` has them not."""
+"""Code points without a visible form, which case folding drops; not in `unicodedata`."""

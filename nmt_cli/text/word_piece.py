@@ -16,13 +16,13 @@ _CACHED_WORDS = 200_000
 
 
 class WordPieceTokenizer:
-    """A tokenizer over one `vocab.txt`: the longest known prefix first, word by word."""
+    """A tokenizer over one `vocab.txt`: the longest matching prefix first, word by word."""
 
     def __init__(self, path: Path, *, lowercase: bool) -> None:
         """Load the vocabulary.
 
         Raises:
-            NmtError: as `read_vocabulary` does.
+            NmtError: as `read_vocabulary`.
         """
         self._pieces = read_vocabulary(path)
         self._lowercase = lowercase
@@ -43,37 +43,30 @@ class WordPieceTokenizer:
         ]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Return the words of each sequence, a space between them.
+        """Return the words of each sequence, separated by spaces.
 
-        Padding, start and end ids are dropped. An id beyond the vocabulary reads as unknown.
+        Padding, start and end ids are dropped. An id beyond the vocabulary becomes unknown.
         """
-        return [
-            self._join(self.tokens([i for i in ids if i not in FRAMING_IDS])) for ids in sequences
-        ]
+        pieces = (self.tokens([i for i in ids if i not in FRAMING_IDS]) for ids in sequences)
+        return [" ".join(each).replace(f" {SUFFIX_MARK}", "").strip(" ") for each in pieces]
 
     def frame_source(self, ids: Sequence[int]) -> list[int]:
         """Return the ids between a start and an end mark, as the TensorFlow tutorial does."""
         return [START_ID, *ids, END_ID]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """Return the piece of each id; "##" begins a piece that continues a word."""
+        """Return the piece of each id; "##" marks a piece that continues a word."""
         return [self._pieces[i if i < self.vocab_size else UNK_ID] for i in ids]
 
     def words(self, ids: Sequence[int]) -> list[list[int]]:
-        """Return the places of each word's pieces: "##" begins none."""
+        """Return the positions of each word's pieces: "##" continues a word."""
         return grouped([not piece.startswith(SUFFIX_MARK) for piece in self.tokens(ids)])
 
     def surfaces(self) -> list[bytes]:
-        """Return what each id adds to a text."""
+        """Return the bytes that each id adds to a text."""
         texts = [f" {piece}".removeprefix(f" {SUFFIX_MARK}") for piece in self._pieces]
         reserved = len(RESERVED_TOKENS)
         return [b""] * reserved + [text.encode() for text in texts[reserved:]]
-
-    def _encode_line(self, line: str) -> list[int]:
-        ids: list[int] = []
-        for word in split_words(line, lowercase=self._lowercase):
-            ids += self._look_up(word)
-        return ids
 
     def _look_up(self, word: str) -> list[int]:
         if len(word) > _MAX_BYTES_PER_WORD:
@@ -86,7 +79,7 @@ class WordPieceTokenizer:
         return ids
 
     def _cut(self, word: str) -> list[int]:
-        """Cut a word into its longest known pieces; a remainder makes all of it unknown."""
+        """Split a word into its longest known pieces; a remainder makes the word unknown."""
         if len(word.encode()) > _MAX_BYTES_PER_WORD:
             return [UNK_ID]
         ids: list[int] = []
@@ -103,20 +96,16 @@ class WordPieceTokenizer:
                 return [UNK_ID]
         return ids
 
-    @staticmethod
-    def _join(pieces: Sequence[str]) -> str:
-        return " ".join(pieces).replace(f" {SUFFIX_MARK}", "").strip(" ")
-
 
 def read_vocabulary(path: Path) -> list[str]:
-    """Read a vocabulary, one piece a line, its first four the reserved tokens.
+    """Read a vocabulary: one piece per line, the reserved tokens first.
 
-    Lines end at a line feed alone: the other characters that `str.splitlines` splits at may
+    Lines end at a line feed only: the other characters that `str.splitlines` splits at may
     be pieces.
 
     Raises:
-        NmtError: if the file is missing, is not UTF-8, lacks the reserved tokens or names a
-            piece twice.
+        NmtError: the file is missing or not UTF-8, lacks the reserved tokens, or has an empty or
+            a duplicate piece.
     """
     try:
         text = path.read_bytes().decode("utf-8")
@@ -135,6 +124,6 @@ def read_vocabulary(path: Path) -> list[str]:
         if not piece:
             raise NmtError(f"{path}, line {number}: an empty piece")
         if piece in seen:
-            raise NmtError(f"{path}, line {number}: {piece!r} stands on line {seen[piece]} too")
+            raise NmtError(f"{path}, line {number}: {piece!r} is also on line {seen[piece]}")
         seen[piece] = number
     return pieces

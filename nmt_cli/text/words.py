@@ -1,10 +1,9 @@
-"""Cut text into words as tensorflow-text's BasicTokenizer does.
+"""Split text into words as tensorflow-text's BasicTokenizer does.
 
-The order of steps, each of which shows in the result: case folding (NFKC_Casefold),
-canonical decomposition and removal of accents, for lower-cased vocabularies alone; control
-characters to spaces; a cut around every punctuation mark and Chinese character; a cut at
-spaces. Other Unicode spaces, such as U+2003 in text that is not folded, are parts of words:
-RE2's `\\s` knows ASCII alone.
+The steps, in order: for lower-cased vocabularies, case folding (NFKC_Casefold), canonical
+decomposition and removal of accents; control characters become spaces; a split around every
+punctuation mark and Chinese character; a split at spaces. Other Unicode spaces, such as U+2003
+in text that is not folded, are parts of words: RE2's `\\s` matches ASCII only.
 """
 
 import string
@@ -26,7 +25,7 @@ _CHINESE = (
 
 
 def split_words(line: str, *, lowercase: bool) -> list[str]:
-    """Return the words of a line: never empty ones, and each punctuation mark one of its own."""
+    """Return the words of a line; each punctuation mark is a word."""
     if lowercase:
         folded = unicodedata.normalize("NFD", line.translate(_FOLDED))
         spaced = folded.translate(_SPACED_WITHOUT_ACCENTS)
@@ -36,7 +35,7 @@ def split_words(line: str, *, lowercase: bool) -> list[str]:
 
 
 def _fold(point: int) -> str:
-    """Return what NFKC_Casefold makes of one code point, but for the final composition."""
+    """Return the NFKC_Casefold of one code point, without the final composition."""
     if point in DEFAULT_IGNORABLE:
         return ""
     if point in FOLDED:
@@ -46,17 +45,17 @@ def _fold(point: int) -> str:
 
 
 def _space(point: int) -> str:
-    """Return the character, with spaces around it if it is a word of its own."""
+    """Return the character, with spaces around it if it is a word by itself."""
     category = _category(point)
     if category in ("Cc", "Cf"):
         return " "
     character = chr(point)
-    alone = (
+    separate = (
         category[0] == "P"
         or character in string.punctuation
         or any(first <= point <= last for first, last in _CHINESE)
     )
-    return f" {character} " if alone else character
+    return f" {character} " if separate else character
 
 
 def _space_without_accents(point: int) -> str:
@@ -68,7 +67,7 @@ def _category(point: int) -> str:
 
 
 class _Table(dict[int, str]):
-    """A table for `str.translate` that works out each code point once, when it first occurs."""
+    """A table for `str.translate` that computes each code point when it first occurs."""
 
     def __init__(self, rule: Callable[[int], str]) -> None:
         super().__init__()

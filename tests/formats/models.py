@@ -1,4 +1,4 @@
-"""Fake models: honest ones, and hostile ones that do their worst to what they are given."""
+"""Fake models: honest ones, and hostile ones that damage what they receive."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -19,8 +19,8 @@ def marked(texts: Sequence[str]) -> list[str]:
     return [f"Ü {text} ü" for text in texts]
 
 
-def asked(answer: Translate = unchanged) -> tuple[list[list[str]], Translate]:
-    """A model and the list of what it was asked for, call by call."""
+def recorded(answer: Translate = unchanged) -> tuple[list[list[str]], Translate]:
+    """A model and the list of what it received, call by call."""
     calls: list[list[str]] = []
 
     def translate(texts: Sequence[str]) -> list[str]:
@@ -39,7 +39,7 @@ _BAD = [
 
 
 def hostile(seed: int) -> Translate:
-    """Drops, repeats, reverses and adds, and answers nothing at all, by the luck of a seed."""
+    """Drops, repeats, reverses and adds, and answers nothing at all, at random."""
 
     def answer(text: str) -> str:
         luck = random.Random(f"{seed} {text}")

@@ -6,7 +6,7 @@ import pytest
 
 from nmt_cli.errors import NmtError
 from nmt_cli.formats.document import FORMATS, format_of, translate_document
-from tests.formats.models import asked, unchanged, upper
+from tests.formats.models import recorded, unchanged, upper
 
 SAMPLES = {
     "srt": ["", "1\n00:00:01,000 --> 00:00:02,000\nHello there\n\n"],
@@ -37,8 +37,8 @@ def test_ends_and_marks_of_files(format: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_empty_document_asks_nothing(format: str) -> None:
-    calls, translate = asked(upper)
+def test_an_empty_document_translates_nothing(format: str) -> None:
+    calls, translate = recorded(upper)
     for text in ("", "\n", " \n\n", "\ufeff"):
         assert translate_document(format, text, "a", translate) == text
     assert calls == []

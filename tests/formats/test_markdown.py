@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from nmt_cli.formats.inline import inline_finder, parser
 from nmt_cli.formats.markdown import translate_markdown
-from tests.formats.models import asked, hostile, marked, unchanged, upper
+from tests.formats.models import hostile, marked, recorded, unchanged, upper
 
 BEFORE = r"""---
 title: Not touched
@@ -135,7 +135,7 @@ TERM
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_a_document(end: str) -> None:
     before, after = BEFORE.replace("\n", end), AFTER.replace("\n", end)
-    calls, translate = asked(upper)
+    calls, translate = recorded(upper)
     assert translate_markdown(before, "a", translate) == after
     assert len(calls) == 2
     assert translate_markdown(before, "a", unchanged) == before
@@ -271,7 +271,7 @@ DOCUMENTS = st.lists(PIECES, max_size=25).map("".join)
 def test_any_document_and_any_model(text: str, seed: int) -> None:
     assert translate_markdown(text, "a", unchanged) == text
     for model in (upper, marked, hostile(seed)):
-        calls, translate = asked(model)
+        calls, translate = recorded(model)
         new = translate_markdown(text, "a", translate)
         assert len(calls) <= 2
         old_shapes, new_shapes = list(shapes(text)), list(shapes(new))

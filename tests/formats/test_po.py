@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
 from nmt_cli.formats.po import placeholders_finder, translate_po
-from tests.formats.models import asked, hostile, marked, unchanged, upper
+from tests.formats.models import hostile, marked, recorded, unchanged, upper
 
 HEADER = r"""# Translations of X.
 #   Someone <me@x.org>, 2024.
@@ -134,21 +134,21 @@ msgstr "12"
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_gaps_are_filled(end: str) -> None:
-    calls, translate = asked(upper)
+    calls, translate = recorded(upper)
     assert translate_po(BEFORE.replace("\n", end), "de.po", translate) == AFTER.replace("\n", end)
     assert len(calls) == 2
     assert calls[0][:3] == ["Copied %d of %s", "One file", "%d files"]
 
 
 def test_a_full_file_is_left_alone() -> None:
-    calls, translate = asked(upper)
+    calls, translate = recorded(upper)
     assert translate_po(AFTER, "de.po", translate) == AFTER
     assert calls == []
 
 
 @pytest.mark.skipif(not shutil.which("msgfmt"), reason="gettext is not installed")
 @pytest.mark.parametrize("seed", range(5))
-def test_gettext_takes_it(seed: int, tmp_path: Path) -> None:
+def test_gettext_accepts_it(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "de.po"
     path.write_text(translate_po(BEFORE, "de.po", hostile(seed)), "utf-8")
     command = ["msgfmt", "--check-format", "--check-header", "--use-fuzzy", "-o", "/dev/null"]
@@ -191,7 +191,7 @@ def test_plural_forms(forms: int, expected: str) -> None:
 def test_what_messages_keep(flags: str, msgid: str, msgstr: str) -> None:
     text = translate_po(entry(msgid, flags), "a", upper)
     assert f'msgstr "{polib.escape(msgstr)}"\n' in text or msgid.count("\n") > 1
-    if not set("\u2028\x85") & set(msgid):  # at which polib parts lines
+    if not set("\u2028\x85") & set(msgid):  # where polib splits lines
         assert polib.pofile(text)[0].msgstr == msgstr
 
 
@@ -230,12 +230,12 @@ def test_text_that_is_the_name_of_a_file(tmp_path: Path, monkeypatch: pytest.Mon
         (HEADER.replace("UTF-8", "ISO-8859-1"), "a.po: its header says charset=ISO-8859-1"),
     ],
 )
-def test_what_is_no_po_file(text: str, message: str) -> None:
+def test_malformed_po_files(text: str, message: str) -> None:
     with pytest.raises(NmtError, match=message):
         translate_po(text, "a.po", unchanged)
 
 
-def test_a_header_behind_entries() -> None:
+def test_a_header_after_entries() -> None:
     text = entry("first") + HEADER + entry("last")
     assert translate_po(text, "a", upper).count('msgstr ""') == 1
     template = HEADER.replace("UTF-8", "CHARSET") + entry("a")

@@ -8,7 +8,7 @@ from nmt_cli.formats.patterns import pair_tags
 from nmt_cli.formats.po import placeholders_finder
 from nmt_cli.formats.segments import Finder, Kind, Segment, translate_segments
 from nmt_cli.formats.srt import find_spans as srt_spans
-from tests.formats.models import asked, hostile, marked, unchanged, upper
+from tests.formats.models import hostile, marked, recorded, unchanged, upper
 
 FORMAT = placeholders_finder(printf=True, qt=False)
 PLAIN = placeholders_finder(printf=False, qt=False)
@@ -63,7 +63,7 @@ def test_tags_that_enclose_are_pairs() -> None:
 
 def test_a_good_translation_is_taken_whole() -> None:
     text = "Copy {a} to {b}"
-    calls, translate = asked(lambda texts: ["Nach {b} kopiere {a}" for _ in texts])
+    calls, translate = recorded(lambda texts: ["Nach {b} kopiere {a}" for _ in texts])
     assert translate_segments([Segment(text, PLAIN)], translate) == ["Nach {b} kopiere {a}"]
     assert calls == [[text]]
 
@@ -82,7 +82,7 @@ def test_a_broken_translation_is_made_from_runs(answer: str, result: str) -> Non
     if result == "from %s to %d":
         known |= {"from": "%s", "to": ""}  # and neither do the runs help
     segments = [Segment("from %s to %d", FORMAT)]
-    calls, translate = asked(lambda texts: [known[text] for text in texts])
+    calls, translate = recorded(lambda texts: [known[text] for text in texts])
     assert translate_segments(segments, translate) == [result]
     assert calls == [["from %s to %d"], ["from", "to"]]
 
@@ -97,16 +97,16 @@ def test_markup_at_the_edges_is_not_shown() -> None:
         "a<br>b c",
     ]
     segments = [Segment(text, FORMAT if "%" in text else srt_spans) for text in texts]
-    calls, translate = asked(unchanged)
+    calls, translate = recorded(unchanged)
     assert translate_segments(segments, translate) == texts
     assert calls == [
         ["All of it", "Up here", "<b>one</b> and <i>two</i>", "spaced", "%s is first", "a", "b c"]
     ]
 
 
-def test_nothing_is_asked_twice_or_for_nothing() -> None:
+def test_each_text_is_translated_once_and_only_if_it_has_letters() -> None:
     texts = ["", " ", "12:30", "%s", "<i></i>", "yes", "no", "yes", "…"]
-    calls, translate = asked(upper)
+    calls, translate = recorded(upper)
     result = translate_segments([Segment(text, PLAIN) for text in texts], translate)
     assert result == ["", " ", "12:30", "%s", "<i></i>", "YES", "NO", "YES", "…"]
     assert calls == [["yes", "no"]]
@@ -115,7 +115,7 @@ def test_nothing_is_asked_twice_or_for_nothing() -> None:
 
 
 def test_two_calls_at_most() -> None:
-    calls, translate = asked(upper)
+    calls, translate = recorded(upper)
     segments = [Segment(f"text {each} %s and $x{each} or <b>so</b>", PLAIN) for each in range(50)]
     translate_segments(segments, translate)
     assert len(calls) == 2
@@ -137,7 +137,7 @@ TEXTS = st.lists(TOKENS, max_size=12).map("".join) | st.text(max_size=20)
 @given(st.lists(TEXTS, max_size=4), st.integers(0, 10**6), st.sampled_from([FORMAT, srt_spans]))
 def test_every_span_survives_every_model(texts: list[str], seed: int, find: Finder) -> None:
     segments = [Segment(text, find) for text in texts]
-    calls, translate = asked(hostile(seed))
+    calls, translate = recorded(hostile(seed))
     for text, result in zip(texts, translate_segments(segments, translate), strict=True):
         assert sorted(kept(result, find)) == sorted(kept(text, find))
     assert len(calls) <= 2

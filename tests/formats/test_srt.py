@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
 from nmt_cli.formats.srt import find_spans, translate_srt
-from tests.formats.models import Translate, asked, hostile, marked, unchanged, upper
+from tests.formats.models import Translate, hostile, marked, recorded, unchanged, upper
 
 FILM = r"""1
 00:00:01,000 --> 00:00:02,500 X1:100 X2:200 Y1:10 Y2:20
@@ -59,7 +59,7 @@ DICTIONARY = {
 
 
 def test_a_film() -> None:
-    calls, translate = asked(german)
+    calls, translate = recorded(german)
     assert (
         translate_srt(FILM, "film.srt", translate)
         == r"""1
@@ -125,7 +125,7 @@ def cue(*lines: str) -> str:
     ],
 )
 def test_what_is_translated_together(lines: list[str], questions: list[str]) -> None:
-    calls, translate = asked(unchanged)
+    calls, translate = recorded(unchanged)
     assert translate_srt(cue(*lines), "a.srt", translate) == cue(*lines)
     assert calls == [questions]
 
@@ -158,7 +158,7 @@ def test_a_translation_like_a_time_line_is_not_taken() -> None:
         (cue("a").replace("\n", "\r"), 1),
     ],
 )
-def test_what_is_no_subtitle(text: str, line: int) -> None:
+def test_malformed_subtitles(text: str, line: int) -> None:
     with pytest.raises(NmtError, match=f"^a.srt, line {line}: not a subtitle; each is a number"):
         translate_srt(text, "a.srt", unchanged)
 
@@ -186,7 +186,7 @@ def test_any_film_and_any_model(cues: list[list[str]], end: str, seed: int) -> N
     models: list[Translate] = [unchanged, marked, hostile(seed)]
     try:
         results = [translate_srt(text, "a", model) for model in models]
-    except NmtError:  # a line of a date alone is taken for a damaged time
+    except NmtError:  # a line with only a date looks like a damaged time
         return
     assert results[0] == text
     times = re.findall(r"(?m)^\d+\r?\n.* --> .*$", text)

@@ -1,4 +1,4 @@
-"""Lines of like length, parted only where they may be."""
+"""Lines of similar length, broken only where allowed."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from nmt_cli.formats.srt import find_spans
 from nmt_cli.formats.wrap import balanced, breaks_of
 
 
-def parted(text: str, weights: list[int], wide: bool = False) -> list[str]:
+def split(text: str, weights: list[int], wide: bool = False) -> list[str]:
     return balanced(text, breaks_of(text, find_spans(text), wide), weights)
 
 
@@ -27,21 +27,21 @@ def parted(text: str, weights: list[int], wide: bool = False) -> list[str]:
         (" ", [1, 1], [" "]),
     ],
 )
-def test_where_lines_part(text: str, weights: list[int], lines: list[str]) -> None:
-    assert parted(text, weights) == lines
+def test_where_lines_break(text: str, weights: list[int], lines: list[str]) -> None:
+    assert split(text, weights) == lines
 
 
 def test_scripts_without_spaces() -> None:
     text = "今天天气很好，我们去公园。"
-    assert parted(text, [1, 1]) == [text]
-    assert parted(text, [1, 1], wide=True) == ["今天天气很好，", "我们去公园。"]
-    assert parted("ab cd", [1, 1], wide=True) == ["ab", "cd"]
+    assert split(text, [1, 1]) == [text]
+    assert split(text, [1, 1], wide=True) == ["今天天气很好，", "我们去公园。"]
+    assert split("ab cd", [1, 1], wide=True) == ["ab", "cd"]
 
 
 @given(st.text("ab 字，<>i/", max_size=40), st.lists(st.integers(1, 9), min_size=1, max_size=6))
 def test_nothing_but_spaces_is_lost(text: str, weights: list[int]) -> None:
     for wide in (False, True):
-        lines = parted(text, weights, wide)
+        lines = split(text, weights, wide)
         assert len(lines) <= len(weights)
         assert "".join(lines).replace(" ", "") == text.replace(" ", "")
         assert all(lines) or not text

@@ -115,7 +115,7 @@ def test_invalid_bytes(on_error: str, wanted: list[str]) -> None:
     raw = [b"\xef\xbb\xbfok\r\n", b"a\xffb\n", b"\xed\xa0\x80"]  # the last is half a surrogate pair
     assert list(decode_lines(raw, "in.txt", on_error, said.append)) == wanted
     assert said[0].startswith("in.txt, line 2: invalid UTF-8 at byte 2; ")
-    assert said[1].startswith("in.txt: 2 lines in all with invalid UTF-8; ")
+    assert said[1].startswith("in.txt: 2 lines with invalid UTF-8 in total; ")
     with pytest.raises(
         NmtError, match=r"in\.txt, line 2: invalid UTF-8 at byte 2; convert the file"
     ):

@@ -1,4 +1,4 @@
-"""Lines end at LF or CRLF and nowhere else."""
+"""Lines end at LF or CRLF only."""
 
 import gzip
 import lzma
@@ -39,7 +39,7 @@ def test_where_lines_end(tmp_path: Path, content: bytes, lines: list[str]) -> No
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"))))
 def test_any_line_comes_back(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
-    # A mark of byte order and a carriage return mean something at a line's edge.
+    # A byte-order mark and a carriage return have a meaning at a line's edge.
     lines = [line.lstrip("\ufeff").rstrip("\r") for line in lines]
     path = tmp_path_factory.getbasetemp() / "lines.txt"
     write_lines(path, iter(lines))
@@ -76,12 +76,12 @@ def test_invalid_utf8_is_located(tmp_path: Path, content: bytes, line: int, byte
     ],
     ids=["gzip", "xz", "latin1"],  # gzip's bytes have the time in them, and workers compare names
 )
-def test_files_of_other_kinds_are_told_by_their_first_bytes(packed: bytes, hint: str) -> None:
+def test_compressed_files_are_recognized_by_their_first_bytes(packed: bytes, hint: str) -> None:
     with pytest.raises(NmtError, match=hint):
         list(decode_lines([packed], "x"))
 
 
-def test_lines_before_the_bad_one_are_given_first() -> None:
+def test_lines_before_the_bad_one_are_yielded_first() -> None:
     lines = decode_lines(iter([b"one\n", b"\xff\n"]), "stdin")
     assert next(lines) == "one"
     with pytest.raises(NmtError, match=r"^stdin, line 2: invalid UTF-8 at byte 1;"):

@@ -46,7 +46,7 @@ class TestSampling:
     )
 
     @pytest.mark.parametrize("config", [UNIGRAM, BPE], ids=lambda config: config.model)
-    def test_the_seed_alone_decides_in_any_process(
+    def test_only_the_seed_decides_in_any_process(
         self, config: TokenizerConfig, tmp_path: Path
     ) -> None:
         learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1)
@@ -78,7 +78,7 @@ class TestSampling:
 
 
 class TestSentencePiece:
-    def test_gives_the_text_back(self, learnt: Path) -> None:
+    def test_decode_returns_the_text(self, learnt: Path) -> None:
         tokenizer = load_tokenizers(learnt).source
         lines = [*PORTUGUESE, *ENGLISH, "漢字 👩‍🚀", ""]
         assert tokenizer.decode(tokenizer.encode(lines)) == lines
@@ -120,7 +120,7 @@ class TestSentencePiece:
     def test_frames_the_source_with_an_end(self, learnt: Path) -> None:
         assert load_tokenizers(learnt).source.frame_source([7, 8]) == [7, 8, END_ID]
 
-    def test_bytes_that_are_no_utf8_become_replacement_characters(self, learnt: Path) -> None:
+    def test_invalid_utf8_becomes_replacement_characters(self, learnt: Path) -> None:
         tokenizer = load_tokenizers(learnt).source
         [smiley] = tokenizer.encode(["😀"])
         assert tokenizer.decode([smiley[:-1]]) == ["\ufffd" * 3]
@@ -143,7 +143,7 @@ class TestSentencePiece:
         with pytest.raises(NmtError, match="is not a SentencePiece model"):
             SentencePieceTokenizer(path)
 
-    def test_refuses_a_model_that_numbers_its_controls_otherwise(self, tmp_path: Path) -> None:
+    def test_refuses_a_model_with_other_control_ids(self, tmp_path: Path) -> None:
         import sentencepiece
 
         path = tmp_path / "usual.model"
@@ -156,7 +156,7 @@ class TestSentencePiece:
 
 
 class TestWordPiece:
-    def test_takes_the_longest_known_prefix(self, word_piece: WordPieceTokenizer) -> None:
+    def test_splits_at_the_longest_known_prefix(self, word_piece: WordPieceTokenizer) -> None:
         [ids] = word_piece.encode(["Unaffable aaa! unknown a"])
         assert word_piece.tokens(ids) == ["un", "##aff", "##able", "aa", "##a", "!", "[UNK]", "a"]
 
@@ -177,7 +177,7 @@ class TestWordPiece:
         [
             (b"a\nb\n", "is not a WordPiece vocabulary"),
             ("\n".join(PIECES).encode("utf-16"), "not a vocabulary in UTF-8"),
-            ("\n".join([*PIECES, "a"]).encode(), "line 12: 'a' stands on line 5 too"),
+            ("\n".join([*PIECES, "a"]).encode(), "line 12: 'a' is also on line 5"),
             ("\n".join([*PIECES, "", "b"]).encode(), "line 12: an empty piece"),
         ],
     )
@@ -280,7 +280,7 @@ class TestLearning:
         assert pair.target.encode(["maçã"]) != pair.source.encode(["maçã"])
         assert "⁇" in pair.target.decode(pair.target.encode(["maçã"]))[0]
 
-    def test_unigram_settles_for_a_smaller_vocabulary(self, tmp_path: Path) -> None:
+    def test_unigram_accepts_a_smaller_vocabulary(self, tmp_path: Path) -> None:
         pair = learn_tokenizers(replace(UNIGRAM, vocab_size=9000), ["Olá!"], ["Hi!"], tmp_path, 1)
         assert pair.source.vocab_size < 9000
         assert pair.source.decode(pair.source.encode(["Olá!"])) == ["Olá!"]
