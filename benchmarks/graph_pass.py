@@ -17,6 +17,7 @@ import onnx
 
 from nmt_cli.frameworks import import_keras
 from nmt_cli.runtime.load import load_bundle
+from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
 
 
@@ -87,7 +88,11 @@ def make_systems(arguments: argparse.Namespace, folder: Path) -> dict[str, tuple
 def one_thread(bundle: Path, beam_size: int) -> Translator:
     from nmt_cli.runtime.device import Threads
 
-    return load_bundle(bundle, beam_size, 0.0, threads=Threads(1, 1))
+    return load_bundle(
+        bundle,
+        DecodingOptions(beam_size=beam_size, length_penalty=0.0),
+        threads=Threads(1, 1),
+    )
 
 
 if __name__ == "__main__":

@@ -1,15 +1,22 @@
-"""The one exception that a user is meant to see."""
+"""The exceptions that users see."""
 
 
 class NmtError(Exception):
-    """A failure that the user can understand and mend.
+    """A failure that the user can understand and fix.
 
     Args:
-        message: what went wrong and where (file, line, key), without a final full stop.
-        hint: how to mend it; printed after the message on the same line.
+        message: what is wrong and where (file, line, key), without a final full stop.
+        hint: how to fix it; printed after the message on the same line.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(f"{message}; {hint}" if hint else message)
         self.message = message
         self.hint = hint
+
+
+class OptionError(NmtError):
+    """Options that are out of range or contradict each other.
+
+    Option names appear in back quotes, as in ``n_best=4``; the command line shows --n-best 4.
+    """

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.bench.plan import OWN, latency_rows
 from nmt_cli.search.beam import beam_search
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.step_model import Candidates, StepModel
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 
@@ -66,7 +66,7 @@ class Ours:
         from nmt_cli.runtime.load import load_bundle
 
         threads = Threads(job.workers, job.each)
-        loaded = load_bundle(Path(job.folder), None, 0.0, threads=threads)
+        loaded = load_bundle(Path(job.folder), DecodingOptions(length_penalty=0.0), threads=threads)
         model = Endless(loaded.model) if job.forced else loaded.model
         self._translator = replace(loaded, model=model)
         self._job = job
@@ -79,7 +79,13 @@ class Ours:
     def run(self, beam_size: int, batch: int, batch_tokens: int) -> tuple[list[float], list[Ids]]:
         """See :class:`Side`; ``batch_tokens`` is the translator's own."""
         limit = self._job.limit
-        options = SearchOptions(beam_size, 0.0, limit, 0.0, limit)
+        options = SearchOptions(
+            beam_size=beam_size,
+            length_penalty=0.0,
+            max_length=limit,
+            length_ratio=0.0,
+            length_extra=limit,
+        )
         if batch == OWN:
             translator = replace(self._translator, options=options)
             return timed(lambda: [each.ids for each in translator.translate(self._job.lines)])
@@ -157,7 +163,10 @@ class Theirs:
         from nmt_cli.runtime.ctranslate2_translator import load_ctranslate2
 
         loaded = load_ctranslate2(
-            Path(job.folder), None, 0.0, inter_threads=job.workers, intra_threads=job.each
+            Path(job.folder),
+            DecodingOptions(length_penalty=0.0),
+            inter_threads=job.workers,
+            intra_threads=job.each,
         )
         self._model, self._tokenizers, self._job = loaded.model, loaded.tokenizers, job
 

@@ -15,8 +15,8 @@ import click
 from nmt_cli import __version__
 from nmt_cli.cli.commands import Commands
 from nmt_cli.cli.environment import naming_variable, refused_variable
-from nmt_cli.cli.options import say
-from nmt_cli.errors import NmtError
+from nmt_cli.cli.options import option_error, say
+from nmt_cli.errors import NmtError, OptionError
 
 USER_ERROR = 1
 INTERRUPTED = 130
@@ -32,7 +32,21 @@ _EXTRAS = {
 }
 
 
+class _Group(click.Group):
+    """Reports contradicting options as a usage error of the command."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """See click.Group."""
+        try:
+            return super().invoke(ctx)
+        except OptionError as error:
+            name = ctx.invoked_subcommand or ""
+            command = self.get_command(ctx, name) or self
+            raise option_error(error, click.Context(command, ctx, name)) from None
+
+
 @click.group(
+    cls=_Group,
     commands=Commands(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
     epilog="""Options are taken from variables too: NMT_TRANSLATE_BEAM_SIZE is nmt translate

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import DecodingOptions, decoding_options, say
-from nmt_cli.cli.synthetic import pair_options, write_pairs
+from nmt_cli.cli.options import Hardware, open_model, say
+from nmt_cli.cli.synthetic import pair_options
+from nmt_cli.search.options import DecodingOptions
 
 
 @click.command(
@@ -13,27 +14,31 @@ from nmt_cli.cli.synthetic import pair_options, write_pairs
     "writes corpora/mono.bt.pt and corpora/mono.bt.en."
 )
 @click.argument("mono", type=click.Path(path_type=Path, allow_dash=True))
-@pair_options()
-@decoding_options()
+@pair_options
 def backtranslate(
     mono: Path,
     model: Path,
     output: Path,
     force: bool,
     decoding: DecodingOptions,
+    hardware: Hardware,
 ) -> None:
-    """Make training pairs of MONO, text in the target language alone.
+    """Make training pairs from MONO, text in the target language.
 
-    That is the language that the system to be trained translates into; MODEL translates the
-    other way, from it. Its translations become the sources of the new pairs, MONO's own lines
-    their targets (Sennrich et al. 2016, arXiv:1511.06709). Blank lines are left out, and pairs
-    whose translation is empty, goes in circles or is unreadable.
+    The target language is that of the system to be trained; MODEL translates from it. The
+    translations become the sources of the new pairs, the lines of MONO their targets (Sennrich et
+    al. 2016, arXiv:1511.06709). Blank lines are left out, and pairs whose translation is empty,
+    repeats itself or is unreadable.
 
-    The recipe of the system to be trained names PREFIX in data.synthetic; data.synthetic_tag
-    tells these sources from real ones, data.synthetic_ratio bounds their number.
+    Name PREFIX in data.synthetic of the recipe; data.synthetic_tag marks these sources,
+    data.synthetic_ratio limits their number.
     """
-    written, machine = write_pairs([mono], model, output, force, decoding)
+    from nmt_cli.data.synthesize import synthesize_files
+
+    opened = open_model([model], hardware)
+    synthesize_files([mono], opened, decoding, output, force, say)
+    machine, written = reversed(opened.languages)
     say(
         f'for a recipe from {machine} to {written}: data.synthetic = ["{output}"] '
-        "(as seen from data.root)"
+        "(relative to data.root)"
     )

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import DecodingOptions, find_model, say
+from nmt_cli.cli.options import Hardware, find_model, open_model, say
 from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.texts import EvaluationText
+from nmt_cli.search.options import DecodingOptions
 
 _ORDER = "nmt_cli.cli.candidates.order"
 
@@ -46,14 +47,14 @@ def candidates(
         NmtError: one of the models is none.
         click.UsageError: one is given twice.
     """
-    from nmt_cli.cli.models import model_kind
+    from nmt_cli.models import kind_of
 
     paths = [*models, *translations]
     for path in paths:
         if paths.count(path) > 1:
             raise click.UsageError(f"{path} is given twice")
     for path in models:
-        model_kind(find_model(path))
+        kind_of(find_model(path))
     names = [path.name or path.absolute().name for path in paths]
     found = [
         Candidate(name if names.count(name) == 1 else str(path), path, place < len(models))
@@ -103,18 +104,20 @@ def _recipe_tests(folder: Path) -> list[EvaluationText]:
 
 
 def translated(
-    models: Sequence[Candidate], texts: Sequence[EvaluationText], decoding: DecodingOptions
+    models: Sequence[Candidate],
+    texts: Sequence[EvaluationText],
+    decoding: DecodingOptions,
+    hardware: Hardware,
 ) -> dict[str, list[list[str]]]:
     """Each model's translations of each text.
 
     Raises:
         NmtError: a model is damaged, or cannot run as it was asked to.
     """
-    from nmt_cli.cli.models import load_translator
-
-    # All before the first translates, so that a damaged one is not found out an hour later.
+    # All are loaded before the first translates, so that a damaged one is found at once.
     sentences = sum(map(len, texts))
-    translators = [load_translator(each.path, decoding, sentences) for each in models]
+    opened = [open_model([each.path], hardware) for each in models]
+    translators = [each.translator(decoding, sentences) for each in opened]
     made: dict[str, list[list[str]]] = {each.name: [] for each in models}
     for model, translator in zip(models, translators, strict=True):
         for text in texts:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import DecodingOptions, decoding_options, say
-from nmt_cli.cli.synthetic import pair_options, write_pairs
+from nmt_cli.cli.options import Hardware, open_model, say
+from nmt_cli.cli.synthetic import pair_options
+from nmt_cli.search.options import DecodingOptions
 
 
 @click.command(
@@ -19,25 +20,28 @@ from nmt_cli.cli.synthetic import pair_options, write_pairs
     required=True,
     type=click.Path(path_type=Path, allow_dash=True),
 )
-@pair_options()
-@decoding_options()
+@pair_options
 def distill(
     sources: tuple[Path, ...],
     model: Path,
     output: Path,
     force: bool,
     decoding: DecodingOptions,
+    hardware: Hardware,
 ) -> None:
-    """Make training pairs of SOURCE as a teacher translates it.
+    """Make training pairs from SOURCE and its translations by a teacher.
 
-    A small model learns more of a large one's translations than of people's: they say the
-    same thing in the same way (Kim and Rush 2016, arXiv:1606.07947). Blank lines are left out,
-    and pairs whose translation is empty, goes in circles or is unreadable.
+    A small model learns more from the translations of a large one than from human translations,
+    which vary more (Kim and Rush 2016, arXiv:1606.07947). Blank lines are left out, and pairs
+    whose translation is empty, repeats itself or is unreadable.
 
-    The student's recipe names PREFIX in data.train, in place of the corpora or beside them.
+    Name PREFIX in data.train of the student's recipe, instead of the corpora or in addition.
     """
-    source, target = write_pairs(sources, model, output, force, decoding)
+    from nmt_cli.data.synthesize import synthesize_files
+
+    opened = open_model([model], hardware)
+    synthesize_files(sources, opened, decoding, output, force, say)
+    source, target = opened.languages
     say(
-        f'for a recipe from {source} to {target}: data.train = ["{output}"] '
-        "(as seen from data.root)"
+        f'for a recipe from {source} to {target}: data.train = ["{output}"] (relative to data.root)'
     )

@@ -9,10 +9,11 @@ import click
 from click.core import ParameterSource
 
 from nmt_cli.cli.candidates import InOrder, candidates, recipe_texts, translated
-from nmt_cli.cli.options import DecodingOptions, decoding_options, find_model, say
+from nmt_cli.cli.options import Hardware, decoding_options, find_model, say
 from nmt_cli.cli.streams import check_standard_output
 from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_text, read_translation
+from nmt_cli.search.options import DecodingOptions
 
 if TYPE_CHECKING:
     from nmt_cli.evaluate.evaluation import Evaluation
@@ -68,7 +69,7 @@ _FEW = 100  # a rule of thumb
     help="Show each system's N sentences of the lowest chrF++.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-@decoding_options()
+@decoding_options("beam_size", "length_penalty")
 @click.pass_context
 def evaluate(
     context: click.Context,
@@ -81,6 +82,7 @@ def evaluate(
     worst: int | None,
     as_json: bool,
     decoding: DecodingOptions,
+    hardware: Hardware,
 ) -> None:
     """BLEU, chrF++ and TER of one or several systems, with their sacreBLEU signatures.
 
@@ -130,7 +132,7 @@ def evaluate(
         for each in systems
         if not each.is_model
     }
-    lines |= translated([each for each in systems if each.is_model], texts, decoding)
+    lines |= translated([each for each in systems if each.is_model], texts, decoding, hardware)
     found = []
     for place, text in enumerate(texts):
         of_text = {each.name: lines[each.name][place] for each in systems}

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from nmt_cli.bundle.manifest import PRECISIONS
-from nmt_cli.cli.options import EXPORTS, beam_options, find_run, output_option, say
+from nmt_cli.cli.options import EXPORTS, find_run, output_option, say
 from nmt_cli.frameworks import import_keras
 
 
@@ -51,7 +51,8 @@ from nmt_cli.frameworks import import_keras
     type=click.Path(path_type=Path),
     help="Weights to export; default: the run's best, else its last.",
 )
-@beam_options()
+@click.option("--beam-size", type=click.IntRange(1, 256), help="Default number of hypotheses.")
+@click.option("--length-penalty", type=click.FloatRange(0, 10), help="Default length penalty.")
 def export(
     run: Path | None,
     onnx: bool,

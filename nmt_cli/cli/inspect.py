@@ -17,27 +17,19 @@ Row = tuple[str, str]
 
 @click.command(epilog="Example: nmt inspect exports/docs-pt-en | grep ^score")
 @click.argument("model", required=False, envvar=[MODEL_VARIABLE], type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print all of it as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def inspect(model: Path | None, as_json: bool) -> None:
-    """What MODEL is, a run or a bundle (default: the newest bundle, else the newest run).
+    """Describe MODEL, a run or a bundle (default: the newest bundle, else the newest run).
 
-    Architecture, languages, parameters, sizes, scores with their signatures, corpora, decoding
-    defaults; of a bundle its verification, and the inputs and outputs of its graphs; of a run
-    its steps and checkpoints. Needs no TensorFlow and loads no weights: to check a bundle, take
-    nmt verify.
+    Shows architecture, languages, parameters, sizes, scores with their signatures, corpora and
+    decoding defaults; the verification of a bundle, and the inputs and outputs of its graphs; the
+    steps and checkpoints of a run. Needs no TensorFlow and loads no weights; to check a bundle,
+    use nmt verify.
     """
-    from nmt_cli.cli.models import model_kind
+    from nmt_cli.models import describe
 
     check_standard_output()
-    folder = find_model(model)
-    if model_kind(folder) == "bundle":
-        from nmt_cli.bundle.description import describe_bundle
-
-        found = describe_bundle(folder)
-    else:
-        from nmt_cli.training.description import describe_run
-
-        found = describe_run(folder)
+    found = describe(find_model(model))
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -48,7 +40,7 @@ def inspect(model: Path | None, as_json: bool) -> None:
 
 
 def _rows(found: dict[str, Any]) -> Iterator[Row]:
-    """The description as lines for people; each key says what its line tells, for grep."""
+    """Keys and values to print, one pair per line, for people and grep."""
     yield "path", found["path"]
     yield "kind", found["kind"]
     yield "name", found["name"]
@@ -62,7 +54,7 @@ def _rows(found: dict[str, Any]) -> Iterator[Row]:
         yield "damaged", f"{name}: missing, cut short or overwritten"
     yield from _run_rows(found) if found["kind"] == "run" else _bundle_rows(found)
     for key, value in found["provenance"].items():
-        # Corpora are many, and their names long: one a line.
+        # Corpora may be many, with long names: one per line.
         for each in value if isinstance(value, list) else [value]:
             yield f"provenance.{key}", _plain(each)
     yield "licence", found["licence"]
@@ -117,7 +109,7 @@ def _graph_rows(name: str, graph: dict[str, Any]) -> Iterator[Row]:
 
 
 def _plain(value: Any) -> str:
-    """A value as a recipe has it, so that lines can be copied."""
+    """A value as recipes write it."""
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
 
 

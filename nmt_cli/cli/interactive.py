@@ -1,52 +1,59 @@
-"""``nmt translate --interactive``: a prompt that translates what is typed."""
+"""``nmt translate --interactive``: a prompt for lines to translate."""
 
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nmt_cli.cli.options import say
 from nmt_cli.errors import NmtError
-from nmt_cli.pipeline.stream import Counts, Stream
+from nmt_cli.pipeline.job import line_stream
+from nmt_cli.pipeline.options import TranslateOptions
+from nmt_cli.pipeline.stream import Counts
+
+if TYPE_CHECKING:
+    from nmt_cli.models import TranslationModel
 
 PROMPT = "> "
-_REMEMBERED = 1000  # lines of history
+_HISTORY_LINES = 1000
 
 
-def converse(stream: Stream) -> None:
-    """Ask for lines until the input ends, and answer each.
+def converse(options: TranslateOptions, model: "TranslationModel") -> None:
+    """Ask for lines until the input ends, and print the translation of each.
 
-    Where standard input is a terminal, lines can be edited, and those of earlier calls come
-    back with the arrow keys; elsewhere they are read as they are.
+    On a terminal, lines can be edited, and the arrow keys recall earlier ones.
     """
     if sys.stdin is None or sys.stdout is None:
         closed = "input" if sys.stdin is None else "output"
-        raise NmtError(f"standard {closed} is closed", "--interactive wants a terminal")
-    typed = _typed() if sys.stdin.isatty() else (line.rstrip("\n") for line in sys.stdin)
-    if sys.stdin.isatty():
-        say("type a line to have it translated; Ctrl-D ends")
+        raise NmtError(f"standard {closed} is closed", "--interactive needs a terminal")
+    stream = line_stream(options, model, sentences=1)
+    terminal = sys.stdin.isatty()
+    if terminal:
+        say("type a line to translate it; Ctrl-D ends")
     counts = Counts()
-    for number, line in enumerate(typed, start=1):
+    lines = _typed() if terminal else (line.rstrip("\n") for line in sys.stdin)
+    for number, line in enumerate(lines, start=1):
         try:
             for answer in stream.translate([line], "the line", counts, number):
                 print(*answer, sep="\n", flush=True)
-        except NmtError as error:  # of this line alone
+        except NmtError as error:  # concerns this line only
             say(str(error))
 
 
 def _typed() -> Iterator[str]:
-    """Lines from the terminal, remembered."""
+    """Lines from the terminal; they are added to the history."""
     import readline
 
     history = _history_file()
     with suppress(OSError):
         readline.read_history_file(history)
-    readline.set_history_length(_REMEMBERED)
+    readline.set_history_length(_HISTORY_LINES)
     try:
         while True:
             try:
-                # Half characters come of bytes that are no UTF-8.
+                # Invalid UTF-8 arrives as unpaired surrogates.
                 yield input(PROMPT).encode("utf-8", "replace").decode()
             except EOFError:
                 print(flush=True)
@@ -58,6 +65,6 @@ def _typed() -> Iterator[str]:
 
 
 def _history_file() -> Path:
-    """Where the XDG base directory specification puts state."""
+    """As the XDG base directory specification defines for state."""
     base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(base) / "nmt" / "history"

@@ -1,23 +1,25 @@
-"""Options and look-ups that several commands share."""
+"""Options and lookups that several commands share."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.search.options import DecodingOptions, option
 
 if TYPE_CHECKING:
+    from nmt_cli.models import TranslationModel
     from nmt_cli.recipe.config import Recipe
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 DEFAULT_RECIPE = "ted-pt-en"
-DEFAULT_DEVICE = "cpu"
 PREPARED, RUNS, EXPORTS = Path("prepared"), Path("runs"), Path("exports")
 
 
@@ -50,107 +52,109 @@ def models_option() -> Decorator:
         "models",
         multiple=True,
         type=click.Path(path_type=Path),
-        help="Run or bundle; default: the newest under exports/, else under runs/. Given more "
-        "than once: their probabilities are averaged.",
+        help="Run or bundle; default: the newest under exports/, else under runs/. Repeatable: "
+        "an ensemble averages the probabilities of its models.",
     )
-
-
-def penalty_option() -> Decorator:
-    """--length-penalty."""
-    return click.option(
-        "--length-penalty",
-        type=click.FloatRange(0, 10),
-        help="GNMT's alpha: 0 for none, larger for longer translations.",
-    )
-
-
-def beam_options() -> Decorator:
-    """--beam-size and --length-penalty."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        size = click.option(
-            "--beam-size", type=click.IntRange(1, 256), help="Hypotheses followed; 1 is greedy."
-        )
-        return size(penalty_option()(function))
-
-    return decorate
 
 
 @dataclass(frozen=True)
-class DecodingOptions:
-    """How to search and what to run on, as the user gave it; None: the model's own, or all."""
+class Hardware:
+    """What a bundle runs on."""
 
-    beam_size: int | None
-    length_penalty: float | None
-    threads: int | None
-    workers: int | None
-    device: str
-    provider: str | None
+    threads: int | None = option(None, "CPU cores to use; default: all.", minimum=1, maximum=1024)
+    workers: int | None = option(
+        None,
+        "Batches translated in parallel, sharing --threads; default: one per thread, or a single "
+        "one for a single line.",
+        minimum=1,
+        maximum=1024,
+    )
+    device: str = option(
+        "cpu",
+        "Where a bundle runs; auto: CUDA if the installed onnxruntime has it.",
+        choices=("cpu", "cuda", "auto"),
+    )
+    provider: str | None = option(
+        None,
+        "Execution provider of ONNX Runtime, e.g. OpenVINO, instead of --device.",
+        metavar="NAME",
+    )
 
-    @property
-    def for_bundles(self) -> bool:
-        """Whether one was given that only a bundle can follow."""
-        given = (self.threads, self.workers, self.device, self.provider)
-        return given != (None, None, DEFAULT_DEVICE, None)
 
-
-def decoding_options(beam: bool = True) -> Decorator:
-    """The six options of :class:`DecodingOptions`, which the command gets as ``decoding``; or,
-    for commands that do not search, those without --beam-size."""
+def decoding_options(*names: str) -> Decorator:
+    """The options of :class:`DecodingOptions` with these names, or all of them, and those of
+    :class:`Hardware`. The command gets them as ``decoding`` and ``hardware``."""
+    chosen = [each for each in fields(DecodingOptions) if not names or each.name in names]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
-        def with_decoding(
-            length_penalty: float | None,
-            threads: int | None,
-            workers: int | None,
-            device: str,
-            provider: str | None,
-            beam_size: int | None = None,
-            **others: Any,
-        ) -> Any:
-            decoding = DecodingOptions(
-                beam_size, length_penalty, threads, workers, device, provider
-            )
-            return command(decoding=decoding, **others)
+        def with_options(**given: Any) -> Any:
+            decoding = DecodingOptions(**{each.name: given.pop(each.name) for each in chosen})
+            hardware = Hardware(**{each.name: given.pop(each.name) for each in fields(Hardware)})
+            return command(decoding=decoding, hardware=hardware, **given)
 
-        options = beam_options() if beam else penalty_option()
-        return options(_runtime_options(with_decoding))
+        decorated: Callable[..., Any] = with_options
+        for each in reversed([*chosen, *fields(Hardware)]):
+            decorated = _option(each)(decorated)
+        return decorated
 
     return decorate
 
 
-def _runtime_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    threads = click.option(
-        "--threads", type=click.IntRange(1, 1024), help="Cores to use; default: all."
+def _option(each: "Field[Any]") -> Decorator:
+    """The Click option of a dataclass field, by its type and metadata."""
+    details = dict(each.metadata)
+    settings: dict[str, Any] = {"help": details["help"], "default": each.default}
+    if "choices" in details:
+        settings |= {"type": click.Choice(details["choices"]), "show_default": True}
+    elif each.type is bool:
+        settings["is_flag"] = True
+    elif each.type in (int, int | None):
+        settings["type"] = click.IntRange(details.get("minimum"), details.get("maximum"))
+    elif each.type in (float, float | None):
+        low = details.get("minimum", details.get("above"))
+        open_below = "above" in details
+        settings["type"] = click.FloatRange(low, details.get("maximum"), min_open=open_below)
+    if each.type == tuple[str, ...]:
+        settings["multiple"] = True
+    return click.option(
+        f"--{each.name.replace('_', '-')}", metavar=details.get("metavar"), **settings
     )
-    workers = click.option(
-        "--workers",
-        type=click.IntRange(1, 1024),
-        help="Batches side by side, sharing --threads; default: one a thread, or one in all "
-        "for a single line.",
+
+
+def option_error(error: OptionError, context: click.Context) -> click.UsageError:
+    """A usage error that shows option names as they are typed: n_best=4 as --n-best 4."""
+
+    def typed(name: "re.Match[str]") -> str:
+        flag, value = f"--{name[1].replace('_', '-')}", name[2]
+        return f"{flag} {value}" if value is not None else flag
+
+    return click.UsageError(re.sub(r"`(\w+)(?:=([^`]*))?`", typed, str(error)), context)
+
+
+def open_model(models: Sequence[Path | None], hardware: Hardware) -> "TranslationModel":
+    """Open the models that the user named, or the newest; several are an ensemble.
+
+    Raises:
+        NmtError: there is no model, or it cannot run as requested.
+    """
+    from nmt_cli.models import open
+
+    first, *more = [find_model(each) for each in models or (None,)]
+    return open(
+        first,
+        *more,
+        threads=hardware.threads,
+        workers=hardware.workers,
+        device=hardware.device,
+        provider=hardware.provider,
+        warn=say,
     )
-    device = click.option(
-        "--device",
-        type=click.Choice(("cpu", "cuda", "auto")),
-        default=DEFAULT_DEVICE,
-        show_default=True,
-        help="Where a bundle runs; auto: on CUDA if the installed onnxruntime has it.",
-    )
-    provider = click.option(
-        "--provider",
-        metavar="NAME",
-        help="Execution provider of ONNX Runtime, e.g. OpenVINO, instead of --device.",
-    )
-    return threads(workers(device(provider(command))))
 
 
 def say(message: str) -> None:
-    """Tell people how work goes on: on stderr, so that stdout carries results alone.
-
-    Work does not fail for want of someone who is told.
-    """
-    with suppress(OSError):
+    """Print a message for people on stderr: stdout carries results only."""
+    with suppress(OSError):  # a closed stderr must not abort the command
         click.echo(message, err=True)
 
 

@@ -118,13 +118,10 @@ def alignment(
 
 
 def _looked_at(model: Path | None, source: str, target: str | None) -> Any:
-    from nmt_cli.cli.models import model_kind
-    from nmt_cli.plot.looking import attention_of
+    from nmt_cli.models import open
 
-    folder = find_model(model)
-    if model_kind(folder) == "run":
-        import_keras()
-    return attention_of(folder, source, target, say)
+    opened = open(find_model(model), warn=say)
+    return opened.attention(source, target), opened.tokenizers
 
 
 @plot.command(epilog="Example: nmt plot masks 'Good morning!' Yes -m runs/docs-pt-en -o masks.png")

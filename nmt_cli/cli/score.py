@@ -2,27 +2,15 @@
 
 import json
 import math
-from collections.abc import Iterator
 from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from nmt_cli.cli.options import (
-    DecodingOptions,
-    decoding_options,
-    find_model,
-    models_option,
-    say,
-)
-from nmt_cli.cli.streams import (
-    check_standard_output,
-    ending_by_sigpipe,
-    open_lines,
-    standard_output,
-)
-from nmt_cli.errors import NmtError
+from nmt_cli.cli.options import Hardware, decoding_options, models_option, open_model, say
+from nmt_cli.cli.streams import ending_by_sigpipe
+from nmt_cli.search.options import DecodingOptions
 
 if TYPE_CHECKING:
     from nmt_cli.search.scoring import PairScore
@@ -37,11 +25,11 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     default=1,
     metavar="N",
-    help="TARGET has N lines for each of SOURCE, as nmt translate --n-best writes them.",
+    help="TARGET has N lines for each line of SOURCE, as nmt translate --n-best writes them.",
 )
-@click.option("--tokens", is_flag=True, help="Add two columns: tokens, and the score of each.")
-@click.option("--json", "as_json", is_flag=True, help="Write an object a line, with all there is.")
-@decoding_options(beam=False)
+@click.option("--tokens", is_flag=True, help="Add two columns: the tokens, and their scores.")
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object per line.")
+@decoding_options("length_penalty")
 def score(
     source: Path,
     target: Path,
@@ -50,65 +38,44 @@ def score(
     tokens: bool,
     as_json: bool,
     decoding: DecodingOptions,
+    hardware: Hardware,
 ) -> None:
-    """How likely a model finds the lines of TARGET as translations of those of SOURCE.
+    """Score the lines of TARGET as translations of the lines of SOURCE.
 
-    One score a line: the log-probability (natural logarithm) of the translation and its end, over
-    the length penalty, which is how search scores what it finds; --length-penalty 0 leaves the
-    plain log-probability. Where a side is longer than the model reads at a time, it is nan.
+    One score per line: the log-probability (natural logarithm) of the translation and its end
+    token, divided by the length penalty, which is how the search scores hypotheses;
+    --length-penalty 0 gives the plain log-probability. The score is nan if a side is longer than
+    the model reads at a time.
     """
-    from nmt_cli.cli.models import load_ensemble
-    from nmt_cli.search.scoring import score_pairs
+    from nmt_cli.pipeline.output import stream_sink
+    from nmt_cli.pipeline.streams import name_of, open_lines, standard_output
+    from nmt_cli.search.scoring import aligned, score_pairs
 
     if str(source) == str(target) == "-":
         raise click.UsageError("SOURCE and TARGET cannot both be standard input")
-    check_standard_output()
-    sides = open_lines(source), open_lines(target)
-    folders = [find_model(each) for each in models or (None,)]
-    translator = load_ensemble(folders, decoding, sentences=2)
-    vocabulary = translator.tokenizers.target
-    pairs = _aligned(sides[0], sides[1], n_best, f"{source} and {target}")
+    out = standard_output()
+    sources, targets = open_lines(source), open_lines(target)
+    repeated = chain.from_iterable(repeat(line, n_best) for line in sources)
+    pairs = aligned(repeated, targets, (name_of(source), name_of(target)))
+    translator = open_model(models, hardware).translator(decoding)
     unread = 0
-    with ending_by_sigpipe(), standard_output() as out:
+    with ending_by_sigpipe(), stream_sink(out) as sink:
         for found in score_pairs(translator, pairs):
-            names = vocabulary.tokens([token for token, _ in found.token_scores])
-            out.write([_line(found, names, tokens, as_json)])
+            sink.write([_line(found, tokens, as_json)])
             unread += math.isnan(found.score)
     if unread:
         say(f"{unread:,} pairs are longer than the model reads at a time: nan")
 
 
-def _aligned(
-    source: Iterator[str], target: Iterator[str], n_best: int, names: str
-) -> Iterator[tuple[str, str]]:
-    """Pairs of lines, each source line with its translations.
-
-    Raises:
-        NmtError: one side ends before the other.
-    """
-    sources = chain.from_iterable(repeat(line, n_best) for line in source)
-    for number, line in enumerate(sources, start=1):
-        translation = next(target, None)
-        if translation is None:
-            raise _unaligned(names, f"the second ends before its line {number}")
-        yield line, translation
-    if next(target, None) is not None:
-        raise _unaligned(names, "the first ends before the second")
-
-
-def _unaligned(names: str, problem: str) -> NmtError:
-    return NmtError(f"{names}: {problem}", "give as many lines of one as of the other, aligned")
-
-
-def _line(found: "PairScore", names: list[str], tokens: bool, as_json: bool) -> str:
-    scores = [score for _, score in found.token_scores]
+def _line(found: "PairScore", tokens: bool, as_json: bool) -> str:
     if as_json:
-        # JSON has no nan.
+        # JSON has no NaN.
         total = None if math.isnan(found.score) else round(found.score, 6)
-        rounded = [round(each, 6) for each in scores]
-        record = {"score": total, "tokens": names, "token_scores": rounded}
+        rounded = [round(each, 6) for each in found.token_scores]
+        record = {"score": total, "tokens": found.tokens, "token_scores": rounded}
         return json.dumps(record, ensure_ascii=False)
     columns = [f"{found.score:.6f}"]
     if tokens:
-        columns += [" ".join(names), " ".join(f"{each:.6f}" for each in scores)]
+        scores = " ".join(f"{each:.6f}" for each in found.token_scores)
+        columns += [" ".join(found.tokens), scores]
     return "\t".join(columns)

@@ -1,11 +1,16 @@
 """nmt translate."""
 
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import DecodingOptions, decoding_options, find_model, models_option
-from nmt_cli.cli.wishes import Wishes, wish_options
+from nmt_cli.cli.options import Hardware, decoding_options, models_option, open_model, say
+from nmt_cli.cli.streams import ending_by_sigpipe, on_terminal
+from nmt_cli.search.options import DecodingOptions
 
 _FORMATS = ("srt", "po", "markdown")
 
@@ -19,64 +24,54 @@ _FORMATS = ("srt", "po", "markdown")
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="File to write, or with several FILEs or a folder the folder that takes a file of the "
-    "same name for each; .gz, .xz and .zst are compressed. Default, and -: stdout.",
+    help="File to write; with several FILEs or a folder, the folder for files of the same names. "
+    ".gz, .xz and .zst are compressed. Default, and -: standard output.",
 )
-@click.option("--force", is_flag=True, help="Write over files that are there.")
-@click.option(
-    "--resume", is_flag=True, help="Go on with what an interrupted call left; skip what is whole."
-)
+@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option("--resume", is_flag=True, help="Continue interrupted outputs and skip complete ones.")
 @click.option(
     "--shard",
     metavar="I/N",
-    help="The I-th of N parts of each FILE, e.g. 1/4; the outputs one behind the other are the "
-    "whole.",
+    help="Translate the I-th of N parts of each FILE, e.g. 1/4; the outputs concatenated are the "
+    "whole translation.",
 )
 @click.option(
     "--errors",
     type=click.Choice(("strict", "replace", "skip-line")),
     default="strict",
     show_default=True,
-    help="Bytes that are no UTF-8: stop, put U+FFFD in their place, or leave the line blank.",
+    help="How to handle invalid UTF-8: stop, replace bad bytes with U+FFFD, or output a blank "
+    "line.",
 )
-@click.option(
-    "--line-buffered", is_flag=True, help="Translate each line as it comes, and hand it on."
-)
-@click.option("--interactive", is_flag=True, help="Ask for lines at a prompt with a history.")
+@click.option("--line-buffered", is_flag=True, help="Translate and write each line as it arrives.")
+@click.option("--interactive", is_flag=True, help="Prompt for lines, with a history.")
 @click.option(
     "--input-format",
     type=click.Choice(("tsv", "jsonl")),
-    help="Lines are records; the field is replaced by its translation, all others stay.",
+    help="Lines are records; one field is replaced by its translation, the others stay.",
 )
 @click.option(
-    "--field", metavar="FIELD", help="Of --input-format: a column's number from 1, or its name."
+    "--field",
+    metavar="FIELD",
+    help="Field of --input-format: a column number from 1 or a name.",
 )
 @click.option(
     "--format",
-    "document",
     type=click.Choice((*_FORMATS, "auto")),
-    help="Translate the text of documents and keep their markup; auto: by the names' suffixes.",
+    help="Translate the text of documents and keep their markup; auto: by file name suffix.",
 )
 @click.option(
     "--json",
-    "as_json",
     is_flag=True,
-    help="Write an object a line, with all there is; of jsonl: the record, and that behind it.",
+    help="Write one JSON object per line with all details; jsonl records are extended.",
 )
-@click.option("--scores", is_flag=True, help="Add the score: a column, or a field.")
-@click.option(
-    "--alignments",
-    is_flag=True,
-    help="Add pairs i-j of source and target words, from 0. Of a bundle that was exported with "
-    "--attention.",
-)
-@click.option("--tokens", is_flag=True, help="Add the translation's tokens.")
+@click.option("--scores", is_flag=True, help="Add the score: a column or a field.")
+@click.option("--tokens", is_flag=True, help="Add the tokens of the translation.")
 @click.option(
     "--constraints",
     is_flag=True,
-    help="Phrases behind each line, each after a tab, that its translation must have.",
+    help="Each line is followed by tab-separated phrases that its translation must contain.",
 )
-@wish_options
 @decoding_options()
 def translate(
     files: tuple[Path, ...],
@@ -90,26 +85,24 @@ def translate(
     interactive: bool,
     input_format: str | None,
     field: str | None,
-    document: str | None,
-    as_json: bool,
+    format: str | None,
+    json: bool,
     scores: bool,
-    alignments: bool,
     tokens: bool,
     constraints: bool,
-    wishes: Wishes,
     decoding: DecodingOptions,
+    hardware: Hardware,
 ) -> None:
     """Translate FILES, or standard input, line by line.
 
-    N lines in, N lines out, in order; a blank line stays blank. What is told beside the text
-    (--scores, --alignments, --tokens) stands in columns behind it, parted by tabs, in this
-    order.
+    N lines in, N lines out, in order; a blank line stays blank. Extra output (--scores,
+    --alignments, --tokens) follows the text in tab-separated columns, in this order.
     """
-    from nmt_cli.cli.translating import Task, run
+    from nmt_cli.pipeline.job import translate_files
+    from nmt_cli.pipeline.options import TranslateOptions
 
-    task = Task(
+    options = TranslateOptions(
         files=files,
-        models=tuple(find_model(each) for each in models or (None,)),
         output=None if output in (Path("-"), Path("/dev/stdout")) else output,
         force=force,
         resume=resume,
@@ -119,13 +112,32 @@ def translate(
         interactive=interactive,
         input_format=input_format,
         field=field,
-        document=document,
-        as_json=as_json,
+        format=format,
+        json=json,
         scores=scores,
-        alignments=alignments,
         tokens=tokens,
         constraints=constraints,
-        wishes=wishes,
         decoding=decoding,
     )
-    run(task)
+    options.check()
+    model = open_model(models, hardware)
+    if interactive:
+        from nmt_cli.cli.interactive import converse
+
+        converse(options, model)
+        return
+    began, terminal = time.monotonic(), on_terminal(sys.stderr)
+    # A progress bar would mix with translations on the same terminal.
+    bar = terminal and (output is not None or not on_terminal(sys.stdout))
+    with ending_by_sigpipe():
+        counts = translate_files(options, model, say, _progress if bar else None)
+    if counts.lines and (output or terminal):
+        say(counts.summary(time.monotonic() - began))
+
+
+@contextmanager
+def _progress(total: int | None) -> Iterator[Callable[[int], object]]:
+    from tqdm import tqdm  # importing it takes a tenth of the time of a single line
+
+    with tqdm(total=total, desc="translating", unit="line") as bar:
+        yield bar.update

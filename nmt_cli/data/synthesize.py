@@ -1,25 +1,28 @@
-"""Pairs of text and its machine translation: for back-translation and for distillation."""
+"""Training pairs of text and its machine translation: back-translation and distillation."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import tee
+from itertools import chain, islice, tee
 from pathlib import Path
+from typing import Protocol
 
 from tqdm import tqdm
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_together
+from nmt_cli.pipeline.streams import open_lines
+from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
 
-# A few characters or words, four times one behind the other: a search that went round in circles.
+# Some characters or words repeated four times in a row: the search fell into a loop.
 LOOP = re.compile(r"(.{3,60}?)\1{3}")
-UNREADABLE = "\ufffd"  # what bytes that are no UTF-8 decode to
+UNREADABLE = "\ufffd"  # the result of decoding invalid UTF-8
 
 
 @dataclass
 class Synthesis:
-    """What became of the lines."""
+    """How many lines gave a pair, and why others did not."""
 
     read: int = 0
     blank: int = 0
@@ -28,26 +31,90 @@ class Synthesis:
     written: int = 0
 
     def report(self) -> str:
-        """One line, for people."""
+        """One line for people."""
         return (
             f"{self.written:,} pairs of {self.read:,} lines; left out: {self.blank:,} blank, "
             f"{self.empty:,} with an empty translation, {self.degenerate:,} with a degenerate one"
         )
 
 
+class Model(Protocol):
+    """What this job needs of a model; :func:`nmt_cli.open` returns one."""
+
+    languages: tuple[str, str]
+
+    def translator(self, options: DecodingOptions | None, sentences: int) -> Translator:
+        """A translator with these options for about so many sentences."""
+
+
+def synthesize_files(
+    files: Sequence[Path],
+    model: Model,
+    options: DecodingOptions,
+    output: Path,
+    force: bool,
+    say: Callable[[str], None],
+) -> None:
+    """Write the lines of files and their translations to ``output.SOURCE``, ``output.TARGET``.
+
+    Args:
+        files: in the model's source language; ``-`` for standard input.
+        model: translates them.
+        options: of the search.
+        output: the two files without their language suffixes.
+        force: replace existing files.
+        say: receives a message about what was written.
+
+    Raises:
+        NmtError: a file cannot be read, an output exists or cannot be written, the model's
+            languages cannot be file suffixes, or no line gave a pair.
+    """
+    lines = chain.from_iterable([open_lines(file) for file in files])
+    languages = model.languages
+    # Bundles come from others: a language must not lead to another folder.
+    usable = all(re.fullmatch(r"\w[\w.-]*", each) for each in languages)
+    if not usable or languages[0] == languages[1]:
+        raise NmtError(
+            f"the model's languages, {' and '.join(map(repr, languages))}, cannot name two files",
+            "use a model whose recipe has codes such as pt and en",
+        )
+    places = [_place(output, language) for language in languages]
+    for place in places:
+        _check_free(place, files, force)
+    first = list(islice(lines, 2))
+    translator = model.translator(options, len(first))
+    counts = synthesize(chain(first, lines), translator, *places)
+    say(f"wrote {places[0]} and {places[1]}: {counts.report()}")
+
+
+def _place(output: Path, language: str) -> Path:
+    if output.name in ("", ".."):
+        raise NmtError(f"{output}: is not a file name", "give a PREFIX, e.g. -o corpora/mono.bt")
+    return output.with_name(f"{output.name}.{language}")
+
+
+def _check_free(place: Path, inputs: Sequence[Path], force: bool) -> None:
+    if not place.exists():
+        return
+    if any(each.exists() and place.samefile(each) for each in inputs):
+        raise NmtError(f"{place}: is the text to translate itself", "choose another -o")
+    if not force:
+        raise NmtError(f"{place}: already exists", "choose another -o, or replace it with --force")
+
+
 def synthesize(
     lines: Iterable[str], translator: Translator, originals: Path, translations: Path
 ) -> Synthesis:
-    """Translate lines and write both sides, aligned; memory does not depend on how many.
+    """Translate lines and write both sides, aligned, in bounded memory.
 
     Raises:
-        NmtError: no line gave a pair, or the files cannot be written; both stay as they were.
+        NmtError: no line gave a pair, or the files cannot be written; existing files stay.
     """
     counts = Synthesis()
     with replacing_together((originals, translations)) as (original, translation):
         # The translator reads a window ahead: tee holds no more than that.
-        given, asked = tee(_not_blank(lines, counts))
-        pairs = zip(given, translator.translate(asked), strict=True)
+        given, translated = tee(_not_blank(lines, counts))
+        pairs = zip(given, translator.translate(translated), strict=True)
         for line, found in tqdm(pairs, desc="translating", unit="line", disable=None):
             text = found.text.strip()
             if not text:
@@ -64,7 +131,7 @@ def synthesize(
 
 
 def is_degenerate(text: str, line: str) -> bool:
-    """Whether a translation goes in circles or is unreadable where its original is not."""
+    """Whether a translation repeats itself or is unreadable although its source is not."""
     loops = LOOP.search(text) is not None and LOOP.search(line) is None
     return loops or (UNREADABLE in text and UNREADABLE not in line)
 

@@ -13,7 +13,7 @@ from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.runtime.ctranslate2_translator import CTranslate2Translator, load_ctranslate2
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translation, Translator
 from nmt_cli.text.tokenizer import END_ID, START_ID
 from nmt_cli.training.run import Run
@@ -56,7 +56,9 @@ def verify_exact(
     }
     lines = [*source, *HARD_LINES]
     for beam_size in (1, 4):
-        options = SearchOptions.of(decoding, beam_size, 0.0)
+        options = SearchOptions.of(
+            decoding, DecodingOptions(beam_size=beam_size, length_penalty=0.0)
+        )
         ours = Translator(original, run.tokenizers(), options, decoding.max_source)
         counts = _compare(lines, ours, _load(folder, beam_size))
         report.update({f"{key}, beam {beam_size}": count for key, count in counts.items()})
@@ -65,7 +67,11 @@ def verify_exact(
 
 def _load(folder: Path, beam_size: int) -> CTranslate2Translator:
     """Without a length penalty, as CTranslate2's is another formula than ours."""
-    return load_ctranslate2(folder, beam_size, 0.0, intra_threads=VERIFIED_THREADS)
+    return load_ctranslate2(
+        folder,
+        DecodingOptions(beam_size=beam_size, length_penalty=0.0),
+        intra_threads=VERIFIED_THREADS,
+    )
 
 
 def compare_scores(

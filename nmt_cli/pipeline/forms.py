@@ -1,7 +1,7 @@
-"""Lines in and lines out: plain text, text with constraints, tables and JSON.
+"""Forms of lines: plain text, text with constraints, tables and JSON objects.
 
-A form parts each line in what is translated and what is passed through untouched, and puts the
-translation in its place.
+A form finds the text to translate in each line and puts the translation in its place; everything
+else passes unchanged.
 """
 
 import json
@@ -19,44 +19,43 @@ class Record:
     """A line of input.
 
     Attributes:
-        line: what is translated of it.
-        put: makes a line of output: of a text in place of the one translated, and of further
-            fields by name.
-        tell: makes a JSON object of fields by name, together with what it was read from.
+        line: the text to translate.
+        as_line: gives the line of output for a translation and additional fields by name.
+        as_json: gives a JSON object with the source and fields by name.
     """
 
     line: Line
-    put: Callable[[str, dict[str, Any]], str]
-    tell: Callable[[dict[str, Any]], str]
+    as_line: Callable[[str, dict[str, Any]], str]
+    as_json: Callable[[dict[str, Any]], str]
 
 
 class Form(Protocol):
     """How lines are read; ``where`` names a line in errors.
 
-    Lines come without LF; records keep the CR of a CRLF.
+    Lines come without LF; those of records keep the CR of CRLF.
     """
 
     def begin(self, first: str, where: str) -> None:
-        """Take notice of the first line, where reading begins behind it."""
+        """Read the first line (a table's header) when reading starts after it."""
 
     def read(self, raw: str, where: str) -> Record | None:
-        """The record of a line; None: it is passed through as it stands."""
+        """The record of a line; None for a line that passes unchanged."""
 
 
 def _columns(text: str, further: dict[str, Any]) -> str:
-    """A line of text, and what else was asked for in columns behind it."""
+    """A line of text, followed by additional columns."""
     if not further:
         return text
     return "\t".join([text.replace("\t", " "), *map(in_column, further.values())])
 
 
-def _told(source: str) -> Callable[[dict[str, Any]], str]:
-    """What makes an object of a text and what was found for it."""
+def _with_source(source: str) -> Callable[[dict[str, Any]], str]:
+    """Give a JSON object of the source text and fields by name."""
     return lambda found: json.dumps({"source": source, **found}, ensure_ascii=False)
 
 
 def in_column(value: Any) -> str:
-    """A value as a column of text."""
+    """A value as the text of a column."""
     if isinstance(value, float):
         return f"{value:.6f}"
     if isinstance(value, list):
@@ -66,28 +65,28 @@ def in_column(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Plain:
-    """A sentence a line; with constraints, phrases behind it, each after a tab."""
+    """One sentence per line; with constraints, followed by tab-separated phrases."""
 
     constraints: bool = False
 
     def begin(self, first: str, where: str) -> None:
-        """See :class:`Form`; there is nothing in it."""
+        """See :class:`Form`; there is no header."""
 
     def read(self, raw: str, where: str) -> Record:
         """See :class:`Form`."""
         if not self.constraints:
-            return Record(Line(raw), _columns, _told(raw))
+            return Record(Line(raw), _columns, _with_source(raw))
         text, *phrases = raw.split("\t")
         wanted = tuple(each for each in phrases if each.strip())
-        return Record(Line(text, wanted), _columns, _told(text))
+        return Record(Line(text, wanted), _columns, _with_source(text))
 
 
 class Table:
-    """Columns parted by tabs, one of which is translated.
+    """Tab-separated columns, one of which is translated.
 
     Args:
-        field: its number, from 1; or its name, which then stands in the first line, and that
-            line is passed through.
+        field: the column's number, from 1, or its name in the header, the first line, which then
+            passes unchanged.
     """
 
     def __init__(self, field: str) -> None:
@@ -103,7 +102,7 @@ class Table:
         """See :class:`Form`.
 
         Raises:
-            NmtError: the line has no such column.
+            NmtError: the line lacks the column.
         """
         fields = raw.removesuffix("\r").split("\t")
         if self._place is None:
@@ -119,37 +118,37 @@ class Table:
         place, end = self._place, "\r" * raw.endswith("\r")
         if place >= len(fields):
             raise NmtError(
-                f"{where}: has {len(fields)} columns, and column {self._field} is to be translated",
-                "mend the line, or choose another --field",
+                f"{where}: has {len(fields)} columns; --field {self._field} does not exist",
+                "fix the line, or choose another --field",
             )
 
-        def put(text: str, further: dict[str, Any]) -> str:
+        def as_line(text: str, further: dict[str, Any]) -> str:
             columns = [*fields[:place], text.replace("\t", " "), *fields[place + 1 :]]
             return "\t".join([*columns, *map(in_column, further.values())]) + end
 
-        return Record(Line(fields[place]), put, _told(fields[place]))
+        return Record(Line(fields[place]), as_line, _with_source(fields[place]))
 
 
 @dataclass(frozen=True)
 class JsonLines:
-    """A JSON object a line, one of whose fields is translated; the others stay as they stand.
+    """One JSON object per line, one of whose fields is translated; the others stay unchanged.
 
     Attributes:
         field: its name.
-        on_error: what to do about half characters, which JSON can spell (see text.lines).
+        on_error: how to handle unpaired surrogates, which JSON can spell (see text.lines).
     """
 
     field: str
     on_error: str = STRICT
 
     def begin(self, first: str, where: str) -> None:
-        """See :class:`Form`; there is nothing in it."""
+        """See :class:`Form`; there is no header."""
 
     def read(self, raw: str, where: str) -> Record | None:
         """See :class:`Form`.
 
         Raises:
-            NmtError: the line is no object, or has no such field, or it is no text.
+            NmtError: the line is not an object, lacks the field, or the field is not text.
         """
         if not raw.strip():
             return None
@@ -161,45 +160,47 @@ class JsonLines:
             )
         start, end, value = spans[self.field]
         if not isinstance(value, str):
-            raise NmtError(f"{where}: the field {self.field!r} is no text", "choose another")
+            raise NmtError(
+                f"{where}: the field {self.field!r} is not text", "choose another --field"
+            )
         if any("\ud800" <= each <= "\udfff" for each in value):
             if self.on_error == STRICT:
                 raise NmtError(
                     f"{where}: the field {self.field!r} has half a surrogate pair",
-                    "mend it, or go on with --errors replace",
+                    "fix it, or use --errors replace",
                 )
             replaced = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             value = replaced if self.on_error == REPLACE else ""
 
-        def tell(found: dict[str, Any], line: str = raw) -> str:
+        def as_json(found: dict[str, Any], line: str = raw) -> str:
             taken = sorted(found.keys() & spans.keys())
             if taken:
                 raise NmtError(
-                    f"{where}: has a field {taken[0]!r} already, and it would be added",
+                    f"{where}: already has a field {taken[0]!r}, which --json would add",
                     "rename it first",
                 )
             added = json.dumps(found, ensure_ascii=False)[1:-1]
             close = line.rindex("}")
             return f"{line[:close]}, {added}{line[close:]}" if found else line
 
-        def put(text: str, further: dict[str, Any]) -> str:
-            return tell(further, raw[:start] + json.dumps(text, ensure_ascii=False) + raw[end:])
+        def as_line(text: str, further: dict[str, Any]) -> str:
+            return as_json(further, raw[:start] + json.dumps(text, ensure_ascii=False) + raw[end:])
 
-        return Record(Line(value.replace("\n", " ").replace("\r", " ")), put, tell)
+        return Record(Line(value.replace("\n", " ").replace("\r", " ")), as_line, as_json)
 
 
 def _spans(raw: str, where: str) -> dict[str, tuple[int, int, Any]]:
-    """Where the value of each field of an object stands, and what it is.
+    """Start, end and value of each field of an object.
 
     Raises:
-        NmtError: it is no object.
+        NmtError: the line is not a JSON object.
     """
     try:
         if not isinstance(json.loads(raw), dict):
-            raise NmtError(f"{where}: is no JSON object", "give one object a line")
+            raise NmtError(f"{where}: is not a JSON object", "give one object per line")
     except (ValueError, RecursionError) as error:
-        raise NmtError(f"{where}: is not JSON ({error})", "give one object a line") from None
-    # The whole is valid, so that what stands between the fields need not be looked at.
+        raise NmtError(f"{where}: is not JSON ({error})", "give one object per line") from None
+    # The whole line is valid JSON: what separates the fields needs no checks.
     decoder, spans = json.JSONDecoder(), {}
     at = raw.index("{") + 1
     while (start := raw.find('"', at)) >= 0:

@@ -15,8 +15,8 @@ from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.recipe.reading import section_from
 from nmt_cli.search.hypothesis import Hypothesis
-from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.translator import BATCH_TOKENS, Piece, Translator
+from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.translator import BATCH_TOKENS, Segment, Translator
 from nmt_cli.text.tokenizer import load_tokenizers
 
 SETTINGS = "nmt_ctranslate2.json"
@@ -39,7 +39,7 @@ class CTranslate2Translator(Translator):
         target = self.tokenizers.target
         return {token: at for at, token in enumerate(target.tokens(range(target.vocab_size)))}
 
-    def _search_batch(self, batch: list[Piece]) -> list[list[Hypothesis]]:
+    def _search_batch(self, batch: list[Segment]) -> list[list[Hypothesis]]:
         ids = [each.ids for each in batch]
         limits = [self.options.limit(len(each)) for each in ids]
         # CTranslate2 has one limit a call, here that of the longest sentence. What reached its
@@ -73,8 +73,7 @@ class CTranslate2Translator(Translator):
 
 def load_ctranslate2(
     folder: Path,
-    beam_size: int | None = None,
-    length_penalty: float | None = None,
+    options: DecodingOptions | None = None,
     warn: Callable[[str], None] = lambda message: None,
     batch_tokens: int = BATCH_TOKENS,
     compute_type: str = "default",
@@ -85,7 +84,7 @@ def load_ctranslate2(
 
     Args:
         folder: what :func:`nmt_cli.export.ctranslate2_model.export_ctranslate2` wrote.
-        beam_size, length_penalty: of the search; what is not given is as at the export.
+        options: of the search; None for the settings at the export.
         warn: receives a line when a line of text is split.
         batch_tokens: as of :class:`Translator`.
         compute_type, inter_threads, intra_threads: as of ctranslate2.Translator.
@@ -94,7 +93,7 @@ def load_ctranslate2(
         NmtError: ctranslate2 is not installed, or the folder is none of these, or damaged.
     """
     ctranslate2 = import_ctranslate2()
-    options, max_source = _settings(folder, beam_size, length_penalty)
+    search, max_source = _settings(folder, options)
     try:
         model = ctranslate2.Translator(
             str(folder),
@@ -107,7 +106,7 @@ def load_ctranslate2(
     return CTranslate2Translator(
         model=model,
         tokenizers=load_tokenizers(folder / TOKENIZER),
-        options=options,
+        options=search,
         max_source=max_source,
         warn=warn,
         workers=inter_threads,
@@ -130,9 +129,7 @@ def import_ctranslate2() -> Any:
     return ctranslate2
 
 
-def _settings(
-    folder: Path, beam_size: int | None, length_penalty: float | None
-) -> tuple[SearchOptions, int]:
+def _settings(folder: Path, options: DecodingOptions | None) -> tuple[SearchOptions, int]:
     path = folder / SETTINGS
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -145,4 +142,4 @@ def _settings(
         ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise NmtError(f"{path}: damaged ({error})", "export again") from None
-    return SearchOptions.of(decoding, beam_size, length_penalty), decoding.max_source
+    return SearchOptions.of(decoding, options), decoding.max_source

@@ -11,7 +11,7 @@ from nmt_cli.bundle.report import PASSED
 from nmt_cli.runtime.contract import check_graphs, checked_tokenizers
 from nmt_cli.runtime.device import HOST, ONE_BATCH, Device, Threads, threads_for
 from nmt_cli.runtime.step_model import OnnxStepModel
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.tokenizer import TokenizerPair
 
@@ -43,12 +43,23 @@ def open_bundle(
 
     Args:
         folder: of the bundle.
-        warn: receives a line if the bundle was never verified.
-        threads: number of batches at a time, and of threads in each.
+        warn: receives a message if the bundle was never verified.
+        threads: number of parallel batches, and of threads in each.
         device: where to run.
 
     Raises:
-        NmtError: not a bundle, a damaged one, or one of a newer format.
+        NmtError: the folder is not a bundle, is damaged, or has a newer format.
+    """
+    manifest = checked_manifest(folder, warn)
+    model = load_step_model(folder, manifest, threads.each, device)
+    return Bundle(folder, manifest, model, checked_tokenizers(folder, manifest))
+
+
+def checked_manifest(folder: Path, warn: Callable[[str], None]) -> Manifest:
+    """The manifest of a bundle, after all its files have been checked against it.
+
+    Raises:
+        NmtError: the folder is not a bundle, is damaged, or has a newer format.
     """
     manifest = read_manifest(folder)
     check_files(folder, manifest)
@@ -58,26 +69,41 @@ def open_bundle(
             f"{folder}: was exported without verification; compare it with its model: "
             f"nmt verify {folder} --run RUN"
         )
-    each = threads.each or threads_for(manifest.architecture, manifest.precision)
-    model = OnnxStepModel(folder, manifest, each, device)
-    return Bundle(folder, manifest, model, checked_tokenizers(folder, manifest))
+    return manifest
+
+
+def load_step_model(
+    folder: Path, manifest: Manifest, threads: int, device: Device
+) -> OnnxStepModel:
+    """Load the graphs of a bundle whose files have been checked.
+
+    Args:
+        folder: of the bundle.
+        manifest: its manifest.
+        threads: inside each operator; AUTOMATIC for what the model's size justifies.
+        device: where to run.
+
+    Raises:
+        NmtError: ONNX Runtime cannot load a graph.
+    """
+    each = threads or threads_for(manifest.architecture, manifest.precision)
+    return OnnxStepModel(folder, manifest, each, device)
 
 
 def load_bundle(
     folder: Path,
-    beam_size: int | None = None,
-    length_penalty: float | None = None,
+    options: DecodingOptions | None = None,
     warn: Callable[[str], None] = lambda message: None,
     threads: Threads = ONE_BATCH,
     device: Device = HOST,
 ) -> Translator:
-    """A translator over a bundle; as :func:`open_bundle`."""
+    """A translator over a bundle, with ``options`` or the bundle's own; as :func:`open_bundle`."""
     bundle = open_bundle(folder, warn, threads, device)
     decoding = bundle.manifest.decoding
     return Translator(
         bundle.model,
         bundle.tokenizers,
-        SearchOptions.of(decoding, beam_size, length_penalty),
+        SearchOptions.of(decoding, options),
         decoding.max_source,
         warn,
         threads.workers,

@@ -1,4 +1,4 @@
-"""What a model looked at: attention weights of one sentence and its translation."""
+"""Attention weights of one sentence and its translation, and the word alignment they give."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ class AttentionMaps:
 
     Attributes:
         source: ids that the encoder read, [S].
-        target: ids of the translation with END, [T]: what each step of the decoder gave.
+        target: ids of the translation with END, [T]: the decoder's output at each step.
         cross: [L, h, T, S].
-        encoder: self-attention [L, h, S, S]; None where a model has none or does not tell.
-        decoder: self-attention [L, h, T, T], columns the token before each of ``target``; None
+        encoder: self-attention [L, h, S, S]; None if the model has none or does not provide it.
+        decoder: self-attention [L, h, T, T], whose columns are the decoder's inputs; None
             likewise.
     """
 
@@ -34,7 +34,7 @@ class AttentionMaps:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Words of both sides, and how much each target word owes to each source word.
+    """Words of both sides, and the weight of each source word for each target word.
 
     Attributes:
         weights: [target words, source words]; rows sum to 1.
@@ -46,16 +46,16 @@ class Alignment:
 
 
 def aligning_layer(weights: Weights) -> Weights:
-    """The weights that align words best, [B, L, h, ...] to [B, ...].
+    """The weights that give the best word alignment, [B, L, h, ...] to [B, ...].
 
-    The mean of all heads of the last layer but one (Garg et al. 2019,
-    https://arxiv.org/abs/1909.02074, section 3.1), or of the only one.
+    The mean over the heads of the penultimate layer (Garg et al. 2019,
+    https://arxiv.org/abs/1909.02074, section 3.1), or of the only layer.
     """
     return weights[:, max(0, weights.shape[1] - 2)].mean(axis=1)
 
 
 def align(maps: AttentionMaps, tokenizers: TokenizerPair) -> Alignment:
-    """Words aligned by the attention of the layer that does it best."""
+    """Align words by the attention of the aligning layer."""
     (layer,) = aligning_layer(maps.cross[None])
     return align_words(layer, maps.source, maps.target, tokenizers)
 
@@ -63,10 +63,10 @@ def align(maps: AttentionMaps, tokenizers: TokenizerPair) -> Alignment:
 def align_words(
     layer: Weights, source_ids: list[int], target_ids: list[int], tokenizers: TokenizerPair
 ) -> Alignment:
-    """Words aligned by attention weights, [T, S].
+    """Align words by attention weights, [T, S].
 
-    A target word's row is the mean of its pieces' rows; a source word has the sum of its
-    pieces' columns. What goes to start and end marks is left out.
+    A target word's row is the mean of its tokens' rows; a source word's column is the sum of its
+    tokens' columns. Weights of START and END are left out.
     """
     source, source_words = _words(tokenizers.source, source_ids)
     target, target_words = _words(tokenizers.target, target_ids)
@@ -78,7 +78,7 @@ def align_words(
 
 
 def _words(tokenizer: Tokenizer, ids: list[int]) -> tuple[list[str], list[list[int]]]:
-    """Words, and the places of each one's pieces."""
+    """Words, and the positions of each word's tokens."""
     places = [place for place, token in enumerate(ids) if token not in (START_ID, END_ID)]
     groups = tokenizer.words([ids[place] for place in places])
     texts = tokenizer.decode([[ids[places[each]] for each in group] for group in groups])

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.search.attention import aligning_layer
 from nmt_cli.search.hypothesis import Hypothesis, coverage_penalty, penalty
-from nmt_cli.search.options import NOTHING_MORE, Request, SearchOptions
+from nmt_cli.search.options import NO_REQUEST, Request, SearchOptions
 from nmt_cli.search.processors import Processor
 from nmt_cli.search.ranking import Continuations, best
 from nmt_cli.search.step_model import StepModel
@@ -60,7 +60,7 @@ def beam_search(
         For each sentence, in order, ``options.n_best`` hypotheses, best first; fewer only where
         the vocabulary has no more.
     """
-    requests = requests or [NOTHING_MORE] * len(source)
+    requests = requests or [NO_REQUEST] * len(source)
     beams = _Beams(source, lengths, options, requests)
     chooser = None
     if processors or options.sampling or any(each.prefix or each.phrases for each in requests):
@@ -128,7 +128,7 @@ class _Beams:
             [
                 min(
                     options.max_length,
-                    max(options.limit(int(length)), options.min_length + 1) + each.asked,
+                    max(options.limit(int(length)), options.min_length + 1) + each.required,
                 )
                 for length, each in zip(lengths, requests, strict=True)
             ],

@@ -1,21 +1,153 @@
-"""What search is asked for: of every sentence alike, and of one alone."""
+"""Decoding options: what a user can request, and what the search works with."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any
 
+from nmt_cli.errors import OptionError
 from nmt_cli.recipe.config import DecodingConfig
+
+
+def option(default: Any, help: str, **details: Any) -> Any:
+    """A dataclass field with what the command line needs to offer it.
+
+    Args:
+        default: None leaves the choice to the model.
+        help: one or two lines for ``--help``.
+        details: minimum, maximum, above (an excluded minimum), choices, metavar.
+    """
+    return field(default=default, metadata={"help": help, **details})
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodingOptions:
+    """How to translate; the defaults find the best translation as the model's recipe says.
+
+    Every field is an option of ``nmt translate``; None takes the model's own value.
+    """
+
+    beam_size: int | None = option(
+        None, "Number of hypotheses kept at each step; 1 is greedy search.", minimum=1, maximum=256
+    )
+    length_penalty: float | None = option(
+        None,
+        "GNMT's alpha: 0 for none, larger values favour longer translations.",
+        minimum=0,
+        maximum=10,
+    )
+    n_best: int = option(
+        1,
+        "Number of translations of each line, best first; may need a larger --beam-size.",
+        minimum=1,
+        maximum=256,
+        metavar="N",
+    )
+    coverage_penalty: float = option(
+        0.0,
+        "GNMT's beta: larger values favour translations that cover the whole source.",
+        minimum=0,
+        maximum=10,
+        metavar="BETA",
+    )
+    max_length: int | None = option(
+        None,
+        "Maximum number of tokens in a translation; default: the model's.",
+        minimum=2,
+        maximum=10_000,
+        metavar="N",
+    )
+    min_length: int = option(
+        0,
+        "Minimum number of tokens in a translation.",
+        minimum=0,
+        maximum=10_000,
+        metavar="N",
+    )
+    repetition_penalty: float = option(
+        1.0,
+        "Multiply the log-probabilities of tokens already in the translation; 1 for none.",
+        minimum=1,
+        maximum=10,
+        metavar="X",
+    )
+    no_repeat_ngram: int = option(
+        0,
+        "Allow no sequence of N tokens to occur twice; 0 for no limit.",
+        minimum=0,
+        maximum=100,
+        metavar="N",
+    )
+    prefix: str = option("", "Begin each translation with TEXT.", metavar="TEXT")
+    suppress: tuple[str, ...] = option(
+        (), "A word or phrase that must not appear in a translation; repeatable.", metavar="TEXT"
+    )
+    unk: str = option(
+        "keep",
+        "Unknown words: keep the unknown token, avoid it, or copy the source word.",
+        choices=("keep", "avoid", "copy"),
+    )
+    sample: bool = option(False, "Sample tokens at random; --n-best samples of each line.")
+    top_k: int | None = option(
+        None, "Sample from the K most probable tokens.", minimum=1, metavar="K"
+    )
+    top_p: float | None = option(
+        None,
+        "Sample from the most probable tokens whose probabilities add up to P.",
+        above=0,
+        maximum=1,
+        metavar="P",
+    )
+    temperature: float | None = option(
+        None,
+        "Sampling temperature: below 1, probable tokens become more probable.",
+        above=0,
+        maximum=100,
+        metavar="T",
+    )
+    seed: int | None = option(
+        None,
+        "Seed of the samples; default 0. A line gets the same samples in any batch.",
+        minimum=0,
+        metavar="N",
+    )
+    alignments: bool = option(
+        False,
+        "Add pairs i-j of aligned source and target words, from 0. A bundle must have been "
+        "exported with --attention.",
+    )
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether the model must provide attention weights."""
+        return self.alignments or self.unk == "copy" or self.coverage_penalty > 0
+
+    def check(self) -> None:
+        """Check that the options are compatible.
+
+        Raises:
+            OptionError: an option is out of range or contradicts another one.
+        """
+        for each in fields(DecodingOptions):
+            _check_range(each.name, getattr(self, each.name), dict(each.metadata))
+        for name in ("seed", "temperature", "top_k", "top_p"):
+            if getattr(self, name) is not None and not self.sample:
+                raise OptionError(f"`{name}` needs `sample`")
+        if self.sample and self.beam_size is not None:
+            raise OptionError("sampling uses no beam: omit `beam_size` or `sample`")
+        if any(not each.strip() for each in self.suppress):
+            raise OptionError("`suppress` needs a word or phrase")
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Tokens drawn at random in place of the best ones.
+    """How tokens are sampled.
 
     Attributes:
-        seed: with a sentence's number it decides all that is drawn for it.
-        temperature: log-probabilities are divided by it; below 1 the likely become likelier.
-        top_k: draw among this many best tokens; 0: among all.
-        top_p: draw among the best tokens that have this much probability together (Holtzman et
-            al. 2020, https://arxiv.org/abs/1904.09751); 1: among all.
+        seed: determines, with a sentence's number, all of its samples.
+        temperature: divides the log-probabilities.
+        top_k: size of the set sampled from; 0 for the whole vocabulary.
+        top_p: probability of the set sampled from (Holtzman et al. 2020,
+            https://arxiv.org/abs/1904.09751); 1 for the whole vocabulary.
     """
 
     seed: int = 0
@@ -24,53 +156,59 @@ class Sampling:
     top_p: float = 1.0
 
 
-@dataclass(frozen=True)
-class SearchOptions:
-    """What search may do; the defaults stand in :class:`nmt_cli.recipe.config.DecodingConfig`.
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions(DecodingOptions):
+    """Decoding options with the model's values filled in: nothing is None but for sampling.
 
     Attributes:
-        beam_size: hypotheses followed at a time; 1 is greedy search. As many samples are drawn.
-        length_penalty: alpha; 0 compares plain sums, larger values favour longer output.
         max_length: tokens of a translation at most, END included.
         length_ratio, length_extra: and at most ``ceil(ratio * source tokens) + extra``.
-        n_best: hypotheses kept of a sentence, at most ``beam_size``.
-        min_length: tokens of a translation at least, END excluded.
-        coverage_penalty: beta of Wu et al. 2016, equation 15; 0: none.
-        repetition_penalty: log-probabilities of tokens that a hypothesis has already are
-            multiplied by it (Keskar et al. 2019, https://arxiv.org/abs/1909.05858); 1: none.
-        no_repeat_ngram: a hypothesis has no so many tokens twice in the same order; 0: it may.
-        without_unknown: whether the unknown token is never taken.
-        sampling: how to draw; None: search.
     """
 
-    beam_size: int
-    length_penalty: float
-    max_length: int
-    length_ratio: float
-    length_extra: int
-    n_best: int = 1
-    min_length: int = 0
-    coverage_penalty: float = 0.0
-    repetition_penalty: float = 1.0
-    no_repeat_ngram: int = 0
-    without_unknown: bool = False
-    sampling: Sampling | None = None
+    beam_size: int = field()
+    length_penalty: float = field()
+    max_length: int = field()
+    length_ratio: float = field()
+    length_extra: int = field()
 
     @classmethod
-    def of(
-        cls,
-        config: DecodingConfig,
-        beam_size: int | None = None,
-        length_penalty: float | None = None,
-    ) -> "SearchOptions":
-        """A recipe's settings, with what the user asked for instead."""
-        return cls(
-            config.beam_size if beam_size is None else beam_size,
-            config.length_penalty if length_penalty is None else length_penalty,
-            config.max_length,
-            config.length_ratio,
-            config.length_extra,
-        )
+    def of(cls, config: DecodingConfig, options: DecodingOptions | None = None) -> "SearchOptions":
+        """The options as given, and a recipe's settings for the rest.
+
+        Raises:
+            OptionError: the options contradict each other or the recipe's settings.
+        """
+        given = options or DecodingOptions()
+        given.check()
+        values = {each.name: getattr(given, each.name) for each in fields(DecodingOptions)}
+        for name in ("beam_size", "length_penalty", "max_length"):
+            if values[name] is None:
+                values[name] = getattr(config, name)
+        if given.sample:  # each sample follows a slot of its own
+            values["beam_size"] = given.n_best
+        found = cls(**values, length_ratio=config.length_ratio, length_extra=config.length_extra)
+        if found.n_best > found.beam_size:
+            raise OptionError(
+                f"`n_best={found.n_best}` needs a beam of that size; use `beam_size={found.n_best}`"
+            )
+        if found.min_length >= found.max_length:
+            raise OptionError(
+                f"`min_length={found.min_length}` leaves no room for the end token within "
+                f"{found.max_length} tokens; use a larger `max_length`"
+            )
+        return found
+
+    @property
+    def sampling(self) -> Sampling | None:
+        """How to sample; None for beam search."""
+        if not self.sample:
+            return None
+        given = {
+            name: getattr(self, name)
+            for name in ("seed", "temperature", "top_k", "top_p")
+            if getattr(self, name) is not None
+        }
+        return Sampling(**given)
 
     def limit(self, source_tokens: int) -> int:
         """The most tokens that a translation of so many source tokens may have."""
@@ -81,12 +219,12 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of one sentence.
+    """What one sentence's translation must contain.
 
     Attributes:
-        number: what it is to be drawn by, where tokens are drawn; the same at each run.
-        prefix: tokens that its translation begins with.
-        phrases: tokens that must stand in it, each phrase together.
+        number: identifies the sentence for sampling; the same in each run.
+        prefix: tokens that the translation begins with.
+        phrases: tokens that must appear in it, each phrase contiguous.
     """
 
     number: int = 0
@@ -94,9 +232,19 @@ class Request:
     phrases: tuple[tuple[int, ...], ...] = ()
 
     @property
-    def asked(self) -> int:
-        """How many tokens the translation cannot do without."""
+    def required(self) -> int:
+        """How many tokens the prefix and the phrases have."""
         return len(self.prefix) + sum(map(len, self.phrases))
 
 
-NOTHING_MORE = Request()
+NO_REQUEST = Request()
+
+
+def _check_range(name: str, value: Any, limits: dict[str, Any]) -> None:
+    if "choices" in limits and value not in limits["choices"]:
+        raise OptionError(f"`{name}={value}` is not one of {', '.join(limits['choices'])}")
+    if value is None or isinstance(value, bool | str | tuple):
+        return
+    low, high = limits.get("minimum", -math.inf), limits.get("maximum", math.inf)
+    if not low <= value <= high or value <= limits.get("above", -math.inf):
+        raise OptionError(f"`{name}={value}` is out of range")

@@ -1,8 +1,8 @@
-"""What changes log-probabilities before tokens are ranked.
+"""Logits processors: rules that change log-probabilities before tokens are ranked.
 
-A processor gets the log-probabilities of what may follow, float32 [B, K, V], writes into them,
-and is told what each beam has so far, int32 [B, K, T] without START. What must not follow gets
--inf. B sentences, K beams, V vocabulary, T tokens so far.
+A processor gets the log-probabilities of the next token, float32 [B, K, V], and the tokens of each
+beam so far, int32 [B, K, T] without START. It changes the log-probabilities in place: -inf for a
+token that must not follow. B sentences, K beams, V vocabulary, T tokens so far.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,26 +18,24 @@ Past = NDArray[np.int32]
 Processor = Callable[[LogProbs, Past], None]
 
 
-def processors_of(
-    options: SearchOptions, suppressed: Sequence[str], target: Tokenizer
-) -> tuple[Processor, ...]:
-    """The processors that options and words to suppress ask for, in the order they act."""
+def processors_of(options: SearchOptions, target: Tokenizer) -> tuple[Processor, ...]:
+    """The processors that the options ask for, in the order in which they apply."""
     found: list[Processor] = []
     if options.repetition_penalty != 1:
         found.append(repetition_penalty(options.repetition_penalty))
-    if options.without_unknown:
+    if options.unk == "avoid":
         found.append(without(UNK_ID))
     if options.no_repeat_ngram:
         found.append(no_repeat(options.no_repeat_ngram))
-    if suppressed:
-        found.append(Suppress(suppressed, target.surfaces()))
+    if options.suppress:
+        found.append(Suppress(options.suppress, target.surfaces()))
     if options.min_length:
         found.append(min_length(options.min_length))
     return tuple(found)
 
 
 def without(token: int) -> Processor:
-    """Never take a token."""
+    """Never choose a token."""
 
     def process(log_probs: LogProbs, past: Past) -> None:
         log_probs[..., token] = -np.inf
@@ -46,7 +44,7 @@ def without(token: int) -> Processor:
 
 
 def min_length(tokens: int) -> Processor:
-    """No END before so many tokens."""
+    """Allow END only after this many tokens."""
 
     def process(log_probs: LogProbs, past: Past) -> None:
         if past.shape[2] < tokens:
@@ -56,9 +54,9 @@ def min_length(tokens: int) -> Processor:
 
 
 def repetition_penalty(penalty: float) -> Processor:
-    """Multiply the log-probabilities of tokens that a beam has already.
+    """Multiply the log-probabilities of tokens that a beam already contains.
 
-    Keskar et al. 2019, equation after 1, on log-probabilities, none of which is positive.
+    Keskar et al. 2019, equation after 1, applied to log-probabilities, which are never positive.
     """
 
     def process(log_probs: LogProbs, past: Past) -> None:
@@ -69,13 +67,13 @@ def repetition_penalty(penalty: float) -> Processor:
 
 
 def no_repeat(size: int) -> Processor:
-    """No ``size`` tokens twice in the same order."""
+    """Allow no sequence of ``size`` tokens to occur twice."""
 
     def process(log_probs: LogProbs, past: Past) -> None:
         length = past.shape[2]
         if length < size:
             return
-        # Windows of size - 1 tokens that something follows, and what follows them.
+        # All n-grams so far: size - 1 tokens and the token that followed them.
         windows = np.lib.stride_tricks.sliding_window_view(past, size, axis=2)
         last = past[:, :, None, length - size + 1 :]
         repeated = (windows[..., :-1] == last).all(axis=3)  # [B, K, windows]
@@ -86,13 +84,13 @@ def no_repeat(size: int) -> Processor:
 
 
 class Suppress:
-    """No translation has one of some phrases, however they are split into tokens.
+    """Keep phrases out of translations, however they are split into tokens.
 
-    A phrase begins where a word begins. The token that would complete it is never taken, also
-    where a longer word would have begun with it.
+    A phrase starts at the start of a word. The token that would complete it is never chosen, even
+    if it could start a longer word.
 
     Args:
-        phrases: as they are written; case counts.
+        phrases: as written; case matters.
         surfaces: of all tokens, see nmt_cli.text.tokenizer.Tokenizer.surfaces.
     """
 
@@ -103,7 +101,7 @@ class Suppress:
         by_surface: dict[bytes, list[int]] = {}
         for token, surface in enumerate(surfaces):
             by_surface.setdefault(surface, []).append(token)
-        # What a text may end with, and which tokens would then complete a phrase.
+        # Text so far -> tokens that would complete a phrase after it.
         self._ends: dict[bytes, list[int]] = {}
         for phrase in self._phrases:
             for cut in range(len(phrase)):
@@ -112,7 +110,7 @@ class Suppress:
                     self._ends.setdefault(phrase[:cut], []).extend(tokens)
 
     def __call__(self, log_probs: LogProbs, past: Past) -> None:
-        """See the module."""
+        """Forbid the tokens that would complete a phrase."""
         for sentence, beams in enumerate(past):
             for beam, tokens in enumerate(beams):
                 text = self._tail(tokens)
@@ -121,7 +119,7 @@ class Suppress:
                         log_probs[sentence, beam, completing] = -np.inf
 
     def _tail(self, tokens: NDArray[np.int32]) -> bytes:
-        """The end of a text, as far as a phrase reaches."""
+        """The last bytes of a text, as many as the longest phrase has."""
         parts: list[bytes] = []
         length = 0
         for token in reversed(tokens.tolist()):

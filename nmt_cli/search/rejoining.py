@@ -1,4 +1,4 @@
-"""From what search found for the parts of a line to its translations."""
+"""Build the translations of a line from what the search found for its segments."""
 
 import re
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ import numpy as np
 from nmt_cli.search.attention import Alignment, align_words
 from nmt_cli.search.forced import Forced
 from nmt_cli.search.hypothesis import Hypothesis
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import END_ID, UNK_ID, TokenizerPair
 
 LINE_BREAK = re.compile(r"[\r\n]+")
@@ -20,33 +21,40 @@ class Translation:
 
     Attributes:
         text: "" for a blank line.
-        score: sum of its parts' penalised log-probabilities; 0 for a blank line.
-        ids: tokens of the translation, all parts together, END excluded.
-        token_scores: (token, log-probability) of all tokens, each part's END included.
-        alignment: (source word, target word), from 0, in the order of the target's; None where
-            it was not asked for.
-        others: further translations, best first, where several were asked for.
-        seconds: of search, a line's share of its batches.
+        score: sum of its segments' penalised log-probabilities; 0 for a blank line.
+        ids: token ids of all segments, END excluded.
+        tokens: the tokens, including the END of each segment.
+        token_scores: their log-probabilities.
+        alignment: (source word, target word), counted from 0, in target order; None if not
+            requested.
+        others: further translations, best first, if several were requested.
+        seconds: search time, the line's share of its batches.
     """
 
     text: str
     score: float
     ids: list[int]
-    token_scores: list[tuple[int, float]] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    token_scores: list[float] = field(default_factory=list)
     alignment: list[tuple[int, int]] | None = None
     others: list["Translation"] = field(default_factory=list)
     seconds: float = field(default=0.0, compare=False)
 
+    @property
+    def n_best(self) -> list["Translation"]:
+        """All translations of the line, best first."""
+        return [self, *self.others]
+
 
 @dataclass(frozen=True)
 class Found:
-    """What search found for one part of a line.
+    """What the search found for one segment.
 
     Attributes:
         source: ids that the encoder read.
         hypotheses: best first.
-        forced: of the hypotheses, with attention; None where none is needed.
-        seconds: of search.
+        forced: for each hypothesis its forced decoding with attention; None where not needed.
+        seconds: search time.
     """
 
     source: list[int]
@@ -56,61 +64,59 @@ class Found:
 
 
 def rejoin(
-    parts: Sequence[Found],
-    tokenizers: TokenizerPair,
-    count: int,
-    alignments: bool = False,
-    copies: bool = False,
+    segments: Sequence[Found], tokenizers: TokenizerPair, options: SearchOptions
 ) -> list[Translation]:
-    """Translations of a line, best first.
+    """The translations of a line, best first; no segments for a blank line.
 
-    The second best of a line in parts is that of the second best of each part, and so on.
-
-    Args:
-        parts: none for a blank line.
-        tokenizers: of both sides.
-        count: how many.
-        alignments: whether to tell which words belong together.
-        copies: whether unknown words are replaced by the source's.
+    The second best of a line with several segments joins the second best of each segment, and so
+    on.
     """
-    return [_rejoined(parts, tokenizers, rank, alignments, copies) for rank in range(count)]
+    return [_rejoined(segments, tokenizers, options, rank) for rank in range(options.n_best)]
 
 
 def _rejoined(
-    parts: Sequence[Found], tokenizers: TokenizerPair, rank: int, alignments: bool, copies: bool
+    segments: Sequence[Found], tokenizers: TokenizerPair, options: SearchOptions, rank: int
 ) -> Translation:
     texts: list[str] = []
-    score, ids, scored, alignment = 0.0, list[int](), list[tuple[int, float]](), []
-    words = [0, 0]  # of the parts before
-    for part in parts:
-        place = min(rank, len(part.hypotheses) - 1)
-        hypothesis, forced = part.hypotheses[place], part.forced[place]
+    score, ids, token_ids, token_scores = 0.0, list[int](), list[int](), list[float]()
+    alignment: list[tuple[int, int]] = []
+    source_words = target_words = 0  # in the segments so far
+    for segment in segments:
+        place = min(rank, len(segment.hypotheses) - 1)
+        hypothesis, forced = segment.hypotheses[place], segment.forced[place]
         texts.append(tokenizers.target.decode([hypothesis.ids])[0])
+        with_end = [*hypothesis.ids, END_ID]
         if forced is not None and forced.attention is not None:
-            aligned = align_words(
-                forced.attention, part.source, [*hypothesis.ids, END_ID], tokenizers
-            )
-            if copies and UNK_ID in hypothesis.ids:
+            aligned = align_words(forced.attention, segment.source, with_end, tokenizers)
+            if options.unk == "copy" and UNK_ID in hypothesis.ids:
                 texts[-1] = _with_copies(hypothesis, aligned, tokenizers)
-            alignment += [(i + words[0], j + words[1]) for i, j in pairs(aligned)]
-            words = [words[0] + len(aligned.source), words[1] + len(aligned.target)]
+            alignment += [(i + source_words, j + target_words) for i, j in pairs(aligned)]
+            source_words += len(aligned.source)
+            target_words += len(aligned.target)
         score += hypothesis.score
         ids += hypothesis.ids
-        scored += zip([*hypothesis.ids, END_ID], hypothesis.token_scores, strict=False)
-    # Byte pieces can spell a line break, which would break the line count.
-    text = LINE_BREAK.sub(" ", " ".join(texts))
-    return Translation(text, score, ids, scored, alignment if alignments else None)
+        token_scores += hypothesis.token_scores
+        token_ids += with_end[: len(hypothesis.token_scores)]
+    return Translation(
+        # Byte tokens can spell a line break, which would break the line count.
+        LINE_BREAK.sub(" ", " ".join(texts)),
+        score,
+        ids,
+        tokenizers.target.tokens(token_ids),
+        token_scores,
+        alignment if options.alignments else None,
+    )
 
 
 def pairs(alignment: Alignment) -> list[tuple[int, int]]:
-    """For each target word the source word that it owes most to."""
+    """For each target word the source word with the largest weight."""
     if not alignment.source:
         return []
     return [(int(np.argmax(row)), at) for at, row in enumerate(alignment.weights)]
 
 
 def _with_copies(hypothesis: Hypothesis, aligned: Alignment, tokenizers: TokenizerPair) -> str:
-    """The text with the source's words in place of unknown ones."""
+    """The text with aligned source words in place of unknown words."""
     words = list(aligned.target)
     groups = tokenizers.target.words(hypothesis.ids)
     for source, target in pairs(aligned):

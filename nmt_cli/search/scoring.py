@@ -1,9 +1,10 @@
-"""How likely a model finds given translations."""
+"""Scores of given translations."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from nmt_cli.errors import NmtError
 from nmt_cli.search.hypothesis import penalty
 from nmt_cli.search.translator import WINDOW, Translator
 from nmt_cli.text.tokenizer import END_ID
@@ -11,37 +12,60 @@ from nmt_cli.text.tokenizer import END_ID
 
 @dataclass(frozen=True)
 class PairScore:
-    """One translation.
+    """The score of one translation.
 
     Attributes:
-        score: as search scores what it finds: the sum of the log-probabilities over the
-            penalty of the length. Not a number where a side is longer than the model reads at a
-            time.
-        token_scores: (token, log-probability), END included.
+        score: the sum of the log-probabilities over the length penalty, as the search scores
+            hypotheses; NaN if a side is longer than the model reads at a time.
+        tokens: of the translation, END included.
+        token_scores: their log-probabilities.
     """
 
     score: float
-    token_scores: list[tuple[int, float]]
+    tokens: list[str]
+    token_scores: list[float]
 
 
 def score_pairs(
     translator: Translator, pairs: Iterable[tuple[str, str]], window: int | None = None
 ) -> Iterator[PairScore]:
-    """Score pairs of lines, in order.
-
-    Two blank lines score 0, as search has it.
+    """Score pairs of lines, in order; two blank lines score 0.
 
     Args:
         translator: the model, and the length penalty.
         pairs: source and translation, read ``window`` ahead.
-        window: None: as many as a translator reads ahead.
+        window: None for the translator's own.
 
     Raises:
-        NmtError: memory does not suffice.
+        NmtError: there is not enough memory.
     """
     pairs = iter(pairs)
     while read := list(islice(pairs, window or WINDOW)):
         yield from _window(translator, read)
+
+
+def aligned(
+    sources: Iterable[str], targets: Iterable[str], names: tuple[str, str] = ("source", "target")
+) -> Iterator[tuple[str, str]]:
+    """Pairs of lines; ``names`` are those of the two sides in errors.
+
+    Raises:
+        NmtError: one side has more lines than the other.
+    """
+    rest, number = iter(targets), 0
+    for number, source in enumerate(sources, start=1):
+        target = next(rest, None)
+        if target is None:
+            raise NmtError(
+                f"{names[1]}: ends before line {number}, {names[0]} does not",
+                "give aligned sides with equal line counts",
+            )
+        yield source, target
+    if next(rest, None) is not None:
+        raise NmtError(
+            f"{names[0]}: ends after line {number}, {names[1]} does not",
+            "give aligned sides with equal line counts",
+        )
 
 
 def _window(translator: Translator, pairs: Sequence[tuple[str, str]]) -> Iterator[PairScore]:
@@ -57,15 +81,16 @@ def _window(translator: Translator, pairs: Sequence[tuple[str, str]]) -> Iterato
     forced = iter(translator.force(readable))
     for source, target in both:
         if not source and not target:
-            yield PairScore(0.0, [])
+            yield PairScore(0.0, [], [])
         elif not _is_readable(source, target, translator):
-            yield PairScore(float("nan"), [])
+            yield PairScore(float("nan"), [], [])
         else:
             found = next(forced)
             ids = [*target, END_ID]
             yield PairScore(
                 found.total / float(penalty(len(ids), options.length_penalty)),
-                list(zip(ids, found.token_scores, strict=True)),
+                tokenizers.target.tokens(ids),
+                found.token_scores,
             )
 
 

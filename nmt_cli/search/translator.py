@@ -1,9 +1,10 @@
-"""From lines to translations: split, tokenize, batch, search, detokenize, rejoin, in order."""
+"""Translate lines: split, tokenize, batch, search, detokenize and rejoin, in order."""
 
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -14,41 +15,41 @@ from nmt_cli.search.beam import beam_search
 from nmt_cli.search.forced import Forced, force
 from nmt_cli.search.hypothesis import Hypothesis
 from nmt_cli.search.options import Request, SearchOptions
-from nmt_cli.search.processors import Processor
+from nmt_cli.search.processors import Processor, processors_of
 from nmt_cli.search.rejoining import Found, Translation, rejoin
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair
 
-# Lines read ahead so that sentences of like length can share a batch.
+# Lines read ahead, so that sentences of similar length can share a batch.
 WINDOW = 2048
-# Characters after which no more lines are read ahead: memory is bounded by them too.
+# Characters after which no more lines are read ahead: they bound memory too.
 WINDOW_CHARACTERS = 2_000_000
-# Source tokens of a batch, padding included, at beam 1; wider beams get as many fewer rows.
+# Source tokens of a batch, padding included, at beam 1; wider beams get proportionally fewer rows.
 BATCH_TOKENS = 4096
 
-# Where an over-long line may be parted: white space after the end of a sentence. The
-# exported SavedModel uses the same pattern (RE2), so it keeps to plain classes.
+# Where an over-long line may be split: white space after the end of a sentence. The
+# exported SavedModel uses the same pattern (RE2), so it uses plain classes only.
 SENTENCE_END = r"([.!?…][\"'”’»)\]]*)[ \t]+"
 
-# A line has fewer parts: numbers of parts are numbers of lines and the part's own behind.
-_MOST_PARTS = 1 << 20
+# No line has so many segments: line and segment number together identify a segment.
+_MOST_SEGMENTS = 1 << 20
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line and the phrases that its translation must have."""
+    """A line and the phrases that its translation must contain."""
 
     text: str
     phrases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Piece:
-    """What the model reads at a time: a line, or a part of it.
+class Segment:
+    """What the model reads at a time: a line, or a part of an over-long one.
 
     Attributes:
         ids: framed.
-        request: what is asked of its translation.
+        request: what its translation must contain.
     """
 
     ids: list[int]
@@ -57,21 +58,17 @@ class Piece:
 
 @dataclass(frozen=True)
 class Translator:
-    """A model with its tokenizers and the settings of its search.
+    """A model with its tokenizers and search options.
 
     Attributes:
-        model: the step model, Keras or ONNX Runtime.
+        model: the step model, on Keras or ONNX Runtime.
         tokenizers: of both sides.
         options: of the search.
-        max_source: source tokens beyond which a line is split at sentence ends.
-        warn: receives a line when that happens.
-        workers: batches searched side by side, each in a thread of its own.
+        max_source: source tokens above which a line is split at sentence ends.
+        warn: receives a message when that happens.
+        workers: batches searched in parallel, each in its own thread.
         batch_tokens: source tokens of a batch, padding included, at beam 1.
-        processors: what changes log-probabilities before tokens are ranked.
-        prefix: what every translation begins with.
-        alignments: whether to tell which words each translation's words come from.
-        copy_unknown: whether a word that is unknown is replaced by the source's.
-        name: of what the lines come from, in front of ``line 3`` in messages.
+        name: of the input, for messages: put before ``line 3``.
     """
 
     model: StepModel
@@ -81,11 +78,12 @@ class Translator:
     warn: Callable[[str], None] = lambda message: None
     workers: int = 1
     batch_tokens: int = BATCH_TOKENS
-    processors: tuple[Processor, ...] = ()
-    prefix: str = ""
-    alignments: bool = False
-    copy_unknown: bool = False
     name: str = ""
+
+    @cached_property
+    def processors(self) -> tuple[Processor, ...]:
+        """The rules on log-probabilities that the options ask for."""
+        return processors_of(self.options, self.tokenizers.target)
 
     def translate(
         self, lines: Iterable[str | Line], first_number: int = 1, window: int | None = None
@@ -94,11 +92,12 @@ class Translator:
 
         Args:
             lines: read ``window`` ahead.
-            first_number: of the first of them, for warnings and samples.
-            window: None: WINDOW.
+            first_number: of the first line, for messages and sampling.
+            window: None for WINDOW.
 
         Raises:
-            NmtError: phrases that cannot be placed; names the line. Memory does not suffice.
+            NmtError: a line's phrases cannot be placed (names the line), or there is not enough
+                memory.
         """
         lines, number = iter(lines), first_number
         while given := _read_ahead(lines, window or WINDOW):
@@ -106,45 +105,34 @@ class Translator:
             number += len(given)
 
     def _window(self, lines: list[Line], first_number: int) -> Iterator[Translation]:
-        pieces: list[Piece] = []
+        segments: list[Segment] = []
         counts: list[int] = []
         failure: NmtError | None = None
         split = self._split([each.text for each in lines])
-        prefix = self._encoded(self.prefix, "--prefix") if self.prefix else ()
-        for number, (line, parts) in enumerate(zip(lines, split, strict=True), start=first_number):
-            if len(parts) > 1:
+        prefix = self._encoded(self.options.prefix, "prefix") if self.options.prefix else ()
+        for number, (line, pieces) in enumerate(zip(lines, split, strict=True), start=first_number):
+            if len(pieces) > 1:
                 self.warn(
                     f"{self.name}line {number}: longer than {self.max_source} tokens, "
-                    f"translated in {len(parts)} parts"
+                    f"translated in {len(pieces)} parts"
                 )
             try:
-                pieces += [
-                    Piece(
-                        ids, self._request(line, number, part, len(parts), () if part else prefix)
-                    )
-                    for part, ids in enumerate(parts)
-                ]
-            except NmtError as error:  # what stands before it is translated first
+                segments += self._segments(line, number, pieces, prefix)
+            except NmtError as error:  # translate the lines before it first
                 failure = error
                 break
-            counts.append(len(parts))
-        found = iter(self._found(pieces))
+            counts.append(len(pieces))
+        found = iter(self._found(segments))
         for count in counts:
             of_line = list(islice(found, count))
-            first, *others = rejoin(
-                of_line,
-                self.tokenizers,
-                self.options.n_best,
-                self.alignments,
-                self.copy_unknown,
-            )
+            first, *others = rejoin(of_line, self.tokenizers, self.options)
             seconds = sum((each.seconds for each in of_line), 0.0)
             yield replace(first, others=others, seconds=seconds)
         if failure:
             raise failure
 
     def _split(self, lines: list[str]) -> Iterator[list[list[int]]]:
-        """Framed ids of each line's parts: none for a blank line, one as a rule."""
+        """Framed ids of each line's segments: none for a blank line, usually one."""
         tokenizer = self.tokenizers.source
         for line, ids in zip(lines, tokenizer.encode(lines), strict=True):
             if not ids:
@@ -159,59 +147,65 @@ class Translator:
                     for at in range(0, len(sentence_ids), self.max_source)
                 ]
 
-    def _request(
-        self, line: Line, number: int, part: int, parts: int, prefix: tuple[int, ...]
-    ) -> Request:
-        """What is asked of a part of a line.
+    def _segments(
+        self, line: Line, number: int, pieces: list[list[int]], prefix: tuple[int, ...]
+    ) -> list[Segment]:
+        """The segments of a line; the prefix belongs to the first.
 
         Raises:
-            NmtError: its phrases have no place.
+            NmtError: the line's phrases cannot be placed.
         """
+        if not pieces:  # a blank line stays blank
+            return []
         where = f"{self.name}line {number}"
-        if line.phrases and parts > 1:
+        if line.phrases and len(pieces) > 1:
             raise NmtError(
                 f"{where}: has constraints, and is longer than the model reads at a time",
-                "put its sentences on lines of their own",
+                "put its sentences on separate lines",
             )
-        phrases = dict.fromkeys(self._encoded(each, where) for each in line.phrases)
-        request = Request(number * _MOST_PARTS + part, prefix, tuple(phrases))
-        if request.asked >= self.options.max_length:
+        phrases = tuple(dict.fromkeys(self._encoded(each, where) for each in line.phrases))
+        segments = [
+            Segment(ids, Request(number * _MOST_SEGMENTS + at, () if at else prefix, phrases))
+            for at, ids in enumerate(pieces)
+        ]
+        required = segments[0].request.required
+        if required >= self.options.max_length:
             raise NmtError(
-                f"{where}: what it must have is {request.asked} tokens, and a translation has at "
-                f"most {self.options.max_length} with its end",
-                "give shorter constraints, or a larger --max-length",
+                f"{where}: prefix and constraints take {required} tokens; --max-length "
+                f"{self.options.max_length} includes the end token",
+                "use shorter constraints or a larger --max-length",
             )
-        return request
+        return segments
 
     def _encoded(self, phrase: str, where: str) -> tuple[int, ...]:
         (ids,) = self.tokenizers.target.encode([phrase])
         if not ids or UNK_ID in ids:
             problem = "has characters that the model does not know" if ids else "is blank"
-            raise NmtError(f"{where}: {phrase!r} {problem}", "give other words")
+            raise NmtError(f"{where}: {phrase!r} {problem}", "use other words")
         return tuple(ids)
 
-    def _found(self, pieces: list[Piece]) -> list[Found]:
-        """What search finds for each piece, in order; batches run side by side."""
+    def _found(self, segments: list[Segment]) -> list[Found]:
+        """What the search finds for each segment, in order; batches run in parallel."""
         results = in_batches(
-            [len(each.ids) for each in pieces],
+            [len(each.ids) for each in segments],
             max(1, self.batch_tokens // self.options.beam_size),
             self.workers,
-            lambda rows: self._timed([pieces[row] for row in rows]),
+            lambda rows: self._timed([segments[row] for row in rows]),
             self.warn,
         )
-        looked = self._forced(pieces, [hypotheses for hypotheses, _ in results])
+        forced = self._forced(segments, [hypotheses for hypotheses, _ in results])
         return [
-            Found(piece.ids, hypotheses, forced, seconds)
-            for piece, (hypotheses, seconds), forced in zip(pieces, results, looked, strict=True)
+            Found(segment.ids, hypotheses, each, seconds)
+            for segment, (hypotheses, seconds), each in zip(segments, results, forced, strict=True)
         ]
 
-    def _timed(self, batch: list[Piece]) -> list[tuple[list[Hypothesis], float]]:
+    def _timed(self, batch: list[Segment]) -> list[tuple[list[Hypothesis], float]]:
         began = time.perf_counter()
         found = self._search_batch(batch)
         seconds = (time.perf_counter() - began) / len(batch)
         return [(each, seconds) for each in found]
 
-    def _search_batch(self, batch: list[Piece]) -> list[list[Hypothesis]]:
+    def _search_batch(self, batch: list[Segment]) -> list[list[Hypothesis]]:
         lengths = np.array([len(each.ids) for each in batch], np.int64)
         return beam_search(
             self.model,
@@ -223,32 +217,32 @@ class Translator:
         )
 
     def _forced(
-        self, pieces: list[Piece], found: list[list[Hypothesis]]
+        self, segments: list[Segment], found: list[list[Hypothesis]]
     ) -> list[list[Forced | None]]:
-        """What the model looks at in those hypotheses of which it is asked."""
-        asked = [
+        """Attention of the hypotheses that need it."""
+        needed = [
             (row, place)
             for row, hypotheses in enumerate(found)
             for place, each in enumerate(hypotheses)
-            if self.alignments or (self.copy_unknown and UNK_ID in each.ids)
+            if self.options.alignments or (self.options.unk == "copy" and UNK_ID in each.ids)
         ]
-        pairs = [(pieces[row].ids, found[row][place].ids) for row, place in asked]
+        pairs = [(segments[row].ids, found[row][place].ids) for row, place in needed]
         results: list[list[Forced | None]] = [[None] * len(each) for each in found]
-        for (row, place), forced in zip(asked, self.force(pairs, attention=True), strict=True):
+        for (row, place), forced in zip(needed, self.force(pairs, attention=True), strict=True):
             results[row][place] = forced
         return results
 
     def force(
         self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool = False
     ) -> list[Forced]:
-        """Lead translations through the decoder, in order.
+        """Decode given translations (forced decoding), in order.
 
         Args:
             pairs: framed source ids, and ids of the translation without END.
-            attention: also tell what the decoder looks at.
+            attention: also return attention weights.
 
         Raises:
-            NmtError: the model does not tell, or memory does not suffice.
+            NmtError: the model does not provide attention, or there is not enough memory.
         """
         return in_batches(
             [max(len(source), len(target)) for source, target in pairs],

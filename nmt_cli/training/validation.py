@@ -14,7 +14,7 @@ from nmt_cli.evaluate.metrics import evaluate
 from nmt_cli.model.build import build_model
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.checkpoint import load_checkpoint, moving_averages
 from nmt_cli.training.cluster import told
@@ -93,7 +93,7 @@ class Validator:
         self._translator = Translator(
             KerasStepModel(self._twin),
             prepared.tokenizers(),
-            SearchOptions.of(decoding, beam_size=1),
+            SearchOptions.of(decoding, DecodingOptions(beam_size=1)),
             decoding.max_source,
         )
 

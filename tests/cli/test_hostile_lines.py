@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.pipeline.details import Details
 from nmt_cli.pipeline.forms import Plain
-from nmt_cli.pipeline.stream import Counts, Stream
+from nmt_cli.pipeline.stream import Counts, Details, Stream
 from nmt_cli.runtime.load import load_bundle
+from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.lines import decode_lines
 from tests.cli.conftest import nmt
 
@@ -47,8 +47,8 @@ def made_up(count: int, seed: int) -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def stream(system: Path) -> Stream:
-    translator = load_bundle(system / BUNDLE, beam_size=1)
-    return Stream(translator, Plain(), Details(translator.tokenizers.target))
+    translator = load_bundle(system / BUNDLE, DecodingOptions(beam_size=1))
+    return Stream(translator, Plain(), Details())
 
 
 any_text = st.text(max_size=12).map(lambda text: text.encode("utf-8", "surrogatepass"))

@@ -20,6 +20,7 @@ from nmt_cli.model.build import step_graph
 from nmt_cli.model.transformer import build_transformer
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.runtime.step_model import OnnxStepModel
+from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.tokenizer import START_ID
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import trained_model
@@ -246,7 +247,7 @@ class TestHalf:
     def test_it_translates_nearly_like_float32(self, tiny_bundle: Bundle) -> None:
         lines = ["um dois três", "casa", "", "o gato, dez cafés!", "sol água pão " * 5]
         wide, half = (
-            list(load_bundle(tiny_bundle(each), beam_size=4).translate(lines))
+            list(load_bundle(tiny_bundle(each), DecodingOptions(beam_size=4)).translate(lines))
             for each in ("float32", "float16")
         )
         assert [each.score for each in half] == pytest.approx(

@@ -12,7 +12,7 @@ from nmt_cli.export.verify import compare_logits, forced_pairs
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.runtime.step_model import OnnxStepModel
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import trained_model
@@ -84,9 +84,13 @@ def test_a_bundle_translates_like_keras(run: Run, tmp_path: Path) -> None:
     assert found["log-probabilities, largest difference (16 sentences)"] < 3e-4
     model, _ = trained_model(run, run.last)
     for beam_size in (1, 4):
-        options = SearchOptions.of(run.recipe.decoding, beam_size, 0.6)
+        options = SearchOptions.of(
+            run.recipe.decoding, DecodingOptions(beam_size=beam_size, length_penalty=0.6)
+        )
         keras_side = Translator(KerasStepModel(model), run.tokenizers(), options, 20)
-        bundle = load_bundle(tmp_path / "bundle", beam_size, 0.6)
+        bundle = load_bundle(
+            tmp_path / "bundle", DecodingOptions(beam_size=beam_size, length_penalty=0.6)
+        )
         found = [(each.text, each.score) for each in bundle.translate(lines())]
         assert_alike(keras_side.translate(lines()), found)
 

@@ -17,7 +17,7 @@ from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.runtime.ctranslate2_translator import SETTINGS, load_ctranslate2
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import trained_model
@@ -96,10 +96,16 @@ def test_translations_are_the_models(exported, beam_size):
     rng = np.random.default_rng(11)
     lines = [" ".join(rng.choice(WORDS, rng.integers(1, 12))) for _ in range(40)]
     lines += [*HARD_LINES, ". ".join(lines[:12]) + ".", "", " ".join(WORDS * 12)]
-    options = SearchOptions.of(run.recipe.decoding, beam_size, 0.0)
+    options = SearchOptions.of(
+        run.recipe.decoding, DecodingOptions(beam_size=beam_size, length_penalty=0.0)
+    )
     translator = Translator(original, run.tokenizers(), options, 20)
     ours = list(translator.translate(lines))
-    theirs = list(load_ctranslate2(folder, beam_size, 0.0).translate(lines))
+    theirs = list(
+        load_ctranslate2(
+            folder, DecodingOptions(beam_size=beam_size, length_penalty=0.0)
+        ).translate(lines)
+    )
     assert len(ours) == len(theirs) == len(lines)
     differing = [
         (line, left, right)

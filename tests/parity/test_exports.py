@@ -17,7 +17,7 @@ from nmt_cli.export.saved_model import export_saved_model
 from nmt_cli.export.verify import HARD_LINES, TIE
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.load import load_bundle
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import trained_model
@@ -60,7 +60,9 @@ def run(request, tmp_path_factory) -> Run:
 
 def keras_translator(run: Run, beam_size: int) -> Translator:
     model, _ = trained_model(run, run.last)
-    options = SearchOptions.of(run.recipe.decoding, beam_size, 0.6)
+    options = SearchOptions.of(
+        run.recipe.decoding, DecodingOptions(beam_size=beam_size, length_penalty=0.6)
+    )
     return Translator(KerasStepModel(model), run.tokenizers(), options, 20)
 
 
@@ -78,7 +80,9 @@ def test_a_bundle_translates_like_keras(run, tmp_path):
     assert found["log-probabilities, largest difference (16 sentences)"] < 1e-4
     text = lines()
     for beam_size in (1, 4):
-        bundle = load_bundle(tmp_path / "bundle", beam_size, 0.6)
+        bundle = load_bundle(
+            tmp_path / "bundle", DecodingOptions(beam_size=beam_size, length_penalty=0.6)
+        )
         found = [(each.text, each.score) for each in bundle.translate(text)]
         assert_alike(keras_translator(run, beam_size).translate(text), found)
 

@@ -13,6 +13,7 @@ import pytest
 from nmt_cli.export.onnx_bundle import export_onnx
 from nmt_cli.runtime.device import Threads
 from nmt_cli.runtime.load import load_bundle
+from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translation
 from tests.systems import untrained_run
 
@@ -61,7 +62,7 @@ def folder(request, tmp_path_factory) -> Path:
 def translate(
     bundle: Path, lines: list[str], beams: int, threads: Threads, tokens: int
 ) -> list[Translation]:
-    translator = load_bundle(bundle, beams, threads=threads)
+    translator = load_bundle(bundle, DecodingOptions(beam_size=beams), threads=threads)
     return list(replace(translator, batch_tokens=tokens).translate(lines))
 
 

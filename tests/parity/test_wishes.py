@@ -8,8 +8,7 @@ from nmt_cli.export.onnx_bundle import export_onnx
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.ensemble import EnsembleStepModel
-from nmt_cli.search.options import Sampling, SearchOptions
-from nmt_cli.search.processors import processors_of
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.scoring import score_pairs
 from nmt_cli.search.translator import Line, Translator
@@ -49,9 +48,8 @@ def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
         assert one.ids == other.ids
         assert one.score == pytest.approx(other.score, abs=1e-3)
         assert one.alignment == other.alignment
-        assert [score for _, score in one.token_scores] == pytest.approx(
-            [score for _, score in other.token_scores], abs=1e-3
-        )
+        assert one.tokens == other.tokens
+        assert one.token_scores == pytest.approx(other.token_scores, abs=1e-3)
         assert_alike(one.others, other.others)
 
 
@@ -62,18 +60,17 @@ def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
         {"min_length": 6, "no_repeat_ngram": 2},
         {"repetition_penalty": 1.7, "n_best": 2},
         {"coverage_penalty": 0.4, "n_best": 2},
-        {"without_unknown": True},
+        {"unk": "avoid"},
         {"max_length": 5},
-        {"sampling": Sampling(seed=4, top_p=0.9, temperature=0.7), "beam_size": 3, "n_best": 3},
+        {"sample": True, "seed": 4, "top_p": 0.9, "temperature": 0.7, "beam_size": 3, "n_best": 3},
     ],
     ids=lambda asked: " ".join(asked),
 )
 def test_options(sides: list[Translator], asked: dict) -> None:
     found = []
     for side in sides:
-        options = replace(side.options, **asked)
-        rules = processors_of(options, ["gato"], side.tokenizers.target)
-        made = replace(side, options=options, processors=rules, alignments=True, prefix="sol")
+        options = replace(side.options, suppress=("gato",), prefix="sol", alignments=True, **asked)
+        made = replace(side, options=options)
         found.append(list(made.translate(LINES)))
     assert_alike(*found)
     assert len(found[0][0].others) == asked.get("n_best", 1) - 1
@@ -107,7 +104,7 @@ def test_given_translations_score_as_search_scored_them(sides: list[Translator])
         found = list(side.translate(LINES[:12]))
         forced = side.force([(piece, each.ids) for piece, each in zip(pieces, found, strict=True)])
         for given, each in zip(forced, found, strict=True):
-            scores = [score for _, score in each.token_scores]
+            scores = each.token_scores
             assert given.token_scores[: len(scores)] == pytest.approx(scores, abs=1e-4)
         texts = [each.text for each in found]
         retold = side.tokenizers.target.encode(texts)

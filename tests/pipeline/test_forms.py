@@ -15,10 +15,10 @@ from nmt_cli.search.translator import Line
 def test_plain_lines_are_translated_whole() -> None:
     record = Plain().read("a\tb", "line 1")
     assert record.line == Line("a\tb")
-    assert record.put("x\ty", {}) == "x\ty"
+    assert record.as_line("x\ty", {}) == "x\ty"
     # Beside other columns a tab would make one more.
     assert (
-        record.put("x\ty", {"score": -1.5, "alignment": ["0-1", "1-0"]})
+        record.as_line("x\ty", {"score": -1.5, "alignment": ["0-1", "1-0"]})
         == "x y\t-1.500000\t0-1 1-0"
     )
 
@@ -45,7 +45,7 @@ def test_all_other_columns_stay(cells: list[str], data: st.DataObject, text: str
     assert record.line.text == cells[place]
     wanted = [*cells]
     wanted[place] = text
-    assert record.put(text, {}) == "\t".join(wanted)
+    assert record.as_line(text, {}) == "\t".join(wanted)
 
 
 def test_a_column_by_its_name() -> None:
@@ -53,7 +53,7 @@ def test_a_column_by_its_name() -> None:
     assert table.read("id\ttext", "line 1") is None
     record = table.read("7\tolá", "line 2")
     assert record is not None
-    assert record.put("hello", {"score": -2.0}) == "7\thello\t-2.000000"
+    assert record.as_line("hello", {"score": -2.0}) == "7\thello\t-2.000000"
     later = Table("text")
     later.begin("id\ttext", "line 1")
     assert later.read("7\tolá", "line 90") is not None
@@ -83,7 +83,7 @@ def test_a_column_that_is_not_there() -> None:
 def test_all_other_fields_stay_to_the_byte(raw: str, wanted: str) -> None:
     record = JsonLines("text").read(raw, "line 1")
     assert record is not None
-    assert record.put("X", {}) == wanted
+    assert record.as_line("X", {}) == wanted
 
 
 values = st.recursive(
@@ -101,9 +101,9 @@ def test_any_object(fields: dict[str, Any], text: str, ascii_only: bool) -> None
     record = JsonLines("text").read(raw, "line 1")
     assert record is not None
     assert record.line.text == "olá"
-    assert json.loads(record.put(text, {})) == {**fields, "text": text}
+    assert json.loads(record.as_line(text, {})) == {**fields, "text": text}
     if "score" not in fields:
-        assert json.loads(record.put(text, {"score": -1.0})) == {
+        assert json.loads(record.as_line(text, {"score": -1.0})) == {
             **fields,
             "text": text,
             "score": -1.0,
@@ -142,17 +142,17 @@ def test_a_field_that_would_be_written_over() -> None:
     record = JsonLines("text").read('{"text": "a", "score": 3}', "line 9")
     assert record is not None
     with pytest.raises(NmtError, match="line 9: has a field 'score' already"):
-        record.put("b", {"score": 1.0})
+        record.as_line("b", {"score": 1.0})
     with pytest.raises(NmtError, match="line 9: has a field 'score' already"):
-        record.tell({"translation": "b", "score": 1.0})
+        record.as_json({"translation": "b", "score": 1.0})
 
 
 def test_what_is_told_stands_behind_a_record_that_stays_whole() -> None:
     record = JsonLines("text").read('{"text":"olá\\u0021", "n" : 1.0 }', "")
     assert record is not None
-    told = record.tell({"translation": "hi", "score": -1.5})
+    told = record.as_json({"translation": "hi", "score": -1.5})
     assert told == '{"text":"olá\\u0021", "n" : 1.0 , "translation": "hi", "score": -1.5}'
-    plain = Plain().read("olá", "").tell({"translation": "hi"})
+    plain = Plain().read("olá", "").as_json({"translation": "hi"})
     assert plain == '{"source": "olá", "translation": "hi"}'
 
 

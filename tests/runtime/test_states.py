@@ -92,7 +92,13 @@ def recorded(
     source = sentences(seed, lengths)
     recorder = Recorder(model)
     # Sentences leave the batch at their limits, one after the other.
-    options = SearchOptions(beams, 0.0, 40, 1.0, 0)
+    options = SearchOptions(
+        beam_size=beams,
+        length_penalty=0.0,
+        max_length=40,
+        length_ratio=1.0,
+        length_extra=0,
+    )
     beam_search(recorder, source, np.array(lengths, np.int64), options)
     return source, recorder.calls
 

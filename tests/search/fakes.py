@@ -194,4 +194,10 @@ CHARACTERS = TokenizerPair(Characters(), Characters(), shared=False)
 
 def options(beams: int = 4, alpha: float = 0.0, limit: int = 1000) -> SearchOptions:
     """Search options with a limit that does not depend on the source."""
-    return SearchOptions(beams, alpha, limit, 1.0, 1_000_000)
+    return SearchOptions(
+        beam_size=beams,
+        length_penalty=alpha,
+        max_length=limit,
+        length_ratio=1.0,
+        length_extra=1_000_000,
+    )

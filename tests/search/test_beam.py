@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.hypothesis import Hypothesis, penalty
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 from tests.search.fakes import FakeStepModel, Follow, hashed, options, reference_search
 
@@ -151,10 +151,14 @@ def test_limits_follow_the_source() -> None:
     settings = SearchOptions.of(config)
     assert [settings.limit(tokens) for tokens in (0, 1, 3, 6, 7, 100)] == [10, 12, 15, 19, 20, 20]
     assert (settings.beam_size, settings.length_penalty) == (4, 0.6)
-    chosen = SearchOptions.of(config, beam_size=1, length_penalty=0.0)
+    chosen = SearchOptions.of(config, DecodingOptions(beam_size=1, length_penalty=0.0))
     assert (chosen.beam_size, chosen.length_penalty) == (1, 0.0)
     endless = chain({(A,) * n: {A: 1.0} for n in range(30)})
-    found = search(endless, SearchOptions.of(config, 1), [(A,), (A, A, A), (A,) * 30])
+    found = search(
+        endless,
+        SearchOptions.of(config, DecodingOptions(beam_size=1)),
+        [(A,), (A, A, A), (A,) * 30],
+    )
     assert [len(each.ids) for each in found] == [12, 15, 20]
 
 
@@ -205,7 +209,13 @@ def test_every_sentence_of_a_batch_matches_the_reference(
     # Sentences end at different steps, so that they leave the batch in different orders;
     # scores are exact, and the coarse grains make ties the rule.
     follow = hashed(seed, (A, B, C, D), grain, end_from)
-    settings = SearchOptions(beams, alpha, 7, 1.0, 1)
+    settings = SearchOptions(
+        beam_size=beams,
+        length_penalty=alpha,
+        max_length=7,
+        length_ratio=1.0,
+        length_extra=1,
+    )
     found = search(follow, settings, sources)
     for source, hypothesis in zip(sources, found, strict=True):
         ids, score = reference_search(follow, source, beams, alpha, min(7, len(source) + 1))

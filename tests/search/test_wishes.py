@@ -13,7 +13,7 @@ from nmt_cli.search.constraints import progress
 from nmt_cli.search.ensemble import EnsembleStepModel
 from nmt_cli.search.forced import force
 from nmt_cli.search.hypothesis import Hypothesis, coverage_penalty
-from nmt_cli.search.options import Request, Sampling, SearchOptions
+from nmt_cli.search.options import Request, SearchOptions
 from nmt_cli.search.processors import Processor, Suppress, min_length, no_repeat, processors_of
 from nmt_cli.search.ranking import top_candidates
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
@@ -26,7 +26,15 @@ SOURCE = (A, END_ID)
 def asked(
     beams: int = 4, alpha: float = 0.0, limit: int = 8, n_best: int = 1, **others: float
 ) -> SearchOptions:
-    return SearchOptions(beams, alpha, limit, 1.0, 1_000_000, n_best=n_best, **others)  # type: ignore[arg-type]
+    return SearchOptions(
+        beam_size=beams,
+        length_penalty=alpha,
+        max_length=limit,
+        length_ratio=1.0,
+        length_extra=1_000_000,
+        n_best=n_best,
+        **others,
+    )  # type: ignore[arg-type]
 
 
 def search(
@@ -128,7 +136,14 @@ def test_a_translation_has_the_least_length() -> None:
 
 
 def test_the_limit_makes_room_for_the_least_length() -> None:
-    options = SearchOptions(2, 0.0, 50, 1.0, 0, min_length=9)  # ratio alone would allow 2
+    options = SearchOptions(
+        beam_size=2,
+        length_penalty=0.0,
+        max_length=50,
+        length_ratio=1.0,
+        length_extra=0,
+        min_length=9,
+    )  # ratio alone would allow 2
     (found,) = search(
         lambda source, history: {A: -3.0, END_ID: -0.1}, options, None, None, (min_length(9),)
     )
@@ -152,7 +167,7 @@ def test_no_ngram_stands_twice(seed: int, beams: int, size: int) -> None:
 
 def test_repetition_penalty_is_the_paper_s() -> None:
     (penalised,) = (
-        each for each in processors_of(asked(repetition_penalty=1.5), (), CHARACTERS.target)
+        each for each in processors_of(asked(repetition_penalty=1.5), CHARACTERS.target)
     )
     log_probs = np.log(np.array([[[0.1, 0.2, 0.3, 0.4]]], np.float32))
     penalised(log_probs, np.array([[[3, 3, 1]]], np.int32))
@@ -199,7 +214,7 @@ def test_suppressed_words_do_not_appear(seed: int, beams: int) -> None:
 
 
 def test_the_unknown_token_is_never_taken() -> None:
-    rules = processors_of(asked(without_unknown=True), (), CHARACTERS.target)
+    rules = processors_of(asked(unk="avoid"), CHARACTERS.target)
 
     def follow(source, history):
         return {UNK_ID: -0.1, A: -2.0, END_ID: -9.0 + 4 * len(history)}
@@ -225,7 +240,13 @@ def test_a_prefix_is_forced_and_the_rest_is_searched(
     def behind(source, history):
         return follow(source, (*prefix, *history))
 
-    options = SearchOptions(beams, 0.0, 8 + len(prefix), 1.0, 6)
+    options = SearchOptions(
+        beam_size=beams,
+        length_penalty=0.0,
+        max_length=8 + len(prefix),
+        length_ratio=1.0,
+        length_extra=6,
+    )
     (found,), (rest,) = search(follow, options, [request]), search(behind, asked(beams))
     assert found[0].ids == [*prefix, *rest[0].ids]
 
@@ -267,7 +288,13 @@ def test_every_phrase_stands_in_its_translation(
 ) -> None:
     follow = hashed(seed, (A, B, C, D), end_from=end_from)
     requests = [Request(prefix=prefix, phrases=tuple(each)) for each, prefix in wishes]
-    options = SearchOptions(beams, 0.6, 60, 1.0, 3)
+    options = SearchOptions(
+        beam_size=beams,
+        length_penalty=0.6,
+        max_length=60,
+        length_ratio=1.0,
+        length_extra=3,
+    )
     together = search(follow, options, requests)
     for request, found in zip(requests, together, strict=True):
         assert all(has(found[0].ids, each) for each in request.phrases)
@@ -290,7 +317,13 @@ def test_with_room_for_all_the_best_that_has_the_phrases(
     if not scores:
         return
     slots = 3**limit + sum(3**length for length in range(limit))
-    options = SearchOptions(slots * 20, 0.0, limit, 0.0, limit)
+    options = SearchOptions(
+        beam_size=slots * 20,
+        length_penalty=0.0,
+        max_length=limit,
+        length_ratio=0.0,
+        length_extra=limit,
+    )
     found = search(follow, options, [Request(phrases=tuple(wanted))])[0][0]
     assert found.score == pytest.approx(max(scores.values()), rel=1e-6)
 
@@ -316,7 +349,7 @@ def test_samples_are_as_frequent_as_they_are_likely() -> None:
         return {t: math.log(p) for t, p in chances.items()} if not history else {END_ID: 0.0}
 
     count = 4000
-    options = asked(4, n_best=4, sampling=Sampling(seed=3))  # type: ignore[arg-type]
+    options = asked(4, n_best=4, sample=True, seed=3)  # type: ignore[arg-type]
     found = search(follow, options, [Request(number=each) for each in range(count // 4)])
     drawn = [each.ids[0] if each.ids else END_ID for four in found for each in four]
     for token, chance in chances.items():
@@ -334,7 +367,7 @@ def test_a_sample_depends_on_the_seed_and_its_number_alone(
     seed: int, count: int, numbers: list[int]
 ) -> None:
     follow = normal(hashed(seed, (A, B, C, D), end_from=1))
-    options = asked(count, n_best=count, sampling=Sampling(seed=seed % 1000, top_p=0.9))  # type: ignore[arg-type]
+    options = asked(count, n_best=count, sample=True, seed=seed % 1000, top_p=0.9)  # type: ignore[arg-type]
     together = search(follow, options, [Request(number=each) for each in numbers])
     for number, found in zip(numbers, together, strict=True):
         assert found == search(follow, options, [Request(number=number)])[0]
@@ -342,13 +375,11 @@ def test_a_sample_depends_on_the_seed_and_its_number_alone(
         assert all(START_ID not in each.ids for each in found)
 
 
-@pytest.mark.parametrize(
-    "sampling", [Sampling(top_k=1), Sampling(top_p=1e-6), Sampling(temperature=1e-3)]
-)
-def test_samples_of_no_choice_are_greedy(sampling: Sampling) -> None:
+@pytest.mark.parametrize("sampling", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-3}])
+def test_samples_without_a_choice_are_greedy(sampling: dict[str, float]) -> None:
     follow = normal(hashed(5, (A, B, C, D), end_from=2))
     (greedy,) = search(follow, asked(1))
-    (found,) = search(follow, asked(3, n_best=3, sampling=sampling))  # type: ignore[arg-type]
+    (found,) = search(follow, asked(3, n_best=3, sample=True, **sampling))  # type: ignore[arg-type]
     assert [each.ids for each in found] == [greedy[0].ids] * 3
 
 
@@ -359,13 +390,13 @@ def test_top_k_and_top_p_keep_the_best() -> None:
         return {t: math.log(p) for t, p in chances.items()} if not history else {END_ID: 0.0}
 
     for sampling, kept in (
-        (Sampling(top_k=2), {A, B}),
-        (Sampling(top_p=0.65), {A, B}),
-        (Sampling(top_p=0.75), {A, B, C}),
-        (Sampling(top_k=3, top_p=0.5), {A, B}),
-        (Sampling(), {A, B, C, D}),
+        ({"top_k": 2}, {A, B}),
+        ({"top_p": 0.65}, {A, B}),
+        ({"top_p": 0.75}, {A, B, C}),
+        ({"top_k": 3, "top_p": 0.5}, {A, B}),
+        ({}, {A, B, C, D}),
     ):
-        options = asked(50, n_best=50, sampling=sampling)  # type: ignore[arg-type]
+        options = asked(50, n_best=50, sample=True, **sampling)  # type: ignore[arg-type]
         (found,) = search(follow, options)
         assert {each.ids[0] for each in found} == kept
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import trained_model
@@ -35,7 +35,7 @@ np.save(root / "jax.npy", looks(run))
 
 def translator_of(run: Run) -> Translator:
     model, _ = trained_model(run, run.last)
-    options = SearchOptions.of(run.recipe.decoding, beam_size=3)
+    options = SearchOptions.of(run.recipe.decoding, DecodingOptions(beam_size=3))
     return Translator(KerasStepModel(model), run.tokenizers(), options, 64)
 
 
