@@ -41,6 +41,7 @@ class Synthesis:
 class Model(Protocol):
     """What this job needs of a model; :func:`nmt_cli.open` returns one."""
 
+    path: Path
     languages: tuple[str, str]
 
     def translator(self, options: DecodingOptions | None, sentences: int) -> Translator:
@@ -75,7 +76,7 @@ def synthesize_files(
     usable = all(re.fullmatch(r"\w[\w.-]*", each) for each in languages)
     if not usable or languages[0] == languages[1]:
         raise NmtError(
-            f"the model's languages, {' and '.join(map(repr, languages))}, cannot name two files",
+            f"{model.path}: its languages, {' and '.join(map(repr, languages))}, cannot name two files",
             "use a model whose recipe has codes such as pt and en",
         )
     places = [_place(output, language) for language in languages]

@@ -77,7 +77,7 @@ class TestText:
         text = (place / "bad.txt").read_bytes()
         mended = nmt("translate", *words, "-o", "out.txt", "--resume", cwd=place, stdin=text)
         assert mended.code == 0, mended.err
-        assert "going on behind its line 1" in mended.err
+        assert "continuing after line 1" in mended.err
         first, second = (place / "out.txt").read_bytes().removesuffix(b"\n").split(b"\n")
         assert first == second
 

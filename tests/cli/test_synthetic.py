@@ -73,7 +73,7 @@ class TestPairs:
         }
         for command, message in expected.items():
             result = nmt(command, *words, cwd=place)
-            assert result.message == f"{message} (as seen from data.root)"
+            assert result.message == f"{message} (relative to data.root)"
 
     def test_several_sources_standard_input_and_options(self, place: Path) -> None:
         text = (place / "mono.xx").read_bytes()
@@ -128,7 +128,7 @@ class TestRefusals:
         (place / f"made.{suffix}").write_text("precious\n")
         before = snapshot(place)
         words = [command, "mono.xx", "-m", "bundle", "-o", "made"]
-        assert_fails(nmt(*words, cwd=place), f"made.{suffix}: exists already", "--force")
+        assert_fails(nmt(*words, cwd=place), f"made.{suffix}: already exists", "--force")
         assert snapshot(place) == before
         assert nmt(*words, "--force", cwd=place).code == 0
         assert len(lines(place / f"made.{suffix}")) == 10
@@ -138,7 +138,7 @@ class TestRefusals:
     def test_the_text_itself_is_never_replaced(self, place: Path, force: list[str]) -> None:
         before = snapshot(place)
         result = nmt("backtranslate", "mono.xx", "-m", "bundle", "-o", "mono", *force, cwd=place)
-        assert_fails(result, "mono.xx: is the text to be translated itself", "another -o")
+        assert_fails(result, "mono.xx: is the text to translate itself", "another -o")
         assert snapshot(place) == before
 
     @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ class TestRefusals:
             ("absent.xx", "bundle", "made", ("absent.xx: no such file",)),
             ("mono.xx", "absent", "made", ("absent: no such run or bundle",)),
             ("mono.xx", "prepared", "made", ("prepared: neither a run", "nmt export --onnx")),
-            ("mono.xx", "bundle", "..", ("..: is no file name", "PREFIX")),
+            ("mono.xx", "bundle", "..", ("..: is not a file name", "PREFIX")),
             ("mono.xx", "bundle", "mono.xx/made", ("made.xx", "cannot be written")),
             ("mono.xx", "bundle", "/proc/made", ("/proc/made.xx", "cannot be written")),
             ("empty.xx", "bundle", "made", ("nothing to write: 0 pairs of 1 lines",)),
@@ -176,7 +176,7 @@ class TestRefusals:
         path.write_text(json.dumps(tree), encoding="utf-8")
         before = snapshot(place)
         result = nmt("backtranslate", "mono.xx", "-m", "bundle", "-o", "made", cwd=place)
-        assert_fails(result, "bundle: its languages, 'xx' and", "name no two files")
+        assert_fails(result, "bundle: its languages, 'xx' and", "cannot name two files")
         assert snapshot(place) == before
 
     def test_what_must_be_given(self, place: Path) -> None:

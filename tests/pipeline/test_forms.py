@@ -60,7 +60,7 @@ def test_a_column_by_its_name() -> None:
 
 
 def test_a_column_that_is_not_there() -> None:
-    with pytest.raises(NmtError, match=r"^t\.tsv, line 3: has 2 columns, and column 4 is to be"):
+    with pytest.raises(NmtError, match=r"^t\.tsv, line 3: has 2 columns; --field 4 does not exist"):
         Table("4").read("a\tb", "t.tsv, line 3")
     with pytest.raises(
         NmtError, match="line 1: no column is named 'body'; the first line names id, text"
@@ -113,12 +113,12 @@ def test_any_object(fields: dict[str, Any], text: str, ascii_only: bool) -> None
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        ("[1]", "line 2: is no JSON object"),
+        ("[1]", "line 2: is not a JSON object"),
         ("{", "line 2: is not JSON"),
         ("[" * 100_000, "line 2: is not JSON"),
         ('{"a": "x", "b": 1}', "line 2: has no field 'text'; it has a, b; choose one with --field"),
-        ('{"text": 1}', "line 2: the field 'text' is no text"),
-        ('{"text": null}', "line 2: the field 'text' is no text"),
+        ('{"text": 1}', "line 2: the field 'text' is not text"),
+        ('{"text": null}', "line 2: the field 'text' is not text"),
         (r'{"text": "\ud800"}', "line 2: the field 'text' has half a surrogate pair"),
     ],
 )
@@ -141,9 +141,9 @@ def test_half_characters_and_line_breaks() -> None:
 def test_a_field_that_would_be_written_over() -> None:
     record = JsonLines("text").read('{"text": "a", "score": 3}', "line 9")
     assert record is not None
-    with pytest.raises(NmtError, match="line 9: has a field 'score' already"):
+    with pytest.raises(NmtError, match="line 9: already has a field 'score'"):
         record.as_line("b", {"score": 1.0})
-    with pytest.raises(NmtError, match="line 9: has a field 'score' already"):
+    with pytest.raises(NmtError, match="line 9: already has a field 'score'"):
         record.as_json({"translation": "b", "score": 1.0})
 
 
