@@ -1,14 +1,35 @@
-"""Documentation that would otherwise fall behind the code."""
+"""The documentation matches the code: keys, links, commands, and the examples of the Python API."""
 
 import dataclasses
+import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import click
 import pytest
 
+from nmt_cli.cli import cli
 from nmt_cli.recipe.config import ModelConfig, TrainingConfig
+from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.training.run import SAFE_TO_CHANGE
 
-TRAINING = (Path(__file__).parent.parent / "docs" / "training.md").read_text(encoding="utf-8")
+if TYPE_CHECKING:
+    from nmt_cli.training.run import Run
+    from tests.conftest import Once
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "benchmarks" / "README.md",
+    ROOT / "exports" / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+RECIPES = sorted((ROOT / "recipes").glob("*.toml"))
+TRAINING = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("section", [ModelConfig, TrainingConfig])
@@ -22,3 +43,92 @@ def test_every_safe_key_is_listed() -> None:
     for section, keys in SAFE_TO_CHANGE.items():
         for key in keys or (f"[{section}]",):
             assert f"`{key}`" in listed or f"`{section}.{key}`" in listed, key
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 150
+
+
+def test_the_recipe_of_the_readme_is_valid() -> None:
+    (block,) = re.findall(r"^ *```toml\n(.*?)```", README, re.M | re.S)
+    recipe = recipe_from(tomllib.loads(block), where="README.md")
+    assert recipe.label == "mine-de-en"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_resolve(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if target.startswith("http"):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = page.parent / path if path else page
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors(linked), target
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, *RECIPES], ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_exist(page: Path) -> None:
+    for words in calls(page):
+        command: click.Command = cli
+        if words[0].startswith("-"):
+            continue
+        while isinstance(command, click.Group) and words and words[0].islower():
+            assert words[0] in command.commands, " ".join(words)
+            command = command.commands[words.pop(0)]
+        known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+        for word in words:
+            if re.fullmatch(r"--?[a-z][a-z0-9-]*", word):
+                assert word in known | {"-h", "--help"}, f"nmt {command.name} {word}"
+
+
+def calls(page: Path) -> Iterator[list[str]]:
+    """The words after ``nmt`` of every call in a page's code or a recipe's header."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".toml":
+        code = re.findall(r"^# (.*)$", text, re.M)
+    else:
+        fenced = re.findall(r"^ *```(?!python)\w*\n(.*?)```", text, re.M | re.S)
+        indented = re.findall(r"^    .*$", text, re.M)
+        spans = re.findall(r"(?<!`)`([^`]+)`(?!`)", text)
+        code = [*"\n".join([*fenced, *indented]).replace("\\\n", " ").split("\n"), *spans]
+    for line in code:
+        # Up to the end of the command: a pipe, a closing bracket or quote, or a comment.
+        for call in re.findall(r"(?<![\w./-])nmt ((?:'[^']*'|\"[^\"]*\"|[^|;)`'\"#])*)", line):
+            if re.match(r"[a-z]+  ", call):  # a list of commands and what they do
+                continue
+            words = re.sub(r"'[^']*'|\"[^\"]*\"", "TEXT", call.replace("\n", " ")).split()
+            if words and re.fullmatch(r"[a-z]+|--?[a-z]+", words[0]):
+                yield words
+
+
+@pytest.fixture
+def with_models(tiny_run: "Run", once: "Once", tmp_path: Path) -> Path:
+    """A folder with the run, the bundle and the text that docs/python.md names."""
+    from nmt_cli.export.onnx_bundle import export_onnx
+
+    def export(folder: Path) -> None:
+        recipe = tiny_run.recipe
+        export_onnx(tiny_run, tiny_run.last, recipe.decoding, folder / "bundle", attention=True)
+
+    bundle = once("bundle-attention", export) / "bundle"
+    for place, model in (("exports", bundle), ("runs", tiny_run.folder)):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "mine-pt-en").symlink_to(model)
+    (tmp_path / "text.pt").write_text("um gato\n\ndois\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_the_examples_of_the_python_api_run(
+    with_models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(with_models)
+    names: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", PYTHON, re.M | re.S):
+        exec(compile(block, "docs/python.md", "exec"), names)
+    assert "exports/missing" in capsys.readouterr().out
