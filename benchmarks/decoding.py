@@ -18,7 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from nmt_cli.recipe.config import ModelConfig, Recipe
+from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.recipe.config import Recipe
 from nmt_cli.text.lines import write_lines
 from nmt_cli.text.tokenizer import Tokenizer
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
@@ -26,7 +27,7 @@ from nmt_cli.training.run import FORMAT, HELD_OUT, Run
 from nmt_cli.training.train import compiled_model
 
 VOCAB, WORDS, SEED = 8000, 30, 1
-SHAPE = ModelConfig(
+SHAPE = TransformerConfig(
     d_model=512,
     feed_forward=2048,
     heads=8,

@@ -49,14 +49,15 @@ from nmt_cli.bench.machine import machine
 from nmt_cli.data.batches import Batch, Batches, Epochs
 from nmt_cli.data.phrasebook import sentence_pairs
 from nmt_cli.data.prepare import prepare
-from nmt_cli.recipe.config import DataConfig, ModelConfig, Recipe, TokenizerConfig, TrainingConfig
+from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.recipe.config import DataConfig, Recipe, TokenizerConfig, TrainingConfig
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.lines import write_lines
 
 TARGET, VOCAB, PRECISIONS = 1.3, 8000, ("float32", "bfloat16")
 
 
-def work(model: ModelConfig, vocab: int, batch: Batch) -> float:
+def work(model: TransformerConfig, vocab: int, batch: Batch) -> float:
     """Floating-point operations of a step's matrix products."""
     (rows, source), (_, target) = batch.source.shape, batch.target_in.shape
     dense, inner = model.d_model**2, 2 * model.d_model * model.feed_forward
@@ -67,7 +68,7 @@ def work(model: ModelConfig, vocab: int, batch: Batch) -> float:
     return 6.0 * rows * (layers + target * model.d_model * vocab)
 
 
-def tally(model: ModelConfig, vocab: int, batches: list[Batch]) -> dict[str, float]:
+def tally(model: TransformerConfig, vocab: int, batches: list[Batch]) -> dict[str, float]:
     """What some batches hold."""
     return {
         "tokens": sum(int(np.count_nonzero(each.target_out)) for each in batches),
@@ -100,7 +101,7 @@ def chosen_recipe(options: argparse.Namespace, place: Path) -> Recipe:
     else:
         tokenizer = TokenizerConfig(vocab_size=VOCAB if options.data else 1200)
         data = DataConfig(train=tuple(options.data or [strung_phrases(place)]))
-        recipe = Recipe(model=ModelConfig(norm="post"), tokenizer=tokenizer, data=data)
+        recipe = Recipe(model=TransformerConfig(norm="post"), tokenizer=tokenizer, data=data)
     old = recipe.training
     size = options.batch_tokens or old.batch_tokens or TrainingConfig().batch_tokens
     training = TrainingConfig(batch_tokens=size, label_smoothing=old.label_smoothing)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from nmt_cli.bundle.manifest import MANIFEST
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.config import DecodingConfig, ModelConfig
+from nmt_cli.recipe.architecture import ModelConfig, architecture_of
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.search.attention import AttentionMaps
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.rejoining import Translation
@@ -252,11 +253,13 @@ class TranslationModel(ABC):
         """Raise NmtError if the model provides no attention weights."""
 
     def _check_length(self, options: SearchOptions) -> None:
-        config, length = self.config, options.max_length
-        if config.positions == "learned" and length > config.max_positions:
+        positions, length = (
+            architecture_of(self.config).max_positions(self.config),
+            options.max_length,
+        )
+        if positions is not None and length > positions:
             raise NmtError(
-                f"--max-length {length}: {self.path} has learned positions for "
-                f"{config.max_positions} tokens",
+                f"--max-length {length}: {self.path} has learned positions for {positions} tokens",
                 "use a smaller one",
             )
 

@@ -11,6 +11,7 @@ import click
 import pytest
 
 from nmt_cli.cli import cli
+from nmt_cli.recipe.architecture import architecture, architecture_names
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.training.run import SAFE_TO_CHANGE
@@ -33,14 +34,14 @@ PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 
 def test_every_key_of_a_recipe_is_explained() -> None:
-    for section in dataclasses.fields(Recipe):
-        keys = (
-            dataclasses.fields(section.type)
-            if dataclasses.is_dataclass(section.type)
-            else [section]
-        )
+    sections = [(each.name, each.type) for each in dataclasses.fields(Recipe)]
+    sections += [("model", architecture(name).config) for name in architecture_names()]
+    for name, section in sections:
+        keys = [name]
+        if dataclasses.is_dataclass(section):
+            keys = [each.name for each in dataclasses.fields(section)]
         for key in keys:
-            assert f"`{key.name}`" in TRAINING, f"{section.name}: {key.name}"
+            assert f"`{key}`" in TRAINING, f"{name}: {key}"
 
 
 def test_every_safe_key_is_listed() -> None:

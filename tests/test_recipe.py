@@ -9,6 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
+from nmt_cli.model.rnn import RecurrentConfig
+from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.recipe.architecture import architecture, architecture_names
 from nmt_cli.recipe.config import Recipe, fingerprint
 from nmt_cli.recipe.reading import load_recipe, recipe_from
 
@@ -139,16 +142,20 @@ def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -
         ("[model]\npad_ids = [1]", "model.pad_ids = [1] must be ids of tokens, 0 among", "e.g."),
         ("[model]\npad_ids = [0, -1]", "model.pad_ids = [0, -1] must be ids", "e.g."),
         ("[model]\npad_ids = [0, 2]", "2 and 3 (start and end) not", "e.g. model.pad_ids=[0]"),
-        ("[model]\npad_ids = [0, 8000]", "the vocabulary ends before", "take ids below it"),
+        (
+            "[model]\npad_ids = [0, 8000]",
+            "pad_ids has 8000, but the ids end before tokenizer.vocab_size = 8000",
+            "use smaller",
+        ),
         ("[model]\npad_ids = ['0']", "pad_ids must be a list of whole numbers, not ['0']", ""),
         (
             "[model]\npositions = 'learned'\nmax_positions = 100",
-            "decoding.max_length lets 256 tokens be read, and model.max_positions = 100 has no",
+            "model.max_positions = 100 is less than the 256 tokens that decoding.max_length allows",
             "lower decoding.max_length, or set model.max_positions=256",
         ),
         (
             "[model]\npositions = 'learned'\nmax_positions = 129\n[decoding]\nmax_length = 100",
-            "decoding.max_source lets 130 tokens be read",
+            "model.max_positions = 129 is less than the 130 tokens that decoding.max_source",
             "lower decoding.max_source, or set model.max_positions=130",
         ),
         (
@@ -199,6 +206,16 @@ def test_refusals_say_where_what_and_how_to_mend(
     assert error.message.startswith(f"{tmp_path / 'r.toml'}: ")
     assert message in error.message
     assert error.hint.startswith(hint) if hint else not error.hint
+
+
+def test_keys_of_other_architectures_are_checked_and_ignored(tmp_path: Path) -> None:
+    text = "[model]\narchitecture = 'rnn'\nheads = 3\nencoder_cell = 'gru'\n"
+    recipe = load(tmp_path, text, "model.norm=post")
+    assert recipe.model == RecurrentConfig(encoder_cell="gru")
+    assert load(tmp_path, "", "model.encoder_cell=gru") == Recipe()
+    assert "heads" not in recipe.dump()
+    assert "model.heads must be at least 1" in refusal(tmp_path, text, "model.heads=0").message
+    assert "unknown key 'model.head'" in refusal(tmp_path, text, "model.head=1").message
 
 
 def test_the_hint_on_heads_is_a_divisor(tmp_path: Path) -> None:
@@ -258,23 +275,28 @@ def values(item: "dataclasses.Field") -> st.SearchStrategy:
 
 @st.composite
 def recipes(draw: st.DrawFn) -> Recipe:
+    kinds = {field.name: field.type for field in dataclasses.fields(Recipe)}
+    kinds["model"] = architecture(draw(st.sampled_from(architecture_names()))).config
     sections = {
-        field.name: field.type(**{f.name: draw(values(f)) for f in dataclasses.fields(field.type)})
-        for field in dataclasses.fields(Recipe)
-        if dataclasses.is_dataclass(field.type)
+        name: kind(**{f.name: draw(values(f)) for f in dataclasses.fields(kind) if f.init})
+        for name, kind in kinds.items()
+        if dataclasses.is_dataclass(kind)
     }
     name = draw(st.text(st.characters(codec="utf-8", exclude_characters="/"), min_size=1))
     recipe = Recipe(name=name, seed=draw(st.integers(0)), **sections)
-    heads, training, decoding = recipe.model.heads, recipe.training, recipe.decoding
-    return dataclasses.replace(
-        recipe,  # mended where the fields depend on each other
-        model=dataclasses.replace(
-            recipe.model,
-            d_model=2 * heads,
-            embeddings="none",
-            pad_ids=(0, *(each % 4 for each in recipe.model.pad_ids if each % 4 < 2)),
+    model, training, decoding = recipe.model, recipe.training, recipe.decoding
+    # Some fields depend on others.
+    model = dataclasses.replace(model, d_model=2 * model.d_model, embeddings="none")
+    if isinstance(model, TransformerConfig):
+        model = dataclasses.replace(
+            model,
+            d_model=2 * model.heads,
+            pad_ids=(0, *(each % 4 for each in model.pad_ids if each % 4 < 2)),
             max_positions=max(2, decoding.max_length, decoding.max_source + 2),
-        ),
+        )
+    return dataclasses.replace(
+        recipe,
+        model=model,
         data=dataclasses.replace(
             recipe.data, source="pt", target="en", max_tokens=2, synthetic_tag=""
         ),

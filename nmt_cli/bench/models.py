@@ -8,7 +8,8 @@ from nmt_cli.bench.plan import OURS, THEIRS
 from nmt_cli.bundle.manifest import TOKENIZER
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.config import DecodingConfig, ModelConfig
+from nmt_cli.recipe.architecture import ModelConfig
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.runtime.ctranslate2_translator import SETTINGS
 from nmt_cli.runtime.ctranslate2_translator import TOKENIZER as THEIR_TOKENIZER
 

@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.config import DecodingConfig, ModelConfig
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import Tokenizer
 
@@ -146,7 +147,7 @@ def latency_rows(count: int) -> list[int]:
 
 
 def multiplications(
-    shape: ModelConfig, vocabulary: int, source_tokens: int, target_tokens: int, beam_size: int
+    shape: Any, vocabulary: int, source_tokens: int, target_tokens: int, beam_size: int
 ) -> int:
     """Those of the products with weights; attention, a few percent more, is left out."""
     width = shape.d_model
@@ -164,7 +165,7 @@ def multiplications(
     return source_tokens * source + beam_size * target_tokens * target
 
 
-def _recurrent_multiplications(shape: ModelConfig) -> tuple[int, int]:
+def _recurrent_multiplications(shape: Any) -> tuple[int, int]:
     """Of each source token and each target token, the softmax left out."""
     square, gates = shape.d_model**2, {"lstm": 4, "gru": 3}
     # Two directions of half the width: from the input, half a square each, and a quarter back.

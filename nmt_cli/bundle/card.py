@@ -1,18 +1,18 @@
 """MODEL_CARD.md: the manifest for people."""
 
 from nmt_cli.bundle.manifest import Manifest
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.recipe.architecture import architecture_of
 
 LICENCE = "The licence of the model follows from that of its texts."
 
 
 def model_card(manifest: Manifest) -> str:
     """A Markdown page on what the bundle is, what it was made of and how good it is."""
-    provenance = manifest.provenance
+    provenance, config = manifest.provenance, manifest.architecture
     lines = [
         f"# {manifest.name}: {manifest.source_language} to {manifest.target_language}",
         "",
-        f"{architecture_in_words(manifest.architecture)} in {manifest.precision}, exported by nmt "
+        f"{architecture_of(config).summary(config)} in {manifest.precision}, exported by nmt "
         f"{provenance.get('nmt_version', '?')}.",
         "",
         "## Use",
@@ -42,15 +42,3 @@ def model_card(manifest: Manifest) -> str:
     lines += ["", "## Verification", ""]
     lines += [f"- {line}" for line in manifest.verification.lines()]
     return "\n".join(lines) + "\n"
-
-
-def architecture_in_words(shape: ModelConfig) -> str:
-    """A model in half a sentence."""
-    layers = f"{shape.encoder_layers} encoder and {shape.decoder_layers} decoder layers, width "
-    if shape.architecture == "rnn":
-        cells = f"{shape.encoder_cell.upper()} and {shape.decoder_cell.upper()}"
-        return f"A recurrent model ({cells}, {layers}{shape.d_model}, attention {shape.attention})"
-    return (
-        f"A Transformer ({layers}{shape.d_model}, {shape.heads} heads, feed-forward "
-        f"{shape.feed_forward})"
-    )

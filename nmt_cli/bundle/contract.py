@@ -1,26 +1,26 @@
-"""The contract of a bundle's tensors, as it follows from the shape of its model.
+"""The contract of a bundle's tensors: names, types and shapes, given its [model] table.
 
-The names of axes are those of nmt_cli/model/step_graph.py: B sentences, S source positions,
-K beams, P columns of the caches, C candidates. The decoder writes its K new columns into the
-caches from column ``write_at`` on, and attends to all P.
+Axes: B sentences, S source positions, K beams, P columns of the caches, C candidates. The decoder
+writes its K new columns into the caches from column ``write_at`` on, and attends to all P.
 
 Wherever it says float, a bundle of precision float16 may have float16, the same on both
 sides of what one call gives and the next one takes.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.recipe.architecture import ModelConfig, Shape, architecture_of
 
 
-def encoder_contract(shape: ModelConfig) -> tuple[list[TensorSpec], list[TensorSpec]]:
+def encoder_contract(config: ModelConfig) -> tuple[list[TensorSpec], list[TensorSpec]]:
     """Inputs and outputs of the encoder."""
-    return [TensorSpec("source", "int32", ("B", "S"))], _encoded(shape)
+    return [TensorSpec("source", "int32", ("B", "S"))], _encoder_output(config)
 
 
 def decoder_contract(
-    shape: ModelConfig, target_vocab: int
+    config: ModelConfig, target_vocab: int
 ) -> tuple[list[TensorSpec], list[TensorSpec]]:
     """Inputs and outputs of one step of the decoder."""
     inputs = [
@@ -28,25 +28,23 @@ def decoder_contract(
         TensorSpec("position", "int32", (1,)),
         TensorSpec("ancestry", "bool", ("B", "K", "P")),
         TensorSpec("write_at", "int64", ("B",)),
-        *_encoded(shape),
-        *_caches(shape),
+        *_encoder_output(config),
+        *_caches(config),
     ]
     outputs = [
         TensorSpec("scores", "float", ("B", "K", "C")),
         TensorSpec("ids", "int32", ("B", "K", "C")),
         TensorSpec("log_probs", "float", ("B", "K", target_vocab)),
-        *_caches(shape, "new_"),
+        *_caches(config, "new_"),
     ]
     return inputs, outputs
 
 
-def attention_contract(shape: ModelConfig) -> tuple[list[TensorSpec], list[TensorSpec]]:
+def attention_contract(config: ModelConfig) -> tuple[list[TensorSpec], list[TensorSpec]]:
     """Inputs and outputs of the step that tells what it looks at."""
-    inputs, _ = decoder_contract(shape, target_vocab=0)
-    size = ("B", 1, 1, "K", "S")
-    if shape.architecture == "transformer":
-        size = ("B", shape.decoder_layers, shape.heads, "K", "S")
-    return inputs, [TensorSpec("attention", "float", size), *_caches(shape, "new_")]
+    inputs, _ = decoder_contract(config, target_vocab=0)
+    shape = ("B", *architecture_of(config).cross_attention(config), "K", "S")
+    return inputs, [TensorSpec("attention", "float", shape), *_caches(config, "new_")]
 
 
 def append_contract() -> tuple[list[TensorSpec], list[TensorSpec]]:
@@ -84,17 +82,17 @@ def described(tensor: TensorSpec) -> str:
 
 def graphs_breach(
     graphs: tuple[GraphSpec, ...],
-    shape: ModelConfig,
+    config: ModelConfig,
     target_vocab: int,
     precision: str,
 ) -> str:
     """As :func:`contract_breach`, of encoder, decoder, append and, if there is one, the step with
     attention weights, as the manifest has them."""
     contracts = (
-        encoder_contract(shape),
-        decoder_contract(shape, target_vocab),
+        encoder_contract(config),
+        decoder_contract(config, target_vocab),
         append_contract(),
-        attention_contract(shape),
+        attention_contract(config),
     )[: len(graphs)]
     for graph, contract in zip(graphs, contracts, strict=True):
         for found, wanted in zip((graph.inputs, graph.outputs), contract, strict=True):
@@ -121,44 +119,13 @@ def _with_types_of(found: tuple[TensorSpec, ...], wanted: list[TensorSpec]) -> l
     ]
 
 
-def _encoded(shape: ModelConfig) -> list[TensorSpec]:
-    if shape.architecture == "rnn":
-        return _recurrent_encoded(shape)
-    return [TensorSpec("source_mask", "float", ("B", 1, 1, "S")), *_sides(shape, "cross", "S")]
+def _encoder_output(config: ModelConfig) -> list[TensorSpec]:
+    return _floats(architecture_of(config).encoder_output(config))
 
 
-def _sides(shape: ModelConfig, kind: str, axis: str) -> list[TensorSpec]:
-    return [
-        TensorSpec(f"{kind}_{part}_{layer}", "float", ("B", shape.heads, axis, size))
-        for layer in range(shape.decoder_layers)
-        for part, size in (("key", shape.key_size), ("value", shape.value_size))
-    ]
+def _caches(config: ModelConfig, prefix: str = "") -> list[TensorSpec]:
+    return _floats(architecture_of(config).caches(config), prefix)
 
 
-def _caches(shape: ModelConfig, prefix: str = "") -> list[TensorSpec]:
-    """The decoder's caches; where translations may hold tokens that attention does not see
-    (PAD is 0, and never stands in one), a mask of them as well."""
-    if shape.architecture == "rnn":
-        size = ("B", 1, "P", shape.d_model)
-        states = _states(shape) + ["attended"] * shape.input_feeding
-        return [TensorSpec(f"{prefix}{state}", "float", size) for state in states]
-    caches = _sides(shape, f"{prefix}self", "P")
-    if shape.pad_ids != (0,):
-        caches.append(TensorSpec(f"{prefix}self_hidden", "float", ("B", 1, "P", 1)))
-    return caches
-
-
-def _recurrent_encoded(shape: ModelConfig) -> list[TensorSpec]:
-    memory, first = ("B", 1, "S", shape.d_model), ("B", 1, 1, shape.d_model)
-    return [
-        TensorSpec("source_mask", "float", ("B", 1, 1, "S")),
-        TensorSpec("cross_key", "float", memory),
-        TensorSpec("cross_value", "float", memory),
-        *(TensorSpec(f"first_{state}", "float", first) for state in _states(shape)),
-    ]
-
-
-def _states(shape: ModelConfig) -> list[str]:
-    """What the cells of the decoder remember."""
-    kinds = ("hidden", "cell") if shape.decoder_cell == "lstm" else ("hidden",)
-    return [f"{kind}_{layer}" for layer in range(shape.decoder_layers) for kind in kinds]
+def _floats(shapes: Mapping[str, Shape], prefix: str = "") -> list[TensorSpec]:
+    return [TensorSpec(f"{prefix}{name}", "float", shape) for name, shape in shapes.items()]

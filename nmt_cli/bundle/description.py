@@ -4,11 +4,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.bundle.card import LICENCE, architecture_in_words
+from nmt_cli.bundle.card import LICENCE
 from nmt_cli.bundle.manifest import MANIFEST, GraphSpec, Manifest, TensorSpec
 from nmt_cli.bundle.reading import read_manifest
-from nmt_cli.recipe.config import DecodingConfig, ModelConfig
-from nmt_cli.recipe.parameters import count_parameters
+from nmt_cli.recipe.architecture import ModelConfig, architecture_of
+from nmt_cli.recipe.config import DecodingConfig
 
 
 def describe_bundle(folder: Path) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def describe_bundle(folder: Path) -> dict[str, Any]:
 
 
 def describe_system(
-    shape: ModelConfig,
+    config: ModelConfig,
     decoding: DecodingConfig,
     languages: tuple[str, str],
     vocabulary: dict[str, int],
@@ -54,18 +54,20 @@ def describe_system(
     """What a model is and how it decodes, for JSON.
 
     Args:
-        shape: the recipe's [model] table.
+        config: the recipe's [model] table.
         decoding: the defaults of its search.
         languages: that it translates from and to.
         vocabulary: sizes, "source" and "target".
     """
+    architecture = architecture_of(config)
+    sizes = vocabulary["source"], vocabulary["target"]
     return {
         "source": languages[0],
         "target": languages[1],
-        "summary": architecture_in_words(shape),
-        "parameters": count_parameters(shape, vocabulary["source"], vocabulary["target"]),
+        "summary": architecture.summary(config),
+        "parameters": architecture.count_parameters(config, *sizes),
         "vocabulary": dict(vocabulary),
-        "architecture": asdict(shape),
+        "architecture": asdict(config),
         "decoding": asdict(decoding),
     }
 

@@ -25,7 +25,8 @@ from nmt_cli.bundle.report import Verification
 from nmt_cli.files import replacing
 
 if TYPE_CHECKING:  # nmt --help comes this way, and recipes take a while to import
-    from nmt_cli.recipe.config import DecodingConfig, ModelConfig
+    from nmt_cli.recipe.architecture import ModelConfig
+    from nmt_cli.recipe.config import DecodingConfig
 
 FORMAT = 3
 MANIFEST = "manifest.json"

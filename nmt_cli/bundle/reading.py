@@ -1,5 +1,6 @@
 """From manifest.json to a Manifest in which every value is of its type and in its range."""
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,9 @@ from nmt_cli.bundle.manifest import (
 from nmt_cli.bundle.report import Verification, report_from
 from nmt_cli.bundle.values import HINT, Table, read_object, short
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.config import DecodingConfig, ModelConfig
+from nmt_cli.recipe.architecture import ModelConfig, architecture_of
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.recipe.reading import section_from
-from nmt_cli.recipe.rules import shape_fault
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, SPEC_FILE, START_ID, UNK_ID
 
 TOKEN_IDS = {"pad": PAD_ID, "unk": UNK_ID, "start": START_ID, "end": END_ID}
@@ -33,15 +34,6 @@ _WIDEST = 1 << 20
 _DEEPEST = 1000
 _LONGEST = 1 << 16
 _MOST_BYTES = 1 << 44
-_LIMITS = {
-    "architecture": dict.fromkeys(
-        ("d_model", "feed_forward", "heads", "key_dim", "value_dim", "max_positions"), _WIDEST
-    )
-    | dict.fromkeys(("encoder_layers", "decoder_layers"), _DEEPEST),
-    "decoding": dict.fromkeys(
-        ("max_length", "length_ratio", "length_extra", "max_source"), _LONGEST
-    ),
-}
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -77,9 +69,10 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _manifest(table: Table, version: int) -> Manifest:
-    shape, decoding = _section(table, ModelConfig), _section(table, DecodingConfig)
-    _check_shape(table.table("architecture"), shape)
-    vocabulary = _vocabulary(table, shape)
+    config: ModelConfig = _section(table, "architecture", ModelConfig, _WIDEST)
+    decoding: DecodingConfig = _section(table, "decoding", DecodingConfig, _LONGEST)
+    _check_config(table.table("architecture"), config)
+    vocabulary = _vocabulary(table, config)
     ids = table.table("token_ids")
     if ids.values != TOKEN_IDS:
         raise table.refusal("token_ids", str(TOKEN_IDS))
@@ -91,14 +84,14 @@ def _manifest(table: Table, version: int) -> Manifest:
     told = table.values.get("attention") is not None
     attention = _graph(table.table("attention"), files) if told else None
     graphs = (encoder, decoder, append, attention) if attention else (encoder, decoder, append)
-    breach = graphs_breach(graphs, shape, vocabulary["target"], precision)
+    breach = graphs_breach(graphs, config, vocabulary["target"], precision)
     if breach:
         raise NmtError(f"{table.path}: damaged ({breach})", HINT)
     return Manifest(
         name=table.text("name"),
         source_language=table.text("source_language"),
         target_language=table.text("target_language"),
-        architecture=shape,
+        architecture=config,
         decoding=decoding,
         vocabulary=vocabulary,
         token_ids=dict(TOKEN_IDS),
@@ -115,31 +108,36 @@ def _manifest(table: Table, version: int) -> Manifest:
     )
 
 
-def _check_shape(section: Table, shape: ModelConfig) -> None:
-    """As recipes are held to it; and all heads together are no wider than a model may be."""
-    fault, _ = shape_fault(shape)
+def _check_config(section: Table, config: ModelConfig) -> None:
+    """Refuse what recipes refuse, and tensors that would exhaust the machine."""
+    architecture = architecture_of(config)
+    fault = architecture.fault(config)
     if fault:
-        raise NmtError(f"{section.path}: damaged ({section.prefix}{fault})", HINT)
-    for key, size in (("key_dim", shape.key_size), ("value_dim", shape.value_size)):
-        if shape.heads * size > _WIDEST:
-            raise section.refusal(key, f"at most {_WIDEST // shape.heads:,} for so many heads")
+        raise NmtError(f"{section.path}: damaged ({section.prefix}{fault[0]})", HINT)
+    for name, shape in (architecture.encoder_output(config) | architecture.caches(config)).items():
+        numbers = math.prod(each for each in shape if isinstance(each, int))
+        if numbers > _WIDEST:
+            raise NmtError(
+                f"{section.path}: damaged (architecture: {name} has {numbers:,} numbers in each "
+                f"column, {_WIDEST:,} is the most)",
+                HINT,
+            )
 
 
-def _section(table: Table, kind: type[Any]) -> Any:
-    """A table of the recipe, with the bounds that recipes leave open."""
-    key = "architecture" if kind is ModelConfig else "decoding"
+def _section(table: Table, key: str, kind: type[Any], most: int) -> Any:
+    """Read a table of the recipe, with the bounds that recipes leave open."""
     section = table.table(key)
     for name, value in section.values.items():
-        most = _LIMITS[key].get(name)
-        if most is not None and type(value) in (int, float) and value > most:
-            raise section.refusal(name, f"at most {most:,}")
+        limit = _DEEPEST if name.endswith("_layers") else most
+        if type(value) in (int, float) and value > limit:
+            raise section.refusal(name, f"at most {limit:,}")
     return section_from(kind, section.values, f"{table.path}, {key}")
 
 
-def _vocabulary(table: Table, shape: ModelConfig) -> dict[str, int]:
+def _vocabulary(table: Table, config: ModelConfig) -> dict[str, int]:
     section = table.table("vocabulary")
     sizes = {side: section.whole(side, END_ID + 1, _WIDEST) for side in ("source", "target")}
-    if shape.embeddings in ("all", "source-target") and sizes["source"] != sizes["target"]:
+    if config.embeddings in ("all", "source-target") and sizes["source"] != sizes["target"]:
         raise section.refusal("target", f"{sizes['source']}, as embeddings are shared")
     return sizes
 

@@ -139,14 +139,15 @@ def masks(text: tuple[str, ...], model: Path | None, output: Path | None, show: 
     from nmt_cli.training.run import Run
 
     run = Run.open(folder)
-    if run.recipe.model.architecture == "rnn":
+    pad_ids = getattr(run.recipe.model, "pad_ids", None)
+    if pad_ids is None:
         raise NmtError(
-            f"{folder}: a recurrent model, which masks nothing but the padding of its source",
-            "take a Transformer",
+            f"{folder}: a model without self-attention masks only the padding of its source",
+            "use a Transformer",
         )
     tokenizer = run.tokenizers().target
     ids = tokenizer.encode(list(text))
-    _deliver(masks_figure(ids, tokenizer, run.recipe.model.pad_ids), output, show)
+    _deliver(masks_figure(ids, tokenizer, pad_ids), output, show)
 
 
 @plot.command(epilog="Example: nmt plot positions transformer-tutorial -o positions.png")

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
 from nmt_cli.model.step_graph import StepGraph
-from nmt_cli.model.transformer_steps import TransformerSteps
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.model.transformer.steps import TransformerSteps
 from nmt_cli.runtime.ctranslate2_translator import import_ctranslate2
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 
@@ -56,51 +56,51 @@ def write_ctranslate2(
     """
     if not isinstance(graph, TransformerSteps):
         raise NmtError(
-            f"CTranslate2 has no models of architecture '{graph.shape.architecture}'",
+            f"CTranslate2 has no models of architecture '{graph.config.architecture}'",
             "nmt export --onnx takes every architecture",
         )
-    shape = graph.shape
-    _check_shape(shape)
+    config = graph.config
+    _check_config(config)
     _check_tokens(source_tokens, target_tokens)
     specs = import_ctranslate2().specs
     spec = specs.TransformerSpec.from_config(
-        (shape.encoder_layers, shape.decoder_layers),
-        shape.heads,
-        pre_norm=shape.norm == "pre",
-        activation=getattr(specs.common_spec.Activation, _ACTIVATIONS[shape.activation]),
-        ffn_glu=shape.activation == "swiglu",
+        (config.encoder_layers, config.decoder_layers),
+        config.heads,
+        pre_norm=config.norm == "pre",
+        activation=getattr(specs.common_spec.Activation, _ACTIVATIONS[config.activation]),
+        ffn_glu=config.activation == "swiglu",
     )
     _encoder(spec.encoder, graph)
     _decoder(spec.decoder, graph)
     # CTranslate2's own positions are another formula (tensor2tensor's).
     sides = ((spec.encoder, graph.source_positions), (spec.decoder, graph.target_positions))
     for side, positions in sides:
-        side.position_encodings.encodings = _positions(positions, longest, shape.d_model)
-        side.scale_embeddings = shape.scale_embeddings
+        side.position_encodings.encodings = _positions(positions, longest, config.d_model)
+        side.scale_embeddings = config.scale_embeddings
     spec.register_source_vocabulary(list(source_tokens))
     spec.register_target_vocabulary(list(target_tokens))
     spec.config.unk_token = target_tokens[UNK_ID]
     spec.config.bos_token = spec.config.decoder_start_token = target_tokens[START_ID]
     spec.config.eos_token = target_tokens[END_ID]
     spec.config.add_source_bos, spec.config.add_source_eos = frame_start, True
-    spec.config.layer_norm_epsilon = shape.epsilon
+    spec.config.layer_norm_epsilon = config.epsilon
     spec.validate()
     spec.optimize(quantization)
     spec.save(str(folder))
 
 
-def _check_shape(shape: ModelConfig) -> None:
+def _check_config(config: TransformerConfig) -> None:
     """CTranslate2 has no keys for these; it would take them as it knows them."""
-    size = shape.d_model / shape.heads
-    if (shape.key_size, shape.value_size) != (size, size):
+    size = config.d_model / config.heads
+    if (config.key_size, config.value_size) != (size, size):
         raise NmtError(
             f"CTranslate2 has heads of d_model / heads alone, not model.key_dim = "
-            f"{shape.key_size} and model.value_dim = {shape.value_size}",
+            f"{config.key_size} and model.value_dim = {config.value_size}",
             "nmt export --onnx takes every shape",
         )
-    if shape.pad_ids != (PAD_ID,):
+    if config.pad_ids != (PAD_ID,):
         raise NmtError(
-            f"CTranslate2 hides padding alone, not model.pad_ids = {list(shape.pad_ids)}",
+            f"CTranslate2 hides padding alone, not model.pad_ids = {list(config.pad_ids)}",
             "nmt export --onnx takes every shape",
         )
 

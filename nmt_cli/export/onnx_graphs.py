@@ -27,7 +27,7 @@ from nmt_cli.export.half import half
 from nmt_cli.export.quantize import quantize
 from nmt_cli.export.recurrent_encoder import recurrent_encoder
 from nmt_cli.export.weights import save_with_shared_weights, share_transposed
-from nmt_cli.model.recurrent_steps import RecurrentSteps
+from nmt_cli.model.rnn.steps import RecurrentSteps
 from nmt_cli.model.step_graph import StepGraph, free_axes
 
 TF2ONNX_OPSET = 18  # the newest that tf2onnx 1.17 writes
@@ -102,7 +102,7 @@ def _finish(
 def _encoder(graph: StepGraph) -> onnx.ModelProto:
     if isinstance(graph, RecurrentSteps):
         return recurrent_encoder(graph, TF2ONNX_OPSET)
-    names = list(graph.encoded)
+    names = list(graph.encoder_output)
 
     def encode(source: Any) -> dict[str, Any]:
         return dict(zip(names, graph.encode(source), strict=True))
@@ -112,7 +112,7 @@ def _encoder(graph: StepGraph) -> onnx.ModelProto:
 
 
 def _decoder(graph: StepGraph) -> onnx.ModelProto:
-    count, caches = len(graph.encoded), list(graph.caches)
+    count, caches = len(graph.encoder_output), list(graph.caches)
 
     def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> dict[str, Any]:
         scores, ids, log_probs, columns = graph.step(
@@ -126,7 +126,7 @@ def _decoder(graph: StepGraph) -> onnx.ModelProto:
 
 
 def _attention(graph: StepGraph) -> onnx.ModelProto:
-    count, caches = len(graph.encoded), list(graph.caches)
+    count, caches = len(graph.encoder_output), list(graph.caches)
 
     def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> dict[str, Any]:
         seen, columns = graph.step_attention(
@@ -140,7 +140,7 @@ def _attention(graph: StepGraph) -> onnx.ModelProto:
 
 
 def _step_inputs(graph: StepGraph) -> list[tf.TensorSpec]:
-    state = {**graph.encoded, **graph.caches}
+    state = {**graph.encoder_output, **graph.caches}
     return [
         tf.TensorSpec([None, None], tf.int32, "tokens"),
         tf.TensorSpec([1], tf.int32, "position"),
@@ -223,8 +223,8 @@ def _axes(name: str, graph: StepGraph) -> tuple[int | str, ...]:
     if name == "log_probs":
         return ("B", "K", graph.vocab_size)
     if name == "attention":
-        return ("B", *graph.looks, "K", "S")
-    state = {**graph.encoded, **graph.caches}
+        return ("B", *graph.cross_attention, "K", "S")
+    state = {**graph.encoder_output, **graph.caches}
     return state.get(name.removeprefix("new_")) or _AXES[name]
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from nmt_cli.model.layers import MASKED
-from nmt_cli.model.recurrent_steps import RecurrentSteps
+from nmt_cli.model.rnn.steps import RecurrentSteps
 from nmt_cli.text.tokenizer import PAD_ID
 
 Weights = NDArray[np.float32]
@@ -37,7 +37,7 @@ def recurrent_encoder(graph: RecurrentSteps, opset: int) -> onnx.ModelProto:
     first = [writer.dense(bridge, summary) for bridge in decoder.bridges]  # each [B, d]
     outputs = [(_mask(writer, tokens), [1, 2]), (keys, [1]), (memory, [1])]
     outputs += [(each, [1, 2]) for each in first]
-    for name, (value, axes) in zip(graph.encoded, outputs, strict=True):
+    for name, (value, axes) in zip(graph.encoder_output, outputs, strict=True):
         writer.add("Unsqueeze", [value, writer.vector(axes)], name)
     return writer.model(graph, opset)
 
@@ -160,7 +160,9 @@ class _Writer:
 
     def model(self, graph: RecurrentSteps, opset: int) -> onnx.ModelProto:
         value = helper.make_tensor_value_info
-        outputs = [value(name, TensorProto.FLOAT, shape) for name, shape in graph.encoded.items()]
+        outputs = [
+            value(name, TensorProto.FLOAT, shape) for name, shape in graph.encoder_output.items()
+        ]
         source = value("source", TensorProto.INT32, ["B", "S"])
         constants = list(self._constants.values())
         proto = helper.make_graph(self._nodes, "encoder", [source], outputs, constants)

@@ -209,33 +209,33 @@ class CrossAttention(Attention):
         self.key_value = self._dense(self.parts, "key_value", width)
         self.output_projection = self._dense([width], "output", values)
 
-    def call(self, inputs: Any, memory: Any, mask: Any, training: bool = False) -> Any:
-        """[B, T, d] over memory [B, S, d] to [B, T, d]."""
+    def call(self, inputs: Any, encoder_output: Any, mask: Any, training: bool = False) -> Any:
+        """[B, T, d] over encoder_output [B, S, d] to [B, T, d]."""
         query = self._query(inputs, ops.shape(inputs)[1])
-        mixed = attend(query, *self.project(memory), mask, self._dropped(training))
+        mixed = attend(query, *self.project(encoder_output), mask, self._dropped(training))
         return self.output_projection(mixed)
 
-    def weights_of(self, inputs: Any, memory: Any, mask: Any) -> Any:
+    def weights_of(self, inputs: Any, encoder_output: Any, mask: Any) -> Any:
         """The attention weights of :meth:`call`, float32 [B, h, T, S]."""
-        key, _ = self.project(memory)
+        key, _ = self.project(encoder_output)
         return attention_weights(self._query(inputs, ops.shape(inputs)[1]), key, mask)
 
-    def project(self, memory: Any) -> tuple[Any, Any]:
-        """Keys [B, h, S, k] and values [B, h, S, v] of memory [B, S, d]: once a sentence."""
-        joined = self.key_value(memory)
+    def project(self, encoder_output: Any) -> tuple[Any, Any]:
+        """Project the encoder's output [B, S, d] to keys [B, h, S, k] and values [B, h, S, v]."""
+        joined = self.key_value(encoder_output)
         key, value = self._heads_apart(joined, ops.shape(joined)[1], self.parts)
         return key, value
 
-    def look(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
-        """Rows [B * K, d] over projected memory to [B * K, d].
+    def step(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
+        """Rows [B * K, d] over the projected encoder output to [B * K, d].
 
         The K beams are queries of one sentence, and its keys and values are never repeated.
         """
         mixed = _mix(self._query(rows, beams), keys, values, mask)
         return self.output_projection(_join_rows(mixed))
 
-    def look_weights(self, rows: Any, beams: Any, keys: Any, mask: Any) -> Any:
-        """The attention weights of :meth:`look`, float32 [B, h, K, S]."""
+    def step_weights(self, rows: Any, beams: Any, keys: Any, mask: Any) -> Any:
+        """The attention weights of :meth:`step`, float32 [B, h, K, S]."""
         return attention_weights(self._query(rows, beams), keys, mask)
 
     def _query(self, inputs: Any, length: Any) -> Any:

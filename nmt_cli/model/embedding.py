@@ -5,7 +5,7 @@ from typing import Any
 import keras
 
 from nmt_cli.model.layers import TokenEmbedding
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.recipe.architecture import ModelConfig
 
 
 def embeddings(

@@ -13,10 +13,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.recipe.config import ModelConfig
-
-# A tensor's sizes; letters stand for what is only known at run time.
-Shape = tuple[int | str, ...]
+from nmt_cli.recipe.architecture import ModelConfig, Shape, architecture_of
 
 
 def free_axes(shape: Shape) -> list[int | None]:
@@ -29,21 +26,21 @@ class StepGraph(ABC):
 
     Args:
         model: a training model, or one read back from a file.
+        config: the recipe's [model] table.
 
     Attributes:
-        shape: the recipe's [model] table.
-        looks: layers that look at the source, and heads of each.
-        encoded: names and shapes of what :meth:`encode` returns, in order.
-        caches: names and shapes of the decoder's caches, in order: ("B", h, "P", size).
+        encoder_output: names and shapes of what :meth:`encode` returns, in order.
+        caches: names and shapes of the decoder's caches, in order.
+        cross_attention: layers that attend to the source, and heads of each.
     """
 
-    shape: ModelConfig
-    looks: tuple[int, int]
-    encoded: dict[str, Shape]
-    caches: dict[str, tuple[str, int, str, int]]
-
-    def __init__(self, model: keras.Model) -> None:
+    def __init__(self, model: keras.Model, config: ModelConfig) -> None:
         self.model = model
+        self.config = config
+        architecture = architecture_of(config)
+        self.encoder_output = architecture.encoder_output(config)
+        self.caches = architecture.caches(config)
+        self.cross_attention = architecture.cross_attention(config)
         self.target_embedding = model.get_layer("target_embedding")
         self.source_embedding = named_layer(model, "source_embedding") or self.target_embedding
         self.dense_logits = named_layer(model, "logits")
@@ -56,10 +53,15 @@ class StepGraph(ABC):
 
     @abstractmethod
     def encode(self, source: Any) -> list[Any]:
-        """Read source ids [B, S]; returns what :attr:`encoded` says."""
+        """Read source ids [B, S]; returns what :attr:`encoder_output` names."""
 
     def step(
-        self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
+        self,
+        tokens: Any,
+        position: Any,
+        ancestry: Any,
+        encoder_output: list[Any],
+        caches: list[Any],
     ) -> tuple[Any, Any, Any, list[Any]]:
         """One step of search.
 
@@ -67,14 +69,14 @@ class StepGraph(ABC):
             tokens: int32 [B, K], last token of each beam.
             position: int32 [1], the step's number, from 0.
             ancestry: bool [B, K, P + K], the columns that each beam may see, the new ones last.
-            encoded: what :meth:`encode` returned.
-            caches: what :attr:`caches` says.
+            encoder_output: what :meth:`encode` returned.
+            caches: what :attr:`caches` names.
 
         Returns:
             scores float32 [B, K, K] and ids int32 [B, K, K] of the best continuations;
             log_probs float32 [B, K, V]; the caches with the new columns, P + K of them.
         """
-        x, grown, _ = self.decode(tokens, position, ancestry, encoded, caches)
+        x, grown, _ = self.decode(tokens, position, ancestry, encoder_output, caches)
         if self.dense_logits:
             logits = self.dense_logits(x)
         else:
@@ -89,16 +91,26 @@ class StepGraph(ABC):
         return scores, ops.cast(ids, "int32"), log_probs, grown
 
     def step_attention(
-        self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
+        self,
+        tokens: Any,
+        position: Any,
+        ancestry: Any,
+        encoder_output: list[Any],
+        caches: list[Any],
     ) -> tuple[Any, list[Any]]:
         """As :meth:`step`, but what the decoder looks at in the source, float32
         [B, L, h, K, S], L layers of h heads, and the grown caches."""
-        _, grown, seen = self.decode(tokens, position, ancestry, encoded, caches)
+        _, grown, seen = self.decode(tokens, position, ancestry, encoder_output, caches)
         return ops.stack(seen, axis=1), grown
 
     @abstractmethod
     def decode(
-        self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
+        self,
+        tokens: Any,
+        position: Any,
+        ancestry: Any,
+        encoder_output: list[Any],
+        caches: list[Any],
     ) -> tuple[Any, list[Any], list[Any]]:
         """The step up to the softmax: what that takes, rows [B * K, d]; the grown caches; and
         the attention weights over the source, [B, h, K, S] a layer."""

@@ -18,7 +18,7 @@ from nmt_cli.search.step_model import Candidates
 class KerasState:
     """Encoder output, decoder caches and the number of steps taken."""
 
-    encoded: list[Any]
+    encoder_output: list[Any]
     caches: list[Any]
     steps: int
 
@@ -34,7 +34,7 @@ class KerasStepModel:
         self.graph = step_graph(model)
         self._encode = self.graph.encode
         self._step = self.graph.step
-        self._look = self.graph.step_attention
+        self._attention = self.graph.step_attention
         if keras.backend.backend() == "tensorflow":
             self._trace()
         elif keras.backend.backend() == "jax":
@@ -46,20 +46,20 @@ class KerasStepModel:
 
         graph = self.graph
         ids = tf.TensorSpec([None, None], tf.int32)
-        encoded, caches = (
+        encoder_output, caches = (
             [tf.TensorSpec(free_axes(shape), tf.float32) for shape in shapes.values()]
-            for shapes in (graph.encoded, graph.caches)
+            for shapes in (graph.encoder_output, graph.caches)
         )
         step = [
             ids,
             tf.TensorSpec([1], tf.int32),
             tf.TensorSpec([None, None, None], tf.bool),
-            encoded,
+            encoder_output,
             caches,
         ]
         self._encode = tf.function(graph.encode, input_signature=[ids], autograph=False)
         self._step = tf.function(graph.step, input_signature=step, autograph=False)
-        self._look = tf.function(graph.step_attention, input_signature=step, autograph=False)
+        self._attention = tf.function(graph.step_attention, input_signature=step, autograph=False)
 
     def _compile(self) -> None:
         """Let JAX compile each function, for few shapes: it knows no open ones.
@@ -73,7 +73,7 @@ class KerasStepModel:
             return [each[: len(source)] for each in encode(_filled(np.asarray(source), 0))]
 
         def step_filled(
-            tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
+            tokens: Any, position: Any, ancestry: Any, encoder_output: list[Any], caches: list[Any]
         ) -> tuple[Any, Any, Any, list[Any]]:
             rows, columns = len(tokens), caches[0].shape[2]
             past, own = np.split(np.asarray(ancestry), [columns], axis=2)
@@ -83,7 +83,7 @@ class KerasStepModel:
                 _filled(np.asarray(tokens), 0),
                 np.asarray(position),
                 _filled(np.concatenate([past, own], axis=2), 0),
-                [_filled(np.asarray(each), 0) for each in encoded],
+                [_filled(np.asarray(each), 0) for each in encoder_output],
                 [_filled(_filled(np.asarray(each), 2), 0) for each in caches],
             )
             scores, ids, log_probs = (each[:rows] for each in ranked)
@@ -133,11 +133,11 @@ class KerasStepModel:
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
         """Attention of the next step to the source; see search.step_model."""
-        weights, _ = self._look(
+        weights, _ = self._attention(
             ops.convert_to_tensor(tokens),
             ops.convert_to_tensor(np.array([state.steps], np.int32)),
             ops.convert_to_tensor(ancestry),
-            state.encoded,
+            state.encoder_output,
             state.caches,
         )
         return ops.convert_to_numpy(weights)
@@ -149,23 +149,27 @@ class KerasStepModel:
             ops.convert_to_tensor(tokens),
             ops.convert_to_tensor(np.array([state.steps], np.int32)),
             ops.convert_to_tensor(ancestry),
-            state.encoded,
+            state.encoder_output,
             state.caches,
         )
         candidates = Candidates(ops.convert_to_numpy(scores), ops.convert_to_numpy(ids))
-        return candidates, log_probs, KerasState(state.encoded, list(caches), state.steps + 1)
+        return (
+            candidates,
+            log_probs,
+            KerasState(state.encoder_output, list(caches), state.steps + 1),
+        )
 
     def select(self, state: KerasState, rows: NDArray[np.int64]) -> KerasState:
         """The state of some sentences alone."""
         if keras.backend.backend() == "jax":  # a new shape again
             return KerasState(
-                [np.asarray(each)[rows] for each in state.encoded],
+                [np.asarray(each)[rows] for each in state.encoder_output],
                 [np.asarray(each)[rows] for each in state.caches],
                 state.steps,
             )
         chosen = ops.convert_to_tensor(rows.astype(np.int32))
         return KerasState(
-            [ops.take(each, chosen, axis=0) for each in state.encoded],
+            [ops.take(each, chosen, axis=0) for each in state.encoder_output],
             [ops.take(each, chosen, axis=0) for each in state.caches],
             state.steps,
         )

@@ -38,14 +38,15 @@ def position_table(
     recipe = run.recipe if run else recipe
     assert recipe is not None, "a run or a recipe is given"
     model, name = recipe.model, recipe.label
-    if model.architecture == "rnn" or model.positions == "none":
+    positions = getattr(model, "positions", "none")
+    if positions == "none":
         raise NmtError(
             f"{name}: its model has no position vectors",
             "take a Transformer whose model.positions is not 'none'",
         )
-    if model.positions != "learned":
-        table = sinusoids(ops.arange(length), model.d_model, model.positions == "sinusoidal")
-        return ops.convert_to_numpy(table), f"{name}: {model.positions} positions"
+    if positions != "learned":
+        table = sinusoids(ops.arange(length), model.d_model, positions == "sinusoidal")
+        return ops.convert_to_numpy(table), f"{name}: {positions} positions"
     if run is None:
         raise NmtError(
             f"{name}: its positions are learned, and a recipe has not learned any",

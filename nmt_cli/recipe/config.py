@@ -1,6 +1,7 @@
 """Recipes: every setting of a model and its training, each default written once, here.
 
-A recipe is a TOML file whose tables are the dataclasses below.
+A recipe is a TOML file whose tables are the dataclasses below; that of [model] belongs to its
+architecture (nmt_cli.recipe.architecture).
 """
 
 import dataclasses
@@ -9,15 +10,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-
-def bounded(default: Any, minimum: float, maximum: float = float("inf")) -> Any:
-    """A dataclass field for a number in [minimum, maximum]."""
-    return field(default=default, metadata={"minimum": minimum, "maximum": maximum})
-
-
-def one_of(default: str, *others: str) -> Any:
-    """A dataclass field for one of a few words."""
-    return field(default=default, metadata={"options": (default, *others)})
+from nmt_cli.recipe.architecture import ModelConfig, default_config
+from nmt_cli.recipe.fields import bounded, one_of
 
 
 @dataclass(frozen=True)
@@ -60,58 +54,6 @@ class TokenizerConfig:
     byte_fallback: bool = True  # SentencePiece alone
     character_coverage: float = bounded(0.9999, 0.5, 1.0)  # SentencePiece alone
     lowercase: bool = False  # WordPiece alone
-
-
-@dataclass(frozen=True)
-class ModelConfig:
-    """The shape of the model: a Transformer (Vaswani et al. 2017,
-    https://arxiv.org/abs/1706.03762), or a recurrent encoder-decoder with attention (Bahdanau et
-    al. 2015, https://arxiv.org/abs/1409.0473; Luong et al. 2015,
-    https://arxiv.org/abs/1508.04025).
-    """
-
-    architecture: str = one_of("transformer", "rnn")
-    # Of both.
-    d_model: int = bounded(256, 2)
-    encoder_layers: int = bounded(4, 1)
-    decoder_layers: int = bounded(4, 1)
-    dropout: float = bounded(0.1, 0.0, 0.95)  # of layers' outputs and of embeddings
-    word_dropout: float = bounded(0.0, 0.0, 0.95)  # of whole tokens, both sides
-    # Which matrices are one: source and target embeddings, target embedding and softmax.
-    embeddings: str = one_of("all", "source-target", "target-softmax", "none")
-    scale_embeddings: bool = True  # by the square root of d_model
-    # Of the Transformer alone.
-    pad_ids: tuple[int, ...] = (0,)  # tokens that attention does not see
-    feed_forward: int = bounded(1024, 1)
-    heads: int = bounded(8, 1)
-    key_dim: int = bounded(0, 0)  # of a head's queries and keys; 0: d_model / heads
-    value_dim: int = bounded(0, 0)  # of a head's values; 0: d_model / heads
-    attention_bias: bool = True  # of the projections around attention
-    activation: str = one_of("relu", "gelu", "swiglu")  # of the feed-forward layers
-    attention_dropout: float = bounded(0.0, 0.0, 0.95)  # of attention weights
-    activation_dropout: float = bounded(0.0, 0.0, 0.95)  # behind the feed-forward's activation
-    layer_drop: float = bounded(0.0, 0.0, 0.95)  # of whole layers
-    norm: str = one_of("pre", "post")
-    # Sines and cosines in turns, sines before cosines, or a vector learned for each place.
-    positions: str = one_of("sinusoidal", "concatenated", "learned", "none")
-    shared_positions: bool = False  # learned: one table for source and target
-    max_positions: int = bounded(256, 1)  # learned: places that there is a vector for
-    epsilon: float = bounded(1e-6, 1e-12, 1e-2)  # of the layer norms
-    # Of the recurrent one alone.
-    encoder_cell: str = one_of("lstm", "gru")
-    decoder_cell: str = one_of("lstm", "gru")
-    attention: str = one_of("luong-general", "luong-dot", "luong-concat", "bahdanau")
-    input_feeding: bool = True  # the attentional vector enters the next step
-
-    @property
-    def key_size(self) -> int:
-        """Width of a head's queries and keys."""
-        return self.key_dim or self.d_model // self.heads
-
-    @property
-    def value_size(self) -> int:
-        """Width of a head's values."""
-        return self.value_dim or self.d_model // self.heads
 
 
 @dataclass(frozen=True)
@@ -172,7 +114,7 @@ class Recipe:
     seed: int = bounded(1, 0)
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
+    model: ModelConfig = field(default_factory=default_config)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 

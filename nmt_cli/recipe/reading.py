@@ -6,14 +6,15 @@ that contradict each other in nmt_cli.recipe.rules.
 
 import dataclasses
 import difflib
-import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
 from nmt_cli.errors import NmtError
+from nmt_cli.recipe.architecture import ModelConfig, architecture, architecture_names
 from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.fields import check_option, checked
 from nmt_cli.recipe.rules import check_together
 
 Section = TypeVar("Section")
@@ -55,47 +56,35 @@ def section_from(kind: type[Section], tree: Mapping[str, Any], where: str) -> Se
 
 def _section(kind: type[Section], tree: Mapping[str, Any], where: str, prefix: str) -> Section:
     """Build one dataclass from its table, checking keys, types and ranges."""
-    known = {item.name: item for item in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    known = _keys(kind)
+    if kind is ModelConfig:
+        names = architecture_names()
+        name = tree.get("architecture", names[0])
+        check_option(name, names, f"{where}: {prefix}architecture")
+        kind = architecture(name).config
+        known |= _keys(kind)
     values: dict[str, Any] = {}
     for key, value in tree.items():
         if key not in known:
             raise NmtError(f"{where}: unknown key '{prefix}{key}'", _suggestion(key, prefix, known))
         wanted: Any = known[key].type
-        if dataclasses.is_dataclass(wanted):
-            if not isinstance(value, Mapping):
-                raise NmtError(f"{where}: '{key}' must be a table", f"write [{key}]")
+        if not dataclasses.is_dataclass(wanted):
+            values[key] = checked(known[key], value, f"{where}: {prefix}{key}")
+        elif isinstance(value, Mapping):
             values[key] = _section(wanted, value, where, f"{key}.")  # type: ignore[arg-type]
         else:
-            values[key] = _value(known[key], value, f"{where}: {prefix}{key}")
-    return kind(**values)
+            raise NmtError(f"{where}: '{key}' must be a table", f"write [{key}]")
+    # A recipe may carry the keys of other architectures, which do not apply.
+    own = {item.name for item in dataclasses.fields(kind) if item.init}  # type: ignore[arg-type]
+    return kind(**{key: value for key, value in values.items() if key in own})
 
 
-def _value(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
-    wanted: Any = item.type
-    if get_origin(wanted) is tuple:
-        element = get_args(wanted)[0]
-        items = [value] if isinstance(value, element) else value
-        if not isinstance(items, list | tuple) or not all(type(each) is element for each in items):
-            raise NmtError(f"{where} must be a list of {_PLURALS[element]}, not {value!r}")
-        return tuple(items)
-    if wanted is float and type(value) is int:
-        value = float(value)
-    if type(value) is not wanted:
-        raise NmtError(f"{where} must be {_NOUNS[wanted]}, not {value!r}")
-    options = item.metadata.get("options")
-    if options and value not in options:
-        near = difflib.get_close_matches(value, options, 1)
-        hint = f"did you mean '{near[0]}'?" if near else ""
-        raise NmtError(f"{where} must be one of {', '.join(options)}, not '{value}'", hint)
-    low, high = item.metadata.get("minimum"), item.metadata.get("maximum")
-    if low is not None and not (low <= value <= high and math.isfinite(value)):
-        bounds = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
-        raise NmtError(f"{where} must be {bounds}, not {value!r}")
-    return value
-
-
-_PLURALS = {int: "whole numbers", str: "strings"}
-_NOUNS = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
+def _keys(kind: Any) -> "dict[str, dataclasses.Field[Any]]":
+    """The keys of a table by name; of [model], those of every architecture."""
+    kinds = [kind]
+    if kind is ModelConfig:
+        kinds = [architecture(name).config for name in architecture_names()]
+    return {item.name: item for each in kinds for item in dataclasses.fields(each)}
 
 
 def _suggestion(key: str, prefix: str, known: Mapping[str, Any]) -> str:
@@ -103,7 +92,7 @@ def _suggestion(key: str, prefix: str, known: Mapping[str, Any]) -> str:
     for section in dataclasses.fields(Recipe):
         if key == section.name:
             return f"did you mean '{key}' outside of any table?"
-        if key in getattr(section.type, "__dataclass_fields__", {}):
+        if dataclasses.is_dataclass(section.type) and key in _keys(section.type):
             return f"did you mean '{section.name}.{key}'?"
     near = difflib.get_close_matches(key, known, 1)
     if near:

@@ -4,10 +4,8 @@ import re
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.config import ModelConfig, Recipe
-
-PAD_ID, START_ID, END_ID = 0, 2, 3  # as in nmt_cli.text.tokenizer
-FRAME_TOKENS = 2  # START and END around a source, where its tokenizer frames it with both
+from nmt_cli.recipe.architecture import architecture_of
+from nmt_cli.recipe.config import Recipe
 
 
 def check_together(recipe: Recipe, where: str) -> None:
@@ -17,16 +15,10 @@ def check_together(recipe: Recipe, where: str) -> None:
         NmtError: keys contradict each other.
     """
     model, data = recipe.model, recipe.data
-    fault, mend = shape_fault(model)
+    kind = architecture_of(model)
+    fault = kind.fault(model) or kind.conflict(model, recipe)
     if fault:
-        raise NmtError(f"{where}: model.{fault}", mend)
-    _check_positions(recipe, where)
-    if max(model.pad_ids) >= recipe.tokenizer.vocab_size:
-        raise NmtError(
-            f"{where}: model.pad_ids has {max(model.pad_ids)}, and the vocabulary ends before "
-            f"tokenizer.vocab_size = {recipe.tokenizer.vocab_size}",
-            "take ids below it",
-        )
+        raise NmtError(f"{where}: model.{fault[0]}", fault[1])
     if model.embeddings in ("all", "source-target") and not recipe.tokenizer.joint:
         raise NmtError(
             f"{where}: model.embeddings = '{model.embeddings}' needs one joint vocabulary",
@@ -38,48 +30,6 @@ def check_together(recipe: Recipe, where: str) -> None:
     if not recipe.name or Path(recipe.label).name != recipe.label:
         raise NmtError(f"{where}: name, data.source and data.target must make a folder name")
     _check_training(recipe, where)
-
-
-def shape_fault(model: ModelConfig) -> tuple[str, str]:
-    """What is wrong with a [model] table by itself, and how to mend it; empty if nothing is."""
-    width, heads = model.d_model, model.heads
-    if width % 2:
-        return f"d_model = {width} must be even", f"try model.d_model={width + 1}"
-    if model.architecture == "rnn":
-        return "", ""
-    if width % heads and not (model.key_dim and model.value_dim):
-        return (
-            f"d_model = {width} is not divisible by heads = {heads}",
-            f"try model.heads={_divisor_near(width, heads)}, or set model.key_dim and "
-            "model.value_dim",
-        )
-    pads = set(model.pad_ids)
-    if PAD_ID not in pads or min(pads) < 0 or pads & {START_ID, END_ID}:
-        return (
-            f"pad_ids = {list(model.pad_ids)} must be ids of tokens, {PAD_ID} among them, "
-            f"{START_ID} and {END_ID} (start and end) not",
-            f"e.g. model.pad_ids=[{PAD_ID}]",
-        )
-    return "", ""
-
-
-def _check_positions(recipe: Recipe, where: str) -> None:
-    """There must be a learned position for every token that is ever read."""
-    if recipe.model.positions != "learned" or recipe.model.architecture == "rnn":
-        return
-    longest = recipe.model.max_positions
-    read = {
-        "data.max_tokens": recipe.data.max_tokens,
-        "decoding.max_length": recipe.decoding.max_length,
-        "decoding.max_source": recipe.decoding.max_source + FRAME_TOKENS,
-    }
-    key, tokens = max(read.items(), key=lambda each: each[1])
-    if tokens > longest:
-        raise NmtError(
-            f"{where}: {key} lets {tokens} tokens be read, and model.max_positions = "
-            f"{longest} has no position for so many",
-            f"lower {key}, or set model.max_positions={tokens}",
-        )
 
 
 def _check_training(recipe: Recipe, where: str) -> None:
@@ -125,8 +75,3 @@ def _check_tag(recipe: Recipe, where: str) -> None:
             f"{where}: data.synthetic_tag needs tokenizer.kind = 'sentencepiece', not '{kind}'",
             "change tokenizer.kind, or leave data.synthetic_tag empty",
         )
-
-
-def _divisor_near(number: int, wanted: int) -> int:
-    divisors = [each for each in range(1, number + 1) if number % each == 0]
-    return min(divisors, key=lambda each: abs(each - wanted))

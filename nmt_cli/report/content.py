@@ -112,10 +112,10 @@ def gather(folder: Path, lines: int, say: Callable[[str], None] = print) -> Repo
         words = _url(alignment_figure(align(maps, tokenizers)))
         looks.append(Look(line, translation.text, heads, words))
     rates = [each["tokens_per_second"] for each in records if "tokens_per_second" in each] or [0.0]
-    shape, weights = run.recipe.model, run.preferred
+    weights = run.preferred
     tokens = sum(len(each.ids) + 1 for each in translations)
     facts = [
-        ("architecture", shape.architecture),
+        ("architecture", run.recipe.model.architecture),
         ("parameters", f"{model.count_params():,}"),
         ("weights", f"{weights.name}, {4 * model.count_params() / 1e6:,.1f} MB in float32"),
         ("vocabulary", f"{run.source_vocab:,} source, {run.target_vocab:,} target"),

@@ -6,7 +6,7 @@ import onnxruntime
 
 from nmt_cli.errors import NmtError
 from nmt_cli.host import cores
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 DEVICES = ("auto", "cpu", "cuda")
@@ -112,8 +112,7 @@ def share_threads(total: int | None, workers: int | None, sentences: int) -> Thr
     return Threads(workers, max(1, total // workers))
 
 
-def threads_for(shape: ModelConfig, precision: str) -> int:
+def threads_for(config: ModelConfig, precision: str) -> int:
     """Threads inside the operators of a single batch: every core for a large model, else one."""
-    inner = 4 * shape.d_model if shape.architecture == "rnn" else shape.feed_forward
-    matrix = shape.d_model * inner * _WEIGHT_BYTES[precision]
+    matrix = architecture_of(config).widest_product(config) * _WEIGHT_BYTES[precision]
     return cores() if matrix >= _WORTH_SHARING else 1

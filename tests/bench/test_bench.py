@@ -28,7 +28,8 @@ from nmt_cli.bench.process import Worker, Workers, in_turns
 from nmt_cli.bench.sides import Job, Ours, Theirs
 from nmt_cli.bench.table import table
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.config import DecodingConfig, ModelConfig
+from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.text.tokenizer import load_tokenizers
 from tests.systems import WORDS, untrained_run
 
@@ -98,7 +99,9 @@ class TestPlan:
         assert len(set(rows)) == 64
         assert quantile([4.0, 1.0, 3.0, 2.0], 0.5) == 2
         assert quantile(list(map(float, range(1, 101))), 0.95) == 95
-        shape = ModelConfig(d_model=2, feed_forward=3, heads=1, encoder_layers=1, decoder_layers=1)
+        shape = TransformerConfig(
+            d_model=2, feed_forward=3, heads=1, encoder_layers=1, decoder_layers=1
+        )
         encoder, decoder = 4 * 4 + 12 + 2 * 4, 6 * 4 + 12 + 2 * 10
         assert multiplications(shape, 10, 5, 7, 4) == 5 * encoder + 4 * 7 * decoder
 

@@ -43,7 +43,7 @@ def refusal(folder: Path) -> str:
         (("architecture", "heads"), True, "heads must be a whole number, not True"),
         (("architecture", "heads"), 3, "architecture.d_model = 32 is not divisible by heads = 3"),
         (("architecture", "pad_ids"), [0, 3], "architecture.pad_ids = [0, 3] must be ids of"),
-        (("architecture", "key_dim"), 2**20, "key_dim must be at most 524,288 for so many heads"),
+        (("architecture", "key_dim"), 2**20, "cross_key_0 has 2,097,152 numbers in each column"),
         (("architecture", "heads"), -2, "heads must be at least 1, not -2"),
         (("architecture", "heads"), 4, "should be cross_key_0 float [B, 4, S, 8]"),
         (("architecture", "d_model"), 2**40, "d_model must be at most 1,048,576"),

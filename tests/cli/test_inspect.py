@@ -6,16 +6,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from nmt_cli.bundle.description import describe_bundle
 from nmt_cli.cli import cli
-from nmt_cli.model.build import build_model
-from nmt_cli.recipe.config import ModelConfig
-from nmt_cli.recipe.parameters import count_parameters
 from nmt_cli.training.checkpoint import read_checkpoint
 from nmt_cli.training.description import describe_run
 from nmt_cli.training.run import Run
@@ -34,25 +30,6 @@ REPORT = {
     "onnxruntime": "1.25",
     "version": 1,
 }
-
-# Every key of [model] that weights hang on, and a few together.
-SHAPES: list[dict[str, Any]] = [
-    {"norm": "post", "embeddings": "source-target"},
-    {"positions": "learned", "max_positions": 9, "embeddings": "target-softmax"},
-    {"positions": "learned", "max_positions": 9, "shared_positions": True, "embeddings": "none"},
-    {"key_dim": 3, "value_dim": 16, "heads": 3, "d_model": 14, "attention_bias": False},
-    {"activation": "swiglu", "encoder_layers": 3, "decoder_layers": 1, "layer_drop": 0.5},
-    {"architecture": "rnn", "encoder_layers": 1},
-    {"architecture": "rnn", "input_feeding": False, "attention": "luong-dot"},
-    {"architecture": "rnn", "attention": "luong-concat", "encoder_cell": "gru"},
-    {
-        "architecture": "rnn",
-        "attention": "bahdanau",
-        "decoder_cell": "gru",
-        "decoder_layers": 1,
-        "embeddings": "none",
-    },
-]
 
 
 @pytest.fixture(scope="module")
@@ -76,22 +53,6 @@ def told(folder: Path) -> dict[str, list[str]]:
 
 
 class TestParameters:
-    @pytest.mark.parametrize("keys", SHAPES, ids=str)
-    def test_as_keras_counts_them(self, keys: dict[str, Any]) -> None:
-        shape = ModelConfig(
-            **{
-                "d_model": 16,
-                "feed_forward": 24,
-                "heads": 2,
-                "encoder_layers": 2,
-                "decoder_layers": 2,
-                **keys,
-            }
-        )
-        source, target = 23, 23 if shape.embeddings in ("all", "source-target") else 27
-        model = build_model(shape, source, target, seed=1)
-        assert count_parameters(shape, source, target) == model.count_params()
-
     def test_as_a_checkpoint_has_them(self, tiny_run: Run) -> None:
         arrays, _ = read_checkpoint(tiny_run.last)
         saved = sum(each.size for name, each in arrays.items() if name.startswith("weights/"))

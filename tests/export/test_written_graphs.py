@@ -16,8 +16,7 @@ from onnx import external_data_helper, numpy_helper
 from nmt_cli.bundle.manifest import APPEND, DECODER, ENCODER, WEIGHTS
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.export.onnx_graphs import write_graphs
-from nmt_cli.model.build import step_graph
-from nmt_cli.model.transformer import build_transformer
+from nmt_cli.model.build import build_model, step_graph
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.options import DecodingOptions
@@ -179,7 +178,7 @@ def test_int8_is_at_most_thirty_percent_of_float32(tmp_path: Path, tiny_run: Run
         encoder_layers=1,
         decoder_layers=1,
     )
-    model = build_transformer(config, 4000, 4000, seed=3)
+    model = build_model(config, 4000, 4000, seed=3)
     sizes = []
     for precision in ("float32", "int8"):
         (tmp_path / precision).mkdir()

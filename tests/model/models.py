@@ -8,16 +8,17 @@ from keras import ops
 
 from nmt_cli.model.build import build_model
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.recipe.architecture import ModelConfig
+from nmt_cli.recipe.reading import section_from
 
 VOCAB = 23
 
 
 def tiny(**keys: object) -> keras.Model:
     """Random weights, biases included; ``keys`` are those of [model]."""
-    shape = {"d_model": 16, "feed_forward": 32, "heads": 2}
-    shape |= {"encoder_layers": 2, "decoder_layers": 2, **keys}
-    config = ModelConfig(**shape)
+    table = {"d_model": 16, "feed_forward": 32, "heads": 2}
+    table |= {"encoder_layers": 2, "decoder_layers": 2, **keys}
+    config = section_from(ModelConfig, table, "test")
     target_vocab = VOCAB if config.embeddings in ("all", "source-target") else VOCAB + 4
     model = build_model(config, VOCAB, target_vocab, seed=3)
     rng = np.random.default_rng(5)

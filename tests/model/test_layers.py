@@ -8,7 +8,6 @@ import pytest
 from keras import ops
 
 from nmt_cli.model.attention import CrossAttention, SelfAttention, attend
-from nmt_cli.model.blocks import DecoderLayer, EncoderLayer
 from nmt_cli.model.layers import (
     ACTIVATIONS,
     MASKED,
@@ -22,15 +21,16 @@ from nmt_cli.model.layers import (
     target_mask,
 )
 from nmt_cli.model.positions import LearnedPositions, PositionalEncoding, sinusoids
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.model.transformer.layers import DecoderLayer, EncoderLayer
 
 
 def numbers(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
 
-PRE = ModelConfig(d_model=8, heads=2, feed_forward=16)
-POST = ModelConfig(d_model=8, heads=2, feed_forward=16, norm="post", key_dim=3, value_dim=5)
+PRE = TransformerConfig(d_model=8, heads=2, feed_forward=16)
+POST = TransformerConfig(d_model=8, heads=2, feed_forward=16, norm="post", key_dim=3, value_dim=5)
 IDS = np.array([[1, 2, 0]], np.int32)
 LAYERS = [
     (TokenEmbedding(7, 8), [IDS]),
@@ -141,18 +141,21 @@ def test_attention_by_hand():
 @pytest.mark.parametrize(("keys", "values"), [(4, 4), (3, 5), (16, 2)])
 def test_attention_is_that_of_keras(keys, values, bias):
     """Keras' MultiHeadAttention with the same weights gives the same numbers."""
-    x, memory = numbers(2, 3, 8), numbers(2, 5, 8) * 0.5
+    x, encoder_output = numbers(2, 3, 8), numbers(2, 5, 8) * 0.5
     ours = CrossAttention(2, key_size=keys, value_size=values, bias=bias)
-    ours(x, memory, np.zeros((1, 1, 1, 5), np.float32))
+    ours(x, encoder_output, np.zeros((1, 1, 1, 5), np.float32))
     theirs = keras.layers.MultiHeadAttention(2, keys, values, use_bias=bias)
-    theirs(x, memory)
+    theirs(x, encoder_output)
     for at, weight in enumerate(ours.weights):  # biases start at zero and would hide errors
         weight.assign(np.random.default_rng(at).normal(size=weight.shape))
     set_keras_attention(theirs, ours, keys, values)
     keep = np.array([[[True, True, True, False, False]] * 3] * 2)
     mask = np.where(keep, 0.0, MASKED).astype(np.float32)[:, None]
     np.testing.assert_allclose(
-        ours(x, memory, mask), theirs(x, memory, attention_mask=keep), rtol=1e-5, atol=1e-6
+        ours(x, encoder_output, mask),
+        theirs(x, encoder_output, attention_mask=keep),
+        rtol=1e-5,
+        atol=1e-6,
     )
 
 

@@ -9,8 +9,8 @@ import pytest
 from keras import ops
 
 from nmt_cli.model.layers import MASKED
-from nmt_cli.model.recurrent import RecurrentDecoder
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.model.rnn import RecurrentConfig
+from nmt_cli.model.rnn.layers import RecurrentDecoder
 from tests.model.models import (
     VOCAB,
     check_beams,
@@ -90,9 +90,9 @@ def test_parameters_by_hand():
     assert tiny(architecture="rnn").count_params() == expected
 
 
-SHAPE = ModelConfig(architecture="rnn", d_model=2, encoder_layers=1, decoder_layers=1)
+CONFIG = RecurrentConfig(d_model=2, encoder_layers=1, decoder_layers=1)
 QUERY = np.array([[1.0, 2.0]], np.float32)
-MEMORY = np.array([[[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]], np.float32)
+ENCODER_OUTPUT = np.array([[[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]], np.float32)
 MASK = np.array([[[[0.0, 0.0, MASKED]]]], np.float32)
 MATRIX = np.array([[1.0, 0.5], [0.0, 2.0]], np.float32)
 OTHER = np.array([[0.5, 0.0], [1.0, 1.0]], np.float32)
@@ -112,19 +112,19 @@ SCORES["bahdanau"] = SCORES["luong-concat"]
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_scores_by_hand(attention):
-    decoder = RecurrentDecoder(replace(SHAPE, attention=attention))
+    decoder = RecurrentDecoder(replace(CONFIG, attention=attention))
     decoder.build()
     if decoder.keys:
         decoder.keys.kernel.assign(MATRIX)
     if decoder.additive:
         decoder.query.kernel.assign(OTHER)
         decoder.energy.kernel.assign(ENERGY)
-    keys, values = decoder.project(MEMORY)
+    keys, values = decoder.project(ENCODER_OUTPUT)
     one, two = np.exp(SCORES[attention])
     expected = np.array([one, two]) / (one + two)
     weights = ops.convert_to_numpy(decoder.weights_of(QUERY, 1, keys, MASK))
     np.testing.assert_allclose(weights[0, 0, 0], [*expected, 0.0], atol=1e-6)
-    found = ops.convert_to_numpy(decoder.look(QUERY, 1, keys, values, MASK))
+    found = ops.convert_to_numpy(decoder.attend(QUERY, 1, keys, values, MASK))
     np.testing.assert_allclose(found[0], expected, atol=1e-6)
 
 
@@ -132,25 +132,25 @@ def test_scores_by_hand(attention):
 @pytest.mark.parametrize("feeding", [True, False])
 def test_a_step_by_hand(attention, feeding):
     """Which state attends, and what enters the cell, written out with Keras' own cell."""
-    shape = replace(SHAPE, attention=attention, input_feeding=feeding, decoder_cell="gru")
-    decoder = RecurrentDecoder(shape)
+    config = replace(CONFIG, attention=attention, input_feeding=feeding, decoder_cell="gru")
+    decoder = RecurrentDecoder(config)
     decoder.build()
     x = np.array([[0.3, -0.2]], np.float32)
     hidden, attended = np.array([[0.5, -0.5]], np.float32), np.array([[0.1, 0.9]], np.float32)
-    keys, values = decoder.project(MEMORY)
+    keys, values = decoder.project(ENCODER_OUTPUT)
 
-    def look(query):
-        return decoder.look(query, 1, keys, values, MASK)
+    def attend(query):
+        return decoder.attend(query, 1, keys, values, MASK)
 
     entering = [x, attended] if feeding else [x]
     if attention == "bahdanau":  # the state before the step attends, and enters with the token
-        found = look(hidden)
+        found = attend(hidden)
         entering.append(found)
     after, _ = decoder.cells[0](np.concatenate(entering, axis=1), [hidden])
     if attention != "bahdanau":  # the cell's output attends
-        found = look(after)
+        found = attend(after)
     expected = np.tanh(np.concatenate([found, after], axis=1) @ decoder.combine.kernel.numpy())
-    given, states = decoder.advance(x, [hidden], attended, look)
+    given, states = decoder.advance(x, [hidden], attended, attend)
     np.testing.assert_allclose(given, expected, atol=1e-6)
     np.testing.assert_allclose(states[0], after, atol=1e-6)
 
@@ -159,8 +159,8 @@ def test_a_step_by_hand(attention, feeding):
 def test_dropout_stands_between_the_layers_of_the_decoder(layers, drops):
     decoder = tiny(architecture="rnn", dropout=0.5, decoder_layers=layers).get_layer("decoder")
     rng = np.random.default_rng(0)
-    x, memory = (rng.normal(size=(2, 3, 16)).astype(np.float32) for _ in range(2))
-    inputs = (x, memory, memory[:, 0], np.zeros((2, 1, 1, 3), np.float32))
+    x, encoder_output = (rng.normal(size=(2, 3, 16)).astype(np.float32) for _ in range(2))
+    inputs = (x, encoder_output, encoder_output[:, 0], np.zeros((2, 1, 1, 3), np.float32))
     used, trained = (
         ops.convert_to_numpy(decoder(*inputs, training=training)) for training in (False, True)
     )

@@ -6,8 +6,8 @@ import keras
 import numpy as np
 import pytest
 
-from nmt_cli.model.transformer import build_transformer
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.model.build import build_model
+from nmt_cli.model.transformer import TransformerConfig
 from tests.model.models import (
     VOCAB,
     check_beams,
@@ -106,7 +106,7 @@ def test_parameters_by_hand():
 
 def test_parameters_of_a_known_model():
     """Two layers of two heads of 512, written out in the issue that asked for them."""
-    config = ModelConfig(
+    config = TransformerConfig(
         d_model=512,
         heads=2,
         key_dim=512,
@@ -117,7 +117,7 @@ def test_parameters_of_a_known_model():
         norm="post",
         embeddings="none",
     )
-    model = build_transformer(config, 1000, 1000, seed=1)
+    model = build_model(config, 1000, 1000, seed=1)
     counts = {layer.name: layer.count_params() for layer in model.layers}
     sides = {
         side: sum(
@@ -133,7 +133,7 @@ def test_parameters_of_a_known_model():
 
 
 def test_the_papers_decoder_keeps_its_shape():
-    config = ModelConfig(
+    config = TransformerConfig(
         d_model=512,
         heads=8,
         key_dim=64,
@@ -143,15 +143,17 @@ def test_the_papers_decoder_keeps_its_shape():
         decoder_layers=6,
         norm="post",
     )
-    model = build_transformer(config, 20, 20, seed=1)
+    model = build_model(config, 20, 20, seed=1)
     decoder = keras.Model(model.inputs, model.get_layer("decoder_5").output)
     ids = np.random.default_rng(0).integers(1, 20, (64, 5)).astype(np.int32)
     assert decoder([ids, ids]).shape == (64, 5, 512)
 
 
 def test_the_seed_gives_the_weights():
-    config = ModelConfig(d_model=16, feed_forward=32, heads=2, encoder_layers=1, decoder_layers=1)
-    one, two, other = (build_transformer(config, VOCAB, VOCAB, seed) for seed in (1, 1, 2))
+    config = TransformerConfig(
+        d_model=16, feed_forward=32, heads=2, encoder_layers=1, decoder_layers=1
+    )
+    one, two, other = (build_model(config, VOCAB, VOCAB, seed) for seed in (1, 1, 2))
     for left, right in zip(one.get_weights(), two.get_weights(), strict=True):
         np.testing.assert_array_equal(left, right)
     assert not np.array_equal(one.get_weights()[0], other.get_weights()[0])

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.runtime import device
 from nmt_cli.runtime.device import (
     AUTOMATIC,
@@ -89,6 +89,6 @@ def test_a_lone_batch_of_a_small_model_is_one_thread_s(
     width: int, precision: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 3, 5})
-    shape = ModelConfig(d_model=width, feed_forward=4 * width)
+    config = TransformerConfig(d_model=width, feed_forward=4 * width)
     assert share_threads(None, None, 1) == Threads(1, AUTOMATIC)
-    assert threads_for(shape, precision) == threads
+    assert threads_for(config, precision) == threads

@@ -8,15 +8,15 @@ from typing import Any
 
 import keras
 
-from nmt_cli.model.blocks import DecoderLayer, EncoderLayer
 from nmt_cli.model.embedding import embeddings, float32_logits, word_dropout
 from nmt_cli.model.layers import LayerNorm, PaddingMask, TargetMask, TokenEmbedding
 from nmt_cli.model.positions import LearnedPositions, PositionalEncoding
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.model.transformer.layers import DecoderLayer, EncoderLayer
 
 
 def build_transformer(
-    config: ModelConfig, source_vocab: int, target_vocab: int, seed: int
+    config: TransformerConfig, source_vocab: int, target_vocab: int, seed: int
 ) -> keras.Model:
     """Build the training model: (source [B, S], target [B, T]) to logits [B, T, V], float32.
 
@@ -35,19 +35,23 @@ def build_transformer(
     x = _embed(source_ids, source_embedding, source_positions, "source", config)
     for index in range(config.encoder_layers):
         x = EncoderLayer(config, name=f"encoder_{index}")(x, source_mask)
-    memory = LayerNorm(config.epsilon, name="encoder_norm")(x) if config.norm == "pre" else x
+    encoder_output = (
+        LayerNorm(config.epsilon, name="encoder_norm")(x) if config.norm == "pre" else x
+    )
 
     target_mask = TargetMask(config.pad_ids, name="target_mask")(target_ids)
     x = _embed(target_ids, target_embedding, target_positions, "target", config)
     for index in range(config.decoder_layers):
-        x = DecoderLayer(config, name=f"decoder_{index}")(x, memory, target_mask, source_mask)
+        x = DecoderLayer(config, name=f"decoder_{index}")(
+            x, encoder_output, target_mask, source_mask
+        )
     if config.norm == "pre":
         x = LayerNorm(config.epsilon, name="decoder_norm")(x)
     logits = float32_logits(x, config, target_embedding, target_vocab)
     return keras.Model([source_ids, target_ids], logits, name="transformer")
 
 
-def _positions(config: ModelConfig) -> tuple[Any, Any]:
+def _positions(config: TransformerConfig) -> tuple[Any, Any]:
     """The layers that add positions to source and target; None for none."""
     if config.positions == "none":
         return None, None
@@ -64,7 +68,7 @@ def _positions(config: ModelConfig) -> tuple[Any, Any]:
 
 
 def _embed(
-    ids: Any, embedding: TokenEmbedding, positions: Any, side: str, config: ModelConfig
+    ids: Any, embedding: TokenEmbedding, positions: Any, side: str, config: TransformerConfig
 ) -> Any:
     x = word_dropout(embedding(ids), side, config)
     if positions is not None:

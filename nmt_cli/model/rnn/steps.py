@@ -12,28 +12,20 @@ import keras
 from keras import ops
 
 from nmt_cli.model.layers import padding_mask
-from nmt_cli.model.recurrent import ATTENDED, seen_tokens, summary_of
+from nmt_cli.model.rnn import RecurrentConfig
+from nmt_cli.model.rnn.layers import seen_tokens, summary_of
 from nmt_cli.model.step_graph import StepGraph, numbered_layers
 
 
 class RecurrentSteps(StepGraph):
-    """Caches are the states [B, 1, P, d] that the decoder hands from step to step."""
+    """Caches are the states [B, 1, P, d] that the decoder carries from step to step."""
+
+    config: RecurrentConfig
 
     def __init__(self, model: keras.Model) -> None:
-        super().__init__(model)
-        self.encoder_layers = numbered_layers(model, "encoder_")
         self.decoder = model.get_layer("decoder")
-        self.shape = self.decoder.shape
-        self.looks = (1, 1)
-        width = self.shape.d_model
-        first = [name for name in self.decoder.states if name != ATTENDED]
-        self.encoded = {
-            "source_mask": ("B", 1, 1, "S"),
-            "cross_key": ("B", 1, "S", width),
-            "cross_value": ("B", 1, "S", width),
-            **{f"first_{name}": ("B", 1, 1, width) for name in first},
-        }
-        self.caches = dict.fromkeys(self.decoder.states, ("B", 1, "P", width))
+        super().__init__(model, self.decoder.config)
+        self.encoder_layers = numbered_layers(model, "encoder_")
 
     def encode(self, source: Any) -> list[Any]:
         """Read source ids [B, S].
@@ -50,10 +42,15 @@ class RecurrentSteps(StepGraph):
         return [mask, *self.decoder.project(x), *map(_one_column, first)]
 
     def decode(
-        self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
+        self,
+        tokens: Any,
+        position: Any,
+        ancestry: Any,
+        encoder_output: list[Any],
+        caches: list[Any],
     ) -> tuple[Any, list[Any], list[Any]]:
         """The step up to the softmax."""
-        mask, keys, values, *first = encoded
+        mask, keys, values, *first = encoder_output
         beams = ops.shape(tokens)[1]
         parents = _parents(ancestry, position, beams)  # [B, K, P + K]
         kept = (ops.shape(tokens)[0], beams, ops.shape(caches[0])[2])
@@ -65,16 +62,16 @@ class RecurrentSteps(StepGraph):
 
         seen: list[Any] = []
 
-        def look(query: Any) -> Any:
+        def attend(query: Any) -> Any:
             seen.append(self.decoder.weights_of(query, beams, keys, mask))
-            return self.decoder.look(query, beams, keys, values, mask)
+            return self.decoder.attend(query, beams, keys, values, mask)
 
-        feeds = self.shape.input_feeding
+        feeds = self.config.input_feeding
         cells, attended = (states[:-1], states[-1]) if feeds else (states, None)
         x = self.target_embedding(ops.reshape(tokens, (-1,)))  # [B * K, d]
-        attended, cells = self.decoder.advance(x, cells, attended, look)
+        attended, cells = self.decoder.advance(x, cells, attended, attend)
         new = [*cells, attended] if feeds else cells
-        shape = (-1, 1, beams, self.shape.d_model)
+        shape = (-1, 1, beams, self.config.d_model)
         pairs = zip(caches, new, strict=True)
         grown = [
             ops.concatenate([cache, ops.reshape(each, shape)], axis=2) for cache, each in pairs
@@ -84,18 +81,18 @@ class RecurrentSteps(StepGraph):
     def attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any], list[Any]]:
         """What the training model looks at: the source alone."""
         mask, keys, values, *first = self.encode(source)
-        width = self.shape.d_model
+        width = self.config.d_model
         states = [ops.reshape(each, (-1, width)) for each in first]
         attended = ops.zeros_like(states[0])
         seen: list[Any] = []
 
-        def look(query: Any) -> Any:
+        def attend(query: Any) -> Any:
             seen.append(self.decoder.weights_of(query, 1, keys, mask))
-            return self.decoder.look(query, 1, keys, values, mask)
+            return self.decoder.attend(query, 1, keys, values, mask)
 
         x = self.target_embedding(target)  # [B, T, d]
         for place in range(x.shape[1]):
-            attended, states = self.decoder.advance(x[:, place], states, attended, look)
+            attended, states = self.decoder.advance(x[:, place], states, attended, attend)
         return [], [], [ops.concatenate(seen, axis=2)]
 
     def _before(self, cache: Any, parents: Any, first: Any) -> Any:
@@ -108,7 +105,7 @@ class RecurrentSteps(StepGraph):
         """
         orphans = 1.0 - ops.sum(parents, axis=-1, keepdims=True)  # [B, 1, K, 1]
         picked = ops.matmul(parents, cache) + orphans * first  # [B, 1, K, d]
-        return ops.reshape(picked, (-1, self.shape.d_model))
+        return ops.reshape(picked, (-1, self.config.d_model))
 
 
 def _one_column(state: Any) -> Any:

@@ -11,6 +11,7 @@ from keras import ops
 
 from nmt_cli.model.layers import MASKED, padding_mask, target_mask
 from nmt_cli.model.step_graph import StepGraph, named_layer, numbered_layers
+from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.text.tokenizer import PAD_ID
 
 
@@ -21,8 +22,10 @@ class TransformerSteps(StepGraph):
     [B, 1, P, 1] of the tokens is one more.
     """
 
+    config: TransformerConfig
+
     def __init__(self, model: keras.Model) -> None:
-        super().__init__(model)
+        super().__init__(model, model.get_layer("decoder_0").config)
         self.encoder_layers = numbered_layers(model, "encoder_")
         self.decoder_layers = numbered_layers(model, "decoder_")
         shared = named_layer(model, "positions")
@@ -30,21 +33,7 @@ class TransformerSteps(StepGraph):
         self.target_positions = named_layer(model, "target_positions") or shared
         self.encoder_norm = named_layer(model, "encoder_norm")
         self.decoder_norm = named_layer(model, "decoder_norm")
-        self.shape = self.decoder_layers[0].shape
-        self.looks = (len(self.decoder_layers), self.shape.heads)
-        self.encoded = {"source_mask": ("B", 1, 1, "S"), **self._sides("cross", "S")}
-        self.caches = self._sides("self", "P")
         self._hides = self.pad_ids != (PAD_ID,)
-        if self._hides:
-            self.caches["self_hidden"] = ("B", 1, "P", 1)
-
-    def _sides(self, kind: str, axis: str) -> dict[str, tuple[str, int, str, int]]:
-        heads = self.shape.heads
-        return {
-            f"{kind}_{part}_{layer}": ("B", heads, axis, size)
-            for layer in range(len(self.decoder_layers))
-            for part, size in (("key", self.shape.key_size), ("value", self.shape.value_size))
-        }
 
     def encode(self, source: Any) -> list[Any]:
         """Read source ids [B, S].
@@ -58,15 +47,20 @@ class TransformerSteps(StepGraph):
         every = _rows(mask, ops.shape(source)[1])
         for layer in self.encoder_layers:
             x = layer(x, every, training=False)
-        memory = self.encoder_norm(x) if self.encoder_norm else x
-        projected = [side for layer in self.decoder_layers for side in layer.cross.project(memory)]
+        output = self.encoder_norm(x) if self.encoder_norm else x
+        projected = [side for layer in self.decoder_layers for side in layer.cross.project(output)]
         return [mask, *projected]
 
     def decode(
-        self, tokens: Any, position: Any, ancestry: Any, encoded: list[Any], caches: list[Any]
+        self,
+        tokens: Any,
+        position: Any,
+        ancestry: Any,
+        encoder_output: list[Any],
+        caches: list[Any],
     ) -> tuple[Any, list[Any], list[Any]]:
         """The step up to the softmax."""
-        source_mask, *cross = encoded
+        source_mask, *cross = encoder_output
         hidden = ops.cast(ops.logical_not(ancestry), "float32") * MASKED
         self_mask = ops.expand_dims(hidden, 1)  # [B, 1, K, P + K]
         masked: list[Any] = []
@@ -103,14 +97,14 @@ class TransformerSteps(StepGraph):
         for layer in self.encoder_layers:
             encoder.append(layer.attention_weights(x, source_mask))
             x = layer(x, source_mask, training=False)
-        memory = self.encoder_norm(x) if self.encoder_norm else x
+        output = self.encoder_norm(x) if self.encoder_norm else x
         mask = target_mask(target, "float32", self.pad_ids)
         x = self._placed(self.target_embedding(target), self.target_positions)
         for layer in self.decoder_layers:
-            own, other = layer.attention_weights(x, memory, mask, source_mask)
+            own, other = layer.attention_weights(x, output, mask, source_mask)
             decoder.append(own)
             cross.append(other)
-            x = layer(x, memory, mask, source_mask, training=False)
+            x = layer(x, output, mask, source_mask, training=False)
         return encoder, decoder, cross
 
     def _placed(self, x: Any, positions: Any) -> Any:

@@ -9,11 +9,13 @@ import keras
 
 from nmt_cli.model.embedding import embeddings, float32_logits, word_dropout
 from nmt_cli.model.layers import PaddingMask
-from nmt_cli.model.recurrent import RecurrentDecoder, encoder_layer, seen_tokens, summary_of
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.model.rnn import RecurrentConfig
+from nmt_cli.model.rnn.layers import RecurrentDecoder, encoder_layer, seen_tokens, summary_of
 
 
-def build_rnn(config: ModelConfig, source_vocab: int, target_vocab: int, seed: int) -> keras.Model:
+def build_rnn(
+    config: RecurrentConfig, source_vocab: int, target_vocab: int, seed: int
+) -> keras.Model:
     """Build the training model: (source [B, S], target [B, T]) to logits [B, T, V], float32.
 
     Args: as of :func:`nmt_cli.model.transformer.build_transformer`.

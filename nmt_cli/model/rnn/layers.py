@@ -15,24 +15,21 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.model.shaped import ShapedLayer
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.model.configured import ConfiguredLayer
+from nmt_cli.model.rnn import STATES, RecurrentConfig, cell_states
 
 CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
 _LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
-# What a cell remembers from step to step.
-STATES = {"lstm": ("hidden", "cell"), "gru": ("hidden",)}
-ATTENDED = "attended"
 
 
-def encoder_layer(shape: ModelConfig, name: str) -> keras.layers.Layer:
+def encoder_layer(config: RecurrentConfig, name: str) -> keras.layers.Layer:
     """A layer of the encoder: [B, S, d] to [B, S, d] and the last states of its directions.
 
     Each direction has half the width. cuDNN would not do: it takes no row of padding alone, as
     batches have them, and leaves its operators in a SavedModel.
     """
-    forward = _LAYERS[shape.encoder_cell](
-        shape.d_model // 2,
+    forward = _LAYERS[config.encoder_cell](
+        config.d_model // 2,
         return_sequences=True,
         return_state=True,
         use_cudnn=False,
@@ -53,41 +50,31 @@ def seen_tokens(mask: Any) -> Any:
 
 
 @keras.saving.register_keras_serializable("nmt")
-class RecurrentDecoder(ShapedLayer):
-    """All of the decoder between the embeddings and the softmax."""
+class RecurrentDecoder(ConfiguredLayer):
+    """The decoder between embeddings and softmax."""
 
-    def __init__(self, shape: ModelConfig, **options: Any) -> None:
-        super().__init__(shape, **options)
-        self.additive = shape.attention in ("luong-concat", "bahdanau")
-        self.attends_before = shape.attention == "bahdanau"
+    config: RecurrentConfig
 
-    @property
-    def states(self) -> list[str]:
-        """Names of what is handed from step to step, each [B, d]."""
-        layers = range(self.shape.decoder_layers)
-        names = [f"{kind}_{layer}" for layer in layers for kind in self._kinds]
-        return [*names, ATTENDED] if self.shape.input_feeding else names
-
-    @property
-    def _kinds(self) -> tuple[str, ...]:
-        return STATES[self.shape.decoder_cell]
+    def __init__(self, config: RecurrentConfig, **options: Any) -> None:
+        super().__init__(config, **options)
+        self.additive = config.attention in ("luong-concat", "bahdanau")
+        self.attends_before = config.attention == "bahdanau"
 
     def build(self, *inputs_shape: Any) -> None:
         """Make cells, attention and the dense layers between them."""
-        width, shape = self.shape.d_model, self.shape
-        entering = width * (1 + shape.input_feeding + self.attends_before)
+        width, config = self.config.d_model, self.config
+        entering = width * (1 + config.input_feeding + self.attends_before)
         self.cells = []
-        for layer in range(shape.decoder_layers):
-            cell = CELLS[shape.decoder_cell](width, dtype=self.dtype_policy, name=f"cell_{layer}")
+        for layer in range(config.decoder_layers):
+            cell = CELLS[config.decoder_cell](width, dtype=self.dtype_policy, name=f"cell_{layer}")
             cell.build((None, width if layer else entering))
             self.cells.append(cell)
         self.bridges = [
-            self._dense(width, f"first_{kind}_{layer}", activation="tanh", bias=True)
-            for layer in range(shape.decoder_layers)
-            for kind in self._kinds
+            self._dense(width, f"first_{name}", activation="tanh", bias=True)
+            for name in cell_states(config)
         ]
         self.keys = None
-        if shape.attention != "luong-dot":
+        if config.attention != "luong-dot":
             self.keys = self._dense(width, "keys")
         if self.additive:
             self.query = self._dense(width, "query")
@@ -103,7 +90,7 @@ class RecurrentDecoder(ShapedLayer):
         bias: bool = False,
     ) -> keras.layers.Dense:
         layer = keras.layers.Dense(
-            outputs or self.shape.d_model,
+            outputs or self.config.d_model,
             activation=activation,
             use_bias=bias,
             dtype=self.dtype_policy,
@@ -112,20 +99,22 @@ class RecurrentDecoder(ShapedLayer):
         layer.build((None, inputs))
         return layer
 
-    def call(self, x: Any, memory: Any, summary: Any, mask: Any, training: bool = False) -> Any:
+    def call(
+        self, x: Any, encoder_output: Any, summary: Any, mask: Any, training: bool = False
+    ) -> Any:
         """Embedded targets [B, T, d] to attentional vectors [B, T, d].
 
         Args:
             x: the token before each position.
-            memory: the encoder's output [B, S, d].
+            encoder_output: the encoder's output [B, S, d].
             summary: its last states, [B, d].
             mask: additive [B, 1, 1, S].
             training: whether to drop.
         """
-        keys, values = self.project(memory)
+        keys, values = self.project(encoder_output)
 
-        def look(query: Any) -> Any:
-            return self.look(query, 1, keys, values, mask)
+        def attend(query: Any) -> Any:
+            return self.attend(query, 1, keys, values, mask)
 
         # One tensor: Keras' scan on TensorFlow takes no several of unknown length.
         inputs = [x, *self._gaps(x, training)]
@@ -133,7 +122,7 @@ class RecurrentDecoder(ShapedLayer):
 
         def step(before: list[Any], joined: Any) -> tuple[list[Any], list[Any]]:
             embedded, *gaps = ops.split(joined, len(inputs), axis=-1)
-            attended, states = self.advance(embedded, before[:-1], before[-1], look, gaps)
+            attended, states = self.advance(embedded, before[:-1], before[-1], attend, gaps)
             return [*states, attended], [*states, attended]
 
         start = [*self.first(summary), ops.zeros_like(summary)]
@@ -143,14 +132,14 @@ class RecurrentDecoder(ShapedLayer):
     def _gaps(self, x: Any, training: bool) -> list[Any]:
         """What to multiply the input of each cell but the first with, [B, T, d]; none if there
         is nothing to drop. Drawn ahead: random states do not go through a scan."""
-        if not (training and self.shape.dropout):
+        if not (training and self.config.dropout):
             return []
         return [self.drop(ops.ones_like(x), training=True) for _ in self.cells[1:]]
 
-    def project(self, memory: Any) -> tuple[Any, Any]:
-        """Keys and values [B, 1, S, d] of memory [B, S, d]: once a sentence."""
-        keys = self.keys(memory) if self.keys else memory
-        return ops.expand_dims(keys, 1), ops.expand_dims(memory, 1)
+    def project(self, encoder_output: Any) -> tuple[Any, Any]:
+        """Keys and values [B, 1, S, d] of encoder_output [B, S, d]: once a sentence."""
+        keys = self.keys(encoder_output) if self.keys else encoder_output
+        return ops.expand_dims(keys, 1), ops.expand_dims(encoder_output, 1)
 
     def first(self, summary: Any) -> list[Any]:
         """The cells' states before the first step, each [B, d]."""
@@ -161,7 +150,7 @@ class RecurrentDecoder(ShapedLayer):
         x: Any,
         states: list[Any],
         attended: Any,
-        look: Callable[[Any], Any],
+        attend: Callable[[Any], Any],
         gaps: Sequence[Any] = (),
     ) -> tuple[Any, list[Any]]:
         """One step of N rows.
@@ -171,17 +160,17 @@ class RecurrentDecoder(ShapedLayer):
             states: of the cells, each [N, d].
             attended: the attentional vectors of the step before [N, d]; read with input
                 feeding alone.
-            look: queries [N, d] to what they find in the source, [N, d].
+            attend: maps queries [N, d] to weighted sums of the encoder's output, [N, d].
             gaps: what the input of each cell but the first is multiplied with.
 
         Returns:
             New attentional vectors and states.
         """
-        size = len(self._kinds)
-        entering = [x, attended] if self.shape.input_feeding else [x]
+        size = len(STATES[self.config.decoder_cell])
+        entering = [x, attended] if self.config.input_feeding else [x]
         found = None
         if self.attends_before:
-            found = look(states[-size])  # the topmost hidden state
+            found = attend(states[-size])  # the topmost hidden state
             entering.append(found)
         x = ops.concatenate(entering, axis=-1)
         after: list[Any] = []
@@ -191,23 +180,23 @@ class RecurrentDecoder(ShapedLayer):
             x, own = cell(x, states[layer * size : (layer + 1) * size])
             after.extend(own)
         if found is None:
-            found = look(x)
+            found = attend(x)
         return self.combine(ops.concatenate([found, x], axis=-1)), after
 
-    def look(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
-        """Rows [B * K, d] over projected memory to [B * K, d]; ``mask`` broadcasts to
+    def attend(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
+        """Rows [B * K, d] over projected encoder_output to [B * K, d]; ``mask`` broadcasts to
         [B, 1, K, S]."""
         weights = ops.cast(self.weights_of(rows, beams, keys, mask), values.dtype)
-        return ops.reshape(ops.matmul(weights, values), (-1, self.shape.d_model))
+        return ops.reshape(ops.matmul(weights, values), (-1, self.config.d_model))
 
     def weights_of(self, rows: Any, beams: Any, keys: Any, mask: Any) -> Any:
         """Attention weights of rows [B * K, d] over keys [B, 1, S, d]: float32 [B, 1, K, S].
 
         Scores are Luong's dot, general and concat (section 3.1), Bahdanau's additive one
-        (section A.1.2). What they multiply memory with is in the keys already.
+        (section A.1.2). What they multiply encoder_output with is in the keys already.
         """
         query = self.query(rows) if self.additive else rows
-        query = ops.reshape(query, (-1, 1, beams, self.shape.d_model))
+        query = ops.reshape(query, (-1, 1, beams, self.config.d_model))
         if self.additive:
             sums = ops.expand_dims(query, 3) + ops.expand_dims(keys, 2)  # [B, 1, K, S, d]
             scores = ops.squeeze(self.energy(ops.tanh(sums)), -1)

@@ -15,31 +15,33 @@ import keras
 from keras import ops
 
 from nmt_cli.model.attention import Attention, CrossAttention, SelfAttention
+from nmt_cli.model.configured import ConfiguredLayer
 from nmt_cli.model.layers import FeedForward, LayerNorm
-from nmt_cli.model.shaped import ShapedLayer
-from nmt_cli.recipe.config import ModelConfig
+from nmt_cli.model.transformer import TransformerConfig
 
 
-class _Block(ShapedLayer):
+class _Block(ConfiguredLayer):
     """What encoder and decoder layers share."""
 
-    def __init__(self, shape: ModelConfig, **options: Any) -> None:
-        super().__init__(shape, **options)
-        if shape.layer_drop:
+    config: TransformerConfig
+
+    def __init__(self, config: TransformerConfig, **options: Any) -> None:
+        super().__init__(config, **options)
+        if config.layer_drop:
             self.seed_generator = keras.random.SeedGenerator()
 
     def _norm(self, name: str, inputs_shape: Any) -> LayerNorm:
-        layer = LayerNorm(self.shape.epsilon, dtype=self.dtype_policy, name=name)
+        layer = LayerNorm(self.config.epsilon, dtype=self.dtype_policy, name=name)
         layer.build(inputs_shape)
         return layer
 
     def _attention(self, kind: type[Attention], name: str, inputs_shape: Any) -> Any:
         layer = kind(
-            self.shape.heads,
-            self.shape.attention_dropout,
-            self.shape.key_size,
-            self.shape.value_size,
-            self.shape.attention_bias,
+            self.config.heads,
+            self.config.attention_dropout,
+            self.config.key_size,
+            self.config.value_size,
+            self.config.attention_bias,
             dtype=self.dtype_policy,
             name=name,
         )
@@ -48,9 +50,9 @@ class _Block(ShapedLayer):
 
     def _feed_forward(self, inputs_shape: Any) -> FeedForward:
         layer = FeedForward(
-            self.shape.feed_forward,
-            self.shape.activation_dropout,
-            self.shape.activation,
+            self.config.feed_forward,
+            self.config.activation_dropout,
+            self.config.activation,
             dtype=self.dtype_policy,
             name="feed_forward",
         )
@@ -59,20 +61,20 @@ class _Block(ShapedLayer):
 
     def _or_skipped(self, before: Any, after: Any, training: bool) -> Any:
         """The layer's output, or now and then its input (Fan et al. 2020, section 3.2)."""
-        if not (training and self.shape.layer_drop):
+        if not (training and self.config.layer_drop):
             return after
-        kept = keras.random.uniform((), seed=self.seed_generator) >= self.shape.layer_drop
+        kept = keras.random.uniform((), seed=self.seed_generator) >= self.config.layer_drop
         return ops.where(kept, after, before)
 
     def _before(self, norm: LayerNorm, x: Any) -> Any:
         """What a sub-layer gets when its layer gets ``x``."""
-        return norm(x) if self.shape.norm == "pre" else x
+        return norm(x) if self.config.norm == "pre" else x
 
     def _residual(
         self, x: Any, norm: LayerNorm, sublayer: Callable[[Any], Any], training: bool
     ) -> Any:
         """``x + f(norm(x))`` or ``norm(x + f(x))``, with dropout on f's output."""
-        if self.shape.norm == "pre":
+        if self.config.norm == "pre":
             return x + self.drop(sublayer(norm(x)), training=training)
         return norm(x + self.drop(sublayer(x), training=training))
 
@@ -121,7 +123,7 @@ class DecoderLayer(_Block):
         self.feed_norm = self._norm("feed_forward_norm", inputs_shape)
 
     def attention_weights(
-        self, x: Any, memory: Any, self_mask: Any, cross_mask: Any
+        self, x: Any, encoder_output: Any, self_mask: Any, cross_mask: Any
     ) -> tuple[Any, Any]:
         """What the layer's heads look at when :meth:`call` gets the same: the translation so far
         [B, h, T, T], and the source [B, h, T, S]."""
@@ -129,19 +131,19 @@ class DecoderLayer(_Block):
         x = self._residual(
             x, self.attention_norm, lambda normed: self.attention(normed, self_mask), False
         )
-        cross = self.cross.weights_of(self._before(self.cross_norm, x), memory, cross_mask)
+        cross = self.cross.weights_of(self._before(self.cross_norm, x), encoder_output, cross_mask)
         return own, cross
 
     def call(
-        self, x: Any, memory: Any, self_mask: Any, cross_mask: Any, training: bool = False
+        self, x: Any, encoder_output: Any, self_mask: Any, cross_mask: Any, training: bool = False
     ) -> Any:
-        """[B, T, d] over memory [B, S, d] to [B, T, d]; both masks are additive."""
+        """[B, T, d] over encoder_output [B, S, d] to [B, T, d]; both masks are additive."""
 
         def self_attention(normed: Any) -> Any:
             return self.attention(normed, self_mask, training=training)
 
         def cross_attention(normed: Any) -> Any:
-            return self.cross(normed, memory, cross_mask, training=training)
+            return self.cross(normed, encoder_output, cross_mask, training=training)
 
         def feed(normed: Any) -> Any:
             return self.feed(normed, training=training)
@@ -176,8 +178,8 @@ class DecoderLayer(_Block):
             return mixed
 
         def cross_attention(normed: Any) -> Any:
-            seen.append(self.cross.look_weights(normed, beams, cross[0], cross_mask))
-            return self.cross.look(normed, beams, *cross, cross_mask)
+            seen.append(self.cross.step_weights(normed, beams, cross[0], cross_mask))
+            return self.cross.step(normed, beams, *cross, cross_mask)
 
         x = self._residual(x, self.attention_norm, self_attention, training=False)
         x = self._residual(x, self.cross_norm, cross_attention, training=False)

@@ -1,0 +1,101 @@
+"""What every architecture reports about its models, against the models themselves."""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nmt_cli.model.build import build_model, step_graph
+from nmt_cli.recipe.architecture import (
+    ARCHITECTURES,
+    ModelConfig,
+    architecture,
+    architecture_names,
+    architecture_of,
+)
+from nmt_cli.recipe.reading import section_from
+from tests.model.models import VOCAB, batch, tiny
+
+# Every key of [model] that the number of weights depends on.
+TABLES: list[dict[str, Any]] = [
+    {"norm": "post", "embeddings": "source-target"},
+    {"positions": "learned", "max_positions": 9, "embeddings": "target-softmax"},
+    {"positions": "learned", "max_positions": 9, "shared_positions": True, "embeddings": "none"},
+    {"key_dim": 3, "value_dim": 16, "heads": 3, "d_model": 14, "attention_bias": False},
+    {"activation": "swiglu", "encoder_layers": 3, "decoder_layers": 1, "layer_drop": 0.5},
+    {"pad_ids": [0, 9]},
+    {"architecture": "rnn", "encoder_layers": 1},
+    {"architecture": "rnn", "input_feeding": False, "attention": "luong-dot"},
+    {"architecture": "rnn", "attention": "luong-concat", "encoder_cell": "gru"},
+    {
+        "architecture": "rnn",
+        "attention": "bahdanau",
+        "decoder_cell": "gru",
+        "decoder_layers": 1,
+        "embeddings": "none",
+    },
+]
+
+
+@pytest.mark.parametrize("keys", TABLES, ids=str)
+def test_parameters_and_tensors_are_those_of_the_model(keys: dict[str, Any]) -> None:
+    table = {"d_model": 16, "feed_forward": 24, "heads": 2, "encoder_layers": 2}
+    config = section_from(ModelConfig, {**table, "decoder_layers": 2, **keys}, "test")
+    target_vocab = VOCAB if config.embeddings in ("all", "source-target") else VOCAB + 4
+    model = build_model(config, VOCAB, target_vocab, seed=1)
+    kind = architecture_of(config)
+    assert kind.count_parameters(config, VOCAB, target_vocab) == model.count_params()
+    assert model.name == config.architecture
+
+    graph = step_graph(model)
+    assert graph.config == config
+    source, target = batch()
+    sizes = {"B": 3, "S": 7, "K": 2, "P": 0}
+
+    def sized(shape: tuple[int | str, ...]) -> tuple[int, ...]:
+        return tuple(sizes.get(each, each) for each in shape)
+
+    output = graph.encode(source)
+    shapes = [sized(each) for each in kind.encoder_output(config).values()]
+    assert [tuple(each.shape) for each in output] == shapes
+    caches = [np.zeros(sized(each), np.float32) for each in kind.caches(config).values()]
+    ancestry = np.broadcast_to(np.eye(2, dtype=bool), (3, 2, 2))
+    step = target[:, :2], np.array([0], np.int32), ancestry, output, caches
+    weights, grown = graph.step_attention(*step)
+    sizes["P"] = 2
+    shapes = [sized(each) for each in kind.caches(config).values()]
+    assert [tuple(each.shape) for each in grown] == shapes
+    assert tuple(weights.shape) == sized(("B", *kind.cross_attention(config), "K", "S"))
+
+
+@pytest.mark.parametrize("name", architecture_names())
+def test_every_architecture_answers(name: str) -> None:
+    config = architecture(name).config()
+    kind = architecture_of(config)
+    assert asdict(config)["architecture"] == name
+    assert kind.fault(config) is None
+    assert kind.summary(config).startswith("A ")
+    assert kind.widest_product(config) >= config.d_model**2
+    assert next(iter(kind.encoder_output(config))) == "source_mask"
+
+
+def test_architectures_are_known_without_keras() -> None:
+    script = (
+        "import json, sys\n"
+        "from nmt_cli.recipe.architecture import architecture, architecture_names\n"
+        "for name in architecture_names(): architecture(name)\n"
+        "print(json.dumps(list(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert set(ARCHITECTURES) <= loaded
+    assert not loaded & {"keras", "tensorflow", "jax", "numpy", "onnxruntime"}
+
+
+def test_a_layers_config_round_trips() -> None:
+    layer = tiny(architecture="rnn").get_layer("decoder")
+    assert type(layer).from_config(layer.get_config()).config == layer.config
