@@ -76,7 +76,8 @@ def synthesize_files(
     usable = all(re.fullmatch(r"\w[\w.-]*", each) for each in languages)
     if not usable or languages[0] == languages[1]:
         raise NmtError(
-            f"{model.path}: its languages, {' and '.join(map(repr, languages))}, cannot name two files",
+            f"{model.path}: its languages, {' and '.join(map(repr, languages))}, "
+            "cannot name two files",
             "use a model whose recipe has codes such as pt and en",
         )
     places = [_place(output, language) for language in languages]

@@ -1,0 +1,166 @@
+"""The public Python API: one interface over runs and bundles."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nmt_cli
+from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.training.run import Run
+
+LINES = ["um dois três", "", "casa gato", "sol"]
+
+
+@pytest.fixture(params=["run", "bundle"])
+def path(request: pytest.FixtureRequest, tiny_run: Run, tiny_bundle: Callable[[str], Path]) -> Path:
+    return tiny_run.folder if request.param == "run" else tiny_bundle("float32")
+
+
+def test_both_kinds_have_one_interface(path: Path) -> None:
+    with nmt_cli.open(str(path)) as model:
+        assert model.languages == ("xx", "yy")
+        assert model.tokenizers.source.vocab_size == model.describe()["vocabulary"]["source"]
+        assert model.describe()["kind"] == model.kind
+        found = list(model.translate(LINES))
+    assert [bool(each.text) for each in found] == [True, False, True, True]
+    assert isinstance(found[0], nmt_cli.Translation)
+    assert found[0].tokens[-1] == "</s>" or len(found[0].ids) == len(found[0].tokens)
+    assert len(found[0].tokens) == len(found[0].token_scores)
+    assert found[0].score < 0
+    assert found[1].tokens == []
+
+
+def test_a_run_and_its_bundle_translate_alike(
+    tiny_run: Run, tiny_bundle: Callable[[str], Path]
+) -> None:
+    run, bundle = nmt_cli.open(tiny_run.folder), nmt_cli.open(tiny_bundle("float32"))
+    assert run.languages == bundle.languages
+    for options in ({}, {"beam_size": 1}, {"n_best": 3}, {"prefix": "sol", "min_length": 3}):
+        ours, theirs = (list(each.translate(LINES, **options)) for each in (run, bundle))
+        assert [each.text for each in ours] == [each.text for each in theirs]
+        for one, other in zip(ours, theirs, strict=True):
+            assert [each.text for each in one.n_best] == [each.text for each in other.n_best]
+    ours, theirs = (list(each.score(LINES, LINES)) for each in (run, bundle))
+    assert [each.tokens for each in ours] == [each.tokens for each in theirs]
+    np.testing.assert_allclose(
+        [each.score for each in ours], [each.score for each in theirs], atol=1e-3
+    )
+
+
+def test_options_and_overrides(path: Path) -> None:
+    model = nmt_cli.open(path)
+    options = nmt_cli.DecodingOptions(beam_size=2, n_best=2)
+    two = next(model.translate(LINES, options))
+    assert len(two.n_best) == 2
+    assert two.n_best[0] is two
+    (one,) = next(model.translate(LINES, options, n_best=1)).n_best
+    assert one.text == two.text
+    with pytest.raises(OptionError, match="`n_best=9` needs a beam of that size"):
+        model.translate(LINES, n_best=9, beam_size=4)
+    with pytest.raises(OptionError, match="`beam_size=0` is out of range"):
+        model.translate(LINES, beam_size=0)
+    with pytest.raises(OptionError, match="`top_k` needs `sample`"):
+        model.translate(LINES, top_k=3)
+
+
+def test_translation_is_lazy_and_in_order(path: Path) -> None:
+    read: list[str] = []
+
+    def endless():
+        while True:
+            read.append("um dois")
+            yield f"{'um ' * (len(read) % 3 + 1)}"
+
+    found = nmt_cli.open(path).translate(endless(), beam_size=1)
+    assert read == []
+    next(found)
+    assert 0 < len(read) <= 2048
+
+
+def test_scores_of_sides_with_different_line_counts(path: Path) -> None:
+    model = nmt_cli.open(path)
+    with pytest.raises(NmtError, match="target: ends before line 2, source does not"):
+        list(model.score(["um", "dois"], ["um"]))
+    with pytest.raises(NmtError, match="source: ends after line 1, target does not"):
+        list(model.score(["um"], ["um", "dois"]))
+
+
+def test_attention_of_a_run(tiny_run: Run) -> None:
+    model = nmt_cli.open(tiny_run.folder)
+    maps = model.attention("um dois", "dois um")
+    assert maps.cross.shape[2:] == (len(maps.target), len(maps.source))
+    np.testing.assert_allclose(maps.cross.sum(axis=-1), 1, atol=1e-5)
+    aligned = next(model.translate(["um dois"], alignments=True)).alignment
+    assert aligned is not None
+    with pytest.raises(NmtError, match="the source is blank; give a sentence"):
+        model.attention("")
+    with pytest.raises(NmtError, match=r"the target has \d+ tokens; the model reads at most 23"):
+        model.attention("um", "dois " * 100)
+
+
+def test_a_bundle_without_attention(tiny_bundle: Callable[[str], Path]) -> None:
+    model = nmt_cli.open(tiny_bundle("float32"))
+    for call in (lambda: model.attention("um"), lambda: model.translate(LINES, alignments=True)):
+        with pytest.raises(NmtError, match="nmt export --onnx --attention"):
+            call()
+
+
+def test_an_ensemble(tiny_run: Run, tiny_bundle: Callable[[str], Path]) -> None:
+    alone = [each.text for each in nmt_cli.open(tiny_run.folder).translate(LINES)]
+    both = nmt_cli.open(tiny_run.folder, tiny_bundle("float32"))
+    assert [each.text for each in both.translate(LINES)] == alone
+    assert both.kind == "ensemble"
+    with pytest.raises(NmtError, match="an ensemble has no attention weights"):
+        nmt_cli.open(tiny_run.folder, tiny_run.folder).attention("um")
+
+
+def test_what_is_not_a_model(tmp_path: Path, tiny_run: Run) -> None:
+    with pytest.raises(NmtError, match=r"neither a run \(no run.json\) nor a bundle"):
+        nmt_cli.open(tmp_path)
+    (tmp_path / "saved_model.pb").touch()
+    with pytest.raises(NmtError, match="a TensorFlow SavedModel"):
+        nmt_cli.open(tmp_path)
+    with pytest.raises(NmtError, match="is a run; threads, workers, device and provider are for"):
+        nmt_cli.open(tiny_run.folder, threads=2)
+
+
+def test_a_bundle_is_hashed_once(
+    tiny_bundle: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nmt_cli.runtime import load
+
+    checked: list[Path] = []
+    original = load.check_files
+    monkeypatch.setattr(
+        load,
+        "check_files",
+        lambda folder, manifest: checked.append(folder) or original(folder, manifest),
+    )
+    with nmt_cli.open(tiny_bundle("float32")) as model:
+        list(model.translate(LINES))
+        list(model.translate(LINES[:1]))
+        list(model.score(["um"], ["um"]))
+    assert checked == [tiny_bundle("float32")]
+
+
+def test_the_import_loads_no_framework() -> None:
+    script = (
+        "import json, sys, nmt_cli\n"
+        "print(json.dumps([sorted(sys.modules), nmt_cli.__all__, dir(nmt_cli)]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    modules, public, names = json.loads(done.stdout)
+    assert {"numpy", "click", "onnxruntime", "keras", "tensorflow"}.isdisjoint(modules)
+    assert [each for each in modules if each.startswith("nmt_cli")] == ["nmt_cli"]
+    assert public == ["DecodingOptions", "NmtError", "Translation", "open"]
+    assert set(public) <= set(names)
+    with pytest.raises(AttributeError, match="has no attribute 'close'"):
+        nmt_cli.close  # noqa: B018
+    assert (Path(nmt_cli.__file__).parent / "py.typed").exists()
