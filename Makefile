@@ -1,5 +1,5 @@
-# The README's two commands are `make quickstart` and `make test`: each sets up .venv by itself.
-# PYTHON may name another interpreter, e.g. make test PYTHON=python3.12.
+# The README's two commands, `make quickstart` and `make test`, create .venv themselves.
+# Set PYTHON for another interpreter, e.g. make test PYTHON=python3.12.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,16 +10,17 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 quickstart: $(VENV)/train
 	$(BIN)/nmt quickstart
 
-# Two at a time: most tests keep one core busy, and a process with TensorFlow takes some GB.
+# Two workers: most tests keep one core busy, and a process with TensorFlow takes up to 2 GB.
+PYTEST := $(BIN)/python -m pytest --durations=15
 test: $(VENV)/dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(PYTEST) -n 2 --dist worksteal
 
-# First those that keep one core busy, two at a time; then those that use both cores, or are about
-# processes that wait for each other.
+# First the tests that keep one core busy, in two workers; then those that use both cores or several
+# processes.
 ONE_CORE := tests/model tests/parity tests/e2e/test_every_architecture.py
 test-slow: $(VENV)/dev
-	$(BIN)/python -m pytest -m slow -n 2 --dist worksteal $(ONE_CORE)
-	$(BIN)/python -m pytest -m slow $(addprefix --ignore=,$(ONE_CORE))
+	$(PYTEST) -m slow -n 2 --dist worksteal $(ONE_CORE)
+	$(PYTEST) -m slow $(addprefix --ignore=,$(ONE_CORE))
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -35,14 +36,14 @@ format: $(VENV)/dev
 docs: $(VENV)/dev
 	$(BIN)/python docs/generate_cli.py
 
-# A marker file for each set of installed packages, newer than what it was installed from.
-$(VENV)/train: pyproject.toml constraints.txt
+# Each set of installed packages has a marker file, newer than the files that define the set.
+$(VENV)/train: pyproject.toml constraints.txt Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train,plot]'
 	touch $@
 
 $(VENV)/dev: $(VENV)/train
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train,dev]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train,plot,dev]'
 	touch $@
 
 clean:

@@ -30,7 +30,7 @@ def reference() -> str:
 def _section(*words: str) -> str:
     """Return the help of one command as a terminal of 80 columns shows it."""
     words_for_help = [*words, "--help"]
-    result = CliRunner().invoke(cli, words_for_help, prog_name="nmt", catch_exceptions=False)
+    result = CliRunner().invoke(cli, words_for_help, prog_name="nmt", env={"COLUMNS": "80"})
     return f"## {' '.join(('nmt', *words))}\n\n```\n{result.output}```\n"
 
 

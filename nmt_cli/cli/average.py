@@ -8,7 +8,7 @@ from nmt_cli.cli.options import find_run, say
 from nmt_cli.errors import NmtError
 
 
-@click.command(epilog="Example: nmt average runs/docs-pt-en --last 3")
+@click.command(epilog="\b\nExample: nmt average runs/docs-pt-en --last 3")
 @click.argument("run", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--last",

@@ -10,7 +10,7 @@ from nmt_cli.search.options import DecodingOptions
 
 
 @click.command(
-    epilog="Example: nmt backtranslate mono.en -m exports/docs-en-pt -o corpora/mono.bt "
+    epilog="\b\nExample: nmt backtranslate mono.en -m exports/docs-en-pt -o corpora/mono.bt\n"
     "writes corpora/mono.bt.pt and corpora/mono.bt.en."
 )
 @click.argument("mono", type=click.Path(path_type=Path, allow_dash=True))

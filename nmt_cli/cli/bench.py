@@ -29,9 +29,7 @@ class _Batch(click.ParamType):
         return 0 if value == "own" else click.IntRange(1).convert(value, param, context)
 
 
-@click.command(
-    epilog="Example: nmt bench runs/docs-pt-en --against ctranslate2 --text docs.test.pt"
-)
+@click.command(epilog="\b\nExample: nmt bench runs/docs-pt-en --against ctranslate2 --text test.pt")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--against",

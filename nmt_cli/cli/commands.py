@@ -1,43 +1,43 @@
-"""The commands by name, each imported when it is asked for."""
+"""The commands by name, each imported when it is first used."""
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 
 import click
 
 from nmt_cli.cli.completion import complete_names
 from nmt_cli.cli.environment import name_variables
+from nmt_cli.cli.options import option_error
+from nmt_cli.errors import OptionError
 
 NAMES = (
+    "quickstart",
     "prepare",
     "train",
     "average",
+    "evaluate",
+    "export",
+    "verify",
     "translate",
     "score",
     "backtranslate",
     "distill",
-    "export",
-    "verify",
-    "evaluate",
+    "inspect",
     "bench",
     "plot",
     "report",
-    "quickstart",
-    "inspect",
     "completion",
 )
-"""Each is a module of this package, with a command of the same name in it."""
+"""In the order of the help. Each is a module of this package with a command of the same name."""
 
 
-class Commands(MutableMapping[str, click.Command]):
-    """All commands; those that were asked for stay."""
+class Commands(Mapping[str, click.Command]):
+    """All commands; importing one also names its variables and what completes its arguments."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, click.Command] = {}
 
     def __getitem__(self, name: str) -> click.Command:
-        """Import a command, if it is not yet; its options get their variables,
-        its parameters what completes them."""
         if name not in NAMES:
             raise KeyError(name)
         if name not in self._loaded:
@@ -53,11 +53,29 @@ class Commands(MutableMapping[str, click.Command]):
     def __len__(self) -> int:
         return len(NAMES)
 
-    def __contains__(self, name: object) -> bool:
-        return name in NAMES
 
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        raise TypeError("commands are modules of nmt_cli.cli, named in NAMES")
+class Group(click.Group):
+    """A group whose help lists commands in their defined order, with untruncated summaries.
 
-    def __delitem__(self, name: str) -> None:
-        raise TypeError("commands stay")
+    Options that contradict each other are a usage error of the command.
+    """
+
+    def invoke(self, context: click.Context) -> object:
+        """Run the chosen command."""
+        try:
+            return super().invoke(context)
+        except OptionError as error:
+            name = context.invoked_subcommand or ""
+            command = self.get_command(context, name) or self
+            raise option_error(error, click.Context(command, context, name)) from None
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names in their defined order."""
+        return list(self.commands)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(1000)) for name, each in self.commands.items()]
+            )

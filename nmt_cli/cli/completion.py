@@ -1,4 +1,4 @@
-"""nmt completion, and what a shell is told of names that are looked up on the disk."""
+"""nmt completion, and the completion of names of recipes, runs and bundles."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -11,52 +11,49 @@ from nmt_cli.cli.environment import every_parameter
 from nmt_cli.cli.options import EXPORTS, RUNS, recipe_names
 from nmt_cli.cli.streams import check_standard_output
 
-SHELLS = ("bash", "zsh", "fish")
-
 
 @click.command(
-    epilog="""Example: eval "$(nmt completion bash)"
+    epilog="""\b
+    Example: eval "$(nmt completion bash)"
 
     \b
-    To have it in every new shell:
+    To install it for every new shell:
       bash  nmt completion bash > ~/.local/share/bash-completion/completions/nmt
-            (make the folder first; without the package bash-completion, put the line
-            of the example into ~/.bashrc)
-      zsh   put  eval "$(nmt completion zsh)"  into ~/.zshrc, below compinit
+            (create the folder first; without the package bash-completion, add the
+            line of the example to ~/.bashrc)
+      zsh   add  eval "$(nmt completion zsh)"  to ~/.zshrc, after compinit
       fish  nmt completion fish > ~/.config/fish/completions/nmt.fish
     """
 )
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the script that lets SHELL complete nmt's commands, options and names.
+    """Print a shell's completion script for nmt.
 
-    Recipes that come with nmt, and models under exports/ and runs/, are among the names.
+    It completes commands, options, recipes, and the models under exports/ and runs/.
     """
     check_standard_output()
     kind = get_completion_class(shell)
-    assert kind is not None, "click knows every one of SHELLS"
-    # The variable that click looks for when a program called nmt starts.
+    assert kind is not None, "click has a class for each of the choices"
     script = kind(context.find_root().command, {}, "nmt", "_NMT_COMPLETE").source()
     click.echo(script, nl=False)
 
 
 def complete_names(command: click.Command) -> None:
-    """Let a command complete recipes, runs and bundles, by its parameters' names."""
+    """Let a command's parameters complete recipes, runs and bundles, by the parameters' names."""
     for _, each in every_parameter(command, ""):
-        if isinstance(each.type, click.Path):
-            names = _FOLDERS.get(each.name or "")
-        else:
-            names = recipe_names if each.name in ("recipe", "recipes") else None
+        folders = isinstance(each.type, click.Path)
+        names = (_FOLDERS if folders else _RECIPES).get(each.name or "")
         if names:
-            other = "dir" if isinstance(each.type, click.Path) else "file"
+            other = "dir" if folders else "file"
             each.shell_complete = partial(_completed, names, other)  # type: ignore[method-assign]
 
 
 def _completed(
     names: Callable[[], Iterable[str]], other: str, context: click.Context, incomplete: str
 ) -> list[CompletionItem]:
-    """Names that begin so; if there are none, what else may stand there: "file" or "dir"."""
+    """Return the names with this prefix; if there are none, let the shell complete files ("file")
+    or folders ("dir")."""
     found = [CompletionItem(each) for each in names() if each.startswith(incomplete)]
     return found or [CompletionItem(incomplete, type=other)]
 
@@ -66,9 +63,7 @@ def _runs() -> list[str]:
 
 
 def _bundles() -> list[str]:
-    from nmt_cli.bundle.manifest import MANIFEST
-
-    return _folders(EXPORTS, MANIFEST)
+    return _folders(EXPORTS, "manifest.json")
 
 
 def _models() -> list[str]:
@@ -76,14 +71,9 @@ def _models() -> list[str]:
 
 
 def _folders(place: Path, marker: str) -> list[str]:
-    # Names with a dot in front are half-written.
+    # Incomplete folders have names that start with a dot.
     return sorted(str(each.parent) for each in place.glob(f"[!.]*/{marker}"))
 
 
-_FOLDERS = {
-    "model": _models,
-    "models": _models,
-    "bundle": _bundles,
-    "run": _runs,
-    "runs": _runs,
-}
+_FOLDERS = {"model": _models, "models": _models, "bundle": _bundles, "run": _runs, "runs": _runs}
+_RECIPES = {"recipe": recipe_names, "recipes": recipe_names}

@@ -10,7 +10,7 @@ from nmt_cli.search.options import DecodingOptions
 
 
 @click.command(
-    epilog="Example: nmt distill train.pt -m exports/big-pt-en -o corpora/distilled "
+    epilog="\b\nExample: nmt distill train.pt -m exports/big-pt-en -o corpora/distilled\n"
     "writes corpora/distilled.pt and corpora/distilled.en."
 )
 @click.argument(

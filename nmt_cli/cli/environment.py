@@ -1,9 +1,8 @@
-"""NMT_* variables: values for options, where the command line gives none.
+"""NMT_* variables: defaults for options.
 
-An option is NMT_COMMAND_OPTION, each as it is typed: NMT_TRANSLATE_BEAM_SIZE, NMT_EXPORT_ONNX.
-NMT_MODEL is -m/--model of every command, where there is no variable of its own. Click takes an
-empty variable for none, and splits one of a repeatable option: at white space, or, for paths, as
-PATH is split.
+NMT_COMMAND_OPTION is --option of a command, e.g. NMT_TRANSLATE_BEAM_SIZE; NMT_MODEL is --model of
+every command that has no variable of its own set. Click ignores empty variables, and splits those
+of repeatable options at white space (paths: like PATH).
 """
 
 import os
@@ -17,11 +16,11 @@ MODEL_VARIABLE = "NMT_MODEL"
 
 
 def every_parameter(command: click.Command, name: str) -> Iterator[tuple[str, click.Parameter]]:
-    """All parameters of a command, or of a group's commands, with the command's name.
+    """Yield the parameters of a command or of all commands of a group, each with its command.
 
     Args:
-        command: to look into.
-        name: it is called by; those of a group's commands are put behind it.
+        command: the command or group.
+        name: its full name, e.g. "nmt plot".
     """
     if isinstance(command, click.Group):
         for own, each in command.commands.items():
@@ -31,35 +30,33 @@ def every_parameter(command: click.Command, name: str) -> Iterator[tuple[str, cl
 
 
 def name_variables(command: click.Command, name: str) -> None:
-    """Give every option of a command, or of a group's commands, its variable.
+    """Set the variables of all options of a command or group.
 
-    Click's own auto_envvar_prefix would name some by Python's names for them, which no user
-    knows (--set is "overrides"), and knows no second variable behind the first.
+    Click's auto_envvar_prefix would use Python's parameter names, which users do not know (--set
+    is "overrides"), and has no second variable.
     """
     for owner, each in every_parameter(command, name):
         if isinstance(each, click.Option):
             option = max(each.opts, key=len)
-            words = f"{owner} {option.lstrip('-')}"
-            own = words.replace(" ", "_").replace("-", "_").upper()
+            own = f"{owner} {option.lstrip('-')}".replace(" ", "_").replace("-", "_").upper()
             each.envvar = [own, MODEL_VARIABLE] if option == "--model" else [own]
 
 
 def refused_variable(error: click.UsageError) -> str:
-    """The variable whose value is refused; "" where the value came from elsewhere."""
+    """Return the variable whose value is invalid, or "" if the value was typed."""
     if not isinstance(error, click.BadParameter) or not error.ctx or not error.param:
         return ""
-    source = error.ctx.get_parameter_source(error.param.name or "")
-    found = [each for each in _variables(error.param) if os.environ.get(each)]
-    return found[0] if found and source is ParameterSource.ENVIRONMENT else ""
+    if error.ctx.get_parameter_source(error.param.name or "") is not ParameterSource.ENVIRONMENT:
+        return ""
+    return next((each for each in _variables(error.param) if os.environ.get(each)), "")
 
 
-def naming_variable(group: click.Group, message: str) -> str:
-    """An error's message, with the variable that names the path it begins with, if one does."""
-    variables = {name for _, each in every_parameter(group, "nmt") for name in _variables(each)}
-    for name in sorted(variables & os.environ.keys()):
-        for path in filter(None, os.environ[name].split(os.pathsep)):
+def naming_variable(message: str) -> str:
+    """Add to an error message the NMT_* variable that its path comes from, if there is one."""
+    for name, value in sorted(os.environ.items()):
+        for path in filter(None, value.split(os.pathsep) if name.startswith("NMT_") else []):
             if message.startswith((f"{Path(path)}:", f"{Path(path)}/")):
-                return f"{message} ({name} names it)"
+                return f"{message} (from {name})"
     return message
 
 

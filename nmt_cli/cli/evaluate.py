@@ -24,10 +24,11 @@ _FEW = 100  # a rule of thumb
 
 @click.command(
     cls=InOrder,
-    epilog="""Example: nmt evaluate -m exports/docs-pt-en --source test.pt --reference test.en
+    epilog="""\b
+    Example: nmt evaluate -m exports/mine --source test.pt --reference test.en
 
     \b
-    nmt evaluate --translation old.en --translation new.en --reference test.en --worst 5
+    nmt evaluate --translation old.en --translation new.en --reference test.en
     nmt evaluate -m runs/docs-pt-en --by length --json
     """,
 )

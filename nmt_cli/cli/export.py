@@ -10,7 +10,7 @@ from nmt_cli.cli.options import EXPORTS, find_run, output_option, say
 from nmt_cli.frameworks import import_keras
 
 
-@click.command(epilog="Example: nmt export runs/phrasebook-pt-en --onnx")
+@click.command(epilog="\b\nExample: nmt export runs/phrasebook-pt-en --onnx")
 @click.argument("run", required=False, type=click.Path(path_type=Path))
 @click.option("--onnx", is_flag=True, help="Write a bundle for ONNX Runtime.")
 @click.option("--ctranslate2", is_flag=True, help="Write a model folder for CTranslate2.")

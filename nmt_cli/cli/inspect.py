@@ -15,7 +15,7 @@ from nmt_cli.cli.streams import check_standard_output
 Row = tuple[str, str]
 
 
-@click.command(epilog="Example: nmt inspect exports/docs-pt-en | grep ^score")
+@click.command(epilog="\b\nExample: nmt inspect exports/docs-pt-en | grep ^score")
 @click.argument("model", required=False, envvar=[MODEL_VARIABLE], type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def inspect(model: Path | None, as_json: bool) -> None:

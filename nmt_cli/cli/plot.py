@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nmt_cli.cli.commands import Group
 from nmt_cli.cli.options import (
     PREPARED,
     find_model,
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@click.group(epilog="Example: nmt plot alignment 'Onde fica a farmácia?' -o alignment.png")
+@click.group(
+    cls=Group,
+    epilog="\b\nExample: nmt plot alignment 'Onde fica a farmácia?' -o alignment.png",
+)
 def plot() -> None:
     """Draw what a model looks at, how its training went, and the text it learned from.
 
@@ -68,7 +72,7 @@ def _deliver(figure: "Figure", output: Path | None, show: bool) -> None:
         drawn.show(figure)
 
 
-@plot.command(epilog="Example: nmt plot attention 'Bom dia!' -m runs/docs-pt-en -o heads.png")
+@plot.command(epilog="\b\nExample: nmt plot attention 'Bom dia!' -m runs/docs-pt-en -o heads.png")
 @click.argument("source")
 @click.option("--target", help="Its translation; default: the model's own, as it is decoded.")
 @_model_option
@@ -100,7 +104,7 @@ def attention(
     _deliver(attention_figure(maps, tokenizers, part, layer, head), output, show)
 
 
-@plot.command(epilog="Example: nmt plot alignment 'Bom dia!' --target 'Good morning!' -o a.svg")
+@plot.command(epilog="\b\nExample: nmt plot alignment 'Bom dia!' --target 'Good morning!' -o a.svg")
 @click.argument("source")
 @click.option("--target", help="Its translation; default: the model's own, as it is decoded.")
 @_model_option
@@ -124,7 +128,9 @@ def _looked_at(model: Path | None, source: str, target: str | None) -> Any:
     return opened.attention(source, target), opened.tokenizers
 
 
-@plot.command(epilog="Example: nmt plot masks 'Good morning!' Yes -m runs/docs-pt-en -o masks.png")
+@plot.command(
+    epilog="\b\nExample: nmt plot masks 'Good morning!' Yes -m runs/docs-pt-en -o masks.png"
+)
 @click.argument("text", nargs=-1, required=True)
 @click.option(
     "-m", "--model", type=click.Path(path_type=Path), help="Run; default: the newest under runs/."
@@ -150,7 +156,7 @@ def masks(text: tuple[str, ...], model: Path | None, output: Path | None, show: 
     _deliver(masks_figure(ids, tokenizer, pad_ids), output, show)
 
 
-@plot.command(epilog="Example: nmt plot positions transformer-tutorial -o positions.png")
+@plot.command(epilog="\b\nExample: nmt plot positions transformer-tutorial -o positions.png")
 @click.argument("model")
 @set_option()
 @click.option(
@@ -204,7 +210,7 @@ def positions(
     _deliver(positions_figure(table, title, list(dimensions)), output, show)
 
 
-@plot.command(epilog="Example: nmt plot schedule ted-pt-en docs-pt-en -o schedule.png")
+@plot.command(epilog="\b\nExample: nmt plot schedule ted-pt-en docs-pt-en -o schedule.png")
 @click.argument("recipes", nargs=-1, required=True, metavar="RECIPE...")
 @set_option()
 @click.option("--steps", type=click.IntRange(2), help="How many; default: training.max_steps.")
@@ -227,7 +233,7 @@ def schedule(
     _deliver(schedule_figure(rates), output, show)
 
 
-@plot.command(epilog="Example: nmt plot history runs/docs-pt-en runs/ted-pt-en -o history.svg")
+@plot.command(epilog="\b\nExample: nmt plot history runs/docs-pt-en runs/ted-pt-en -o history.svg")
 @click.argument("runs", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN]...")
 @_picture_options
 def history(runs: tuple[Path, ...], output: Path | None, show: bool) -> None:
@@ -241,7 +247,7 @@ def history(runs: tuple[Path, ...], output: Path | None, show: bool) -> None:
     _deliver(history_figure(records), output, show)
 
 
-@plot.command(epilog="Example: nmt plot lengths docs-pt-en -o lengths.png")
+@plot.command(epilog="\b\nExample: nmt plot lengths docs-pt-en -o lengths.png")
 @recipe_argument(required=False)
 @set_option()
 @click.option(

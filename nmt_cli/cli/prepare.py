@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nmt_cli.recipe.config import Recipe
 
 
-@click.command(epilog="Example: nmt prepare docs-pt-en --set data.root=corpora")
+@click.command(epilog="\b\nExample: nmt prepare docs-pt-en --set data.root=corpora")
 @recipe_argument(required=True)
 @set_option()
 @output_option("Folder to write; default: prepared/NAME.")

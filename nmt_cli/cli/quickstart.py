@@ -15,7 +15,7 @@ SENTENCES = (
 )
 
 
-@click.command(epilog="Example: nmt quickstart && echo 'Onde fica a farmácia?' | nmt translate")
+@click.command(epilog="\b\nExample: nmt quickstart && echo 'Onde fica a farmácia?' | nmt translate")
 @click.pass_context
 def quickstart(context: click.Context) -> None:
     """Prepare, train, evaluate, export and translate, on the embedded phrasebook.

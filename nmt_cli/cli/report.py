@@ -9,7 +9,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.frameworks import import_keras
 
 
-@click.command(epilog="Example: nmt report runs/docs-pt-en -o docs.html")
+@click.command(epilog="\b\nExample: nmt report runs/docs-pt-en -o docs.html")
 @click.argument("run", required=False, type=click.Path(path_type=Path))
 @click.option(
     "-o",

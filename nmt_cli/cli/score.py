@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from nmt_cli.search.scoring import PairScore
 
 
-@click.command(epilog="Example: nmt score test.pt test.en -m exports/docs-pt-en | paste - test.pt")
+@click.command(
+    epilog="\b\nExample: nmt score test.pt test.en -m exports/docs-pt-en | paste - test.pt"
+)
 @click.argument("source", type=click.Path(path_type=Path, allow_dash=True))
 @click.argument("target", type=click.Path(path_type=Path, allow_dash=True))
 @models_option()

@@ -20,7 +20,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.frameworks import import_keras
 
 
-@click.command(epilog="Example: nmt train docs-pt-en --set data.root=corpora --resume")
+@click.command(epilog="\b\nExample: nmt train docs-pt-en --set data.root=corpora --resume")
 @recipe_argument(required=False)
 @set_option()
 @output_option("Run folder to write; default: runs/NAME.")

@@ -15,9 +15,7 @@ from nmt_cli.search.options import DecodingOptions
 _FORMATS = ("srt", "po", "markdown")
 
 
-@click.command(
-    epilog="Example: echo 'Onde fica a farmácia?' | nmt translate -m exports/phrasebook-pt-en"
-)
+@click.command(epilog="\b\nExample: echo 'Onde fica a farmácia?' | nmt translate -m exports/mine")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @models_option()
 @click.option(

@@ -11,7 +11,7 @@ from nmt_cli.cli.streams import check_standard_output
 from nmt_cli.frameworks import import_keras
 
 
-@click.command(epilog="Example: nmt verify exports/docs-pt-en --run runs/docs-pt-en")
+@click.command(epilog="\b\nExample: nmt verify exports/docs-pt-en --run runs/docs-pt-en")
 @click.argument("bundle", type=click.Path(path_type=Path))
 @click.option(
     "--run", type=click.Path(path_type=Path), help="Compare BUNDLE with the model of this run."

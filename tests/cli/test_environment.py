@@ -127,7 +127,7 @@ class TestModel:
         monkeypatch.setenv("NMT_MODEL", several)
         assert model("translate") == [Path("exports/one"), Path("exports/two")]
         result = nmt("translate", cwd=tmp_path)
-        assert_fails(result, "exports/one: no such run or bundle (NMT_MODEL names it)")
+        assert_fails(result, "exports/one: no such run or bundle (from NMT_MODEL)")
 
     def test_nothing_else_takes_it(self) -> None:
         for command, each in every_parameter(cli, "nmt"):
@@ -162,10 +162,10 @@ class TestBadValues:
     def test_so_does_an_error_on_the_path_in_it(self, tmp_path: Path) -> None:
         named = {"NMT_MODEL": "exports/gone/"}
         result = nmt("inspect", cwd=tmp_path, environment=named)
-        assert_fails(result, "exports/gone: no such run or bundle (NMT_MODEL names it)")
+        assert_fails(result, "exports/gone: no such run or bundle (from NMT_MODEL)")
         (tmp_path / "exports" / "gone").mkdir(parents=True)
         result = nmt("translate", cwd=tmp_path, environment=named, stdin=b"a\n")
-        assert_fails(result, "exports/gone: neither a run", "(NMT_MODEL names it)")
+        assert_fails(result, "exports/gone: neither a run", "(from NMT_MODEL)")
 
     def test_what_is_typed_is_told_as_ever(self, tmp_path: Path) -> None:
         named = {"NMT_MODEL": "exports/one", "NMT_TRANSLATE_BEAM_SIZE": "many"}

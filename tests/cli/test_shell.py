@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -23,27 +25,42 @@ RUN, BUNDLE = "runs/toy-pt-en", "exports/toy-pt-en"
 HEAVY = ("tensorflow", "keras", "tensorflow_text", "tensorflow_datasets", "onnx", "tf2onnx")
 
 
-class TestHelp:
-    @pytest.mark.parametrize("name", sorted(cli.commands))
-    def test_every_command_has_help_and_an_example(self, name: str, tmp_path: Path) -> None:
-        result = nmt(name, "--help", cwd=tmp_path)
-        assert result.code == 0
-        assert b"Usage: " in result.out
-        assert b"Example: " in result.out
-        assert cli.commands[name].help
-        assert f"nmt {name}" in (cli.commands[name].epilog or "")
+def every_command(group: click.Group, name: str) -> Iterator[tuple[str, click.Command]]:
+    for own, command in group.commands.items():
+        yield f"{name} {own}", command
+        if isinstance(command, click.Group):
+            yield from every_command(command, f"{name} {own}")
 
-    def test_every_option_has_help(self) -> None:
-        within = [
-            each
-            for group in cli.commands.values()
-            if isinstance(group, click.Group)
-            for each in group.commands.values()
-        ]
-        for command in [*cli.commands.values(), *within]:
-            assert (command.epilog or "").startswith("Example: ")
-            for each in command.params:
-                assert each.param_type_name == "argument" or each.help, (command.name, each.name)
+
+EVERY_COMMAND = dict(every_command(cli, "nmt"))
+
+
+class TestHelp:
+    @pytest.mark.parametrize("name", EVERY_COMMAND)
+    def test_every_command_and_option_has_help(self, name: str, tmp_path: Path) -> None:
+        command = EVERY_COMMAND[name]
+        result = nmt(*name.split()[1:], "--help", cwd=tmp_path, environment={"COLUMNS": "80"})
+        shown = result.out.decode()
+        assert shown.startswith(f"Usage: {name} ")
+        assert "-h, --help" in shown
+        assert command.help
+        assert command.epilog
+        assert "Example: " in command.epilog
+        assert name in command.epilog
+        for each in command.params:
+            assert isinstance(each, click.Argument) or each.help, each.name
+        # Nothing is cut off, and a terminal of 80 columns breaks no path of an example.
+        assert not re.search(r"[a-z ]\.\.\.", shown)
+        for line in command.epilog.splitlines():
+            assert len(line.strip()) <= 78
+            assert line.strip("\b ") in shown
+
+    def test_summaries_are_whole_and_listed_once(self, tmp_path: Path) -> None:
+        shown = nmt("-h", cwd=tmp_path, environment={"COLUMNS": "80"}).out.decode()
+        words = " ".join(shown.split())
+        for name, command in cli.commands.items():
+            assert shown.count(f"\n  {name} ") == 1
+            assert command.get_short_help_str(1000) in words
 
     def test_no_command_shows_them_all(self, tmp_path: Path) -> None:
         result = nmt(cwd=tmp_path)
