@@ -23,8 +23,8 @@ from nmt_cli.recipe.config import Recipe
 from nmt_cli.text.lines import write_lines
 from nmt_cli.text.tokenizer import Tokenizer
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
+from nmt_cli.training.model import compiled_model
 from nmt_cli.training.run import FORMAT, HELD_OUT, Run
-from nmt_cli.training.train import compiled_model
 
 VOCAB, WORDS, SEED = 8000, 30, 1
 SHAPE = TransformerConfig(

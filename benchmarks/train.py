@@ -4,7 +4,7 @@ Both train one shape (4+4 post-norm layers, d 256, feed-forward 1,024, 8 heads, 
 rows for both embeddings and the softmax, dropout 0.1, cross-entropy smoothed by 0.1, Adam) on the
 same batches in the same order: those of ``nmt train``, 4,096 cells of either side, bucketed by
 length. Ours is what ``nmt train`` compiles and fits, metrics and input pipeline included, on as
-many parts of the CPU as it takes unasked (nmt_cli.training.cores). Theirs
+many parts of the CPU as it takes unasked (nmt_cli.training.setup). Theirs
 is the plain loop at its best: all cores, fused attention (``--attention eager`` was no faster),
 fused Adam, and batches made before the clock starts. Both do so in float32 and in bfloat16, ours as
 Keras' mixed policy, theirs as autocast, which processors without bfloat16 only emulate.

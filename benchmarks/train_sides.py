@@ -64,12 +64,12 @@ def nmt_side(
     import tensorflow as tf
 
     from nmt_cli.data.epochs import training_batches
-    from nmt_cli.training.cores import cpu_devices
     from nmt_cli.training.devices import Devices
     from nmt_cli.training.feed import Feed
+    from nmt_cli.training.model import compiled_model
     from nmt_cli.training.run import Run
-    from nmt_cli.training.train import compiled_model
-    from nmt_cli.training.watch import Callbacks
+    from nmt_cli.training.setup import cpu_devices
+    from nmt_cli.training.train import AsyncCallbacks
 
     policy = precision if precision == "float32" else f"mixed_{precision}"
     recipe = replace(recipe, training=replace(recipe.training, precision=policy))
@@ -88,15 +88,15 @@ def nmt_side(
 
     class Answer(keras.callbacks.Callback):
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            handed = feed.taken()
-            turns.stepped(handed.tokens, handed.seconds)
+            fed = feed.pop()
+            turns.stepped(fed.tokens, fed.seconds)
             if not turns.left:
                 float(logs["loss"])  # waits for the device
                 turns.answer(traces[0])
                 self.model.stop_training = not turns.begin()
 
     turns.begin()
-    data, callbacks = feed.dataset(), Callbacks([Answer()], add_history=True, model=model)
+    data, callbacks = feed.dataset(), AsyncCallbacks([Answer()], add_history=True, model=model)
     model.fit(data, steps_per_epoch=10**9, callbacks=callbacks, shuffle=False, verbose=0)
 
 

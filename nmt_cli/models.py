@@ -358,7 +358,7 @@ class _Run(TranslationModel):
         from nmt_cli.frameworks import import_keras
 
         import_keras()
-        from nmt_cli.training.train import trained_model
+        from nmt_cli.training.model import trained_model
 
         return trained_model(self.run, self.run.preferred)[0]
 

@@ -9,8 +9,8 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
+from nmt_cli.training.model import compiled_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import compiled_model
 
 WORDS = ["um", "dois", "três", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez"]
 WORDS += ["casa", "gato", "água", "pão", "café", "sol"]

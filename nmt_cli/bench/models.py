@@ -104,8 +104,8 @@ def _export_ctranslate2(folder: Path, precision: str, place: Path) -> None:
     """As ``nmt export --ctranslate2``, but for the verification, which takes minutes."""
     from nmt_cli.export.ctranslate2_model import write_folder
     from nmt_cli.model.build import step_graph
+    from nmt_cli.training.model import trained_model
     from nmt_cli.training.run import Run
-    from nmt_cli.training.train import trained_model
 
     run = Run.open(folder)
     model, _ = trained_model(run, run.preferred)

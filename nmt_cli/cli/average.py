@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from nmt_cli.cli.options import find_run, say
-from nmt_cli.errors import NmtError
 
 
 @click.command(epilog="\b\nExample: nmt average runs/docs-pt-en --last 3")
@@ -13,14 +12,14 @@ from nmt_cli.errors import NmtError
 @click.option(
     "--last",
     type=click.IntRange(2),
-    help="Average so many of the newest checkpoints; default: all that the run keeps.",
+    help="Number of newest checkpoints to average; default: all that the run keeps.",
 )
 @click.option(
     "--checkpoint",
     "checkpoints",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Average these instead; repeatable.",
+    help="Average these files instead; repeatable.",
 )
 @click.option(
     "-o",
@@ -28,7 +27,7 @@ from nmt_cli.errors import NmtError
     type=click.Path(path_type=Path),
     help="Checkpoint to write; default: RUN/average.npz.",
 )
-@click.option("--force", is_flag=True, help="Replace a file that is there already.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 def average(
     run: Path | None,
     last: int | None,
@@ -38,25 +37,15 @@ def average(
 ) -> None:
     """Average checkpoints of RUN (default: the newest run) into one.
 
-    The mean of a training's last checkpoints often translates better than any of them. Give
-    it to nmt export with --checkpoint.
+    The mean of a training's last checkpoints often translates better than each of them. Export
+    it with nmt export --checkpoint.
     """
     if last and checkpoints:
         raise click.UsageError("give one of --last and --checkpoint")
-    folder = find_run(run)
-    from nmt_cli.training.checkpoint import average_checkpoints
+    from nmt_cli.training.average import average_run
     from nmt_cli.training.run import Run
 
-    opened = Run.open(folder)
-    paths = list(checkpoints) or opened.checkpoints()[-(last or 0) :]
-    if len(paths) < max(2, last or 0):
-        raise NmtError(
-            f"{folder}: {len(paths)} checkpoint(s) to average, {max(2, last or 0)} needed",
-            "train with a larger training.keep, or name files with --checkpoint",
-        )
-    place = output or opened.average
-    if place.exists() and not force:
-        raise NmtError(f"{place}: exists already", "replace it with --force")
-    average_checkpoints(paths, place)
+    folder = find_run(run)
+    place, paths = average_run(Run.open(folder), last, checkpoints, output, force)
     names = ", ".join(path.name for path in paths)
-    say(f"{place}: the mean of {names}; next: nmt export {folder} --checkpoint {place} --onnx")
+    say(f"{place}: average of {names}; next: nmt export {folder} --checkpoint {place} --onnx")

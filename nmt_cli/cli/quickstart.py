@@ -18,9 +18,9 @@ SENTENCES = (
 @click.command(epilog="\b\nExample: nmt quickstart && echo 'Onde fica a farmácia?' | nmt translate")
 @click.pass_context
 def quickstart(context: click.Context) -> None:
-    """Prepare, train, evaluate, export and translate, on the embedded phrasebook.
+    """Prepare, train, evaluate, export and translate with the built-in phrasebook.
 
-    Takes a few minutes on two cores and shows each command that it runs.
+    Takes a few minutes on two cores and prints each command before it runs.
     """
     from nmt_cli.cli.evaluate import evaluate
     from nmt_cli.cli.export import export
@@ -43,7 +43,7 @@ def quickstart(context: click.Context) -> None:
             _write_sample(sample)
         say(f"\n$ nmt {command.name} {' '.join(words)}")
         command.main(words, parent=context, standalone_mode=False)
-    say(f"\nDone in {time.monotonic() - began:.0f} s. Your own sentences:")
+    say(f"\nDone in {time.monotonic() - began:.0f} s. Translate your own sentences:")
     say("$ echo 'Onde fica a farmácia?' | nmt translate")
 
 

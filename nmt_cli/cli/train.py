@@ -1,8 +1,5 @@
 """nmt train."""
 
-import shlex
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import click
@@ -16,8 +13,6 @@ from nmt_cli.cli.options import (
     say,
     set_option,
 )
-from nmt_cli.errors import NmtError
-from nmt_cli.frameworks import import_keras
 
 
 @click.command(epilog="\b\nExample: nmt train docs-pt-en --set data.root=corpora --resume")
@@ -29,21 +24,23 @@ from nmt_cli.frameworks import import_keras
     type=click.Path(path_type=Path),
     help="Folder of the prepared data; default: prepared/NAME, made when needed.",
 )
-@click.option("--resume", is_flag=True, help="Go on from the run's last checkpoint.")
-@click.option("--force", is_flag=True, help="Replace a run that is there already.")
+@click.option("--resume", is_flag=True, help="Continue from the run's last checkpoint.")
+@click.option("--force", is_flag=True, help="Replace an existing run.")
 @click.option(
     "--devices",
     type=click.IntRange(1, 1024),
-    help="How many accelerators share each batch, or parts of the CPU's cores.  [default: 1; "
-    "with TensorFlow on a CPU as many parts as are worth it]",
+    help="Number of accelerators, or of parts of the CPU's cores, that share each batch.  "
+    "[default: 1; with TensorFlow on a CPU, as many parts as pay off]",
 )
 @click.option(
     "--coordinator",
     metavar="HOST:PORT",
     help="Address of process 0, to train in several processes; needs JAX.",
 )
-@click.option("--processes", type=click.IntRange(1), metavar="N", help="How many in all.")
-@click.option("--process-id", type=click.IntRange(0), metavar="I", help="Which of them: 0 to N-1.")
+@click.option("--processes", type=click.IntRange(1), metavar="N", help="Number of processes.")
+@click.option(
+    "--process-id", type=click.IntRange(0), metavar="I", help="Number of this process: 0 to N-1."
+)
 def train(
     recipe: str,
     overrides: tuple[str, ...],
@@ -56,60 +53,42 @@ def train(
     processes: int | None,
     process_id: int | None,
 ) -> None:
-    """Train a model by RECIPE (default: ted-pt-en).
+    """Train a model from RECIPE (default: ted-pt-en).
 
-    Ctrl-C saves a checkpoint; --resume goes on from it.
+    Ctrl-C saves a checkpoint; --resume continues from it.
     """
     if resume and force:
         raise click.UsageError("give one of --resume and --force")
-    trio = (coordinator, processes, process_id)
-    if any(each is not None for each in trio) and None in trio:
+    group = (coordinator, processes, process_id)
+    if any(each is not None for each in group) and None in group:
         raise click.UsageError("--coordinator, --processes and --process-id go together")
+    from nmt_cli.training.job import TrainOptions, run_training
+
     loaded = find_recipe(recipe, overrides)
     folder = output or RUNS / loaded.label
-    if (folder / "run.json").exists() and not (resume or force):
-        raise NmtError(
-            f"{folder}: holds a run already", "go on with --resume, or replace it with --force"
-        )
-    import_keras()
-    from nmt_cli.data.prepare import prepare
-    from nmt_cli.data.prepared import Prepared
-    from nmt_cli.training.cluster import connect, wait
-    from nmt_cli.training.cores import cpu_devices
-    from nmt_cli.training.devices import Devices, check_options, check_present
-    from nmt_cli.training.run import Run
-    from nmt_cli.training.train import train as train_model
-
-    used = Devices(devices or 1, coordinator or "", processes or 1, process_id or 0)
-    check_options(used)
-    run = Run.open(folder) if resume else None
-    if devices is None:
-        used = replace(used, count=cpu_devices(loaded, run.devices if run else 0))
-    connect(used)
-    check_present(used, loaded.training.accumulate)
-    place = prepared or PREPARED / loaded.label
-    if used.leads:
-        # A run that is not to be gone on with leaves its data alone too.
-        check = partial(run.check_resumable, loaded) if run else None
-        prepare(loaded, place, say=say, check=check)
-    wait(used, "prepared")
-    try:
-        train_model(loaded, Prepared.open(place), folder, resume, say, used)
-    except KeyboardInterrupt as stop:
-        again = ["nmt", "train", recipe]
-        again += [word for each in overrides for word in ("--set", each)]
-        again += ["-o", str(output)] if output else []
-        again += ["--prepared", str(prepared)] if prepared else []
-        again += ["--devices", str(devices)] if devices else []
-        if coordinator:
-            again += ["--coordinator", coordinator]
-            again += ["--processes", str(processes), "--process-id", str(process_id)]
-        step = stop.args[0] if stop.args else None
-        if step is None:
-            raise
-        raise KeyboardInterrupt(
-            f"stopped at step {step:,}; checkpoint saved; go on with: "
-            + shlex.join([*again, "--resume"])
-        ) from None
-    if used.leads:
+    given = {
+        "-o": output,
+        "--prepared": prepared,
+        "--devices": devices,
+        "--coordinator": coordinator,
+        "--processes": processes,
+        "--process-id": process_id,
+    }
+    command = ["nmt", "train", recipe]
+    command += [word for each in overrides for word in ("--set", each)]
+    command += [word for pair in given.items() if pair[1] is not None for word in map(str, pair)]
+    options = TrainOptions(
+        loaded,
+        folder,
+        prepared or PREPARED / loaded.label,
+        resume,
+        force,
+        devices or 0,
+        coordinator or "",
+        processes or 1,
+        process_id or 0,
+        tuple(command),
+    )
+    run_training(options, say)
+    if not process_id:
         say(f"run written to {folder}; next: nmt export {folder} --onnx")

@@ -11,6 +11,7 @@ import sentencepiece
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
+from nmt_cli.frameworks import import_keras
 from nmt_cli.recipe.config import TokenizerConfig
 from nmt_cli.text.sentence_piece import tag_piece
 from nmt_cli.text.tokenizer import (
@@ -146,7 +147,7 @@ def _learn_word_pieces(config: TokenizerConfig, lines: Iterator[str], name: str)
 
     They are the same counts, come faster, and an exception in `lines` stays itself.
     """
-    # Imports TensorFlow, though it needs nothing of it.
+    import_keras()  # the learner imports TensorFlow without using it
     from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib as learner
 
     counts: Counter[str] = Counter()

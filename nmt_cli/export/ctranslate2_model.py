@@ -17,8 +17,8 @@ from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.runtime.ctranslate2_translator import FORMAT, SETTINGS, TOKENIZER, import_ctranslate2
 from nmt_cli.text.tokenizer import START_ID, Tokenizer
+from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import trained_model
 
 
 def export_ctranslate2(

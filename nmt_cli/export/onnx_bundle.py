@@ -27,8 +27,8 @@ from nmt_cli.files import replacing_folder
 from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.config import DecodingConfig
+from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import trained_model
 
 CARD = "MODEL_CARD.md"
 

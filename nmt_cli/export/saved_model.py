@@ -27,8 +27,8 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rejoining import LINE_BREAK
 from nmt_cli.search.translator import SENTENCE_END, Translator
 from nmt_cli.text.tokenizer import PAD_ID
+from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import trained_model
 
 MARKER = "saved_model.pb"
 

@@ -52,7 +52,7 @@ def position_table(
             f"{name}: its positions are learned, and a recipe has not learned any",
             "name the run folder",
         )
-    from nmt_cli.training.train import trained_model
+    from nmt_cli.training.model import trained_model
 
     trained, _ = trained_model(run, run.preferred)
     names = ("positions", f"{side}_positions")
@@ -87,9 +87,10 @@ def log_records(folder: Path) -> Sequence[dict[str, Any]]:
     Raises:
         NmtError: the folder is no run, or nothing is logged yet.
     """
-    from nmt_cli.training.run import Run, read_log
+    from nmt_cli.training.log import read_log
+    from nmt_cli.training.run import Run
 
-    records = read_log(Run.open(folder).folder / "log.jsonl")
+    records = read_log(Run.open(folder).folder)
     if not records:
         raise NmtError(f"{folder}: nothing is logged yet", "wait for the first training.log_every")
     return records

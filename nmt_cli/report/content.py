@@ -22,8 +22,8 @@ from nmt_cli.search.attention import align
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translation, Translator
 from nmt_cli.text.tokenizer import Tokenizer
+from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import trained_model
 
 SAMPLES, WORST, LOOKED_AT = 12, 12, 2
 # Sentences whose attention is drawn have so many tokens at most: more cannot be read.

@@ -1,10 +1,9 @@
-"""Checkpoints: one file each, written beside and renamed, without pickle.
+"""Checkpoints: one file each, written under another name and renamed, without pickle.
 
-A checkpoint is an .npz archive (its members carry CRC-32 sums, so truncation and bit rot
-are noticed):
+A checkpoint is an .npz archive; CRC-32 sums of its members reveal truncation and flipped bits:
 
     weights/PATH      float32, each weight of the model
-    average/PATH      float32, its moving average, where the recipe asks for one
+    average/PATH      float32, its moving average, with training.ema
     random/N          state of the N-th random generator
     optimizer/PATH    each other variable of the optimizer
     progress          JSON (uint8): step, batch position, seconds, best score
@@ -32,8 +31,8 @@ class Progress:
     Attributes:
         step: optimizer steps taken.
         epoch, index: position of the next batch.
-        seconds: of training so far, all sittings together.
-        best_score: of the validations so far, larger is better; None before the first.
+        seconds: training time so far, over all sessions.
+        best_score: best validation score so far, larger is better; None before the first.
         validated: step of the last validation.
         worse: validations since the best one.
     """
@@ -51,45 +50,44 @@ def save_checkpoint(path: Path, model: Any, progress: Progress) -> None:
     """Write model, optimizer and progress.
 
     Raises:
-        NmtError: a weight is not finite, or the file cannot be written; the old one stays
-            whole.
+        NmtError: a weight is not finite, or the file cannot be written; an old file is kept.
     """
     arrays = {name: np.asarray(variable) for name, variable in _variables(model).items()}
     _check_finite(arrays, progress.step)
-    _write(path, arrays, progress)
+    write_checkpoint(path, arrays, progress)
 
 
-def note_progress(path: Path, progress: Progress) -> None:
-    """Write another progress into a checkpoint, and leave its arrays as they are.
+def replace_progress(path: Path, progress: Progress) -> None:
+    """Replace the progress in a checkpoint and keep its arrays.
 
     Raises:
         NmtError: the file is missing or damaged, or cannot be written.
     """
-    _write(path, read_checkpoint(path)[0], progress)
+    write_checkpoint(path, read_checkpoint(path)[0], progress)
 
 
 def load_checkpoint(path: Path, model: Any, training: bool) -> Progress:
     """Set a model's weights, and with ``training`` its random and optimizer states.
 
-    Without ``training`` the moving averages take the weights' place where there are any.
+    Without ``training``, moving averages are used as weights if the file has any.
 
     Raises:
-        NmtError: the file is missing or damaged, or is another model's; then the hint
-            lists what only the file and only the model has.
+        NmtError: the file is missing, damaged, or from another model; then the hint lists what
+            only the file has and what only the model has.
     """
     arrays, progress = read_checkpoint(path)
     wanted = _variables(model)
     if not training:
         wanted = {name: each for name, each in wanted.items() if name.startswith("weights/")}
         arrays = inference_weights(arrays)
-    _check_match(path, wanted, arrays)
+    check_match(path, wanted, arrays)
     for name, variable in wanted.items():
         variable.assign(arrays[name])
     return progress
 
 
 def read_checkpoint(path: Path) -> tuple[Arrays, Progress]:
-    """The arrays of a file, and its progress.
+    """Read the arrays and the progress of a checkpoint.
 
     Raises:
         NmtError: the file is missing or damaged.
@@ -99,16 +97,16 @@ def read_checkpoint(path: Path) -> tuple[Arrays, Progress]:
 
 
 def read_progress(path: Path) -> Progress:
-    """The progress of a file alone, which takes no time, however large the file.
+    """Read only the progress of a checkpoint, which is fast for files of any size.
 
     Raises:
-        NmtError: the file is missing or damaged, as far as was read.
+        NmtError: the file is missing, or the part that was read is damaged.
     """
     return _progress(path, _read(path, ("progress",)).get("progress"))
 
 
 def inference_weights(arrays: Arrays) -> Arrays:
-    """The weights to translate with: the moving averages where there are any."""
+    """Return the weights to translate with: the moving averages if there are any."""
     weights = {name: each for name, each in arrays.items() if name.startswith("weights/")}
     averages = {
         name.replace("average/", "weights/", 1): each
@@ -119,48 +117,26 @@ def inference_weights(arrays: Arrays) -> Arrays:
 
 
 def moving_averages(optimizer: Any) -> list[Any]:
-    """A Keras optimizer's moving averages of the trainable weights, in their order, if any."""
+    """Return an optimizer's moving averages of the trainable weights, in their order, if any."""
     inner = getattr(optimizer, "inner_optimizer", optimizer)
     return list(getattr(inner, "_model_variables_moving_average", []))
 
 
-def average_checkpoints(paths: Sequence[Path], output: Path) -> Progress:
-    """Write the mean of several checkpoints' weights (Vaswani et al. 2017, section 6.1).
-
-    Args:
-        paths: oldest first; the progress is the last one's.
-        output: a checkpoint to translate with and export, not to train on.
-
-    Raises:
-        NmtError: a file is missing, damaged or another model's; it cannot be written.
-    """
-    total: dict[str, NDArray[np.float64]] = {}
-    progress = Progress()
-    for path in paths:
-        arrays, progress = read_checkpoint(path)
-        weights = inference_weights(arrays)
-        if total:
-            _check_match(path, total, weights)
-        for name, each in weights.items():
-            total[name] = total.get(name, 0.0) + each.astype(np.float64) / len(paths)
-    _write(output, {name: each.astype(np.float32) for name, each in total.items()}, progress)
-    return progress
-
-
-def _write(path: Path, arrays: Arrays, progress: Progress) -> None:
+def write_checkpoint(path: Path, arrays: Arrays, progress: Progress) -> None:
+    """Write arrays and progress; see :func:`save_checkpoint`."""
     record = np.frombuffer(json.dumps(asdict(progress)).encode(), np.uint8)
     with replacing_path(path) as beside, beside.open("wb") as stream:
         np.savez(stream, allow_pickle=False, **arrays, progress=record)
 
 
 def _read(path: Path, wanted: Sequence[str] = ()) -> Arrays:
-    """The arrays of a file; those wanted alone, if any are named."""
+    """Read the arrays of a file; if any are named, only those."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files if not wanted or name in wanted}
     except FileNotFoundError:
         raise NmtError(f"{path}: no such checkpoint", "train first, with nmt train") from None
-    except Exception as error:  # whatever zipfile and numpy stumble over in a damaged file
+    except Exception as error:  # zipfile and numpy raise many kinds for damaged files
         raise NmtError(
             f"{path}: damaged checkpoint ({str(error).partition(chr(10))[0] or error!r})",
             "use another checkpoint of the run, or train again",
@@ -169,23 +145,19 @@ def _read(path: Path, wanted: Sequence[str] = ()) -> Arrays:
 
 def _progress(path: Path, record: NDArray[Any] | None) -> Progress:
     try:
-        return Progress(**_renamed(json.loads(b"" if record is None else record.tobytes())))
+        values = json.loads(b"" if record is None else record.tobytes())
+        if "best_bleu" in values:  # format 1
+            values["best_score"] = values.pop("best_bleu")
+        return Progress(**values)
     except (AttributeError, TypeError, ValueError):
         raise NmtError(f"{path}: damaged checkpoint (no progress record)") from None
 
 
-def _renamed(record: dict[str, Any]) -> dict[str, Any]:
-    """A progress record with the names of today: runs of format 1 scored by BLEU alone."""
-    if "best_bleu" in record:
-        record["best_score"] = record.pop("best_bleu")
-    return record
-
-
 def _variables(model: Any) -> dict[str, Any]:
-    """All state of a compiled or bare model under stable names."""
+    """Return all state of a model, compiled or not, under stable names."""
     named = {f"weights/{each.path}": each for each in model.weights}
     weights = {id(each) for each in model.weights}
-    # Paths of seed generators count up within a process; their order does not change.
+    # Seed generators are numbered within a process; only their order is stable.
     random = [each for each in model.variables if "seed_generator" in each.path]
     random = [each for each in random if id(each) not in weights]
     named |= {f"random/{number}": each for number, each in enumerate(random)}
@@ -201,10 +173,10 @@ def _variables(model: Any) -> dict[str, Any]:
 
 
 def _optimizer_variables(variables: list[Any]) -> dict[str, Any]:
-    """Optimizer variables by names that are the same in every process.
+    """Return the optimizer's variables under names that are the same in every process.
 
-    Their paths begin with the optimizer's own name, which may be numbered; some (Nadam's) have
-    no name but a number, and only their order can be relied on.
+    Their paths begin with the optimizer's name, which may be numbered. Some of Nadam's have only
+    a number as their name; their order is stable.
     """
     named: dict[str, Any] = {}
     for variable in variables:
@@ -218,15 +190,16 @@ def _check_finite(arrays: Arrays, step: int) -> None:
         if name.startswith("weights/") and not np.isfinite(each).all():
             raise NmtError(
                 f"{name.removeprefix('weights/')} is not finite after step {step:,}",
-                "begin anew with a lower training.learning_rate or a training.clip_norm",
+                "start again with a lower training.learning_rate or with training.clip_norm",
             )
 
 
-def _check_match(path: Path, wanted: Mapping[str, Any], arrays: Arrays) -> None:
+def check_match(path: Path, wanted: Mapping[str, Any], arrays: Arrays) -> None:
+    """Fail unless a checkpoint has the wanted arrays in the wanted shapes."""
     only_file = sorted(arrays.keys() - wanted.keys())
     only_model = sorted(wanted.keys() - arrays.keys())
     shapes = [
-        f"{name} {tuple(arrays[name].shape)} against {tuple(wanted[name].shape)}"
+        f"{name} {tuple(arrays[name].shape)} and {tuple(wanted[name].shape)}"
         for name in sorted(wanted.keys() & arrays.keys())
         if tuple(arrays[name].shape) != tuple(wanted[name].shape)
     ]
@@ -237,7 +210,7 @@ def _check_match(path: Path, wanted: Mapping[str, Any], arrays: Arrays) -> None:
             f"shapes differ: {_some(shapes)}" if shapes else "",
         ]
         raise NmtError(
-            f"{path}: the checkpoint of another model", "; ".join(part for part in parts if part)
+            f"{path}: checkpoint of a different model", "; ".join(part for part in parts if part)
         )
 
 

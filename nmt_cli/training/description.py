@@ -1,4 +1,4 @@
-"""What a run is, in plain values: as nmt_cli.bundle.description tells of bundles."""
+"""The description of a run in plain values, as nmt_cli.bundle.description has of bundles."""
 
 import math
 from contextlib import suppress
@@ -10,9 +10,10 @@ from nmt_cli.bundle.card import LICENCE
 from nmt_cli.bundle.description import describe_system
 from nmt_cli.errors import NmtError
 from nmt_cli.training.checkpoint import read_progress
-from nmt_cli.training.run import Run, read_log
+from nmt_cli.training.log import read_log
+from nmt_cli.training.run import Run
 
-# Scores of validations in log.jsonl: what to call each, and whether more is better (1, else -1).
+# Validation scores in log.jsonl: their names, and 1 if larger is better, else -1.
 _SCORES = {
     "validation_bleu": ("BLEU", 1),
     "validation_chrf": ("chrF", 1),
@@ -22,13 +23,13 @@ _SCORES = {
 
 
 def describe_run(folder: Path) -> dict[str, Any]:
-    """Everything that a run folder says of its training, for JSON.
+    """Describe a run and its training, for JSON.
 
-    Weights are not read: "damaged" names checkpoints that do not even say of which step they
-    are. Steps and seconds are those of the furthest checkpoint, None if there is none.
+    Weights are not read: "damaged" lists checkpoints whose step cannot be read. "steps" and
+    "seconds" are those of the checkpoint with the most steps, None if there is none.
 
     Raises:
-        NmtError: the folder is no run, it is damaged, or of a newer format.
+        NmtError: the folder is not a run, is damaged, or of a newer format.
     """
     run = Run.open(folder)
     recipe = run.recipe
@@ -51,7 +52,7 @@ def describe_run(folder: Path) -> dict[str, Any]:
         "seconds": last["seconds"],
         "checkpoints": checkpoints,
         "preferred": _name(run, run.preferred) if checkpoints else None,
-        "scores": _best_scores(folder / "log.jsonl"),
+        "scores": _best_scores(folder),
         "provenance": {
             "corpora": [*recipe.data.train, *recipe.data.synthetic],
             "seed": recipe.seed,
@@ -64,10 +65,10 @@ def describe_run(folder: Path) -> dict[str, Any]:
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-    """Bytes of each file; names with a dot in front are half-written."""
+    """Return the bytes of each file; files whose names begin with a dot are incomplete."""
     sizes = {}
     for path in sorted(folder.rglob("*")):
-        # A training that goes on deletes old checkpoints meanwhile.
+        # A running training may delete old checkpoints meanwhile.
         with suppress(FileNotFoundError):
             if path.is_file() and not path.name.startswith("."):
                 sizes[path.relative_to(folder).as_posix()] = path.stat().st_size
@@ -75,7 +76,7 @@ def _sizes(folder: Path) -> dict[str, int]:
 
 
 def _checkpoints(run: Run, files: dict[str, int]) -> list[dict[str, Any]]:
-    """Step and seconds are None where the file is damaged."""
+    """List the checkpoints; step and seconds are None for damaged files."""
     found = []
     for path in (*run.checkpoints(), run.average, run.best):
         name = _name(run, path)
@@ -93,10 +94,10 @@ def _name(run: Run, path: Path) -> str:
     return path.relative_to(run.folder).as_posix()
 
 
-def _best_scores(log: Path) -> list[dict[str, Any]]:
-    """The best value of each score of the validations, and its step; of equals the first's."""
+def _best_scores(folder: Path) -> list[dict[str, Any]]:
+    """Return the best value of each validation score and the first step that reached it."""
     best: dict[str, tuple[float, int]] = {}
-    for record in read_log(log):
+    for record in read_log(folder):
         for key, (_, sign) in _SCORES.items():
             value = record.get(key)
             if not isinstance(value, float) or not math.isfinite(value):

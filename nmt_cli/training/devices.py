@@ -1,12 +1,11 @@
-"""What a training runs on: one device, several of this machine, or several processes.
+"""Training devices: one, several of this machine, or those of several processes.
 
-Every device has the whole model and takes its share of each batch's rows. A batch is the same
-however many share it: its weights (nmt_cli.training.feed) make the loss a sum over all rows, so
-that the sum of the shares' gradients is the gradient of the batch, and neither positions nor
-checkpoints know of devices. (Keras takes a loss with the reduction "sum" as it is; means it
-would divide by the number of devices.) TensorFlow mirrors the model over the devices of one
-machine; JAX spreads over processes and hosts as well, which nmt_cli.training.cluster holds
-together.
+Every device holds the whole model and takes its share of each batch's rows. The batch's weights
+(nmt_cli.training.feed) make the loss a sum over all its rows, so the gradients of the shares add
+up to the gradient of the batch, and positions and checkpoints do not depend on the devices.
+(Keras uses a loss with the reduction "sum" unchanged; means it would divide by the number of
+devices.) TensorFlow mirrors the model over the devices of one machine; JAX also spans processes
+and hosts (nmt_cli.training.cluster).
 """
 
 from collections.abc import Iterator
@@ -18,19 +17,16 @@ import keras
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.errors import NmtError
-from nmt_cli.training.cores import split_cpu
-
 
 @dataclass(frozen=True)
 class Devices:
     """What to train on.
 
     Attributes:
-        count: devices of this process.
-        coordinator: HOST:PORT where process 0 listens; empty for one process alone.
-        processes: in all.
-        process_id: of this one, from 0. Process 0 alone writes and validates.
+        count: devices of this process; 0: let :func:`nmt_cli.training.setup.set_up` choose.
+        coordinator: HOST:PORT where process 0 listens; empty for a single process.
+        processes: number of processes.
+        process_id: number of this process, from 0. Only process 0 writes and validates.
     """
 
     count: int = 1
@@ -39,7 +35,7 @@ class Devices:
     process_id: int = 0
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         """Whether this is process 0."""
         return self.process_id == 0
 
@@ -49,94 +45,33 @@ class Devices:
         return self.count * self.processes
 
     def share(self, rows: NDArray[Any], group: int) -> NDArray[Any]:
-        """This process's rows of a batch, of which each device gets as many.
+        """Return this process's rows of a batch; every device gets the same number.
 
         Args:
-            rows: of the whole batch. Zeros are put behind them (PAD, or no weight) where the
-                devices do not divide it.
+            rows: rows of the whole batch, padded with zeros (PAD, or no weight) to a multiple
+                of the number of devices.
             group: rows that stay together, 2 for R-Drop.
         """
-        lacking = -len(rows) % (self.total * group)
-        if lacking:
-            rows = np.pad(rows, ((0, lacking), (0, 0)))
+        missing = -len(rows) % (self.total * group)
+        if missing:
+            rows = np.pad(rows, ((0, missing), (0, 0)))
         size = len(rows) // self.processes
         return rows[self.process_id * size : (self.process_id + 1) * size]
 
 
-ALONE = Devices()
-
-
-def check_options(devices: Devices) -> None:
-    """Fail if the options contradict each other or the backend.
-
-    Raises:
-        NmtError: no such process, no HOST:PORT, or another backend than JAX.
-    """
-    if not 0 <= devices.process_id < devices.processes:
-        raise NmtError(
-            f"--process-id {devices.process_id}: of {devices.processes} processes",
-            f"give each another one from 0 to {devices.processes - 1}",
-        )
-    host, _, port = devices.coordinator.rpartition(":")
-    if devices.coordinator and not (host and port.isdecimal() and 0 < int(port) < 65536):
-        raise NmtError(
-            f"--coordinator {devices.coordinator}: not of the form HOST:PORT",
-            "e.g. --coordinator 10.0.0.1:7733, an address of process 0 and a free port there",
-        )
-    backend = keras.backend.backend()
-    if devices.coordinator and backend != "jax":
-        raise NmtError(
-            f"several processes train with JAX alone, and the backend is {backend}",
-            "set KERAS_BACKEND=jax, and pip install 'nmt_cli[jax]'",
-        )
-    if devices.count > 1 and backend not in ("tensorflow", "jax"):
-        raise NmtError(
-            f"--devices {devices.count}: not with the {backend} backend",
-            "set KERAS_BACKEND=tensorflow or KERAS_BACKEND=jax",
-        )
-
-
-def check_present(devices: Devices, accumulate: int = 1) -> None:
-    """Fail if this machine has fewer devices than asked for.
-
-    With TensorFlow a CPU is split into as many, each with cores of its own.
-
-    Args:
-        devices: what is asked for; if several processes, they are connected.
-        accumulate: batches a step.
-
-    Raises:
-        NmtError: it has; or TensorFlow is to accumulate gradients on several devices.
-    """
-    if devices.count == 1:
-        return
-    if _on_tensorflow():
-        split_cpu(devices.count)
-    names = _local_names()
-    kind, found = names[0].partition(":")[0].upper(), len(names)
-    if devices.count > found:
-        raise NmtError(
-            f"--devices {devices.count}: this machine has {found} {kind}{'s' * (found > 1)} that "
-            f"{keras.backend.backend()} can see",
-            "one CPU device uses all cores" if kind == "CPU" else f"give --devices {found} or less",
-        )
-    if accumulate > 1 and _on_tensorflow():
-        raise NmtError(
-            "training.accumulate and --devices do not go together with TensorFlow",
-            "raise training.batch_tokens instead, or set KERAS_BACKEND=jax",
-        )
+ONE_DEVICE = Devices()
 
 
 @contextmanager
 def building(devices: Devices) -> Iterator[None]:
-    """Where the model, its optimizer and its metrics are made: every device gets a copy."""
+    """Make the model, its optimizer and its metrics in here: every device gets a copy."""
     if devices.total == 1:
         yield
-    elif _on_tensorflow():
+    elif on_tensorflow():
         import tensorflow as tf
 
-        names = _local_names()[: devices.count]
-        # On CPUs NCCL is not there to add gradients up.
+        names = local_devices()[: devices.count]
+        # NCCL, which adds gradients up by default, needs GPUs.
         ops = None if names[0].startswith("GPU") else tf.distribute.ReductionToOneDevice()
         with tf.distribute.MirroredStrategy(names, cross_device_ops=ops).scope():
             yield
@@ -147,15 +82,15 @@ def building(devices: Devices) -> Iterator[None]:
 
 @contextmanager
 def fitting(devices: Devices) -> Iterator[None]:
-    """Around fit. TensorFlow's models know their strategy, JAX's are to be told each time."""
-    with nullcontext() if _on_tensorflow() else building(devices):
+    """Call fit in here. TensorFlow models know their strategy; JAX needs it set each time."""
+    with nullcontext() if on_tensorflow() else building(devices):
         yield
 
 
 @contextmanager
-def apart(devices: Devices) -> Iterator[None]:
-    """Within :func:`fitting`, where a model of this process alone is made or run."""
-    if devices.total == 1 or _on_tensorflow():
+def one_process(devices: Devices) -> Iterator[None]:
+    """Within :func:`fitting`, build or run a model in this process only."""
+    if devices.total == 1 or on_tensorflow():
         yield
         return
     outer = keras.distribution.distribution()
@@ -166,13 +101,13 @@ def apart(devices: Devices) -> Iterator[None]:
         keras.distribution.set_distribution(outer)
 
 
-def part_seeds(devices: Devices, model: keras.Model) -> None:
-    """Let each device draw random numbers of its own, after any of the seeds was set.
+def separate_seeds(devices: Devices, model: keras.Model) -> None:
+    """Give each device its own random numbers, after the seeds were set or loaded.
 
-    MirroredStrategy gives all the same seeds, and so dropout would leave the same cells out of
+    MirroredStrategy gives all devices the same seeds, so dropout would hit the same cells in
     each share. JAX draws the numbers of the whole batch.
     """
-    if devices.total == 1 or not _on_tensorflow():
+    if devices.total == 1 or not on_tensorflow():
         return
     for variable in model.variables:
         if "seed_generator" in variable.path:  # (seed, numbers drawn)
@@ -180,13 +115,14 @@ def part_seeds(devices: Devices, model: keras.Model) -> None:
                 copy.assign_add(np.array([number, 0], copy.dtype.as_numpy_dtype))
 
 
-def _on_tensorflow() -> bool:
+def on_tensorflow() -> bool:
+    """Whether TensorFlow is the Keras backend."""
     return keras.backend.backend() == "tensorflow"
 
 
-def _local_names() -> list[str]:
-    """This process's accelerators, or else its CPUs, by Keras' names for them."""
-    if _on_tensorflow():
+def local_devices() -> list[str]:
+    """This process's accelerators, or else its CPUs, by their Keras names."""
+    if on_tensorflow():
         import tensorflow as tf
 
         found = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
@@ -197,7 +133,7 @@ def _local_names() -> list[str]:
 
 
 def _distribution(devices: Devices) -> Any:
-    """JAX's: the first devices of each process, in the order of the processes' shares."""
+    """Distribute over the first JAX devices of each process, in the order of the shares."""
     import jax
 
     chosen = [

@@ -1,4 +1,4 @@
-"""Handing numpy batches to Keras' fit on any backend."""
+"""Feeding numpy batches to Keras' fit on any backend."""
 
 import time
 from collections import deque
@@ -11,7 +11,7 @@ import numpy as np
 
 from nmt_cli.data.batches import Batch, Position
 from nmt_cli.text.tokenizer import PAD_ID
-from nmt_cli.training.devices import ALONE, Devices
+from nmt_cli.training.devices import ONE_DEVICE, Devices
 
 PREFETCH = 4  # batches made ahead of the step that uses them
 
@@ -19,14 +19,14 @@ Fed = tuple[tuple[Any, Any], Any, Any]  # ((source, target_in), target_out, weig
 
 
 @dataclass(frozen=True)
-class Handed:
-    """What a batch held.
+class FedBatch:
+    """One batch that was fed to fit.
 
     Attributes:
         at: its position.
-        next: the position of the batch behind it.
-        tokens: real target tokens in it.
-        seconds: that it took to make.
+        next: the position of the next batch.
+        tokens: its real target tokens.
+        seconds: the time it took to make.
     """
 
     at: Position
@@ -36,41 +36,42 @@ class Handed:
 
 
 class Feed:
-    """Batches as fit wants them, with an account of what each held.
+    """Batches in the form that fit expects, with a record of each.
 
-    The weights, float32 [rows, width], are one over the number of the batch's real target
-    tokens, and 0 at padding.
+    The weights, float32 [rows, width], are 1 / (real target tokens of the batch), and 0 at
+    padding.
 
     Args:
-        batches: begins to give (position, batch, next position) of each. Under a strategy Keras
-            looks at the first one and then begins anew.
-        devices: of which each process gets its share of a batch's rows.
+        batches: starts an iterator of (position, batch, next position). Under a strategy Keras
+            reads the first batch and then starts again.
+        devices: each process gets its share of a batch's rows.
         group: rows of a batch that stay together.
     """
 
     def __init__(
         self,
         batches: Callable[[], Iterable[tuple[Position, Batch, Position]]],
-        devices: Devices = ALONE,
+        devices: Devices = ONE_DEVICE,
         group: int = 1,
     ) -> None:
         self._batches = batches
         self._devices, self._group = devices, group
-        self._handed: deque[Handed] = deque()
+        self._fed: deque[FedBatch] = deque()
 
-    def taken(self) -> Handed:
-        """The oldest batch that fit has finished with."""
-        return self._handed.popleft()
+    def pop(self) -> FedBatch:
+        """Return the oldest batch that fit has finished with."""
+        return self._fed.popleft()
 
-    def _fed(self) -> Iterator[Fed]:
-        # One that was begun before may still be making batches ahead, in its own thread.
-        self._handed = handed = deque[Handed]()
+    def arrays(self) -> Iterator[Fed]:
+        """Yield the inputs, the target and the weights of each batch."""
+        # An earlier iterator may still be making batches ahead, in its own thread.
+        self._fed = fed = deque[FedBatch]()
         began = time.perf_counter()
         for at, batch, following in self._batches():
             weights = (batch.target_out != PAD_ID).astype(np.float32)
             tokens = int(np.count_nonzero(weights))
             weights /= max(tokens, 1)
-            handed.append(Handed(at, following, tokens, time.perf_counter() - began))
+            fed.append(FedBatch(at, following, tokens, time.perf_counter() - began))
             source, target_in, target_out, weights = (
                 self._devices.share(each, self._group)
                 for each in (batch.source, batch.target_in, batch.target_out, weights)
@@ -79,12 +80,12 @@ class Feed:
             began = time.perf_counter()
 
     def dataset(self) -> Any:
-        """What to give to fit or evaluate: one trace serves all shapes on TensorFlow."""
+        """Return what fit and evaluate take; on TensorFlow one trace serves all shapes."""
         if keras.backend.backend() != "tensorflow":
-            return self._fed()
+            return self.arrays()
         import tensorflow as tf
 
         ids, weights = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None])
         signature = ((ids, ids), ids, weights)
-        dataset = tf.data.Dataset.from_generator(self._fed, output_signature=signature)
+        dataset = tf.data.Dataset.from_generator(self.arrays, output_signature=signature)
         return dataset.prefetch(PREFETCH)

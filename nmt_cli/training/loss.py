@@ -1,7 +1,7 @@
-"""Cross-entropy with label smoothing, R-Drop, and what is measured beside them.
+"""Cross-entropy with label smoothing, R-Drop, and the metrics of training and validation.
 
-Every loss is one number a position. The feed's weights (nmt_cli.training.feed) make of them
-the mean over the real tokens of the whole batch, however many devices share it.
+Every loss is one number per position. The weights of a batch (nmt_cli.training.feed) turn them
+into the mean over its real tokens, however many devices share it.
 """
 
 from typing import Any
@@ -12,22 +12,21 @@ from keras import ops
 from nmt_cli.text.tokenizer import PAD_ID
 
 
-@keras.saving.register_keras_serializable("nmt")
 class SmoothedCrossEntropy(keras.losses.Loss):
     """Weighted sum over positions of the smoothed cross-entropy, in nats.
 
-    With smoothing e and vocabulary V the wanted distribution is ``(1 - e)`` on the
-    reference and ``e / V`` on every token (Szegedy et al. 2016, section 7; Vaswani et al.
-    2017, section 5.4).
+    With smoothing e and vocabulary size V the target distribution is ``(1 - e)`` on the
+    reference plus ``e / V`` on every token (Szegedy et al. 2016, section 7; Vaswani et al. 2017,
+    section 5.4).
 
-    With R-Drop (Liang et al. 2021, https://arxiv.org/abs/2106.14448, equations 1 to 4) the
-    rows 2i and 2i + 1 of a batch are two passes over one pair. To the cross-entropy of each
-    is added ``r_drop / 4 * (KL(p || q) + KL(q || p))`` of their distributions p and q: half
-    the paper's loss, for the mean here is over the tokens of both.
+    With R-Drop (Liang et al. 2021, https://arxiv.org/abs/2106.14448, equations 1 to 4) the rows
+    2i and 2i + 1 of a batch are two passes over one pair, with distributions p and q. Each row
+    adds ``r_drop / 4 * (KL(p || q) + KL(q || p))``: half the paper's loss, as the mean here is
+    over the tokens of both rows.
 
     Args:
         label_smoothing: e, in [0, 1).
-        r_drop: the paper's alpha; 0: each row stands for itself.
+        r_drop: the paper's alpha; 0: no R-Drop.
     """
 
     def __init__(
@@ -38,7 +37,7 @@ class SmoothedCrossEntropy(keras.losses.Loss):
         self.r_drop = r_drop
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Ids [B, T] and logits [B, T, V] to float32 [B, T]."""
+        """Return float32 [B, T] for ids [B, T] and logits [B, T, V]."""
         ids = ops.cast(y_true, "int32")
         logits = ops.cast(y_pred, "float32")
         losses = smoothed_cross_entropy(logits, ids, self.label_smoothing)
@@ -46,21 +45,13 @@ class SmoothedCrossEntropy(keras.losses.Loss):
             losses = losses + self.r_drop / 4 * divergence(logits)
         return losses
 
-    def get_config(self) -> dict[str, Any]:
-        """Everything that __init__ takes."""
-        return {
-            "label_smoothing": self.label_smoothing,
-            "r_drop": self.r_drop,
-            "name": self.name,
-        }
-
 
 def smoothed_cross_entropy(logits: Any, ids: Any, smoothing: float) -> Any:
-    """The smoothed cross-entropy of each position.
+    """Return the smoothed cross-entropy of each position.
 
-    The gradient is written out: ``softmax(logits) - wanted``. Derived automatically it took
-    twice as long (64 x 32 positions, V = 8,000, two cores), for the array is far larger than
-    a processor's caches and each pass over it counts.
+    The gradient is explicit: ``softmax(logits) - target distribution``. The automatic one took
+    twice as long (64 x 32 positions, V = 8,000, two cores): the array is far larger than a
+    processor's caches, so every pass over it counts.
 
     Args:
         logits: float32 [B, T, V].
@@ -82,7 +73,7 @@ def smoothed_cross_entropy(logits: Any, ids: Any, smoothing: float) -> Any:
         losses = ops.squeeze(ops.log(sums) + top - wanted, -1)
 
         def gradient(*upstreams: Any, upstream: Any = None) -> Any:
-            # TensorFlow and JAX hand the upstream gradient over in these two ways.
+            # TensorFlow and JAX pass the upstream gradient in different ways.
             scale = ops.expand_dims(upstreams[0] if upstreams else upstream, -1)
             soft = powers * (scale / sums) - scale * (smoothing / vocab)
             return soft - ops.one_hot(ids, vocab) * ((1.0 - smoothing) * scale)
@@ -93,9 +84,9 @@ def smoothed_cross_entropy(logits: Any, ids: Any, smoothing: float) -> Any:
 
 
 def divergence(logits: Any) -> Any:
-    """``KL(p || q) + KL(q || p)`` of the rows 2i and 2i + 1, which both get it.
+    """Return ``KL(p || q) + KL(q || p)`` of rows 2i and 2i + 1, for both rows.
 
-    Its gradient by p's logits is ``p * (log p - log q - KL(p || q)) + p - q``.
+    Its gradient with respect to p's logits is ``p * (log p - log q - KL(p || q)) + p - q``.
 
     Args:
         logits: float32 [2B, T, V].
@@ -108,18 +99,18 @@ def divergence(logits: Any) -> Any:
     @ops.custom_gradient
     def each(logits: Any) -> Any:
         pairs = ops.reshape(logits, (-1, 2, width, vocab))
-        # log p - log q is the logits' difference, less that of the two log sums: p - q and
-        # q - p sum to zero, so that the logits alone will do.
-        apart = pairs[:, 0] - pairs[:, 1]  # [B, T, V]
+        # log p - log q is the difference of the logits, less that of the two log sums, which
+        # cancels out since p - q sums to zero.
+        difference = pairs[:, 0] - pairs[:, 1]  # [B, T, V]
         p, q = ops.softmax(pairs[:, 0]), ops.softmax(pairs[:, 1])
-        both = ops.sum((p - q) * apart, axis=-1)  # [B, T]
+        both = ops.sum((p - q) * difference, axis=-1)  # [B, T]
         losses = ops.reshape(ops.stack([both, both], axis=1), (-1, width))
 
         def gradient(*upstreams: Any, upstream: Any = None) -> Any:
             scale = upstreams[0] if upstreams else upstream
             scale = ops.sum(ops.reshape(scale, (-1, 2, width)), axis=1)[..., None]  # [B, T, 1]
-            to_p = p * (apart - ops.sum(p * apart, -1, keepdims=True)) + p - q
-            to_q = q * (ops.sum(q * apart, -1, keepdims=True) - apart) + q - p
+            to_p = p * (difference - ops.sum(p * difference, -1, keepdims=True)) + p - q
+            to_q = q * (ops.sum(q * difference, -1, keepdims=True) - difference) + q - p
             return ops.reshape(ops.stack([scale * to_p, scale * to_q], axis=1), (-1, width, vocab))
 
         return losses, gradient
@@ -141,29 +132,27 @@ class _TokenMean(keras.metrics.Metric):
         self.seen.assign_add(ops.sum(real))
 
     def result(self) -> Any:
-        """0 before the first batch."""
+        """Return the mean, 0 before the first batch."""
         return self.total / ops.maximum(self.seen, 1.0)
 
 
-@keras.saving.register_keras_serializable("nmt")
 class TokenAccuracy(_TokenMean):
-    """Share of real target tokens that the model ranks first, alone or with others."""
+    """Share of real target tokens that the model ranks first, ties included."""
 
     def __init__(self, name: str = "accuracy", dtype: str = "float32") -> None:
         super().__init__(name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Count one batch: ids [B, T], logits [B, T, V]."""
+        """Add a batch: ids [B, T], logits [B, T, V]."""
         ids = ops.cast(y_true, "int32")
-        # Keras' argmax passes over the logits several times on TensorFlow: 7% of a step.
+        # On TensorFlow, Keras' argmax makes several passes over the logits: 7% of a step.
         chosen = ops.take_along_axis(y_pred, ops.expand_dims(ids, -1), axis=-1)
         first = ops.greater_equal(chosen, ops.max(y_pred, axis=-1, keepdims=True))
         self._add(ids, ops.cast(ops.squeeze(first, -1), "float32"))
 
 
-@keras.saving.register_keras_serializable("nmt")
 class TokenLoss(_TokenMean):
-    """Smoothed cross-entropy, nats a real target token: for validation.
+    """Smoothed cross-entropy in nats per real target token, for validation.
 
     Args:
         label_smoothing: e, in [0, 1).
@@ -176,11 +165,7 @@ class TokenLoss(_TokenMean):
         self.label_smoothing = label_smoothing
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Count one batch: ids [B, T], logits [B, T, V]."""
+        """Add a batch: ids [B, T], logits [B, T, V]."""
         ids = ops.cast(y_true, "int32")
         logits = ops.cast(y_pred, "float32")
         self._add(ids, smoothed_cross_entropy(logits, ids, self.label_smoothing))
-
-    def get_config(self) -> dict[str, Any]:
-        """Everything that __init__ takes."""
-        return {"label_smoothing": self.label_smoothing, "name": self.name}

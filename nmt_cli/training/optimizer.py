@@ -1,4 +1,4 @@
-"""The optimizer of a recipe; accumulation, clipping and the moving average are Keras' own."""
+"""The optimizer of a recipe. Accumulation, clipping and moving averages are Keras' own."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ import keras
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.schedule import make_schedule
 
-# Biases and norms are left out of weight decay, as is usual since BERT (Devlin et al. 2019).
+# Without weight decay, as usual since BERT (Devlin et al. 2019).
 UNDECAYED = ("bias", "scale", "offset")
 
 
 class _Dense:
-    """An optimizer that adds up the gradients of one row before it squares them.
+    """An optimizer that sums the gradients of an embedding's row before it squares them.
 
-    A look-up's gradient on TensorFlow is a list of rows, one as often as its token stands in the
-    batch. Keras squares each by itself: another second moment than the papers', and a first step
-    that is the longer the more often the token stands there.
+    On TensorFlow, the gradient of an embedding is a list of rows, one per occurrence of a token.
+    Keras squares each on its own: a different second moment from the papers', and a first step
+    that grows with the number of occurrences.
     """
 
     def apply(self, grads: list[Any], trainable_variables: list[Any] | None = None) -> None:
@@ -26,32 +26,32 @@ class _Dense:
         super().apply(dense, trainable_variables)  # type: ignore[misc]
 
 
-class _AddedFirst(_Dense):
-    """An optimizer of MirroredStrategy that adds up the devices' gradients before it clips them.
+class _SummedFirst(_Dense):
+    """An optimizer for MirroredStrategy that sums the devices' gradients before it clips them.
 
-    Keras clips each device's own, and adds up what is left: on two devices, another step than
-    on one.
+    Keras clips the gradients of each device and then sums them, so that a step would depend on
+    the number of devices.
     """
 
     def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
         import tensorflow as tf
 
         replica = tf.distribute.get_replica_context()
-        added = replica.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
-        return super()._clip_gradients(added)  # type: ignore[misc]
+        total = replica.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
+        return super()._clip_gradients(total)  # type: ignore[misc]
 
     def _all_reduce_sum_gradients(self, pairs: list[Any]) -> list[Any]:
         return pairs
 
 
 class _Scaled(_Dense, keras.optimizers.LossScaleOptimizer):
-    """Adds rows up before it looks for what overflowed."""
+    """A loss-scaling optimizer that sums rows before it checks them for overflow."""
 
 
-class _ScaledAlike(_Scaled):
-    """Of MirroredStrategy: what overflows on one device is no step on any.
+class _MirroredScaled(_Scaled):
+    """A loss-scaling optimizer for MirroredStrategy: an overflow on any device skips the step.
 
-    Keras asks the first device alone, and takes its word for gradients that are added up.
+    Keras checks only the first device, although the gradients of all are summed.
     """
 
     def check_finite(self, grads: list[Any]) -> Any:
@@ -64,11 +64,11 @@ class _ScaledAlike(_Scaled):
 
 
 def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.Optimizer:
-    """Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) or Nadam (Dozat 2016).
+    """Make Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) or Nadam (Dozat 2016).
 
     Args:
-        recipe: whose optimizer.
-        mirrored: made in the scope of a MirroredStrategy.
+        recipe: the recipe.
+        mirrored: whether this is called in the scope of a MirroredStrategy.
     """
     config = recipe.training
     kind = {
@@ -78,7 +78,7 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
     }[config.optimizer]
     on_tensorflow = keras.backend.backend() == "tensorflow"
     if on_tensorflow:
-        kind = type(kind.__name__, (_AddedFirst if mirrored else _Dense, kind), {})
+        kind = type(kind.__name__, (_SummedFirst if mirrored else _Dense, kind), {})
     decay = {"weight_decay": config.weight_decay} if config.optimizer == "adamw" else {}
     optimizer = kind(
         make_schedule(recipe),
@@ -87,7 +87,7 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
         epsilon=config.adam_epsilon,
         global_clipnorm=config.clip_norm or None,
         use_ema=config.ema > 0,
-        # Keras takes the average anew at each batch, moved or not.
+        # Keras updates the average at every batch, also between two steps.
         ema_momentum=config.ema ** (1 / config.accumulate),
         gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
         **decay,
@@ -98,6 +98,6 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
     if config.precision == "mixed_float16":
         scaled = keras.optimizers.LossScaleOptimizer
         if on_tensorflow:
-            scaled = _ScaledAlike if mirrored else _Scaled
+            scaled = _MirroredScaled if mirrored else _Scaled
         optimizer = scaled(optimizer)
     return optimizer

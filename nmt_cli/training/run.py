@@ -1,12 +1,13 @@
-"""A run folder: everything about one training.
+"""A run folder, which holds everything about one training.
 
 run.json       format version, vocabulary sizes, key of the prepared data, number of devices
-recipe.toml    the recipe as it was used, every default written out
+recipe.toml    the recipe that was used, with every default
 tokenizer/     a copy of the tokenizers
-checkpoints/   the newest checkpoints, step-00001000.npz and so on
+held_out.*     development lines, used to verify exports
+checkpoints/   the newest checkpoints: step-00001000.npz etc.
 best.npz       the checkpoint with the best validation score
-average.npz    the mean of the newest, where training.average asks for it
-log.jsonl      one JSON object a log line or validation
+average.npz    the mean of the newest checkpoints, with training.average
+log.jsonl      one JSON object per log line or validation
 tensorboard/   the same for TensorBoard, with sample translations
 """
 
@@ -15,7 +16,6 @@ import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
@@ -29,10 +29,10 @@ FORMAT = 2  # 2: checkpoints/ instead of one last.npz
 HELD_OUT = ("held_out.source.txt", "held_out.target.txt")
 HELD_OUT_LINES = 500
 
-# What may differ when a run is resumed: how long, how often to look, how to decode.
+# Keys that may change when a run is resumed; None: the whole table.
 SAFE_TO_CHANGE = {
     "training": (
-        "max_steps",  # but for schedules that end there
+        "max_steps",  # unless the schedule ends there
         "max_minutes",
         "average",
         "keep",
@@ -43,19 +43,19 @@ SAFE_TO_CHANGE = {
         "log_every",
     ),
     "decoding": None,
-    # The prepared data's key guards these.
+    # The key of the prepared data covers these.
     "data": ("root", "tfds_dir", "train", "synthetic", "dev", "test", "tsv_columns"),
 }
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run folder.
+    """A run folder.
 
     Attributes:
-        source_vocab, target_vocab: sizes of the vocabularies.
-        prepared_key: of the data it was trained on.
-        devices: of all processes, that it was begun on.
+        source_vocab, target_vocab: vocabulary sizes.
+        prepared_key: key of the data that the run trains on.
+        devices: number of devices, of all processes, that the run began on.
     """
 
     folder: Path
@@ -67,20 +67,14 @@ class Run:
 
     @classmethod
     def create(cls, folder: Path, recipe: Recipe, prepared: Prepared, devices: int = 1) -> "Run":
-        """Make a new run folder, in place of an old one.
+        """Make a new run folder, replacing an existing one.
 
         Raises:
-            NmtError: it cannot be written.
+            NmtError: the folder cannot be written.
         """
-        tokenizers = prepared.tokenizers()
-        run = cls(
-            folder,
-            recipe,
-            tokenizers.source.vocab_size,
-            tokenizers.target.vocab_size,
-            prepared.key,
-            devices,
-        )
+        pair = prepared.tokenizers()
+        sizes = pair.source.vocab_size, pair.target.vocab_size
+        run = cls(folder, recipe, *sizes, prepared.key, devices)
         record = {
             "format": FORMAT,
             "source_vocab": run.source_vocab,
@@ -102,14 +96,14 @@ class Run:
         """Open a run folder.
 
         Raises:
-            NmtError: it is missing, damaged, or of a newer format.
+            NmtError: the folder is missing, damaged, or of a newer format.
         """
         path = folder / "run.json"
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
             if record["format"] > FORMAT:
                 raise NmtError(
-                    f"{folder}: a run of a newer nmt (format {record['format']}, this one reads "
+                    f"{folder}: made by a newer nmt (format {record['format']}, this one reads "
                     f"up to {FORMAT})",
                     "upgrade nmt",
                 )
@@ -122,43 +116,43 @@ class Run:
         return cls(folder, load_recipe(folder / "recipe.toml"), *sizes, key, devices)
 
     def checkpoint(self, step: int) -> Path:
-        """Where the checkpoint of a step stands."""
+        """Return the path of a step's checkpoint."""
         return self.folder / "checkpoints" / f"step-{step:08}.npz"
 
     def checkpoints(self) -> list[Path]:
-        """The newest checkpoints, oldest first."""
-        old = self.folder / "last.npz"  # of format 1
+        """Return the checkpoints of single steps, oldest first."""
+        old = self.folder / "last.npz"  # format 1
         return [old] * old.exists() + sorted((self.folder / "checkpoints").glob("step-*.npz"))
 
-    def note_recipe(self) -> None:
-        """Write down the recipe as it is now, which may differ from the one it was begun with.
+    def save_recipe(self) -> None:
+        """Write the recipe, which may have changed since the run began.
 
         Raises:
-            NmtError: it cannot be written.
+            NmtError: the file cannot be written.
         """
         with replacing(self.folder / "recipe.toml") as stream:
             stream.write(self.recipe.dump())
 
-    def regular(self) -> list[Path]:
-        """The newest checkpoint and those of the training's beat, oldest first.
+    def regular_checkpoints(self) -> list[Path]:
+        """Return the newest checkpoint and the scheduled ones before it, oldest first.
 
-        What a signal left between two beats is not among them, once there is a newer one: a
-        training that was never stopped does not have it.
+        A checkpoint that a signal left between two scheduled ones does not count once there is a
+        newer one: a training without interruptions would not have it.
         """
         *older, newest = self.checkpoints() or [self.checkpoint(0)]
-        return [*filter(self._on_beat, older), newest]
+        return [*filter(self._is_scheduled, older), newest]
 
-    def _on_beat(self, checkpoint: Path) -> bool:
+    def _is_scheduled(self, checkpoint: Path) -> bool:
         training, step = self.recipe.training, checkpoint.stem.removeprefix("step-")
-        beats = [each for each in (training.validate_every, training.checkpoint_every) if each]
-        return step.isdigit() and any(int(step) % beat == 0 for beat in beats)
+        periods = [each for each in (training.validate_every, training.checkpoint_every) if each]
+        return step.isdigit() and any(int(step) % period == 0 for period in periods)
 
     def prune(self) -> None:
-        """Delete all but the newest ``training.keep``, those that an average will need, and what
-        is half-written."""
-        # A signal's may not push out one of the beat, nor a new beat (it may change) all others.
+        """Delete incomplete files, and old checkpoints beyond ``training.keep``."""
+        # Both kinds are kept: a signal's checkpoint must not replace a scheduled one, nor a
+        # change of the schedule remove all checkpoints before it.
         keep, checkpoints = self.recipe.training.keep, self.checkpoints()
-        kept = {*checkpoints[-keep:], *self.regular()[-keep:]}
+        kept = {*checkpoints[-keep:], *self.regular_checkpoints()[-keep:]}
         unwanted = [path for path in checkpoints if path not in kept]
         unwanted += (self.folder / "checkpoints").glob(".*.npz")
         unwanted += self.folder.glob(".*.npz")
@@ -168,12 +162,12 @@ class Run:
 
     @property
     def last(self) -> Path:
-        """The newest checkpoint; the first one's place if there is none."""
+        """The newest checkpoint; the path of step 0 if there is none."""
         return (self.checkpoints() or [self.checkpoint(0)])[-1]
 
     @property
     def best(self) -> Path:
-        """The checkpoint of the best validation score."""
+        """The checkpoint with the best validation score."""
         return self.folder / "best.npz"
 
     @property
@@ -183,33 +177,33 @@ class Run:
 
     @property
     def preferred(self) -> Path:
-        """The checkpoint to use when none is named: the best, the average, the last."""
+        """The checkpoint to use by default: the best, else the average, else the last."""
         found = [path for path in (self.best, self.average) if path.exists()]
         return found[0] if found else self.last
 
     def tokenizers(self) -> TokenizerPair:
-        """The run's own copy of the tokenizers."""
+        """Load the run's copy of the tokenizers."""
         return load_tokenizers(self.folder / "tokenizer")
 
     def held_out(self) -> tuple[list[str], list[str]]:
-        """Source and target lines that training never saw.
+        """Read source and target lines that the training does not see.
 
         Raises:
-            NmtError: the files are missing.
+            NmtError: a file is missing or not valid UTF-8.
         """
         return read_lines(self.folder / HELD_OUT[0]), read_lines(self.folder / HELD_OUT[1])
 
     def check_resumable(self, recipe: Recipe, prepared_key: str) -> "Run":
-        """The same run under a recipe that differs only where it safely may.
+        """Return the run with a new recipe to resume it with.
 
         Args:
-            recipe: to go on with.
-            prepared_key: of the data to go on with.
+            recipe: the new recipe.
+            prepared_key: key of the prepared data.
 
         Raises:
-            NmtError: keys differ that would make it another training, or the data did.
+            NmtError: a key that must not change differs, or the data differs.
         """
-        if not recipe.training.batch_tokens:  # found when the run began
+        if not recipe.training.batch_tokens:  # 0: keep the size that was found
             found = self.recipe.training.batch_tokens
             recipe = replace(recipe, training=replace(recipe.training, batch_tokens=found))
         old, new = _guarded(self.recipe), _guarded(recipe)
@@ -221,46 +215,20 @@ class Run:
         ]
         if differing:
             raise NmtError(
-                f"{self.folder}: the recipe changed since the checkpoint in "
-                + ", ".join(differing),
-                "set them back, or start a new run without --resume",
+                f"{self.folder}: the recipe changed since the checkpoint in {', '.join(differing)}",
+                "change it back, or start a new run with --force",
             )
         if self.prepared_key != prepared_key:
             raise NmtError(
                 f"{self.folder}: the prepared data changed since the checkpoint",
-                "restore it, or start a new run without --resume",
+                "restore it, or start a new run with --force",
             )
         return replace(self, recipe=recipe)
 
 
-def read_log(path: Path) -> list[dict[str, Any]]:
-    """A log.jsonl's records, but for a line that is just being written or is damaged.
-
-    Lines end at LF alone: sample translations may hold what ``str.splitlines`` splits at too.
-
-    Raises:
-        NmtError: it cannot be read.
-    """
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
-    found = []
-    for line in text.split("\n"):
-        try:
-            record = json.loads(line)
-            found += [record] if type(record["step"]) is int else []
-        except (ValueError, KeyError, TypeError):
-            continue
-    return found
-
-
 def _guarded(recipe: Recipe) -> dict[str, dict[str, object]]:
-    """The recipe's keys that may not change on resume, by section ("" for its top)."""
+    """Return the keys that must not change when a run is resumed, by table ("": top level)."""
     guarded: dict[str, dict[str, object]] = {"": {}}
-    ends = recipe.training.schedule != "inverse-sqrt"
     for section, value in asdict(recipe).items():
         if not isinstance(value, dict):
             guarded[""][section] = value
@@ -268,6 +236,6 @@ def _guarded(recipe: Recipe) -> dict[str, dict[str, object]]:
         safe = SAFE_TO_CHANGE.get(section, ())
         if safe is not None:
             guarded[section] = {key: each for key, each in value.items() if key not in safe}
-    if ends:
+    if recipe.training.schedule != "inverse-sqrt":
         guarded["training"]["max_steps"] = recipe.training.max_steps
     return guarded

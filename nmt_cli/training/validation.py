@@ -1,4 +1,4 @@
-"""Judging a model in training: loss on the development set, scores through the real search."""
+"""Validation during training: loss on the development set, scores of real translations."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,23 +11,23 @@ from keras import ops
 from nmt_cli.data.batches import Batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.evaluate.metrics import evaluate
-from nmt_cli.model.build import build_model
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.recipe.config import Recipe
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.checkpoint import load_checkpoint, moving_averages
-from nmt_cli.training.cluster import told
-from nmt_cli.training.devices import ALONE, Devices, apart
+from nmt_cli.training.cluster import broadcast
+from nmt_cli.training.devices import ONE_DEVICE, Devices, on_tensorflow, one_process
 from nmt_cli.training.feed import Feed
 from nmt_cli.training.loss import TokenAccuracy, TokenLoss
+from nmt_cli.training.model import new_model
+from nmt_cli.training.run import Run
 
-SAMPLES = 3  # translations shown at each validation
+SAMPLES = 3  # translations logged per validation
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A sentence of the development set and what the model makes of it."""
+    """A sentence pair of the development set and the model's translation."""
 
     source: str
     reference: str
@@ -35,61 +35,65 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """One validation.
+class ValidationResult:
+    """The result of one validation.
 
     Attributes:
         loss: smoothed cross-entropy, nats a target token.
-        accuracy: share of tokens ranked first under the reference history.
-        bleu, chrf: of greedy translations of the first sentences of the set.
-        samples: a few of them.
+        accuracy: share of reference tokens that the model ranks first.
+        bleu, chrf: scores of greedy translations of the first ``validate_sentences`` sentences.
+        samples: a few of the translations; empty in all processes but the first.
     """
 
     loss: float
     accuracy: float
     bleu: float
     chrf: float
-    samples: tuple[Sample, ...]
+    samples: tuple[Sample, ...] = ()
 
     def score(self, metric: str) -> float:
-        """The score that a recipe's training.metric names; larger is better."""
+        """Return the score that training.metric names; larger is better."""
         return {"bleu": self.bleu, "chrf": self.chrf, "loss": -self.loss}[metric]
 
 
 class Validator:
-    """Runs validations of one training.
+    """Validates the model of one training.
 
     Args:
         model: the model in training, compiled.
-        recipe: its recipe.
-        prepared: where its development set is.
-        devices: that it trains on. Validation takes one device of process 0 alone.
+        run: its run.
+        prepared: the data, with the development set.
+        devices: the training's devices. Validation uses one device of process 0.
     """
 
     def __init__(
-        self, model: keras.Model, recipe: Recipe, prepared: Prepared, devices: Devices = ALONE
+        self, model: keras.Model, run: Run, prepared: Prepared, devices: Devices = ONE_DEVICE
     ) -> None:
         self._model, self._devices = model, devices
-        if devices.leads:
-            with apart(devices):
-                self._prepare(recipe, prepared)
+        if devices.is_main:
+            with one_process(devices):
+                self._prepare(run, prepared)
 
-    def _prepare(self, recipe: Recipe, prepared: Prepared) -> None:
-        training = recipe.training
-        tokens = max(training.batch_tokens, recipe.data.max_tokens)
-        self._dev = Batches(*prepared.arrays("dev"), tokens, recipe.seed)
+    def _prepare(self, run: Run, prepared: Prepared) -> None:
+        training, decoding = run.recipe.training, run.recipe.decoding
+        tokens = max(training.batch_tokens, run.recipe.data.max_tokens)
+        self._dev = Batches(*prepared.arrays("dev"), tokens, run.recipe.seed)
         text, count = prepared.text("dev"), training.validate_sentences
         self._source, self._target = text.source[:count], text.target[:count]
-        self._twin = self._float32_twin(recipe, prepared)
-        # A model of its own around the same layers: fit's metrics stay as they are.
-        self._judge = keras.Model(self._twin.inputs, self._twin.outputs)
-        self._judge.compile(
-            loss=_nothing,  # Keras wants one; ours is among the metrics, a mean over tokens
+        self._twin = self._model
+        # A float32 copy, where that differs from the model in training or runs on one device.
+        if training.precision != "float32" or self._devices.total > 1 or training.ema:
+            policy = keras.config.dtype_policy()
+            self._twin = new_model(run)
+            keras.config.set_dtype_policy(policy)
+        # A separate model of the same layers leaves the metrics of fit alone.
+        self._evaluated = keras.Model(self._twin.inputs, self._twin.outputs)
+        self._evaluated.compile(
+            loss=_no_loss,  # Keras requires one; the loss is among the metrics, a mean over tokens
             metrics=[TokenLoss(training.label_smoothing), TokenAccuracy()],
-            jit_compile=keras.backend.backend() != "tensorflow",
+            jit_compile=not on_tensorflow(),
         )
-        # Greedy: beam 4 takes three times as long and moves all scores up alike.
-        decoding = recipe.decoding
+        # Greedy search: beam 4 takes three times as long and raises all scores alike.
         self._translator = Translator(
             KerasStepModel(self._twin),
             prepared.tokenizers(),
@@ -97,53 +101,37 @@ class Validator:
             decoding.max_source,
         )
 
-    def _float32_twin(self, recipe: Recipe, prepared: Prepared) -> keras.Model:
-        """The model to judge: the one in training, or a float32 copy where that one is mixed,
-        spread over devices, or has moving averages, which are what will be translated with."""
-        plain = recipe.training.precision == "float32" and self._devices.total == 1
-        if plain and not recipe.training.ema:
-            return self._model
-        tokenizers = prepared.tokenizers()
-        policy = keras.config.dtype_policy()
-        keras.config.set_dtype_policy("float32")
-        twin = build_model(
-            recipe.model, tokenizers.source.vocab_size, tokenizers.target.vocab_size, recipe.seed
-        )
-        keras.config.set_dtype_policy(policy)
-        return twin
-
-    def judge(self) -> Judgement:
+    def validate(self) -> ValidationResult:
         """Validate the model as it is now, in process 0."""
-        with apart(self._devices):
+        with one_process(self._devices):
             if self._twin is not self._model:
                 current = moving_averages(self._model.optimizer) or self._model.trainable_weights
                 for ours, theirs in zip(self._twin.trainable_weights, current, strict=True):
                     ours.assign(np.asarray(theirs))
-            return self._judgement()
+            return self._result()
 
-    def judge_weights(self, checkpoint: Path) -> Judgement:
-        """Validate the weights of a checkpoint: those in the model may be lost."""
-        with apart(self._devices):
+    def validate_checkpoint(self, checkpoint: Path) -> ValidationResult:
+        """Validate the weights of a checkpoint, which may replace those of the model."""
+        with one_process(self._devices):
             load_checkpoint(checkpoint, self._twin, training=False)
-            return self._judgement()
+            return self._result()
 
-    def shared(self, judgement: Judgement | None) -> Judgement | None:
-        """Process 0's judgement in all processes, without samples in the others; None if it
-        has none.
+    def broadcast(self, result: ValidationResult | None) -> ValidationResult | None:
+        """Return process 0's result in all processes, without its samples; None if it has none.
 
         Raises:
             NmtError: a process was lost.
         """
         numbers = [0.0] * 5
-        if judgement:
-            numbers = [1.0, judgement.loss, judgement.accuracy, judgement.bleu, judgement.chrf]
-        made, loss, accuracy, bleu, chrf = told(self._devices, numbers)
-        if self._devices.leads:
-            return judgement
-        return Judgement(loss, accuracy, bleu, chrf, samples=()) if made else None
+        if result:
+            numbers = [1.0, result.loss, result.accuracy, result.bleu, result.chrf]
+        found, loss, accuracy, bleu, chrf = broadcast(self._devices, numbers)
+        if self._devices.is_main:
+            return result
+        return ValidationResult(loss, accuracy, bleu, chrf) if found else None
 
-    def _judgement(self) -> Judgement:
-        measured = self._judge.evaluate(
+    def _result(self) -> ValidationResult:
+        measured = self._evaluated.evaluate(
             Feed(self._dev.once).dataset(),
             steps=self._dev.steps_per_epoch(),
             verbose=0,
@@ -151,11 +139,11 @@ class Validator:
         )
         translations = [each.text for each in self._translator.translate(self._source)]
         bleu, chrf = (each.value for each in evaluate(translations, self._target))
-        lines = zip(self._source, self._target, translations, strict=True)
-        samples = tuple(Sample(*each) for each, _ in zip(lines, range(SAMPLES), strict=False))
+        lines = list(zip(self._source, self._target, translations, strict=True))
+        samples = tuple(Sample(*each) for each in lines[:SAMPLES])
         loss, accuracy = float(measured["token_loss"]), float(measured["accuracy"])
-        return Judgement(loss, accuracy, bleu, chrf, samples)
+        return ValidationResult(loss, accuracy, bleu, chrf, samples)
 
 
-def _nothing(ids: Any, logits: Any) -> Any:
+def _no_loss(ids: Any, logits: Any) -> Any:
     return ops.zeros_like(ids, dtype="float32")

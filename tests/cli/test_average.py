@@ -30,7 +30,7 @@ def test_the_mean_is_written_and_exports(with_two: Path) -> None:
     result = nmt("average", cwd=with_two)
     assert result.code == 0, result.err
     place = RUN / "average.npz"
-    assert f"{place}: the mean of step-00000020.npz, step-00000021.npz" in result.message
+    assert f"{place}: average of step-00000020.npz, step-00000021.npz" in result.message
     one = read_checkpoint(with_two / RUN / "checkpoints" / "step-00000020.npz")[0]
     mean = read_checkpoint(with_two / place)[0]
     assert mean.keys() == {name for name in one if name.startswith("weights/")}
@@ -56,7 +56,7 @@ def test_refusals(with_two: Path) -> None:
     (with_two / "bad.npz").write_bytes(b"damaged")
     shutil.copytree(with_two / RUN, with_two / "runs" / "other")
     before = snapshot(with_two)
-    assert_fails(nmt("average", "-o", "taken.npz", cwd=with_two), "exists already", "--force")
+    assert_fails(nmt("average", "-o", "taken.npz", cwd=with_two), "already exists", "--force")
     assert_fails(nmt("average", RUN, "--last", 3, cwd=with_two), "2 checkpoint(s)", "3 needed")
     words = ["average", RUN, "--checkpoint", folder / "step-00000020.npz", "--checkpoint"]
     assert_fails(nmt(*words, "bad.npz", cwd=with_two), "bad.npz: damaged checkpoint")

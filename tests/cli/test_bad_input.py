@@ -317,7 +317,7 @@ class TestPlaces:
     def test_a_run_is_not_replaced_unasked(self, place: Path) -> None:
         before = snapshot(place)
         result = nmt("train", "toy.toml", cwd=place)
-        assert_fails(result, f"{RUN}: holds a run already", "--resume", "--force")
+        assert_fails(result, f"{RUN}: a run already exists", "--resume", "--force")
         assert snapshot(place) == before
 
     @pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 
 from nmt_cli.cli import cli
 from nmt_cli.cli.environment import every_parameter
-from nmt_cli.training.journal import Journal
+from nmt_cli.training.log import TrainingLog
 from tests.cli.conftest import NMT, assert_fails, nmt
 
 COMMANDS = {name for name, _ in every_parameter(cli, "nmt")}
@@ -241,11 +241,11 @@ class TestColours:
         ours, theirs = new_terminal()
         with open(theirs, "w") as terminal:
             monkeypatch.setattr(sys, "stderr", terminal)
-            journal = Journal(tmp_path, 0, True, 10, lambda line: None)
+            log = TrainingLog(tmp_path, 0, True, 10, lambda line: None)
             values = dict.fromkeys(("loss", "accuracy", "tokens_per_second", "learning_rate"), 1.0)
-            journal.progress(5, 0, values, "1 min")
-            journal.say("a line above it")
-            journal.close()
+            log.progress(5, 0, values, "1 min")
+            log.message("a line above it")
+            log.close()
         shown = all_of(ours)
         assert b"epoch 1" in shown
         assert b"\x1b" not in shown

@@ -233,7 +233,7 @@ class TestSignals:
             step = json.loads(bytes(checkpoint["progress"]))["step"]
         assert f"stopped at step {step:,}; checkpoint saved; " in message
 
-        program, *words = shlex.split(message.partition("go on with: ")[2])
+        program, *words = shlex.split(message.partition("continue with: ")[2])
         assert program == "nmt"
         result = nmt(*words, "--set", f"training.max_steps={step + 3}", cwd=place)
         assert result.code == 0, result.err
@@ -244,11 +244,11 @@ class TestSignals:
         script = (
             "import os, signal\n"
             "from nmt_cli.training.checkpoint import Progress\n"
-            "from nmt_cli.training.watch import Watch\n"
-            "watch = Watch(None, Progress(), None, None, None, None)\n"
-            "with watch.signals():\n"
+            "from nmt_cli.training.session import Session\n"
+            "session = Session(None, Progress(), None, None, None, None)\n"
+            "with session.signals():\n"
             "    os.kill(os.getpid(), signal.SIGINT)\n"
-            "    print(watch.signalled, flush=True)\n"
+            "    print(session.signalled, flush=True)\n"
             "    os.kill(os.getpid(), signal.SIGTERM)\n"
             "    print('still here', flush=True)\n"
         )

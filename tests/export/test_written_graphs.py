@@ -21,8 +21,8 @@ from nmt_cli.runtime.load import load_bundle
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.tokenizer import START_ID
+from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import trained_model
 
 PRECISIONS = ("float32", "int8", "float16")
 PAGE = 4096

@@ -14,8 +14,8 @@ from nmt_cli.runtime.load import load_bundle
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
+from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import trained_model
 from tests.parity.test_exports import assert_alike, lines, silent
 from tests.systems import untrained_run
 

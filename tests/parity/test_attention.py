@@ -13,7 +13,7 @@ from nmt_cli.runtime.load import open_bundle
 from nmt_cli.search.attention import AttentionMaps, align
 from nmt_cli.search.forced import forced_attention
 from nmt_cli.text.tokenizer import END_ID
-from nmt_cli.training.train import trained_model
+from nmt_cli.training.model import trained_model
 from tests.systems import untrained_run
 
 MODELS = {

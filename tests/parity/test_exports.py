@@ -19,8 +19,8 @@ from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
+from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import trained_model
 from tests.systems import WORDS, untrained_run
 
 VARIANTS = {

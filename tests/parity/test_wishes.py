@@ -12,7 +12,7 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.scoring import score_pairs
 from nmt_cli.search.translator import Line, Translator
-from nmt_cli.training.train import trained_model
+from nmt_cli.training.model import trained_model
 from tests.systems import WORDS, untrained_run
 
 LINES = [" ".join(WORDS[at : at + 1 + at % 5]) for at in range(12)] + ["", "casa " * 40]

@@ -22,8 +22,8 @@ from nmt_cli.search.beam import beam_search
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.step_model import Candidates
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
+from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import trained_model
 
 Bundle = Callable[[str], Path]
 # Takes the way through OrtValues and append.onnx, in memory that is here.

@@ -34,7 +34,7 @@ def test_there_is_an_end_to_it():
 def test_a_system_that_does_not_say_what_is_free(tmp_path, monkeypatch):
     monkeypatch.setattr(batch_size, "free_memory", lambda: None)
     recipe = toy_recipe(tmp_path, training={"batch_tokens": 0})
-    with pytest.raises(NmtError, match="does not say how much memory is free; set it to a number"):
+    with pytest.raises(NmtError, match="does not report its free memory; set it to a number"):
         largest_batch_tokens(recipe, 300, 300)
 
 
@@ -42,7 +42,7 @@ def test_a_system_that_does_not_say_what_is_free(tmp_path, monkeypatch):
 def test_too_little_memory_for_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(batch_size, "free_memory", lambda: 2**20)
     recipe = toy_recipe(tmp_path, training={"batch_tokens": 0})
-    with pytest.raises(NmtError, match="memory does not suffice for a step of 128 tokens"):
+    with pytest.raises(NmtError, match="not enough memory for a step of 128 tokens"):
         largest_batch_tokens(recipe, 300, 300)
 
 

@@ -18,8 +18,9 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
-from nmt_cli.training.devices import Devices, check_options
+from nmt_cli.training.devices import Devices
 from nmt_cli.training.run import Run
+from nmt_cli.training.setup import set_up
 from nmt_cli.training.train import train
 from tests.systems import toy_data, toy_recipe
 
@@ -31,17 +32,17 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 root, plan = Path(sys.argv[1]), json.loads(sys.argv[2])
-from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe.reading import load_recipe
-from nmt_cli.training import cluster, train
-from nmt_cli.training.devices import Devices
-from nmt_cli.training.journal import SilentJournal
-SilentJournal.record = lambda self, step, seconds, values: print(step, values.get("loss"))
+from nmt_cli.training import cluster
+from nmt_cli.training.job import TrainOptions, run_training
+from nmt_cli.training.log import TrainingLog
+if plan["devices"].get("process_id"):
+    TrainingLog.record = lambda self, step, seconds, values: print(step, values.get("loss"))
 cluster.CONNECT_SECONDS = plan["patience"]
 for name, steps, resume in plan["runs"]:
     recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])
-    devices = Devices(**plan["devices"])
-    train.train(recipe, Prepared.open(root / "prepared"), root / name, resume, devices=devices)
+    where = {"folder": root / name, "prepared": root / "prepared", **plan["devices"]}
+    run_training(TrainOptions(recipe, resume=resume, **where))
 """
 
 
@@ -61,7 +62,8 @@ def prepared_toy(root: Path, **training: object) -> tuple[Recipe, Prepared]:
 def start(
     root: Path, *runs: tuple[str, int, bool], backend: str = "jax", **how: object
 ) -> subprocess.Popen[str]:
-    plan = {"runs": runs, "patience": 120, "devices": {}, **how}
+    how["devices"] = {"devices": 1, **how.get("devices", {})}
+    plan = {"runs": runs, "patience": 120, **how}
     return subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(root), json.dumps(plan)],
         stdout=subprocess.PIPE,
@@ -138,7 +140,7 @@ def test_two_mirrored_devices_train_as_one_does(tmp_path):
         tmp_path / "parts",
         say=silent,
     )
-    outcome(start(tmp_path, ("parts", 4, True), backend="tensorflow", devices={"count": 2}))
+    outcome(start(tmp_path, ("parts", 4, True), backend="tensorflow", devices={"devices": 2}))
     train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
     assert_alike(tmp_path, "whole", "parts")
 
@@ -162,14 +164,14 @@ def test_absent_devices_harm_nothing(tmp_path):
     run = Run.create(tmp_path / "run", recipe, prepared)
     before = sorted(run.folder.rglob("*"))
     with pytest.raises(NmtError, match=r"--devices 64: this machine has \d+ (core|CPU|GPU)s?[ ,]"):
-        train(recipe, prepared, run.folder, say=silent, devices=Devices(64))
+        set_up(Devices(64), recipe)
     assert sorted(run.folder.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
     ("devices", "message"),
     [
-        (Devices(1, "host:1234", 2, 2), "--process-id 2: of 2 processes; .* from 0 to 1"),
+        (Devices(1, "host:1234", 2, 2), "--process-id 2 with 2 processes; .* from 0 to 1"),
         (Devices(1, "host", 2, 1), "--coordinator host: not of the form HOST:PORT"),
         (Devices(1, "host:0", 2, 1), "--coordinator host:0: not of the form HOST:PORT"),
         (Devices(1, "host:1", 2, 1), r"set KERAS_BACKEND=jax, and pip install 'nmt_cli\[jax\]'"),
@@ -177,7 +179,7 @@ def test_absent_devices_harm_nothing(tmp_path):
 )
 def test_options_that_cannot_be_met(devices, message):
     with pytest.raises(NmtError, match=message):
-        check_options(devices)
+        set_up(devices, Recipe())
 
 
 def test_the_three_options_go_together():
@@ -195,14 +197,14 @@ def test_processes_of_unlike_devices_are_refused(tmp_path, monkeypatch):
         start(
             tmp_path,
             ("run", 2, False),
-            devices={"count": each + 1, "coordinator": port, "processes": 2, "process_id": each},
+            devices={"devices": each + 1, "coordinator": port, "processes": 2, "process_id": each},
         )
         for each in range(2)
     ]
     said = [process.communicate(timeout=120)[1] for process in processes]
     assert all(process.returncode for process in processes)
     # The one that is slower may find the other gone before it can say so.
-    message = "process 1 has another recipe, --devices, data or checkpoint than process 0"
+    message = "process 1 has a different recipe, --devices, data or checkpoint than process 0"
     assert any(message in err for err in said), said
     assert not (tmp_path / "run").exists()
 
@@ -214,7 +216,7 @@ def test_a_coordinator_that_is_not_there(tmp_path):
     process = start(tmp_path, ("run", 2, False), devices=where, patience=3)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert "no training of 2 processes came together there within 3 s" in err
+    assert "2 processes did not connect within 3 s" in err
     assert not (tmp_path / "run").exists()
 
 

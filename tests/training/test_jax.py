@@ -10,8 +10,8 @@ import pytest
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
+from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import trained_model
 from tests.systems import toy_data
 
 LINES = ["um dois três", "casa gato água pão café sol", "seis", "nove dez", "sol sete"]

@@ -1,6 +1,5 @@
 """Loss, accuracy and schedule against numbers worked out otherwise."""
 
-import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -160,10 +159,3 @@ def test_schedules_that_end(kind, middle):
         assert float(schedule(step - 1)) == pytest.approx(peak * share, abs=1e-6)
     quarter = {"cosine": 0.5 + 0.5 * 2**-0.5, "linear": 0.75}[kind]
     assert float(schedule(349)) == pytest.approx(peak * quarter, rel=1e-4)
-
-
-def test_loss_and_schedule_survive_serialization():
-    loss = keras.losses.deserialize(keras.losses.serialize(SmoothedCrossEntropy(0.2, 5.0)))
-    assert (loss.label_smoothing, loss.r_drop) == (0.2, 5.0)
-    schedule = WarmUp(16, 100, 2.0, "cosine", 1100)
-    assert WarmUp.from_config(schedule.get_config()).get_config() == schedule.get_config()

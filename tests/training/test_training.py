@@ -27,10 +27,11 @@ from nmt_cli.training.checkpoint import (
 )
 from nmt_cli.training.feed import Feed
 from nmt_cli.training.loss import SmoothedCrossEntropy
+from nmt_cli.training.model import compiled_model, trained_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.train import compiled_model, train, trained_model
-from nmt_cli.training.validation import Judgement, Validator
-from nmt_cli.training.watch import Watch
+from nmt_cli.training.session import Session
+from nmt_cli.training.train import train
+from nmt_cli.training.validation import ValidationResult, Validator
 from tests.systems import DROPOUTS, toy_data, toy_recipe, untrained_run, write_toy_corpus
 
 
@@ -140,14 +141,14 @@ def test_every_means_resumes_to_the_same_bytes(tmp_path, means, monkeypatch):
 
 def stop_at(monkeypatch, step: int) -> None:
     """Let the training behave as if a signal had come before this step's end."""
-    original = Watch.on_train_batch_end
+    original = Session.on_train_batch_end
 
     def interrupted(self, batch, logs=None):
         # Batches, not steps: within an accumulation the step is finished first.
         self.signalled = self.progress.step >= step - 1
         original(self, batch, logs)
 
-    monkeypatch.setattr(Watch, "on_train_batch_end", interrupted)
+    monkeypatch.setattr(Session, "on_train_batch_end", interrupted)
 
 
 @pytest.mark.slow
@@ -158,7 +159,7 @@ def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, wh
         os.kill(os.getpid(), signal.SIGTERM)
         raise AssertionError("the signal stops the validation")
 
-    monkeypatch.setattr(Validator, "judge", signal_comes)
+    monkeypatch.setattr(Validator, "validate", signal_comes)
     with pytest.raises(KeyboardInterrupt) as stopped:
         train(recipe, prepared, tmp_path / "parts", say=silent)
     assert stopped.value.args == (6,)
@@ -172,14 +173,14 @@ def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, wh
 
 @pytest.mark.parametrize("step", [6, 12])
 def test_a_run_killed_behind_a_validation_validates_again(tmp_path, whole, monkeypatch, step):
-    save = Watch.save
+    save = Session.save
 
     def killed(self):
         if self.progress.validated == step:
             raise SystemExit
         save(self)
 
-    monkeypatch.setattr(Watch, "save", killed)
+    monkeypatch.setattr(Session, "save", killed)
     with pytest.raises(SystemExit):
         train(whole.recipe, whole.prepared, tmp_path / "parts", say=silent)
     monkeypatch.undo()
@@ -198,7 +199,7 @@ def test_a_run_killed_while_its_average_is_judged_judges_it_again(tmp_path, monk
     def killed(self, checkpoint):
         raise SystemExit
 
-    monkeypatch.setattr(Validator, "judge_weights", killed)
+    monkeypatch.setattr(Validator, "validate_checkpoint", killed)
     with pytest.raises(SystemExit):
         train(recipe, prepared, tmp_path / "run", say=silent)
     assert not Run.open(tmp_path / "run").average.exists()
@@ -209,7 +210,7 @@ def test_a_run_killed_while_its_average_is_judged_judges_it_again(tmp_path, monk
         train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
     longer = replace(recipe, training=replace(recipe.training, max_steps=4))
     with monkeypatch.context() as patched, pytest.raises(SystemExit):
-        patched.setattr(Validator, "judge_weights", killed)
+        patched.setattr(Validator, "validate_checkpoint", killed)
         train(longer, prepared, tmp_path / "run", resume=True, say=silent)
     assert read_checkpoint(run.average)[1].step == 2
     run = train(longer, prepared, tmp_path / "run", resume=True, say=silent)
@@ -223,18 +224,18 @@ def test_an_average_that_is_the_best_is_the_one_to_beat(tmp_path, monkeypatch, e
         training={"average": 2, "max_steps": 2, "validate_every": 1, "metric": "loss", "ema": ema},
     )
     single, mean, kept = 3.0, 2.0, {}
-    loss_of = Validator.judge_weights
+    loss_of = Validator.validate_checkpoint
 
     def judged(self):
-        return Judgement(single, accuracy=0.5, bleu=1.0, chrf=1.0, samples=())
+        return ValidationResult(single, accuracy=0.5, bleu=1.0, chrf=1.0)
 
     def judged_weights(self, path):
         run = Run.open(tmp_path / "run")
         kept[run.last], _ = read_checkpoint(run.last)
         return replace(loss_of(self, path), loss=mean)
 
-    monkeypatch.setattr(Validator, "judge", judged)
-    monkeypatch.setattr(Validator, "judge_weights", judged_weights)
+    monkeypatch.setattr(Validator, "validate", judged)
+    monkeypatch.setattr(Validator, "validate_checkpoint", judged_weights)
     run = train(recipe, prepared, tmp_path / "run", say=silent)
     average = run.average.read_bytes()
     assert run.best.read_bytes() == average
@@ -260,8 +261,8 @@ def test_an_average_does_without_a_damaged_checkpoint(tmp_path):
     run.average.unlink()
     said: list[str] = []
     run = train(recipe, prepared, tmp_path / "run", resume=True, say=said.append)
-    assert any("step-00000002.npz" in line and "does without it" in line for line in said)
-    assert "the mean of the last 2 checkpoints:" in said
+    assert any("step-00000002.npz" in line and "left out of the average" in line for line in said)
+    assert "average of the last 2 checkpoints:" in said
     first, last = (read_checkpoint(run.checkpoint(step))[0] for step in (1, 3))
     for name, each in read_checkpoint(run.average)[0].items():
         np.testing.assert_allclose(each, (first[name] + last[name]) / 2, rtol=1e-5, atol=1e-6)
@@ -274,7 +275,7 @@ def test_a_signal_while_the_average_is_judged_leaves_it_to_the_resumed_run(tmp_p
         os.kill(os.getpid(), signal.SIGTERM)
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as caught:
-        patched.setattr(Validator, "judge_weights", signalled)
+        patched.setattr(Validator, "validate_checkpoint", signalled)
         train(recipe, prepared, tmp_path / "run", say=silent)
     assert caught.value.args == (2,)
     assert not Run.open(tmp_path / "run").average.exists()
@@ -284,14 +285,14 @@ def test_a_signal_while_the_average_is_judged_leaves_it_to_the_resumed_run(tmp_p
 
 def test_a_signal_at_the_last_step_does_not_wait_for_its_validation(tmp_path, monkeypatch):
     recipe, prepared = toy_data(tmp_path, training={"max_steps": 2})
-    save = Watch.save
+    save = Session.save
 
     def signalled(self):
         save(self)
         self.signalled = True
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as caught:
-        patched.setattr(Watch, "save", signalled)
+        patched.setattr(Session, "save", signalled)
         train(recipe, prepared, tmp_path / "run", say=silent)
     assert caught.value.args == (2,)
     assert read_checkpoint(Run.open(tmp_path / "run").last)[1].validated == 0
@@ -348,14 +349,14 @@ def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, 
     training = {"max_steps": 12, "validate_every": 2, "average": 3, "keep": 3}
     recipe, prepared = toy_data(tmp_path, training=training)
     whole = train(recipe, prepared, tmp_path / "whole", say=silent)
-    advance = Watch._advance
+    advance = Session._advance
 
     def signalled(self, position):
         advance(self, position)
         self.signalled = self.progress.step == 11
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(Watch, "_advance", signalled)
+        patched.setattr(Session, "_advance", signalled)
         train(recipe, prepared, tmp_path / "parts", say=silent)
     parts = train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
     for name in ("average.npz", "best.npz"):
@@ -388,20 +389,20 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, whole):
     said: list[str] = []
     train(whole.recipe, whole.prepared, run.folder, resume=True, say=said.append)
     assert "damaged checkpoint" in said[0]
-    assert "taking the one before" in said[0]
+    assert "using the previous checkpoint" in said[0]
     assert said[1] == "resuming at step 6"
     same_weights(whole.run, run)
 
 
 def test_no_step_waits_for_the_device(tmp_path, monkeypatch):
     recipe, prepared = toy_data(tmp_path, training={"max_steps": 4})
-    kinds, batch_end = [], Watch.on_train_batch_end
+    kinds, batch_end = [], Session.on_train_batch_end
 
     def noted(self, batch, logs=None):
         kinds.append(type(logs["loss"]))
         batch_end(self, batch, logs)
 
-    monkeypatch.setattr(Watch, "on_train_batch_end", noted)
+    monkeypatch.setattr(Session, "on_train_batch_end", noted)
     train(recipe, prepared, tmp_path / "run", say=silent)
     assert len(kinds) == 4
     assert float not in kinds  # a number has been fetched
@@ -417,7 +418,7 @@ def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
     epochs = training_batches(recipe, prepared)
     assert len({width for width, _ in epochs.order(0)}) > 1
     traced, by_step = [], {}
-    call, batch_end = SmoothedCrossEntropy.call, Watch.on_train_batch_end
+    call, batch_end = SmoothedCrossEntropy.call, Session.on_train_batch_end
 
     def counted(self, y_true, y_pred):
         traced.append(y_pred.shape)
@@ -428,7 +429,7 @@ def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
         by_step[self.progress.step] = len(traced)
 
     monkeypatch.setattr(SmoothedCrossEntropy, "call", counted)
-    monkeypatch.setattr(Watch, "on_train_batch_end", noted)
+    monkeypatch.setattr(Session, "on_train_batch_end", noted)
     train(recipe, prepared, tmp_path / "run", say=silent)
     first_epoch = len(epochs.order(0))
     assert 0 < by_step[first_epoch] == by_step[40]
@@ -449,13 +450,13 @@ def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypa
         tmp_path,
         training={"max_steps": 40, "validate_every": 40, "checkpoint_every": 3, "log_every": 10},
     )
-    original = Feed._fed
+    original = Feed.arrays
 
     def poisoned(self):
         for number, (inputs, target, weights) in enumerate(original(self), start=1):
             yield inputs, target, weights * (np.float32("nan") if number == 8 else 1)
 
-    monkeypatch.setattr(Feed, "_fed", poisoned)
+    monkeypatch.setattr(Feed, "arrays", poisoned)
     with pytest.raises(NmtError) as caught:
         train(recipe, prepared, tmp_path / "run", say=silent)
     run = Run.open(tmp_path / "run")
@@ -471,7 +472,7 @@ def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypa
     rare = replace(recipe, training=replace(recipe.training, checkpoint_every=0))
     with pytest.raises(NmtError, match="the loss is nan at step 8") as caught:
         train(rare, prepared, tmp_path / "rare", say=silent)
-    assert caught.value.hint.endswith("or a training.clip_norm")
+    assert caught.value.hint.endswith("or with training.clip_norm")
 
 
 def test_weights_that_are_not_finite_are_not_saved(tmp_path):
@@ -534,7 +535,7 @@ def test_accumulated_batches_make_one_step_of_their_mean_gradient(tmp_path):
     )
     model = compiled_model(Run.create(tmp_path / "run", recipe, prepared))
     batches = list(islice(training_batches(recipe, prepared).from_(Position()), 2))
-    fed = list(Feed(lambda: batches)._fed())
+    fed = list(Feed(lambda: batches).arrays())
     import tensorflow as tf
 
     gradients = []
@@ -579,7 +580,7 @@ def test_time_ends_a_run(tmp_path):
 def test_a_finished_run_is_not_resumed(whole):
     with pytest.raises(NmtError, match="already trained for 12 steps") as caught:
         train(whole.recipe, whole.prepared, whole.run.folder, resume=True, say=silent)
-    assert caught.value.hint == "raise training.max_steps to go on"
+    assert caught.value.hint == "raise training.max_steps to continue"
 
 
 def test_a_schedule_that_ended_is_over(tmp_path):
@@ -588,7 +589,7 @@ def test_a_schedule_that_ended_is_over(tmp_path):
     train(recipe, prepared, tmp_path / "run", say=silent)
     with pytest.raises(NmtError, match="already trained for 2 steps") as caught:
         train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
-    assert "its schedule, cosine, ends there: for more begin anew" in caught.value.hint
+    assert "its cosine schedule ends there: to train longer, start again" in caught.value.hint
 
 
 def test_a_resumed_run_says_by_which_recipe(tmp_path):
@@ -628,7 +629,7 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     other = Run(run.folder, deeper, run.source_vocab, run.target_vocab, "")
     with pytest.raises(NmtError) as caught:
         trained_model(other, run.last)
-    assert "the checkpoint of another model" in str(caught.value)
+    assert "checkpoint of a different model" in str(caught.value)
     assert "only the model has weights/encoder_1/" in caught.value.hint
 
 

@@ -12,9 +12,9 @@ import pytest
 from nmt_cli.errors import NmtError
 from nmt_cli.host import cores
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.training import cores as module
-from nmt_cli.training.cores import cpu_devices, split_cpu
+from nmt_cli.training import setup as module
 from nmt_cli.training.run import Run
+from nmt_cli.training.setup import cpu_devices, split_cpu
 from tests.systems import DROPOUTS, toy_data, toy_recipe, write_toy_corpus
 
 two_cores = pytest.mark.skipif(cores() < 2, reason="needs two cores")
@@ -28,20 +28,22 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.training.devices import Devices
 from nmt_cli.training.loss import SmoothedCrossEntropy
+from nmt_cli.training.session import Session
+from nmt_cli.training.setup import set_up
 from nmt_cli.training.train import train
-from nmt_cli.training.watch import Watch
 root, traced, counts = Path(sys.argv[1]), [], []
-call, batch_end = SmoothedCrossEntropy.call, Watch.on_train_batch_end
+call, batch_end = SmoothedCrossEntropy.call, Session.on_train_batch_end
 def counted(self, *arguments):
     traced.append(None)
     return call(self, *arguments)
 def noted(self, batch, logs=None):
     batch_end(self, batch, logs)
     counts.append(len(traced))
-SmoothedCrossEntropy.call, Watch.on_train_batch_end = counted, noted
+SmoothedCrossEntropy.call, Session.on_train_batch_end = counted, noted
 for name, steps, resume in (("whole", 9, False), ("parts", 4, False), ("parts", 9, True)):
     recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])
-    train(recipe, Prepared.open(root / "prepared"), root / name, resume, devices=Devices(2))
+    devices = set_up(Devices(2), recipe)
+    train(recipe, Prepared.open(root / "prepared"), root / name, resume, devices=devices)
     print("traced", counts[0], counts[-1])
     traced.clear()
     counts.clear()
@@ -90,14 +92,14 @@ def test_a_cpu_is_split_unasked_and_a_run_goes_on_as_it_was_begun(tmp_path: Path
     write_toy_corpus(tmp_path)
     recipe = toy_recipe(tmp_path, training={"batch_tokens": 1024, "max_steps": 1})
     (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
-    assert ", 2 devices share each\n" in train(tmp_path)
+    assert ", 2 devices share each batch\n" in train(tmp_path)
     assert json.loads((tmp_path / "run" / "run.json").read_text())["devices"] == 2
     said = train(tmp_path, "--resume", "--devices", "1", "--set", "training.max_steps=2")
     assert "devices share each" not in said
-    assert "begun on 2 devices, going on on 1: the same training, but not the same bits" in said
+    assert "this run began on 2 devices and continues on 1: results are equivalent" in said
     said = train(tmp_path, "--resume", "--set", "training.max_steps=3")
-    assert ", 2 devices share each\n" in said
-    assert "begun on" not in said
+    assert ", 2 devices share each batch\n" in said
+    assert "this run began" not in said
 
 
 def recipe_of(root: Path, **training: object) -> Recipe:
@@ -145,5 +147,7 @@ def test_how_many_parts(
 
 def test_more_parts_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "cores", lambda: 2)
-    with pytest.raises(NmtError, match="--devices 3: this machine has 2 cores, .*give --devices 2"):
+    with pytest.raises(
+        NmtError, match="--devices 3: this machine has 2 cores and .*give --devices 2"
+    ):
         split_cpu(3)

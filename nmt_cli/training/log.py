@@ -1,0 +1,213 @@
+"""The log of a training: a progress line or plain lines on the terminal, and files.
+
+log.jsonl has one JSON object per log line or validation; tensorboard/ has the same numbers and
+the sample translations if TensorFlow and TensorBoard are installed.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from nmt_cli.errors import NmtError
+from nmt_cli.files import replacing
+
+if TYPE_CHECKING:
+    from nmt_cli.training.validation import ValidationResult
+
+FILE = "log.jsonl"
+
+
+def read_log(run: Path) -> list[dict[str, Any]]:
+    """Read the records of a run's log.jsonl; lines that are damaged or incomplete are skipped.
+
+    Lines end at LF only: sample translations may contain other line breaks of Unicode.
+
+    Raises:
+        NmtError: the file cannot be read.
+    """
+    path = run / FILE
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
+    found = []
+    for line in text.split("\n"):
+        try:
+            record = json.loads(line)
+            found += [record] if type(record["step"]) is int else []
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+class TrainingLog:
+    """The log of one session of a training.
+
+    Args:
+        run: run folder; None: write nothing, as in all processes but the first.
+        start: first step of the session; records of later steps are removed, as these steps are
+            repeated.
+        validated: whether the validation at that step is done; else its record is removed, too.
+        steps: the training's last step.
+        say: receives messages for the user.
+    """
+
+    def __init__(
+        self, run: Path | None, start: int, validated: bool, steps: int, say: Callable[[str], None]
+    ) -> None:
+        self._run, self._say = run, say
+        # disable=None: show it on a terminal only.
+        self._bar = tqdm(
+            total=steps,
+            initial=start,
+            disable=None if run else True,
+            bar_format="{desc}",
+            dynamic_ncols=True,
+        )
+        self._writer = _summary_writer(run / "tensorboard", self.message) if run else None
+        if run and (run / FILE).exists():
+            _truncate(run, start, validated)
+
+    def close(self) -> None:
+        """End the progress line and write what TensorBoard's writer still holds."""
+        self._bar.close()
+        if self._writer:
+            self._writer.flush()
+
+    def message(self, line: str) -> None:
+        """Print a message above the progress line."""
+        if self._bar.disable:
+            self._say(line)
+        else:
+            self._bar.clear()
+            self._say(line)
+            self._bar.refresh()
+
+    def progress(self, step: int, epoch: int, values: dict[str, float], left: str) -> None:
+        """Update the progress line; without a terminal, print it as a line.
+
+        Args:
+            step: steps done.
+            epoch: epoch, from 0.
+            values: loss (nats a token), accuracy, tokens_per_second, learning_rate.
+            left: time left.
+        """
+        line = (
+            f"step {step:>6,}  epoch {epoch + 1}  loss {values['loss']:.3f}  "
+            f"accuracy {values['accuracy']:.3f}  {values['tokens_per_second']:,.0f} tokens/s  "
+            f"rate {values['learning_rate']:.2e}  left {left}"
+        )
+        if self._bar.disable:
+            self._say(line)
+        else:
+            self._bar.set_description_str(line)
+
+    def validation(self, step: int, seconds: float, result: "ValidationResult", best: bool) -> None:
+        """Print and record a validation: its scores and sample translations."""
+        self.message(
+            f"step {step:>6,}  validation loss {result.loss:.3f}  "
+            f"accuracy {result.accuracy:.3f}  BLEU {result.bleu:.2f}  "
+            f"chrF {result.chrf:.2f}" + ("  (best so far)" if best else "")
+        )
+        for sample in result.samples[:1]:
+            self.message(f"    {sample.source} -> {sample.translation}")
+        values = {
+            "validation_loss": result.loss,
+            "validation_accuracy": result.accuracy,
+            "validation_bleu": result.bleu,
+            "validation_chrf": result.chrf,
+            "samples": [asdict(each) for each in result.samples],
+        }
+        self.record(step, seconds, values)
+        if self._writer:
+            rows = [(each.source, each.reference, each.translation) for each in result.samples]
+            self._writer.text("samples", _table(("source", "reference", "translation"), rows), step)
+
+    def record(self, step: int, seconds: float, values: dict[str, Any]) -> None:
+        """Add a line to log.jsonl and the numbers to TensorBoard.
+
+        Raises:
+            NmtError: the log cannot be written.
+        """
+        if self._run is None:
+            return
+        path, line = self._run / FILE, {"step": step, "seconds": round(seconds, 1), **values}
+        try:
+            with path.open("a", encoding="utf-8") as stream:
+                stream.write(_line(line))
+        except OSError as error:
+            raise NmtError(
+                f"{path}: cannot be written ({error.strerror})",
+                "the newest checkpoint is complete; continue with --resume",
+            ) from None
+        if self._writer:
+            numbers = {name: each for name, each in values.items() if isinstance(each, float)}
+            self._writer.scalars(numbers, step)
+
+
+def _truncate(run: Path, start: int, validated: bool) -> None:
+    """Remove records of steps that will be repeated, and incomplete lines."""
+    kept = [
+        record
+        for record in read_log(run)
+        if record["step"] < start
+        or (record["step"] == start and (validated or "validation_loss" not in record))
+    ]
+    with replacing(run / FILE) as out:
+        out.writelines(_line(each) for each in kept)
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Format a Markdown table."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines = [head, ["---"] * len(head), *cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+class _SummaryWriter:
+    """TensorFlow's writer of event files. A failure stops the writing, not the training."""
+
+    def __init__(self, tf: Any, folder: Path, say: Callable[[str], None]) -> None:
+        self._tf, self._folder, self._say = tf, folder, say
+        self._writer: Any = tf.summary.create_file_writer(str(folder))
+
+    def scalars(self, values: dict[str, float], step: int) -> None:
+        for name, value in values.items():
+            self._try(partial(self._tf.summary.scalar, name, value, step))
+
+    def text(self, name: str, value: str, step: int) -> None:
+        self._try(partial(self._tf.summary.text, name, value, step))
+        self.flush()
+
+    def flush(self) -> None:
+        self._try(self._tf.summary.flush)
+
+    def _try(self, write: Callable[[], object]) -> None:
+        if self._writer is None:
+            return
+        try:
+            with self._writer.as_default():
+                write()
+        except self._tf.errors.OpError as error:
+            self._writer = None
+            self._say(f"{self._folder}: no more events are written ({error.message})")
+
+
+def _summary_writer(folder: Path, say: Callable[[str], None]) -> _SummaryWriter | None:
+    try:
+        import tensorboard  # noqa: F401  TensorFlow's summaries need it, but fail late
+        import tensorflow as tf
+    except ImportError:  # JAX without TensorFlow
+        return None
+    return _SummaryWriter(tf, folder, say)
