@@ -8,22 +8,38 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from nmt_cli.cli.candidates import InOrder, candidates, recipe_texts, translated
-from nmt_cli.cli.options import Hardware, decoding_options, find_model, say
+from nmt_cli.cli.options import (
+    Hardware,
+    decoding_options,
+    find_model,
+    newest_run,
+    open_model,
+    say,
+)
 from nmt_cli.cli.streams import check_standard_output
 from nmt_cli.errors import NmtError
-from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_text, read_translation
+from nmt_cli.evaluate.texts import EvaluationText, read_text
 from nmt_cli.search.options import DecodingOptions
 
 if TYPE_CHECKING:
-    from nmt_cli.evaluate.evaluation import Evaluation
+    from nmt_cli.evaluate.evaluation import Candidate
 
 _PATH = click.Path(path_type=Path)
-_FEW = 100  # a rule of thumb
+_ORDER = "nmt_cli.cli.evaluate.order"
+_TEXT_HINT = "give --source and --reference"
+
+
+class _InOrder(click.Command):
+    """Remembers the order of --model and --translation: the first of all is the baseline."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        ctx.meta[_ORDER] = [each.name for each in order if each.name in ("model", "translations")]
+        return super().parse_args(ctx, args)
 
 
 @click.command(
-    cls=InOrder,
+    cls=_InOrder,
     epilog="""\b
     Example: nmt evaluate -m exports/mine --source test.pt --reference test.en
 
@@ -37,37 +53,37 @@ _FEW = 100  # a rule of thumb
     "--model",
     multiple=True,
     type=_PATH,
-    help="Run or bundle; repeatable; default, where there is no --translation: the newest under "
-    "exports/, else under runs/.",
+    help="Run or bundle; repeatable. Default without --translation: the newest under exports/, "
+    "else under runs/; without --source, the newest run.",
 )
 @click.option(
     "--translation",
     "translations",
     multiple=True,
     type=_PATH,
-    help="Text to score as it is, one line a sentence; repeatable.",
+    help="File of translations to score, one line per sentence; repeatable.",
 )
-@click.option("--source", type=_PATH, help="Source text, one line a sentence.")
+@click.option("--source", type=_PATH, help="Source text, one line per sentence.")
 @click.option(
     "--reference",
     "references",
     multiple=True,
     type=_PATH,
-    help="Its translation, aligned; repeatable.",
+    help="Reference translation, aligned; repeatable.",
 )
 @click.option(
     "--by",
     multiple=True,
     type=click.Choice(("length", "domain")),
-    help="Scores of parts too: by words of the source (where there is none, of the first "
-    "reference), or by --domains, else the recipe's test sets; repeatable.",
+    help="Also score parts of the text: by number of words (of the source, else of the first "
+    "reference), or by --domains, else by test set; repeatable.",
 )
-@click.option("--domains", type=_PATH, help="A label for each line, for --by domain.")
+@click.option("--domains", type=_PATH, help="File with a label for each line, for --by domain.")
 @click.option(
     "--worst",
     type=click.IntRange(1),
     metavar="N",
-    help="Show each system's N sentences of the lowest chrF++.",
+    help="Also print each system's N sentences with the lowest chrF++.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @decoding_options("beam_size", "length_penalty")
@@ -85,17 +101,16 @@ def evaluate(
     decoding: DecodingOptions,
     hardware: Hardware,
 ) -> None:
-    """BLEU, chrF++ and TER of one or several systems, with their sacreBLEU signatures.
+    """Score one or several systems with BLEU, chrF++ and TER, with sacreBLEU signatures.
 
-    Systems are models and files of translations. Models translate --source, or the test sets of
-    their run's recipe where neither --source nor --reference is given.
+    Systems are models and files of translations. Models translate --source; without --source
+    and --reference, they translate the test sets of their run's recipe.
 
-    Each score comes with its 95% interval of 1,000 bootstrap draws. The first system is the
-    baseline: p says how often draws part another one from it by as much or more, were they
-    equally good (paired bootstrap). The draws are the same each time. Less TER is better.
+    Each score has a 95% interval from 1,000 bootstrap samples, the same each time. The first
+    system is the baseline; p is the p-value of the paired bootstrap test against it. For TER,
+    lower is better.
 
-    Tables are parted by tabs, and from each other by a blank line; what their columns are is
-    told on stderr:
+    Columns are separated by tabs and named on stderr; a blank line separates tables:
 
     \b
     scores   text, metric, score, low, high, p ("-" for the first), system, signature
@@ -103,7 +118,7 @@ def evaluate(
     --worst  text, system, line, chrF++, source/reference/translation, sentence
 
     \b
-    --json is one object of the same; null stands for what there is none of:
+    --json prints the same as one object; what does not exist is null:
     systems  [{name, path}], the baseline first
     texts    [{text, sentences, references, results, buckets, worst}]
     results  [{system, metric, score, low, high, p, signature}]
@@ -111,95 +126,107 @@ def evaluate(
     worst    [{system, line, score, source, references, translation}]
     """
     if context.get_parameter_source("model") is not ParameterSource.COMMANDLINE and translations:
-        model = ()  # NMT_MODEL is another default, and this asks for none
+        model = ()  # NMT_MODEL replaces the default, which is not needed here
     check_standard_output()
-    _check(bool(model), translations, source, references, by, domains)
-    from nmt_cli.evaluate.evaluation import evaluate_systems
-
-    models = model or (() if translations else (find_model(None),))
-    systems = candidates(context, models, translations)
-    if references:
-        texts = [read_text(source, references, domains)]
-    else:
-        texts = recipe_texts([each.path for each in systems])
-        if "domain" in by and len(texts) == 1:
-            raise NmtError(
-                f"the recipe of {systems[0].path} names one test set, which is one domain",
-                "give --source, --reference and --domains",
-            )
-    # Files are read, and refused, before a model takes its time.
-    lines = {
-        each.name: [read_translation(each.path, texts[0], references)]
-        for each in systems
-        if not each.is_model
-    }
-    lines |= translated([each for each in systems if each.is_model], texts, decoding, hardware)
-    found = []
-    for place, text in enumerate(texts):
-        of_text = {each.name: lines[each.name][place] for each in systems}
-        _warn(text, of_text)
-        found.append(evaluate_systems(text, of_text, by, worst or 0))
-    if as_json:
-        named = [{"name": each.name, "path": str(each.path)} for each in systems]
-        tree = {"systems": named, "texts": [each.tree() for each in found]}
-        _echo(json.dumps(tree, ensure_ascii=False))
-    else:
-        _tables(found, bool(by), bool(worst))
-
-
-def _check(
-    models: bool,
-    translations: Sequence[Path],
-    source: Path | None,
-    references: Sequence[Path],
-    by: Sequence[str],
-    domains: Path | None,
-) -> None:
-    """Refuse what does not go together, before anything is read."""
     if not references and (source or translations or domains):
         raise click.UsageError("--source, --translation and --domains need --reference")
-    if references and not source and (models or not translations):
+    if references and not source and (model or not translations):
         raise click.UsageError("--reference needs --source for a model, or a --translation instead")
     if references and "domain" in by and not domains:
         raise click.UsageError("--by domain needs --domains")
     if domains and "domain" not in by:
         raise click.UsageError("--domains is for --by domain")
+    if not model and not translations:
+        model = (find_model(None) if references else newest_run("only a run names test sets"),)
+    texts = [read_text(source, references, domains)] if references else _test_sets(model)
+    if "domain" in by and not references and len(texts) == 1:
+        reason = f"the recipe of {model[0]} names only one test set, which is one domain"
+        raise NmtError(reason, "give --source, --reference and --domains")
+    from nmt_cli.evaluate.evaluation import evaluate_candidates, tables
+
+    order = context.meta[_ORDER]
+    systems = _candidates(order, model, translations, sum(map(len, texts)), decoding, hardware)
+    found = evaluate_candidates(systems, texts, by, worst or 0, say)
+    if as_json:
+        names = [{"name": each.name, "path": str(each.path)} for each in systems]
+        tree = {"systems": names, "texts": [each.tree() for each in found]}
+        _print([json.dumps(tree, ensure_ascii=False)])
+        return
+    for place, (columns, rows) in enumerate(tables(found)):
+        _print([""] * bool(place))
+        say("\t".join(columns))  # on stderr, so that no program has to skip it
+        clean = ([field.replace("\t", " ").replace("\r", " ") for field in row] for row in rows)
+        _print("\t".join(row) for row in clean)
 
 
-def _warn(text: EvaluationText, translations: dict[str, list[str]]) -> None:
-    """Tell of what makes scores say less than they seem to."""
-    from nmt_cli.evaluate.counts import looks_tokenized
+def _candidates(
+    order: Sequence[str],
+    models: Sequence[Path],
+    translations: Sequence[Path],
+    sentences: int,
+    decoding: DecodingOptions,
+    hardware: Hardware,
+) -> "list[Candidate]":
+    """Name all systems by their file names, or by their paths if these clash; open the models."""
+    from nmt_cli.evaluate.evaluation import Candidate
 
-    if len(text) < _FEW:
-        say(f"{text.name}: {len(text)} sentences are few: intervals and p say little")
-    # In files it is refused; a test set that others publish scores on is taken as it is.
-    blank = blank_lines(text.references[0], text.source) if text.source else []
-    if blank:
-        say(f"{text.name}: {len(blank)} references are blank, line {blank[0]} first")
-    for name, lines in translations.items():
-        if looks_tokenized(lines):
-            say(f'{name}: lines end in " .", as tokenized text does; BLEU is for plain text')
-
-
-def _tables(found: "Sequence[Evaluation]", by: bool, worst: bool) -> None:
-    from nmt_cli.evaluate.evaluation import BUCKET_COLUMNS, SCORE_COLUMNS, WORST_COLUMNS
-
-    _table(SCORE_COLUMNS, (row for each in found for row in each.score_rows()))
-    if by:
-        _echo("")
-        _table(BUCKET_COLUMNS, (row for each in found for row in each.bucket_rows()))
-    if worst:
-        _echo("")
-        _table(WORST_COLUMNS, (row for each in found for row in each.worst_rows()))
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Rows to stdout, their columns' names to stderr, where no program has to skip them."""
-    say("\t".join(columns))
-    for row in rows:
-        _echo("\t".join(field.replace("\t", " ").replace("\r", " ") for field in row))
+    kinds = {"model": iter(models), "translations": iter(translations)}
+    if len(order) != len(models) + len(translations):  # one is a default or from a variable
+        order = ["model"] * len(models) + ["translations"] * len(translations)
+    systems = [(next(kinds[kind]), kind == "model") for kind in order]
+    paths = [path for path, _ in systems]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise click.UsageError(f"{path} is given twice")
+    names = [path.name or path.absolute().name for path in paths]
+    # All models are opened before the first translates, so that a damaged one is found at once.
+    return [
+        Candidate(
+            name if names.count(name) == 1 else str(path),
+            path,
+            open_model([path], hardware).translator(decoding, sentences) if is_model else None,
+        )
+        for (path, is_model), name in zip(systems, names, strict=True)
+    ]
 
 
-def _echo(line: str) -> None:
-    """UTF-8 whatever the terminal's encoding, as nmt translate writes it."""
-    click.echo(line.encode("utf-8", "replace"))
+def _test_sets(folders: Sequence[Path]) -> list[EvaluationText]:
+    """Read the test sets that the recipes of all runs name; each is a domain.
+
+    Raises:
+        NmtError: one is a bundle, their test sets differ, or one cannot be read or is empty.
+    """
+    first, *others = [_recipe_tests(find_model(folder)) for folder in folders]
+    for folder, other in zip(folders[1:], others, strict=True):
+        pairs = [(each.source, each.references) for each in other]
+        if pairs != [(each.source, each.references) for each in first]:
+            reason = f"the recipes of {folders[0]} and {folder} name different test sets"
+            raise NmtError(reason, _TEXT_HINT)
+    return first
+
+
+def _recipe_tests(folder: Path) -> list[EvaluationText]:
+    from nmt_cli.data.corpus import read_corpus
+    from nmt_cli.models import kind_of
+    from nmt_cli.training.run import Run
+
+    if kind_of(folder) == "bundle":
+        reason = f"{folder}: a bundle names no test set"
+        raise NmtError(reason, f"{_TEXT_HINT}, or name its run, as in -m runs/NAME")
+    data = Run.open(folder).recipe.data
+    if not data.test:
+        raise NmtError(f"the recipe of {folder} names no test set", _TEXT_HINT)
+    corpora = [read_corpus(each, data) for each in data.test]
+    for corpus in corpora:
+        if not len(corpus):
+            raise NmtError(f"nothing to evaluate: {corpus.name} is empty", "see data.test")
+    return [
+        EvaluationText(each.name, each.source, [each.target], [each.name] * len(each))
+        for each in corpora
+    ]
+
+
+def _print(lines: Iterable[str]) -> None:
+    """Print UTF-8, whatever the terminal's encoding, as nmt translate does."""
+    for line in lines:
+        click.echo(line.encode("utf-8", "replace"))

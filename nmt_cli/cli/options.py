@@ -202,6 +202,17 @@ def find_run(path: Path | None) -> Path:
     return newest
 
 
+def newest_run(reason: str) -> Path:
+    """The newest run under runs/, where only a run can answer; prints which it is, and why.
+
+    Raises:
+        NmtError: there is none.
+    """
+    folder = find_run(None)
+    say(f"using the newest run, {folder}: {reason}")
+    return folder
+
+
 def find_model(path: Path | None) -> Path:
     """The run or bundle given, else the newest bundle under exports/, else the newest run.
 

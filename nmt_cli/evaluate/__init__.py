@@ -1,1 +1,1 @@
-"""BLEU and chrF by sacreBLEU."""
+"""Scores of translations, with sacreBLEU."""

@@ -1,4 +1,4 @@
-"""Scores of parts of a text: sentences of like length, or of one domain."""
+"""Scores of parts of a text: sentences of similar length, or of one domain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +6,13 @@ from itertools import pairwise
 
 from nmt_cli.evaluate.systems import System
 
-# Words that a sentence of each bucket has at least; blank lines have a bucket of their own.
+# The minimum number of words in each bucket; blank lines have their own.
 _LENGTHS = (0, 1, 11, 21, 31, 51)
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """A part of a text.
-
-    Attributes:
-        sentences: in it.
-        scores: by system, then by metric.
-    """
+    """A part of a text with its number of sentences; scores by system, then by metric."""
 
     label: str
     sentences: int
@@ -25,7 +20,7 @@ class Bucket:
 
 
 def by_length(lines: Sequence[str], systems: Sequence[System]) -> list[Bucket]:
-    """Buckets of words, parted by white space, in each of the lines; shortest first."""
+    """Group sentences by the number of words, separated by white space; shortest first."""
     ranks = [sum(len(line.split()) >= least for least in _LENGTHS) - 1 for line in lines]
     names = [
         str(least) if after == least + 1 else f"{least}-{after - 1}"
@@ -39,7 +34,7 @@ def by_length(lines: Sequence[str], systems: Sequence[System]) -> list[Bucket]:
 
 
 def by_domain(domains: Sequence[str], systems: Sequence[System]) -> list[Bucket]:
-    """A bucket for each of the sentences' domains, in the order in which they first come."""
+    """Group sentences by domain, in order of first occurrence."""
     rows: dict[str, list[int]] = {}
     for row, domain in enumerate(domains):
         rows.setdefault(domain, []).append(row)

@@ -1,8 +1,7 @@
-"""What a metric counts in each sentence, from which the score of any set of sentences follows.
+"""What a metric counts in each sentence, which gives the score of any set of sentences.
 
-The counts of BLEU, chrF++ and TER add up over sentences. Taken once, they give the scores of a
-whole text, of its parts, of single sentences and of bootstrap draws; taking them is what costs
-time, TER's above all.
+The counts of BLEU, chrF++ and TER add up over sentences. Counting takes time, TER most; done
+once, it gives the scores of a whole text, its parts, single sentences and bootstrap samples.
 """
 
 from collections.abc import Sequence
@@ -13,19 +12,19 @@ from numpy.typing import NDArray
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric, Signature
 
-# BLEU (Papineni et al. 2002), chrF++ (Popović 2017), TER (Snover et al. 2006); less TER is better.
+# BLEU (Papineni et al. 2002), chrF++ (Popović 2017), TER (Snover et al. 2006; lower is better).
 METRICS = ("BLEU", "chrF++", "TER")
-# sacreBLEU keeps every n-gram of the references that it is given: some 30 KB a sentence.
+# sacreBLEU keeps every n-gram of the references: some 30 KB per sentence.
 _SENTENCES_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
 class Counts:
-    """One system's translations as one metric sees them.
+    """One metric's counts in one system's translations.
 
     Attributes:
-        name: of :data:`METRICS`.
-        rows: (sentences, counts) as sacreBLEU orders them.
+        name: one of :data:`METRICS`.
+        rows: [sentences, counts], in sacreBLEU's order.
         metric: turns sums of rows into a score.
     """
 
@@ -34,26 +33,26 @@ class Counts:
     metric: Metric
 
     def score(self, sums: NDArray[np.float64]) -> float:
-        """The score of (counts,), the sum of some rows: 0 to 100, TER's also above."""
+        """Return the score of a sum of rows, [counts]: 0 to 100; TER may be higher."""
         return float(self.metric._compute_score_from_stats(sums.tolist()).score)
 
     def score_of(self, rows: Sequence[int]) -> float:
-        """The score of some sentences by their numbers, from 0."""
+        """Return the score of sentences, given their numbers from 0."""
         return self.score(self.rows[rows].sum(axis=0))
 
     def signature(self) -> Signature:
-        """sacreBLEU's, which says how it was measured."""
+        """Return sacreBLEU's signature of the metric."""
         return self.metric.get_signature()
 
 
 def count(translations: Sequence[str], references: Sequence[Sequence[str]]) -> list[Counts]:
-    """The counts of every metric of :data:`METRICS`, in their order.
+    """Count for each metric of :data:`METRICS`, in that order.
 
     Args:
-        translations: one a sentence, at least one.
-        references: one or several texts, each aligned with the translations.
+        translations: one or more sentences.
+        references: one or more texts, each aligned with the translations.
     """
-    # BLEU's force only silences a warning about text that looks tokenized: looks_tokenized tells.
+    # BLEU's force only silences a warning about tokenized text, which is_tokenized replaces.
     metrics = (BLEU(force=True), CHRF(word_order=2), TER())
     return [
         Counts(name, _rows(metric, translations, references), metric)
@@ -61,8 +60,8 @@ def count(translations: Sequence[str], references: Sequence[Sequence[str]]) -> l
     ]
 
 
-def looks_tokenized(translations: Sequence[str]) -> bool:
-    """Whether lines end in " ." (a hundred, as sacreBLEU has it), which BLEU is not meant for."""
+def is_tokenized(translations: Sequence[str]) -> bool:
+    """Whether a hundred lines or more end in " .", sacreBLEU's test for tokenized text."""
     return sum(line.endswith(" .") for line in translations) >= 100
 
 

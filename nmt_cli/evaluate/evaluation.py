@@ -1,19 +1,38 @@
-"""All that is found out about systems on one text, and how it is written down."""
+"""Evaluate systems on texts: scores, significance, scores of parts, worst sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from nmt_cli.evaluate.breakdown import Bucket, by_domain, by_length
-from nmt_cli.evaluate.counts import METRICS, count
+from nmt_cli.evaluate.counts import METRICS, count, is_tokenized
 from nmt_cli.evaluate.systems import Result, System, compare
-from nmt_cli.evaluate.texts import EvaluationText
+from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_translation
 from nmt_cli.evaluate.worst import Sentence, worst_sentences
+from nmt_cli.search.translator import Translator
 
-SCORE_COLUMNS = ("text", "metric", "score", "low", "high", "p", "system", "signature")
-BUCKET_COLUMNS = ("text", "by", "bucket", "sentences", *METRICS, "system")
-WORST_COLUMNS = ("text", "system", "line", "chrF++", "what", "sentence")
 BY = ("length", "domain")
+
+_SCORES = ("text", "metric", "score", "low", "high", "p", "system", "signature")
+_BUCKETS = ("text", "by", "bucket", "sentences", *METRICS, "system")
+_WORST = ("text", "system", "line", "chrF++", "what", "sentence")
+
+_FEW = 100  # sentences; a rule of thumb
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A system to evaluate: a model, or a file of translations.
+
+    Attributes:
+        path: of the model or the file.
+        translator: of the model; None for a file.
+    """
+
+    name: str
+    path: Path
+    translator: Translator | None = None
 
 
 @dataclass(frozen=True)
@@ -21,10 +40,10 @@ class Evaluation:
     """Systems on one text.
 
     Attributes:
-        sentences: of the text.
-        references: how many the text has.
-        buckets: by "length" or "domain", as far as they were asked for.
-        worst: each system's worst sentences, if they were asked for.
+        sentences: the number of sentences in the text.
+        references: the number of its references.
+        buckets: by "length" or "domain", as requested.
+        worst: each system's worst sentences, as requested.
     """
 
     text: str
@@ -35,45 +54,55 @@ class Evaluation:
     worst: list[Sentence]
 
     def tree(self) -> dict[str, Any]:
-        """For JSON: the attributes as they stand here."""
+        """Return plain values, for JSON."""
         return asdict(self)
 
-    def score_rows(self) -> Iterator[list[str]]:
-        """A row for each metric and system, of SCORE_COLUMNS."""
-        for each in self.results:
-            numbers = [f"{value:.2f}" for value in (each.score, each.low, each.high)]
-            p = "-" if each.p is None else f"{each.p:.3f}"
-            yield [self.text, each.metric, *numbers, p, each.system, each.signature]
 
-    def bucket_rows(self) -> Iterator[list[str]]:
-        """A row for each bucket and system, of BUCKET_COLUMNS."""
-        for by, buckets in self.buckets.items():
-            for bucket in buckets:
-                for system, scores in bucket.scores.items():
-                    numbers = [f"{scores[metric]:.2f}" for metric in METRICS]
-                    yield [self.text, by, bucket.label, str(bucket.sentences), *numbers, system]
+def evaluate_candidates(
+    candidates: Sequence[Candidate],
+    texts: Sequence[EvaluationText],
+    by: Sequence[str] = (),
+    worst: int = 0,
+    say: Callable[[str], None] = lambda message: None,
+) -> list[Evaluation]:
+    """Translate texts and score the translations.
 
-    def worst_rows(self) -> Iterator[list[str]]:
-        """Three rows or so for each sentence, of WORST_COLUMNS, so that its texts align."""
-        for each in self.worst:
-            texts = [] if each.source is None else [("source", each.source)]
-            texts += [("reference", reference) for reference in each.references]
-            texts.append(("translation", each.translation))
-            for what, text in texts:
-                yield [self.text, each.system, str(each.line), f"{each.score:.2f}", what, text]
+    Args:
+        candidates: systems with different names; the first is the baseline.
+        texts: with source if a candidate is a model; with domains for ``by`` domain.
+        by: of BY.
+        worst: the number of worst sentences of each system to return.
+        say: receives progress, and warnings about scores that mean less than they seem to.
+
+    Raises:
+        NmtError: a file of translations cannot be read or is not aligned, or a model fails.
+    """
+    # Files are checked before a model takes its time.
+    lines = {
+        each.name: [read_translation(each.path, text) for text in texts]
+        for each in candidates
+        if each.translator is None
+    }
+    for each in candidates:
+        if each.translator:
+            lines[each.name] = []
+            for text in texts:
+                say(f"translating {len(text):,} lines of {text.name} with {each.path}")
+                translations = each.translator.translate(text.source or [])
+                lines[each.name].append([translation.text for translation in translations])
+    found = []
+    for place, text in enumerate(texts):
+        of_text = {each.name: lines[each.name][place] for each in candidates}
+        for note in _notes(text, of_text):
+            say(note)
+        found.append(evaluate_systems(text, of_text, by, worst))
+    return found
 
 
 def evaluate_systems(
     text: EvaluationText, translations: dict[str, list[str]], by: Sequence[str], worst: int
 ) -> Evaluation:
-    """Score systems on a text.
-
-    Args:
-        text: with domains if ``by`` has them.
-        translations: of the text by each system; the first is the baseline.
-        by: of BY.
-        worst: sentences of each system to show; 0 for none.
-    """
+    """Score each system's translations of a text; arguments as of evaluate_candidates."""
     systems = [
         System(name, lines, count(lines, text.references)) for name, lines in translations.items()
     ]
@@ -91,3 +120,53 @@ def evaluate_systems(
         buckets,
         worst_sentences(text, systems, worst) if worst else [],
     )
+
+
+def tables(found: Sequence[Evaluation]) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
+    """Return the scores, and the buckets and worst sentences if there are any.
+
+    Returns:
+        for each table the names of its columns, and its rows.
+    """
+    yield _SCORES, [row for each in found for row in _score_rows(each)]
+    if any(each.buckets for each in found):
+        yield _BUCKETS, [row for each in found for row in _bucket_rows(each)]
+    if any(each.worst for each in found):
+        yield _WORST, [row for each in found for row in _worst_rows(each)]
+
+
+def _score_rows(found: Evaluation) -> Iterator[list[str]]:
+    for each in found.results:
+        numbers = [f"{value:.2f}" for value in (each.score, each.low, each.high)]
+        p = "-" if each.p is None else f"{each.p:.3f}"
+        yield [found.text, each.metric, *numbers, p, each.system, each.signature]
+
+
+def _bucket_rows(found: Evaluation) -> Iterator[list[str]]:
+    for by, buckets in found.buckets.items():
+        for bucket in buckets:
+            for system, scores in bucket.scores.items():
+                numbers = [f"{scores[metric]:.2f}" for metric in METRICS]
+                yield [found.text, by, bucket.label, str(bucket.sentences), *numbers, system]
+
+
+def _worst_rows(found: Evaluation) -> Iterator[list[str]]:
+    """A row for each of a sentence's texts, so that they are aligned."""
+    for each in found.worst:
+        texts = [] if each.source is None else [("source", each.source)]
+        texts += [("reference", reference) for reference in each.references]
+        for what, text in [*texts, ("translation", each.translation)]:
+            yield [found.text, each.system, str(each.line), f"{each.score:.2f}", what, text]
+
+
+def _notes(text: EvaluationText, translations: dict[str, list[str]]) -> Iterator[str]:
+    """Reasons why scores mean less than they seem to."""
+    if len(text) < _FEW:
+        yield f"{text.name}: with only {len(text)} sentences, intervals and p are unreliable"
+    # In files these are errors; published test sets are used as they are.
+    blank = blank_lines(text.references[0], text.source) if text.source else []
+    if blank:
+        yield f"{text.name}: {len(blank)} references are blank, the first on line {blank[0]}"
+    for name, lines in translations.items():
+        if is_tokenized(lines):
+            yield f'{name}: lines end in " .", as in tokenized text; BLEU expects plain text'

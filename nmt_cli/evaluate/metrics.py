@@ -1,4 +1,4 @@
-"""Scores of translations, always with the signature that makes them reproducible."""
+"""Scores of a text, always with the signature that makes them reproducible."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ class Score:
 
 
 def evaluate(hypotheses: Sequence[str], references: Sequence[str]) -> list[Score]:
-    """BLEU (Papineni et al. 2002) and chrF (Popović 2015) of line-aligned texts.
+    """Return BLEU (Papineni et al. 2002) and chrF (Popović 2015) of line-aligned texts.
 
     Raises:
-        NmtError: the sides differ in length, or there is nothing to score.
+        NmtError: the sides have different line counts, or are empty.
     """
     if len(hypotheses) != len(references):
         raise NmtError(
             f"{len(hypotheses)} translations against {len(references)} references",
-            "give one line a sentence, aligned",
+            "give one sentence per line, aligned",
         )
     if not hypotheses:
         raise NmtError("nothing to evaluate: the files are empty")
@@ -41,7 +41,7 @@ def evaluate(hypotheses: Sequence[str], references: Sequence[str]) -> list[Score
 
 
 def sentence_chrf(hypothesis: str, reference: str) -> float:
-    """chrF of one sentence, 0 to 100; BLEU says little of so short a text."""
+    """Return chrF of one sentence, 0 to 100; BLEU is not meaningful for so short a text."""
     from sacrebleu.metrics import CHRF
 
     return float(CHRF().sentence_score(hypothesis, [reference]).score)

@@ -1,4 +1,4 @@
-"""Scores of several systems on one text: intervals, and whether they differ by more than chance."""
+"""Scores of several systems on one text, with confidence intervals and significance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,17 +8,13 @@ from numpy.typing import NDArray
 
 from nmt_cli.evaluate.counts import Counts
 
-# sacreBLEU's own number of draws and seed, which its signatures name.
+# sacreBLEU's defaults, which its signatures contain: bootstrap samples and seed.
 DRAWS, SEED = 1000, 12345
 
 
 @dataclass(frozen=True)
 class System:
-    """A system's translations of one text, counted.
-
-    Attributes:
-        counts: by every metric, all over the same sentences.
-    """
+    """A system's translations of one text, and the counts of every metric in them."""
 
     name: str
     translations: Sequence[str]
@@ -27,12 +23,11 @@ class System:
 
 @dataclass(frozen=True)
 class Result:
-    """A system's score by one metric, 0 to 100 (TER also above; less is better).
+    """A system's score by one metric, 0 to 100 (TER: lower is better, may be above 100).
 
     Attributes:
-        low, high: ends of the score's 95% bootstrap interval.
-        p: how often draws part the system from the first one by as much or more, were they
-            equally good; None for the first.
+        low, high: 95% bootstrap interval of the score.
+        p: p-value of the paired bootstrap test against the first system; None for the first.
         signature: sacreBLEU's.
     """
 
@@ -46,11 +41,10 @@ class Result:
 
 
 def compare(systems: Sequence[System]) -> list[Result]:
-    """Results by metric, then in the order of the systems, of which the first is the baseline.
+    """Compare systems with the first, the baseline; results by metric, then by system.
 
-    The paired bootstrap of Koehn (2004) as sacreBLEU does it (``--paired-bs``), with the same
-    draws: DRAWS times as many sentences as the text has are drawn from it with replacement, for
-    all systems the same ones.
+    The paired bootstrap test of Koehn (2004) as in sacreBLEU's ``--paired-bs``: DRAWS samples of
+    the text's sentences, with replacement, the same for all systems.
     """
     everything = [counts for system in systems for counts in system.counts]
     drawn = iter(_drawn_scores(everything))
@@ -73,10 +67,9 @@ def compare(systems: Sequence[System]) -> list[Result]:
 
 
 def _drawn_scores(everything: Sequence[Counts]) -> list[NDArray[np.float64]]:
-    """The scores of each in every draw, each (DRAWS,).
+    """Return the scores of each in every bootstrap sample, each [DRAWS].
 
-    A draw is held as how often each sentence is in it, so that memory does not grow with DRAWS
-    as sacreBLEU's does (1 GB for chrF++ of 10,000 sentences).
+    Samples are generated one by one: sacreBLEU's need 1 GB for chrF++ of 10,000 sentences.
     """
     rng = np.random.default_rng(SEED)
     rows = np.hstack([each.rows for each in everything])
@@ -95,7 +88,7 @@ def _drawn_scores(everything: Sequence[Counts]) -> list[NDArray[np.float64]]:
 
 
 def _interval(scores: NDArray[np.float64]) -> tuple[float, float]:
-    """What is left of the scores without a fortieth of them at either end."""
+    """Return the central 95% of the scores."""
     ordered, cut = np.sort(scores), len(scores) // 40
     return float(ordered[cut]), float(ordered[-1 - cut])
 
@@ -103,10 +96,10 @@ def _interval(scores: NDArray[np.float64]) -> tuple[float, float]:
 def _p_value(
     scores: NDArray[np.float64], baseline: NDArray[np.float64], difference: float
 ) -> float:
-    """How often differences lie as far above their mean as the real one above nothing.
+    """Return how often differences exceed their mean by the real difference or more.
 
-    Draws that reach the difference count, where sacreBLEU counts those that exceed it: by that,
-    two systems of the same translations would differ with p = 0.001.
+    sacreBLEU counts only those that exceed it by more: identical translations would then differ
+    with p = 0.001.
     """
     apart = np.abs(scores - baseline)
     reached = int(np.sum(apart - apart.mean() >= difference))

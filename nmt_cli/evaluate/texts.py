@@ -11,18 +11,20 @@ from nmt_cli.text.lines import decode_lines, open_binary
 
 @dataclass(frozen=True)
 class EvaluationText:
-    """Sentences and how people translated them, aligned line by line.
+    """Sentences and their reference translations, aligned line by line.
 
     Attributes:
-        source: None where translations alone are scored.
+        source: None if only translations are scored.
         references: one or more texts.
-        domains: a label a line; None where none were given.
+        domains: a label for each line; None if there are none.
+        files: of the references, if they come from files.
     """
 
     name: str
     source: list[str] | None
     references: list[list[str]]
     domains: list[str] | None = None
+    files: Sequence[Path] = ()
 
     def __len__(self) -> int:
         return len(self.references[0])
@@ -31,20 +33,20 @@ class EvaluationText:
 def read_text(
     source: Path | None, references: Sequence[Path], domains: Path | None
 ) -> EvaluationText:
-    """Read a text from files; it is named by its source, else by its first reference.
+    """Read a text from files; its name is that of its source, else of its first reference.
 
     Raises:
-        NmtError: a file cannot be read, is empty, or has another number of lines than the
-            first; a reference is blank where the source is not; a line has no domain.
+        NmtError: a file cannot be read or is empty, the files have different line counts, a
+            reference is blank where the source is not, or a line has no domain.
     """
     paths = [*([source] if source else []), *references, *([domains] if domains else [])]
     texts = [_lines(path) for path in paths]
     for path, lines in zip(paths, texts, strict=True):
-        _require_aligned(paths[0], len(texts[0]), path, len(lines))
+        _require_aligned(paths[0], texts[0], path, lines)
     if not texts[0]:
-        raise NmtError(f"nothing to evaluate: {paths[0]} is empty", "give one sentence a line")
+        raise NmtError(f"nothing to evaluate: {paths[0]} is empty", "give one sentence per line")
     labels = [each.strip() for each in texts.pop()] if domains else None
-    if labels is not None and "" in labels:
+    if labels and "" in labels:
         raise NmtError(
             f"{domains}, line {labels.index('') + 1}: no domain", "give each line a label"
         )
@@ -52,49 +54,48 @@ def read_text(
     if source and source_lines:
         for path, lines in zip(references, texts, strict=True):
             _require_filled(path, lines, source, source_lines)
-    return EvaluationText(paths[0].name, source_lines, texts, labels)
+    return EvaluationText(paths[0].name, source_lines, texts, labels, references)
 
 
-def read_translation(path: Path, text: EvaluationText, references: Sequence[Path]) -> list[str]:
-    """Read a translation of a text that :func:`read_text` read from these references.
+def read_translation(path: Path, text: EvaluationText) -> list[str]:
+    """Read a translation of a text that comes from files.
 
     Raises:
-        NmtError: it cannot be read, has another number of lines, or a reference of the text,
-            where that has no source, is blank where it is not.
+        NmtError: the file cannot be read, has another line count than the text, or a text without
+            source has a blank reference where the translation is not blank.
     """
     lines = _lines(path)
-    _require_aligned(path, len(lines), references[0], len(text))
+    _require_aligned(path, lines, text.files[0], text.references[0])
     if text.source is None:
-        for reference, theirs in zip(references, text.references, strict=True):
+        for reference, theirs in zip(text.files, text.references, strict=True):
             _require_filled(reference, theirs, path, lines)
     return lines
 
 
 def _lines(path: Path) -> list[str]:
-    """All lines of a file, out of its compression."""
     with reading(path, open_binary(path)) as stream:
         return list(decode_lines(stream, str(path)))
 
 
 def blank_lines(reference: Sequence[str], other: Sequence[str]) -> list[int]:
-    """Numbers, from 1, of lines that are blank in the reference alone: every score suffers."""
+    """Return the numbers, from 1, of lines that are blank in the reference only."""
     pairs = zip(reference, other, strict=True)
     return [row for row, (one, two) in enumerate(pairs, 1) if two.strip() and not one.strip()]
 
 
-def _require_aligned(path: Path, lines: int, other: Path, others: int) -> None:
-    if lines != others:
+def _require_aligned(path: Path, lines: list[str], other: Path, others: list[str]) -> None:
+    if len(lines) != len(others):
         raise NmtError(
-            f"{path} has {lines} lines, {other} has {others}",
-            "parallel files need one sentence a line, aligned",
+            f"{path} has {len(lines)} lines, {other} has {len(others)}",
+            "parallel files need one sentence per line, aligned",
         )
 
 
 def _require_filled(path: Path, lines: list[str], other: Path, others: list[str]) -> None:
     blank = blank_lines(lines, others)
     if blank:
+        more = f" (and {len(blank) - 1} more lines)" if len(blank) > 1 else ""
         raise NmtError(
-            f"{path}, line {blank[0]}: blank, and that of {other} is not"
-            + (f" (as are {len(blank) - 1} more)" if len(blank) > 1 else ""),
-            "fill it in, or take the line out of all files",
+            f"{path}, line {blank[0]}: blank, but the line in {other} is not{more}",
+            "fill it in, or delete the line in all files",
         )

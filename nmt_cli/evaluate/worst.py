@@ -1,4 +1,4 @@
-"""The sentences that a system translates worst."""
+"""The sentences with the lowest scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from nmt_cli.evaluate.systems import System
 from nmt_cli.evaluate.texts import EvaluationText
 
-_METRIC = "chrF++"  # says more of a single sentence than BLEU, which wants four words in a row
+_METRIC = "chrF++"  # for a single sentence better than BLEU, which needs matching 4-grams
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Sentence:
 
 
 def worst_sentences(text: EvaluationText, systems: Sequence[System], limit: int) -> list[Sentence]:
-    """Each system's sentences of the lowest chrF++, lowest first, the earlier of equal ones first.
+    """Return each system's sentences with the lowest chrF++, lowest first.
 
-    Lines that are blank in the references and in the translation are none of them.
+    Lines that are blank in the translation and in all references are skipped.
     """
     return [each for system in systems for each in _ranked(text, system)[:limit]]
 

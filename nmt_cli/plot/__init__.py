@@ -1,1 +1,1 @@
-"""Pictures of models, trainings and text, with matplotlib."""
+"""Pictures of models, trainings and text, and the report page."""

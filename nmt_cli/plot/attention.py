@@ -1,4 +1,4 @@
-"""Attention weights: every head of every layer, or words aligned."""
+"""Draw attention weights: every head of every layer, or aligned words."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -8,14 +8,14 @@ from nmt_cli.plot.figure import matrix, new_figure
 from nmt_cli.search.attention import Alignment, AttentionMaps
 from nmt_cli.text.tokenizer import TokenizerPair
 
-PARTS = ("cross", "encoder", "decoder")
 _TITLES = {
-    "cross": "What the decoder looks at in the source",
-    "encoder": "What the encoder looks at",
-    "decoder": "What the decoder looks at in its translation",
+    "cross": "Attention from the translation to the source",
+    "encoder": "Self-attention of the encoder",
+    "decoder": "Self-attention of the decoder",
 }
-# Inches for a token, for a panel's labels and title, at least for a panel, at most in all.
-_TOKEN, _AROUND, _LEAST, _MOST = 0.16, 0.9, 1.8, 60.0
+PARTS = tuple(_TITLES)
+# Inches: for a token, for labels and title of a panel, smallest panel, largest figure.
+_TOKEN, _AROUND, _SMALLEST, _LARGEST = 0.16, 0.9, 1.8, 60.0
 
 
 def attention_figure(
@@ -25,13 +25,13 @@ def attention_figure(
     layer: int | None = None,
     head: int | None = None,
 ) -> Figure:
-    """A panel for each layer (down) and head (across).
+    """Draw a panel for each layer (down) and head (across).
 
     Args:
         maps: of one sentence and its translation.
-        tokenizers: to name the tokens.
+        tokenizers: for the tokens' names.
         part: one of PARTS.
-        layer, head: that one alone, from 1; None: all.
+        layer, head: only this one, from 1; None for all.
 
     Raises:
         NmtError: the model has no such attention, layer or head.
@@ -39,24 +39,24 @@ def attention_figure(
     weights = {"cross": maps.cross, "encoder": maps.encoder, "decoder": maps.decoder}[part]
     if weights is None:
         raise NmtError(
-            f"the model tells nothing of '{part}' attention",
-            "take --part cross; the other parts are those of a Transformer's run",
+            f"the model provides no {part} self-attention",
+            "use --part cross, or the run of a Transformer",
         )
     layers = _chosen("layer", layer, weights.shape[0])
     heads = _chosen("head", head, weights.shape[1])
     source = tokenizers.source.tokens(maps.source)
-    given = tokenizers.target.tokens(maps.target)
-    before = ["<s>", *given[:-1]]
+    target = tokenizers.target.tokens(maps.target)
+    read = ["<s>", *target[:-1]]
     rows, columns = {
-        "cross": (given, source),
+        "cross": (target, source),
         "encoder": (source, source),
-        "decoder": (before, before),
+        "decoder": (read, read),
     }[part]
-    panel_width = max(_LEAST, _TOKEN * len(columns) + _AROUND)
-    panel_height = max(_LEAST, _TOKEN * len(rows) + _AROUND)
-    figure = new_figure(
-        min(_MOST, panel_width * len(heads) + 0.6), min(_MOST, panel_height * len(layers) + 0.6)
+    width, height = (
+        min(_LARGEST, max(_SMALLEST, _TOKEN * len(labels) + _AROUND) * len(panels) + 0.6)
+        for labels, panels in ((columns, heads), (rows, layers))
     )
+    figure = new_figure(width, height)
     axes = figure.subplots(len(layers), len(heads), squeeze=False)
     for down, at_layer in enumerate(layers):
         for across, at_head in enumerate(heads):
@@ -69,7 +69,7 @@ def attention_figure(
 
 
 def alignment_figure(alignment: Alignment) -> Figure:
-    """One matrix: target words down, source words across.
+    """Draw one matrix: target words down, source words across.
 
     Raises:
         NmtError: a side has no words.
@@ -89,9 +89,9 @@ def alignment_figure(alignment: Alignment) -> Figure:
     return figure
 
 
-def _chosen(kind: str, wanted: int | None, count: int) -> list[int]:
-    if wanted is None:
+def _chosen(kind: str, number: int | None, count: int) -> list[int]:
+    if number is None:
         return list(range(count))
-    if not 1 <= wanted <= count:
-        raise NmtError(f"--{kind} {wanted}: the model has {count}", f"give 1 to {count}")
-    return [wanted - 1]
+    if not 1 <= number <= count:
+        raise NmtError(f"--{kind} {number}: the model has {count}", f"give 1 to {count}")
+    return [number - 1]

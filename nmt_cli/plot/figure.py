@@ -1,4 +1,4 @@
-"""What all pictures share: how they are made, written and shown."""
+"""Make, write and show figures."""
 
 import io
 from pathlib import Path
@@ -14,35 +14,33 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
 
 FORMATS = (".png", ".svg")
-# Weights between 0 and 1, and masks: dark is much.
-WEIGHTS = "Blues"
 _DPI = 150
-# Longer labels would leave no room for what they name.
+# Longer labels would leave no room for the matrix.
 _LONGEST_LABEL = 20
-# From so many tokens on, labels are smaller, so that none overlap.
+# With so many tokens, labels are smaller, so that they do not overlap.
 _SMALL_FROM = 24
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches; no window is opened for it."""
+    """Return an empty figure without a window; sizes in inches."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def check_format(path: Path) -> None:
-    """Refuse a file name that ends in no format of pictures.
+    """Refuse a file name without the suffix of an image format.
 
     Raises:
-        NmtError: it does.
+        NmtError: the name does not end in .png or .svg.
     """
     if path.suffix.lower() not in FORMATS:
-        raise NmtError(f"{path}: no name of a picture", "end it in .png or .svg")
+        raise NmtError(f"{path}: unknown image format", "use a name that ends in .png or .svg")
 
 
 def write(figure: Figure, path: Path) -> None:
-    """Write a figure as its file name ends: PNG or SVG.
+    """Write a figure as PNG or SVG, by the suffix of its file name.
 
     Raises:
-        NmtError: another ending, or the file cannot be written.
+        NmtError: the suffix is another one, or the file cannot be written.
     """
     check_format(path)
     with replacing_path(path) as beside:
@@ -50,9 +48,9 @@ def write(figure: Figure, path: Path) -> None:
 
 
 def picture(figure: Figure, kind: str) -> bytes:
-    """A figure as PNG or SVG; the same figure gives the same bytes."""
+    """Return a figure as "png" or "svg"; the same figure gives the same bytes."""
     stream = io.BytesIO()
-    # Text as text, in whatever font the reader has; ids and dates that do not change.
+    # SVG text stays text, in the reader's font; ids and dates do not change.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "nmt"}):
         metadata = {"Date": None} if kind == "svg" else {"Software": None}
         figure.savefig(stream, format=kind, dpi=_DPI, metadata=metadata)
@@ -60,16 +58,16 @@ def picture(figure: Figure, kind: str) -> bytes:
 
 
 def show(figure: Figure) -> None:
-    """Open a window with the figure and wait until it is closed.
+    """Show the figure in a window and wait until it is closed.
 
     Raises:
-        NmtError: there is no display, or nothing to open windows with.
+        NmtError: there is no display, or matplotlib has no library for windows.
     """
     import matplotlib
     from matplotlib import pyplot
 
     if matplotlib.get_backend().lower() == "agg":
-        raise NmtError("--show: there is no display to show the picture on", "give -o FILE")
+        raise NmtError("--show: there is no display", "write a file with -o FILE")
     manager = pyplot.figure(figsize=figure.get_size_inches()).canvas.manager
     manager.canvas.figure = figure
     figure.set_canvas(manager.canvas)
@@ -79,8 +77,8 @@ def show(figure: Figure) -> None:
 def matrix(
     axes: Axes, values: NDArray[np.float32], rows: list[str], columns: list[str]
 ) -> AxesImage:
-    """Draw weights from 0 to 1 with labels on both sides; gives the image, for a colour bar."""
-    image = axes.imshow(values, cmap=colormaps[WEIGHTS], vmin=0, vmax=1, aspect="equal")
+    """Draw weights from 0 to 1 with labels on both sides; return the image, for a colour bar."""
+    image = axes.imshow(values, cmap=colormaps["Blues"], vmin=0, vmax=1, aspect="equal")
     size = 9 if max(len(rows), len(columns)) < _SMALL_FROM else 6
     axes.set_yticks(range(len(rows)), map(_short, rows), fontsize=size)
     axes.set_xticks(range(len(columns)), map(_short, columns), fontsize=size, rotation=90)

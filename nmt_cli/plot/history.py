@@ -1,15 +1,21 @@
-"""How trainings went: what their logs say, one curve a run."""
+"""Draw the logs of trainings, one curve per run."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from nmt_cli.errors import NmtError
 from nmt_cli.plot.figure import new_figure
 
-# Panels: title, unit, and what is drawn in it: key of the log, how it is called, line style.
+# Panels: title, unit, and curves: key of the log, label, line style.
 _PANELS = (
-    ("loss", "nats a token", (("loss", "training", "-"), ("validation_loss", "validation", "--"))),
+    (
+        "loss",
+        "nats per token",
+        (("loss", "training", "-"), ("validation_loss", "validation", "--")),
+    ),
     (
         "accuracy",
         "share of tokens",
@@ -22,11 +28,26 @@ _PANELS = (
 Records = Sequence[Mapping[str, Any]]
 
 
+def log_records(folder: Path) -> Records:
+    """Read the records of a run's log.
+
+    Raises:
+        NmtError: the folder is not a run, or its log is empty.
+    """
+    from nmt_cli.training.log import read_log
+    from nmt_cli.training.run import Run
+
+    records = read_log(Run.open(folder).folder)
+    if not records:
+        raise NmtError(f"{folder}: the log is empty", "wait for the first training.log_every steps")
+    return records
+
+
 def history_figure(runs: Mapping[str, Records]) -> Figure:
-    """Loss, accuracy, BLEU and learning rate over the steps.
+    """Draw loss, accuracy, BLEU and learning rate over the steps.
 
     Args:
-        runs: records of log.jsonl, by the run's name.
+        runs: log records by the run's name.
     """
     figure = new_figure(10.5, 7.2)
     for axes, (title, unit, curves) in zip(figure.subplots(2, 2).flat, _PANELS, strict=True):

@@ -1,15 +1,17 @@
-"""How long sentences are, and how much of a batch they fill."""
+"""Draw the lengths of sentences, and how well they fill their batches."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from nmt_cli.data.batches import Batches
+from nmt_cli.data.epochs import training_batches
+from nmt_cli.data.prepared import Prepared
+from nmt_cli.errors import NmtError
 from nmt_cli.plot.figure import new_figure
+from nmt_cli.recipe.config import Recipe
 
 
 @dataclass(frozen=True)
@@ -17,10 +19,10 @@ class Bucket:
     """The batches of one width.
 
     Attributes:
-        width: tokens of each row, padding included.
-        pairs: in all of them.
-        tokens: of both sides, with their marks.
-        cells: of both sides, those of rows that a last batch leaves empty included.
+        width: tokens per row, with padding.
+        pairs: the number of pairs in all of them.
+        tokens: on both sides, with start and end marks.
+        cells: on both sides, with those of rows that the last batch leaves empty.
     """
 
     width: int
@@ -30,12 +32,26 @@ class Bucket:
 
     @property
     def filled(self) -> float:
-        """Share of the cells that hold a token."""
+        """The share of cells that hold a token."""
         return self.tokens / self.cells
 
 
+def first_epoch(prepared: Prepared, recipe: Recipe) -> Batches:
+    """Return the batches of a training's first epoch.
+
+    Raises:
+        NmtError: the recipe leaves the size of a batch to the training.
+    """
+    if not recipe.training.batch_tokens:
+        raise NmtError(
+            f"{recipe.label}: training.batch_tokens = 0 is only known once a training has begun",
+            "give its size with --set training.batch_tokens=N",
+        )
+    return training_batches(recipe, prepared).batches(0)
+
+
 def buckets_of(batches: Batches) -> list[Bucket]:
-    """The batches of an epoch by their width, copies of a pair counted once."""
+    """Group the batches of an epoch by width; copies of a pair count once."""
     by_width: dict[int, list[NDArray[np.int64]]] = {}
     for width, rows in batches.epoch(0):
         by_width.setdefault(width, []).append(rows)
@@ -50,12 +66,12 @@ def buckets_of(batches: Batches) -> list[Bucket]:
 
 
 def lengths_figure(batches: Batches, languages: tuple[str, str], name: str) -> Figure:
-    """Histograms of both sides' lengths, and how large and how full each bucket is.
+    """Draw histograms of both sides' lengths, and the size and fill of each bucket.
 
     Args:
         batches: of the training text.
-        languages: of source and target.
-        name: of the text.
+        languages: source and target.
+        name: of the text, for the title.
     """
     source, target = batches.source.lengths, batches.target.lengths + 1
     buckets = buckets_of(batches)
@@ -65,7 +81,7 @@ def lengths_figure(batches: Batches, languages: tuple[str, str], name: str) -> F
     for lengths, language in zip((source, target), languages, strict=True):
         label = f"{language}: mean {lengths.mean():.1f}, longest {lengths.max()}"
         left.hist(lengths, bins=edges, histtype="step", label=label, linewidth=1.3)
-    left.set_xlabel("tokens, marks included")
+    left.set_xlabel("tokens, with start and end")
     left.set_ylabel("sentences")
     left.legend(fontsize=9)
     left.grid(alpha=0.3)
@@ -81,13 +97,11 @@ def lengths_figure(batches: Batches, languages: tuple[str, str], name: str) -> F
     share.set_ylim(0, 100)
     share.set_ylabel("cells that hold a token (%)")
     filled = sum(each.tokens for each in buckets) / sum(each.cells for each in buckets)
-    right.set_title(f"buckets: {filled:.1%} filled in all", fontsize=10)
-    figure.legend(*_both_legends(right, share), loc="outside lower right", ncols=2, fontsize=9)
+    right.set_title(f"buckets: {filled:.1%} filled overall", fontsize=10)
+    handles, labels = right.get_legend_handles_labels()
+    line, filled_label = share.get_legend_handles_labels()
+    figure.legend(
+        handles + line, labels + filled_label, loc="outside lower right", ncols=2, fontsize=9
+    )
     figure.suptitle(f"{name}: {len(source):,} pairs", fontsize=11)
     return figure
-
-
-def _both_legends(*axes: Axes) -> tuple[list[Any], list[Any]]:
-    """Handles and labels of axes that share a panel."""
-    pairs = [each.get_legend_handles_labels() for each in axes]
-    return [each for own, _ in pairs for each in own], [each for _, own in pairs for each in own]

@@ -1,7 +1,7 @@
-"""Which tokens may look at which: the masks of a batch, as the model's layers make them.
+"""Draw which tokens may attend to which: the masks that a Transformer's layers use.
 
-(Where PAD is the only pad symbol, the decoder takes the causal mask for the target mask: padding
-stands behind a translation, where nothing but padding could see it.)
+If PAD is the only pad symbol, the decoder uses the causal mask as target mask: padding follows
+the translation, where only padding can attend to it.
 """
 
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ _SEEN, _HIDDEN = "#2f6da8", "#e6e6e6"
 def masks_figure(
     sequences: Sequence[Sequence[int]], tokenizer: Tokenizer, pad_ids: Sequence[int] = (PAD_ID,)
 ) -> Figure:
-    """The sequences as one padded batch: as sources, in order alone, and as translations.
+    """Draw source, causal and target masks of sequences in one padded batch.
 
     Args:
         sequences: ids of each.
-        tokenizer: to name the tokens.
-        pad_ids: what attention does not see.
+        tokenizer: for the tokens' names.
+        pad_ids: ids that no token attends to.
     """
     width = max(map(len, sequences)) + 1
     ids = np.full((len(sequences), width), PAD_ID, np.int32)
@@ -59,11 +59,11 @@ def masks_figure(
         title = f"target mask, sentence {column + 1}"
         _draw(grid[1][column], target[column, 0], own, own, title)
     figure.legend(
-        handles=[Patch(color=_SEEN, label="seen"), Patch(color=_HIDDEN, label="hidden")],
+        handles=[Patch(color=_SEEN, label="visible"), Patch(color=_HIDDEN, label="hidden")],
         loc="outside lower center",
         ncols=2,
     )
-    figure.suptitle("Rows look at columns", fontsize=11)
+    figure.suptitle("Rows attend to columns", fontsize=11)
     return figure
 
 

@@ -153,7 +153,7 @@ class TestTables:
         assert [each["translation"] for each in text["worst"]] == [row[5] for row in worst[1::2]]
         assert {each["source"] for each in text["worst"]} == {None}
 
-    def test_tabs_in_a_text_part_no_columns(self, tmp_path: Path) -> None:
+    def test_tabs_in_a_text_add_no_columns(self, tmp_path: Path) -> None:
         write(tmp_path / "t.en", ["a\tb\rc"])
         write(tmp_path / "r.en", ["a b\td"])
         words = ["evaluate", "--translation", "t.en", "--reference", "r.en", "--worst", "1"]
@@ -176,7 +176,7 @@ class TestNotes:
     def test_few_sentences(self, tmp_path: Path) -> None:
         write(tmp_path / "t.en", ["a b c"] * 3)
         result = nmt("evaluate", "--translation", "t.en", "--reference", "t.en", cwd=tmp_path)
-        assert "t.en: 3 sentences are few" in result.err
+        assert "t.en: with only 3 sentences" in result.err
 
     def test_tokenized_text(self, tmp_path: Path) -> None:
         write(tmp_path / "t.en", ["a b c ."] * 100)
@@ -245,7 +245,7 @@ class TestRefused:
     def test_a_blank_reference_names_its_line(self, files: Path) -> None:
         blanked = [*REFERENCE[:4], "", " ", *REFERENCE[6:]]
         write(files / "second.en", blanked)
-        expected = ("second.en, line 5: blank, and that of", "(as are 1 more)", "fill it in")
+        expected = ("second.en, line 5: blank, but the line in", "(and 1 more lines)", "fill it in")
         assert_fails(nmt(*self.WORDS, "--reference", "second.en", cwd=files), *expected)
         words = ["--reference", "second.en", "--source", "source.pt"]
         assert_fails(nmt(*self.WORDS, *words, cwd=files), *expected)
@@ -314,6 +314,17 @@ class TestModels:
         assert buckets[0][4:7] == buckets[1][4:7] == [row[2] for row in scores[:3]]
         assert f"translating 200 lines of toy with {self.RUN}" in result.err
 
+    def test_the_newest_run_is_the_default_where_no_text_is_given(self, place: Path) -> None:
+        for side in ("pt", "en"):
+            write(place / f"two.{side}", ["a b c"] * 2)
+        recipe = place / self.RUN / "recipe.toml"
+        recipe.write_text(recipe.read_text("utf-8").replace('test = ["toy"]', 'test = ["two"]'))
+        result = nmt("evaluate", cwd=place)
+        (scores,) = tables(result)
+        assert {row[0] for row in scores} == {"two"}
+        assert {row[6] for row in scores} == {"toy-pt-en"}
+        assert f"using the newest run, {self.RUN}: only a run names test sets" in result.err
+
     def test_a_variable_is_a_default(self, system: Path) -> None:
         words = ["evaluate", "--translation", "toy.en", "--reference", "toy.en"]
         absent = {"NMT_MODEL": "absent"}
@@ -322,10 +333,12 @@ class TestModels:
 
     def test_test_sets_that_are_not_one(self, place: Path) -> None:
         assert_fails(
-            nmt("evaluate", "-m", self.BUNDLE, cwd=place), f"{self.BUNDLE}: a bundle names no test"
+            nmt("evaluate", "-m", self.BUNDLE, cwd=place),
+            f"{self.BUNDLE}: a bundle names no test",
+            "-m runs/NAME",
         )
         result = nmt("evaluate", "-m", self.RUN, "--by", "domain", cwd=place)
-        assert_fails(result, "names one test set", "--domains")
+        assert_fails(result, "names only one test set", "--domains")
         other = Path(shutil.copytree(place / self.RUN, place / "runs/other"))
         words = ["evaluate", "-m", self.RUN, "-m", "runs/other"]
         recipe = other / "recipe.toml"

@@ -33,6 +33,7 @@ def run(*words: str) -> Path:
         ("attention", "o gato está aqui.", "-m", RUN),
         ("attention", "o gato.", "--target", "the cat.", "-m", RUN, "--part", "decoder"),
         ("attention", "o gato.", "-m", RUN, "--part", "encoder", "--layer", "1", "--head", "2"),
+        ("attention", "o gato.", "--part", "encoder"),
         ("alignment", "o gato está aqui.", "-m", RUN),
         ("masks", "the cat is here.", "yes", "-m", RUN),
         ("positions", RUN, "--length", "20"),
@@ -54,6 +55,11 @@ REFUSED = [
         "was exported without attention weights",
         "--attention",
     ),
+    (
+        ("attention", "o gato.", "-m", BUNDLE, "--part", "encoder"),
+        f"{BUNDLE}: bundles have no encoder self-attention",
+        "-m runs/NAME",
+    ),
     (("alignment", " ", "-m", RUN), "the source is blank", "give a sentence"),
     (
         ("alignment", "o gato. " * 200, "-m", RUN),
@@ -70,17 +76,17 @@ REFUSED = [
     (
         ("positions", "toy.toml", "--set", "model.positions=none"),
         "its model has no position vectors",
-        "take a Transformer",
+        "use a Transformer",
     ),
     (
         ("positions", "toy.toml", "--set", "model.positions=learned"),
-        "its positions are learned, and a recipe has not learned any",
-        "name the run folder",
+        "its positions are learned, and a recipe has no weights",
+        "name a run folder",
     ),
     (("history", "exports"), "exports: not a run folder", "train first"),
     (
         ("lengths", "toy.toml", "--set", "training.batch_tokens=0"),
-        "training.batch_tokens = 0 is settled when a training begins",
+        "training.batch_tokens = 0 is only known once a training has begun",
         "--set training.batch_tokens=N",
     ),
     (("lengths", "ted-pt-en"), "no prepared data", "run nmt prepare first"),
@@ -102,16 +108,16 @@ def test_a_picture_needs_a_place_and_a_format(place: Path) -> None:
     assert result.code == 2
     assert "give -o FILE, --show, or both" in result.err
     result = nmt("plot", "history", RUN, "-o", "p.jpg", cwd=place)
-    assert_fails(result, "p.jpg: no name of a picture", "end it in .png or .svg")
+    assert_fails(result, "p.jpg: unknown image format", "use a name that ends in .png or .svg")
     environment = {"MPLBACKEND": "agg", "DISPLAY": ""}
     result = nmt("plot", "history", RUN, "--show", cwd=place, environment=environment)
-    assert_fails(result, "--show: there is no display to show the picture on", "give -o FILE")
+    assert_fails(result, "--show: there is no display", "-o FILE")
 
 
 CHROMIUM = next(
     (path for name in ("chromium", "google-chrome") if (path := shutil.which(name))), ""
 )
-# What a browser makes of the page is written into its title.
+# The browser writes what it rendered into the page's title.
 PROBE = """<script>
 window.addEventListener("load", () => {
   const images = [...document.images];
@@ -158,11 +164,11 @@ def test_a_report_is_one_page(here: Path, tmp_path: Path) -> None:
     assert f"<title>images {images} of {images}, overflow false, foreign 0</title>" in shown.stdout
 
 
-def test_a_report_is_written_over_no_other_file(here: Path, tmp_path: Path) -> None:
+def test_a_report_does_not_overwrite_other_files(here: Path, tmp_path: Path) -> None:
     kept = tmp_path / "notes.txt"
     kept.write_bytes(b"kept")
     for output, message in (
-        (kept, "notes.txt: is no name of a page; end it with .html"),
+        (kept, "notes.txt: not the name of an HTML file; use a name that ends in .html"),
         (tmp_path / "a.html", "a.html: is a folder, not a file"),
     ):
         (tmp_path / "a.html").mkdir(exist_ok=True)
@@ -173,6 +179,6 @@ def test_a_report_is_written_over_no_other_file(here: Path, tmp_path: Path) -> N
 
 def test_a_run_without_a_log_has_no_report(here: Path) -> None:
     (here / RUN / "log.jsonl").unlink()
-    with pytest.raises(NmtError, match="nothing is logged yet"):
+    with pytest.raises(NmtError, match="the log is empty"):
         CliRunner().invoke(cli, ["report", RUN], catch_exceptions=False)
     assert not (here / RUN / "report.html").exists()

@@ -1,4 +1,4 @@
-"""A text, its references and what three made-up systems make of it."""
+"""A text, its references, and translations by three made-up systems."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Counts by sentence give sacreBLEU's scores of any set of sentences."""
+"""Counts per sentence give sacreBLEU's scores of any set of sentences."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from nmt_cli.evaluate import counts
-from nmt_cli.evaluate.counts import METRICS, count, looks_tokenized
+from nmt_cli.evaluate.counts import METRICS, count, is_tokenized
 from tests.evaluate.samples import REFERENCE, SECOND, SYSTEMS
 
 TEXT = st.text("ab c.,'", max_size=20)
@@ -20,7 +20,7 @@ def whole(each: counts.Counts) -> float:
 
 @settings(max_examples=60)
 @given(triples=TRIPLES, data=st.data())
-def test_of_any_sentences_they_give_the_score_of_these_alone(triples, data) -> None:
+def test_counts_give_the_score_of_any_sentences(triples, data) -> None:
     chosen = data.draw(
         st.lists(st.integers(0, len(triples) - 1), min_size=1, max_size=len(triples), unique=True)
     )
@@ -32,7 +32,7 @@ def test_of_any_sentences_they_give_the_score_of_these_alone(triples, data) -> N
     assert found == pytest.approx(expected, abs=1e-9)
 
 
-def test_taken_in_parts_they_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_in_chunks_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = count(SYSTEMS["bad"], [REFERENCE, SECOND])
     monkeypatch.setattr(counts, "_SENTENCES_AT_ONCE", 7)
     for one, other in zip(at_once, count(SYSTEMS["bad"], [REFERENCE, SECOND]), strict=True):
@@ -40,7 +40,7 @@ def test_taken_in_parts_they_are_the_same(monkeypatch: pytest.MonkeyPatch) -> No
         assert str(one.signature()) == str(other.signature())
 
 
-def test_their_names_and_signatures() -> None:
+def test_names_and_signatures() -> None:
     found = count(["a b"], [["a b"], ["b a"]])
     assert tuple(each.name for each in found) == METRICS
     bleu, chrf, ter = (str(each.signature()) for each in found)
@@ -68,11 +68,11 @@ def test_several_references() -> None:
     assert whole(count(["a b c d"], [["z"], ["a b c d"]])[0]) == pytest.approx(100)
 
 
-def test_blank_lines_count_for_nothing() -> None:
+def test_blank_lines_add_nothing() -> None:
     filled = [whole(each) for each in count(["a b c d", ""], [["a b c e", ""]])]
     assert filled == [whole(each) for each in count(["a b c d"], [["a b c e"]])]
 
 
-def test_tokenized_text_is_known_by_its_ends() -> None:
-    assert looks_tokenized(["a b ."] * 100)
-    assert not looks_tokenized(["a b ."] * 99 + ["a b."] * 900)
+def test_tokenized_text_is_recognized_by_its_line_ends() -> None:
+    assert is_tokenized(["a b ."] * 100)
+    assert not is_tokenized(["a b ."] * 99 + ["a b."] * 900)

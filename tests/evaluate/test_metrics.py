@@ -1,4 +1,4 @@
-"""Scores: always signed, never of texts that do not match."""
+"""Scores: always with a signature, never of texts that do not match."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_identical_texts_score_100_on_every_metric() -> None:
     assert [each.value for each in scores] == pytest.approx([100.0, 100.0])
 
 
-def test_signatures_say_how_it_was_measured() -> None:
+def test_signatures_describe_the_metric() -> None:
     first, second = evaluate(TEXT, TEXT)
     for part in ("nrefs:1", "case:mixed", "tok:13a", "smooth:exp", "version:"):
         assert part in first.signature
@@ -33,12 +33,12 @@ def test_bleu_by_hand() -> None:
     assert bleu(hypothesis, reference) == pytest.approx(expected)
 
 
-def test_scores_know_case_order_and_side() -> None:
+def test_scores_depend_on_case_order_and_side() -> None:
     assert bleu(["THE CAT SAT ON THE MAT"], ["the cat sat on the mat"]) < 5
     swapped = evaluate([TEXT[1], TEXT[0], ""], TEXT)
     assert all(each.value < 50 for each in swapped)
     short, long = ["the cat sat on"], ["the cat sat on the mat"]
-    assert bleu(short, long) == pytest.approx(100 * 2.718281828 ** (1 - 6 / 4))  # brevity alone
+    assert bleu(short, long) == pytest.approx(100 * 2.718281828 ** (1 - 6 / 4))  # brevity only
     assert bleu(long, short) != pytest.approx(bleu(short, long))
 
 
@@ -49,6 +49,6 @@ def test_texts_of_different_length_are_refused() -> None:
         bleu(TEXT, [])
 
 
-def test_nothing_is_refused() -> None:
+def test_empty_texts_are_refused() -> None:
     with pytest.raises(NmtError, match="nothing to evaluate: the files are empty"):
         evaluate([], [])

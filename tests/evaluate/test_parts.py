@@ -1,4 +1,4 @@
-"""Buckets and worst sentences: each sentence in its place, with the score it has alone."""
+"""Buckets and worst sentences."""
 
 import pytest
 from hypothesis import given, settings
@@ -40,11 +40,11 @@ class TestBuckets:
         assert buckets[0].sentences == short
         assert sum(each.sentences for each in buckets) == SENTENCES
 
-    def test_words_are_parted_by_any_white_space(self) -> None:
+    def test_words_are_separated_by_any_white_space(self) -> None:
         system = System("one", ["b"], count(["b"], [["b"]]))
         assert by_length(["\u3000" + "a\t\u00a0" * 11], [system])[0].label == "11-20"
 
-    def test_a_buckets_scores_are_those_of_its_sentences_alone(self) -> None:
+    def test_a_buckets_scores_are_those_of_its_sentences(self) -> None:
         domains = [("news", "law", "talk")[row % 3] for row in range(SENTENCES)]
         buckets = by_domain(domains, ONE)
         assert [each.label for each in buckets] == ["news", "law", "talk"]
@@ -81,14 +81,14 @@ class TestWorst:
             assert [each.line for each in mine] == [row + 1 for row in rows]
             assert [each.score for each in mine] == pytest.approx([scores[row] for row in rows])
 
-    def test_what_they_tell(self) -> None:
+    def test_their_attributes(self) -> None:
         text = EvaluationText("text", ["gato", "cão"], [["cat", "dog"], ["kitten", "hound"]])
         lines = ["cat", "tree"]
         (found,) = worst_sentences(text, [System("s", lines, count(lines, text.references))], 1)
         assert (found.line, found.source, found.translation) == (2, "cão", "tree")
         assert found.references == ["dog", "hound"]
 
-    def test_blank_lines_are_none_and_there_are_no_more_than_the_text_has(self) -> None:
+    def test_blank_lines_are_skipped(self) -> None:
         text = EvaluationText("text", None, [["", "a", " "]])
         lines = [" ", "b", ""]
         found = worst_sentences(text, [System("s", lines, count(lines, text.references))], 9)

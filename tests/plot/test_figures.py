@@ -1,4 +1,4 @@
-"""Pictures hold what they are to show, and can be read."""
+"""Pictures contain what they should, and are legible."""
 
 import re
 from pathlib import Path
@@ -80,23 +80,23 @@ def test_attention_has_a_panel_for_each_head():
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("options", "message"),
     [
-        ({"part": "decoder"}, "the model tells nothing of 'decoder' attention"),
+        ({"part": "decoder"}, "the model provides no decoder self-attention"),
         ({"layer": 3}, "--layer 3: the model has 2"),
         ({"head": 0}, "--head 0: the model has 3"),
     ],
 )
-def test_what_is_not_there_cannot_be_drawn(asked, message):
+def test_missing_parts_are_refused(options, message):
     with pytest.raises(NmtError) as caught:
-        attention_figure(maps(), PAIR, **asked)
+        attention_figure(maps(), PAIR, **options)
     assert caught.value.message == message
     assert caught.value.hint
 
 
 def test_words_are_aligned_by_the_layer_before_the_last():
     cross = np.zeros((3, 2, 4, 4), np.float32)
-    cross[[0, 2]] = 0.25  # layers that are not asked
+    cross[[0, 2]] = 0.25  # layers that are not used
     cross[1, 0] = [[1, 0, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     cross[1, 1] = [[0, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
     found = align(AttentionMaps(SOURCE, TARGET, cross), PAIR)
@@ -172,7 +172,7 @@ RECORDS = [
 ]
 
 
-def test_histories_of_several_runs_are_laid_over_each_other():
+def test_histories_of_several_runs_share_panels():
     figure = history_figure({"a": RECORDS, "b": RECORDS[:2]})
     loss, _, bleu, rate = figure.axes
     assert [line.get_label() for line in loss.lines] == [
@@ -205,7 +205,7 @@ def test_buckets_by_hand():
         "pt: mean 5.5, longest 9",
         "en: mean 5.0, longest 8",
     ]
-    assert right.get_title() == f"buckets: {sum(tokens) / 84:.1%} filled in all"
+    assert right.get_title() == f"buckets: {sum(tokens) / 84:.1%} filled overall"
     np.testing.assert_allclose(share.lines[0].get_ydata(), [3100 / 48, 1100 / 36])
 
 
@@ -217,7 +217,7 @@ def test_pictures_are_png_or_svg(tmp_path: Path):
     text = (tmp_path / "a.SVG").read_text(encoding="utf-8")
     for word in ("estação", "naïve", "source"):  # as text, that can be searched
         assert re.search(f">{word}<", text)
-    with pytest.raises(NmtError, match=r"a\.jpg: no name of a picture"):
+    with pytest.raises(NmtError, match=r"a\.jpg: unknown image format"):
         write(figure, tmp_path / "a.jpg")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.SVG", "a.png"]
 
@@ -228,6 +228,6 @@ def test_the_same_picture_is_the_same_bytes(kind):
     assert one == two
 
 
-def test_framing_marks_are_known():
+def test_ids_of_framing_marks():
     assert PIECES[START_ID] == "<s>"
     assert PIECES[END_ID] == "</s>"

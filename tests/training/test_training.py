@@ -16,7 +16,7 @@ from nmt_cli.data.epochs import training_batches
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
-from nmt_cli.plot.tables import log_records
+from nmt_cli.plot.history import log_records
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.checkpoint import (
     Progress,

@@ -1,1 +1,0 @@
-"""``nmt report``: a run on one page."""
