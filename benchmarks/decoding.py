@@ -1,10 +1,12 @@
-"""How fast a Transformer base decodes, ours against CTranslate2: ``nmt bench`` on random weights.
+"""Compare the decoding speed of a Transformer base with CTranslate2, on random weights.
 
 6+6 post-norm layers, d 512, feed-forward 2,048, 8 heads, a vocabulary of 8,000, as initialised
-from seed 1. Sources are 30 made-up words of one token each, and every translation is made 30
-tokens long, so that the work is the same whatever the weights are.
+from seed 1. Sources are 30 random words of one token each, and every translation is forced to 30
+tokens, so that the work does not depend on the weights.
 
-    python benchmarks/decoding.py [--tokenizer-from RUN] [--lines N] [OPTIONS OF nmt bench]
+    python benchmarks/decoding.py [--tokenizer-from RUN] [--lines N] [OPTIONS]
+
+OPTIONS are passed on to benchmarks/against_ctranslate2.py.
 
 Needs ``pip install 'nmt_cli[train,ctranslate2]'``.
 """
@@ -27,7 +29,7 @@ from nmt_cli.training.model import compiled_model
 from nmt_cli.training.run import FORMAT, HELD_OUT, Run
 
 VOCAB, WORDS, SEED = 8000, 30, 1
-SHAPE = TransformerConfig(
+CONFIG = TransformerConfig(
     d_model=512,
     feed_forward=2048,
     heads=8,
@@ -39,7 +41,7 @@ SHAPE = TransformerConfig(
 
 
 def made_up_lines(tokenizer: Tokenizer, count: int) -> list[str]:
-    """Lines of WORDS words, each of which is one token wherever it stands."""
+    """Lines of WORDS words, each of which is one token."""
     texts = [tokenizer.decode([[token]])[0] for token in range(4, tokenizer.vocab_size)]
     encoded = tokenizer.encode(texts)
     words = [text for text, ids in zip(texts, encoded, strict=True) if text and len(ids) == 1]
@@ -53,10 +55,10 @@ def made_up_lines(tokenizer: Tokenizer, count: int) -> list[str]:
 
 
 def make_run(folder: Path, tokenizer_from: Path, lines: int) -> None:
-    """A run folder as nmt train leaves it, but for the training."""
+    """Write a run folder as nmt train does, without training."""
     folder.mkdir()
     shutil.copytree(tokenizer_from / "tokenizer", folder / "tokenizer")
-    run = Run(folder, Recipe(name="base", seed=SEED, model=SHAPE), VOCAB, VOCAB, "none")
+    run = Run(folder, Recipe(name="base", seed=SEED, model=CONFIG), VOCAB, VOCAB, "none")
     tokenizers = run.tokenizers()
     sizes = tokenizers.source.vocab_size, tokenizers.target.vocab_size
     if sizes != (VOCAB, VOCAB) or not tokenizers.shared:
@@ -73,7 +75,7 @@ def make_run(folder: Path, tokenizer_from: Path, lines: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tokenizer-from", type=Path, default=Path("runs/docs-pt-en"))
-    parser.add_argument("--lines", type=int, default=128, help="made-up sources (default: 128)")
+    parser.add_argument("--lines", type=int, default=128, help="sources (default: 128)")
     parser.add_argument("--length", type=int, default=30, help="of translations (default: 30)")
     options, others = parser.parse_known_args()
     if not (options.tokenizer_from / "tokenizer").is_dir():
@@ -81,10 +83,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="nmt-decoding-") as place:
         run = Path(place) / "base"
         make_run(run, options.tokenizer_from, options.lines)
-        bench = [sys.executable, "-m", "nmt_cli", "bench", str(run), "--against", "ctranslate2"]
-        sys.exit(
-            subprocess.run([*bench, "--forced-length", str(options.length), *others]).returncode
-        )
+        script = Path(__file__).with_name("against_ctranslate2.py")
+        command = [sys.executable, str(script), str(run), *others]
+        command += ["--forced-length", str(options.length)]
+        sys.exit(subprocess.run(command).returncode)
 
 
 if __name__ == "__main__":

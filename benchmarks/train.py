@@ -43,9 +43,9 @@ from typing import Any
 
 import numpy as np
 import train_sides
+from machine import machine
 from train_sides import PRODUCT, sequence
 
-from nmt_cli.bench.machine import machine
 from nmt_cli.data.batches import Batch, Batches, Epochs
 from nmt_cli.data.phrasebook import sentence_pairs
 from nmt_cli.data.prepare import prepare

@@ -5,6 +5,11 @@ import resource
 import sys
 from pathlib import Path
 
+# Processor instructions that decide how fast matrix products are.
+INSTRUCTIONS = frozenset(
+    ("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "asimddp", "i8mm")
+)
+
 _STATUS = Path("/proc/self/status")
 _LIMITS = Path("/sys/fs/cgroup")
 
@@ -14,6 +19,21 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def processor() -> dict[str, object]:
+    """The processor's name ("cpu") and those of its "instructions" that matter for speed."""
+    import platform  # not at the start of every command
+
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8").partition("\n\n")[0]
+    except OSError:  # not on Linux
+        text = ""
+    pairs = (line.partition(":") for line in text.splitlines())
+    fields = {key.strip(): value.strip() for key, _, value in pairs}
+    flags = (fields.get("flags") or fields.get("Features") or "").split()
+    name = fields.get("model name") or platform.processor() or platform.machine()
+    return {"cpu": name, "instructions": [each for each in flags if each in INSTRUCTIONS]}
 
 
 def used_memory() -> int:

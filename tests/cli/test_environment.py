@@ -54,7 +54,7 @@ class TestVariables:
             ("NMT_TRAIN_RESUME", "no", "train", [], {"resume": False}),
             ("NMT_EXPORT_VERIFY", "0", "export", [], {"verify": False}),
             ("NMT_TRAIN_SET", "a=1 b=2", "train", [], {"overrides": ("a=1", "b=2")}),
-            ("NMT_BENCH_BATCH", "own 8", "bench", ["m"], {"batches": (0, 8)}),
+            ("NMT_BENCH_BATCH", "own 8", "bench", ["m"], {"batch": (0, 8)}),
             ("NMT_BENCH_JSON", "true", "bench", ["m"], {"as_json": True}),
             ("NMT_PLOT_ATTENTION_LAYER", "2", "plot attention", ["x"], {"layer": 2}),
             (

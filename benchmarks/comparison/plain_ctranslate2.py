@@ -1,6 +1,6 @@
-"""A file's lines to translations through CTranslate2 and SentencePiece alone, as a whole process.
+"""Translate a file with CTranslate2 and SentencePiece only, as a whole process.
 
-python -m nmt_cli.bench.plain_ctranslate2 FOLDER FILE BEAM LIMIT WORKERS THREADS BATCH_TOKENS
+python plain_ctranslate2.py FOLDER FILE BEAM LIMIT WORKERS THREADS BATCH_TOKENS
 """
 
 import sys
@@ -12,7 +12,7 @@ from nmt_cli.text.tokenizer import load_tokenizers
 
 
 def main() -> None:
-    """Translate, with what the command line says."""
+    """Translate the file, and write the translations to stdout."""
     folder, file = Path(sys.argv[1]), Path(sys.argv[2])
     beam_size, limit, workers, threads, batch_tokens = map(int, sys.argv[3:])
     model = ctranslate2.Translator(str(folder), inter_threads=workers, intra_threads=threads)
@@ -32,7 +32,7 @@ def main() -> None:
     )
     numbers = {token: at for at, token in enumerate(target.tokens(range(target.vocab_size)))}
     ids = [[numbers[token] for token in each.hypotheses[0]] for each in found]
-    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    sys.stdout.reconfigure(encoding="utf-8")
     sys.stdout.writelines(f"{line}\n" for line in target.decode(ids))
 
 

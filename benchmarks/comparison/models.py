@@ -1,13 +1,15 @@
-"""The folders to be measured: of a bundle, or freshly exported from a run."""
+"""The folders to measure: existing ones, or freshly exported from a run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_cli.bench.plan import OURS, THEIRS
+from comparison.plan import OURS, THEIRS
+
 from nmt_cli.bundle.manifest import TOKENIZER
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
+from nmt_cli.frameworks import import_keras
 from nmt_cli.recipe.architecture import ModelConfig
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.runtime.ctranslate2_translator import SETTINGS
@@ -16,72 +18,68 @@ from nmt_cli.runtime.ctranslate2_translator import TOKENIZER as THEIR_TOKENIZER
 
 @dataclass(frozen=True)
 class Models:
-    """The same weights in several precisions, for one side or both.
+    """The same weights in several precisions, for both sides.
 
     Attributes:
-        name: for people.
-        vocabulary: of the target side.
+        name: for the table.
+        vocabulary: size of the target vocabulary.
         folders: by precision and side.
     """
 
     name: str
-    shape: ModelConfig
+    config: ModelConfig
     vocabulary: int
     decoding: DecodingConfig
     folders: Mapping[str, Mapping[str, Path]]
 
     @property
     def tokenizer(self) -> Path:
-        """The folder of the tokenizers, which are the same for all."""
+        """The folder of the tokenizers, which all models share."""
         return next(iter(self.folders.values()))[OURS] / TOKENIZER
 
 
-def bundle_models(folder: Path, theirs: Path | None) -> Models:
-    """A bundle, and a CTranslate2 folder of the same weights to measure it against.
+def bundle_models(folder: Path, theirs: Path) -> Models:
+    """A bundle, and a CTranslate2 model with the same weights.
 
     Raises:
-        NmtError: it is no bundle, or the other folder is of another model.
+        NmtError: a folder is not such a model, or their tokenizers differ.
     """
     manifest = read_manifest(folder)
-    sides = {OURS: folder}
-    if theirs:
-        if not (theirs / SETTINGS).exists():
-            raise NmtError(
-                f"{theirs}: no {SETTINGS} in it", "make the folder with nmt export --ctranslate2"
-            )
-        if _contents(folder / TOKENIZER) != _contents(theirs / THEIR_TOKENIZER):
-            raise NmtError(
-                f"{theirs}: has other tokenizers than {folder}", "export both from one run"
-            )
-        sides[THEIRS] = theirs
+    if not (theirs / SETTINGS).exists():
+        raise NmtError(
+            f"{theirs}: no {SETTINGS} in it", "make the folder with nmt export --ctranslate2"
+        )
+    if _contents(folder / TOKENIZER) != _contents(theirs / THEIR_TOKENIZER):
+        raise NmtError(
+            f"{theirs} and {folder} have different tokenizers", "export both from one run"
+        )
     return Models(
         manifest.name,
         manifest.architecture,
         manifest.vocabulary["target"],
         manifest.decoding,
-        {manifest.precision: sides},
+        {manifest.precision: {OURS: folder, THEIRS: theirs}},
     )
 
 
 def run_models(
     folder: Path,
     precisions: Sequence[str],
-    against: bool,
     place: Path,
     say: Callable[[str], None],
 ) -> Models:
-    """Export a run in each precision, unverified; TensorFlow is loaded for it.
+    """Export a run for both sides in each precision, without verification.
 
     Args:
-        folder: of the run.
-        precisions: of nmt_cli.bundle.manifest.PRECISIONS.
-        against: for CTranslate2 too.
-        place: where to.
-        say: receives lines for people.
+        folder: the run.
+        precisions: some of nmt_cli.bundle.manifest.PRECISIONS.
+        place: where to put the exports.
+        say: receives a line before each export.
 
     Raises:
         NmtError: the run is damaged, or cannot be exported.
     """
+    import_keras()
     from nmt_cli.export.onnx_bundle import export_onnx
     from nmt_cli.training.run import Run
 
@@ -94,14 +92,13 @@ def run_models(
         export_onnx(
             run, run.preferred, decoding, sides[OURS], lambda line: None, precision, verify=False
         )
-        if against:
-            sides[THEIRS] = place / f"{precision}-ctranslate2"
-            _export_ctranslate2(folder, precision, sides[THEIRS])
+        sides[THEIRS] = place / f"{precision}-ctranslate2"
+        _export_ctranslate2(folder, precision, sides[THEIRS])
     return Models(run.recipe.label, run.recipe.model, run.target_vocab, decoding, folders)
 
 
 def _export_ctranslate2(folder: Path, precision: str, place: Path) -> None:
-    """As ``nmt export --ctranslate2``, but for the verification, which takes minutes."""
+    """Export like ``nmt export --ctranslate2``, without the verification, which takes minutes."""
     from nmt_cli.export.ctranslate2_model import write_folder
     from nmt_cli.model.build import step_graph
     from nmt_cli.training.model import trained_model

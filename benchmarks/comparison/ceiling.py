@@ -1,18 +1,17 @@
-"""The rate of a matrix product alone: what no translation on this machine can surpass."""
+"""The rate of a bare matrix product: an upper bound for translation on this machine."""
 
 import numpy as np
-
-from nmt_cli.bench.sides import Ids, Job, timed
+from comparison.sides import Ids, Job, timed
 
 PRODUCT = "product"
-# Rows of the product, and how long it is repeated.
+# Rows of the product, and for how long it is repeated.
 PRODUCT_ROWS, PRODUCT_SECONDS = 128, 0.1
 
 
 class Product:
-    """The product that most of a Transformer's time goes to, alone, in ONNX Runtime.
+    """The feed-forward product of a Transformer by itself, in ONNX Runtime.
 
-    int8: unsigned activations by signed weights, to int32; else float32.
+    For int8, unsigned activations by signed weights to int32; else float32.
     """
 
     def __init__(self, job: Job) -> None:
@@ -41,7 +40,7 @@ class Product:
             [helper.make_tensor_value_info("y", gotten, [shape[0], shape[2]])],
             [numpy_helper.from_array(constants[name], name) for name in inputs[1:]],
         )
-        # Older runtimes read no newer format, and these operators are old.
+        # An old format, which all versions of ONNX Runtime read.
         proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
         onnx.checker.check_model(proto)
         options = onnxruntime.SessionOptions()
@@ -52,7 +51,7 @@ class Product:
         self._rows = np.ones(shape[:2], rows_kind)
 
     def run(self, beam_size: int, batch: int, batch_tokens: int) -> tuple[list[float], list[Ids]]:
-        """Seconds of one product, the median of many."""
+        """Median seconds of one product."""
         seconds: list[float] = []
         while sum(seconds) < PRODUCT_SECONDS:
             seconds += timed(lambda: self._session.run(None, {"x": self._rows}))[0]

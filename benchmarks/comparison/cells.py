@@ -1,4 +1,4 @@
-"""One cell: each side at its own best setting, in turns."""
+"""Measure one cell: each side at its own best setting, in turns."""
 
 import importlib.util
 import statistics
@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from nmt_cli.bench.ceiling import PRODUCT, PRODUCT_ROWS
-from nmt_cli.bench.models import Models
-from nmt_cli.bench.plan import (
-    OURS,
-    THEIRS,
+from comparison.ceiling import PRODUCT, PRODUCT_ROWS
+from comparison.models import Models
+from comparison.plan import (
+    SIDES,
     Cell,
     Plan,
     Setting,
@@ -20,25 +19,22 @@ from nmt_cli.bench.plan import (
     multiplications,
     quantile,
 )
-from nmt_cli.bench.process import Workers, in_turns
+from comparison.process import Workers, in_turns
 
 Tree = dict[str, Any]
 
 
-def measure_cell(
-    cell: Cell, sides: Sequence[str], models: Models, text: Text, plan: Plan, workers: Workers
-) -> Tree:
-    """One line of the table: the fastest setting of each side, then the sides in turns.
+def measure_cell(cell: Cell, models: Models, text: Text, plan: Plan, workers: Workers) -> Tree:
+    """Find the fastest setting of each side, then measure the sides in turns.
 
     Args:
-        cell: what to measure.
-        sides: OURS, or OURS and THEIRS.
-        models: whose cell it is.
-        text: what is translated.
-        plan: how often.
+        cell: the settings to measure.
+        models: the models to measure.
+        text: the text to translate.
+        plan: repeats and threads.
         workers: the processes of the sides.
     """
-    chosen = {side: _fastest(cell, side, plan, workers) for side in sides}
+    chosen = {side: _fastest(cell, side, plan, workers) for side in SIDES}
     calls = {side: partial(workers.run, side, cell, each) for side, each in chosen.items()}
     if not cell.is_latency and importlib.util.find_spec("onnx"):
         setting = Setting(Threads(1, plan.threads))
@@ -55,19 +51,18 @@ def measure_cell(
         "multiplications_per_second_of_the_product_alone": ceiling,
         "sides": {
             side: _side(answers[side], chosen[side], cell, source_tokens, models, text, ceiling)
-            for side in sides
+            for side in SIDES
         },
     }
-    if THEIRS in sides:
-        ours, theirs = (tree["sides"][side] for side in (OURS, THEIRS))
-        tree["ratio"] = ours["tokens_per_second"]["median"] / theirs["tokens_per_second"]["median"]
-        pairs = zip(*(answers[side][0]["translations"] for side in (OURS, THEIRS)), strict=True)
-        tree["same_translations"] = statistics.mean(left == right for left, right in pairs)
+    ours, theirs = (tree["sides"][side]["tokens_per_second"]["median"] for side in SIDES)
+    tree["ratio"] = ours / theirs
+    pairs = zip(*(answers[side][0]["translations"] for side in SIDES), strict=True)
+    tree["same_translations"] = statistics.mean(left == right for left, right in pairs)
     return tree
 
 
 def _fastest(cell: Cell, side: str, plan: Plan, workers: Workers) -> Setting:
-    """Try each setting once, which also warms up what is measured."""
+    """Try each setting once, which also warms up the processes."""
     tried = plan.settings(cell, side)
     answers = in_turns({each: partial(workers.run, side, cell, each) for each in tried}, 1)
     return min(tried, key=lambda each: sum(answers[each][0]["seconds"]))
@@ -76,7 +71,7 @@ def _fastest(cell: Cell, side: str, plan: Plan, workers: Workers) -> Setting:
 def _ceiling(answers: Sequence[Tree], models: Models) -> float | None:
     if not answers:
         return None
-    work = PRODUCT_ROWS * models.shape.d_model * 4 * models.shape.d_model
+    work = PRODUCT_ROWS * models.config.d_model * 4 * models.config.d_model
     return work / statistics.median(each["seconds"][0] for each in answers)
 
 
@@ -90,10 +85,10 @@ def _side(
     ceiling: float | None,
 ) -> Tree:
     translations = answers[0]["translations"]
-    # A translation below the limit was ended by END, a token as any other.
+    # A translation shorter than the limit ends in END, which is a token like any other.
     tokens = sum(len(each) + (len(each) < text.limit) for each in translations)
     seconds = [sum(each["seconds"]) for each in answers]
-    work = multiplications(models.shape, models.vocabulary, source_tokens, tokens, cell.beam_size)
+    work = multiplications(models.config, models.vocabulary, source_tokens, tokens, cell.beam_size)
     calls = [1000 * each for answer in answers for each in answer["seconds"]]
     return {
         "workers": setting.threads.workers,
@@ -112,5 +107,5 @@ def _side(
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Median, least and most."""
+    """Median, minimum and maximum."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}

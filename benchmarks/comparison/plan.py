@@ -1,4 +1,4 @@
-"""What is measured: cells of a matrix, the text, and how a side may be set."""
+"""What is measured: combinations of settings (cells), the text, and the threads of a side."""
 
 import math
 from collections.abc import Sequence
@@ -12,9 +12,10 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import Tokenizer
 
 OURS, THEIRS = "nmt", "ctranslate2"
-# What stands for a number of sentences where each side makes batches as it likes best.
+SIDES = (OURS, THEIRS)
+# In place of a number of sentences: each side makes its own batches.
 OWN = 0
-# Tokens of CTranslate2's own batches; which is best differs by machine and beam.
+# Tokens of CTranslate2's own batches; the best depends on machine and beam size.
 THEIR_BATCH_TOKENS = (1024, 2048, 4096)
 # Sentences that are translated one by one in each round.
 LATENCY_SENTENCES = 64
@@ -22,11 +23,13 @@ LATENCY_SENTENCES = 64
 
 @dataclass(frozen=True)
 class Threads:
-    """As nmt_cli.runtime.device.Threads, whose module loads ONNX Runtime: CTranslate2's process
-    shall not hold it in memory.
+    """How many threads a side has.
+
+    A copy of nmt_cli.runtime.device.Threads, whose module would load ONNX Runtime into
+    CTranslate2's process.
 
     Attributes:
-        workers: batches that run side by side.
+        workers: batches that run in parallel.
         each: threads inside the operators of one batch.
     """
 
@@ -36,12 +39,12 @@ class Threads:
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of the matrix.
+    """One combination of settings.
 
     Attributes:
         precision: of the weights.
         beam_size: 1 is greedy search.
-        batch: sentences in each; OWN: as each side does by itself, from text to text.
+        batch: sentences per batch; OWN: as each side makes them, from text to text.
     """
 
     precision: str
@@ -50,17 +53,17 @@ class Cell:
 
     @property
     def is_latency(self) -> bool:
-        """Whether sentences come one at a time, so that only operators can share cores."""
+        """Whether sentences come one at a time, so that only operators can use several cores."""
         return self.batch == 1
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a side may choose for a cell.
+    """A side's settings for a cell.
 
     Attributes:
-        threads: batches side by side, and threads in each.
-        batch_tokens: of a batch; 0 where the side or the cell has it otherwise.
+        threads: batches in parallel, and threads in each.
+        batch_tokens: tokens per batch; 0 if the cell or the side determines them.
     """
 
     threads: Threads
@@ -69,11 +72,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Plan:
-    """The matrix and how it is measured.
+    """All settings to combine, and how to measure them.
 
     Attributes:
-        threads: in all.
-        forced_length: tokens of every translation; 0: as long as the model wants.
+        threads: in total.
+        forced_length: tokens of every translation; 0 for as many as the model produces.
     """
 
     beam_sizes: Sequence[int]
@@ -83,13 +86,13 @@ class Plan:
     forced_length: int = 0
 
     def groups(self, precision: str) -> list[list[Cell]]:
-        """The cells of a precision; each group needs processes of its own."""
+        """The cells of a precision, grouped by those that can share processes."""
         cells = [Cell(precision, *each) for each in product(self.beam_sizes, self.batches)]
         groups = [[each for each in cells if each.is_latency is one] for one in (False, True)]
         return [each for each in groups if each]
 
     def settings(self, cell: Cell, side: str) -> list[Setting]:
-        """What is tried for a cell; the fastest is measured."""
+        """The settings to try for a cell, of which the fastest is measured."""
         shares = [Threads(self.threads, 1), Threads(1, self.threads)]
         if cell.is_latency:
             shares = [Threads(1, self.threads), Threads(1, 1)]
@@ -99,14 +102,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Text:
-    """What is translated.
+    """The text to translate.
 
     Attributes:
-        lines: of the source.
-        source_tokens: of each line, as the encoder gets it.
-        left_out: lines that are blank, or longer than the model reads at a time.
-        limit: tokens of a translation at most, the same for every line: CTranslate2 has one
-            limit a call.
+        lines: source sentences.
+        source_tokens: of each line, as the encoder reads it.
+        left_out: number of lines that are blank, or longer than the model reads at a time.
+        limit: maximum tokens of a translation, the same for all lines: CTranslate2 has one limit
+            per call.
     """
 
     lines: list[str]
@@ -122,10 +125,10 @@ class Text:
         decoding: DecodingConfig,
         forced_length: int = 0,
     ) -> "Text":
-        """Choose the lines that are one sentence to both sides.
+        """Choose the lines that neither side would skip or split.
 
         Raises:
-            NmtError: there is none.
+            NmtError: all lines are blank or too long.
         """
         lengths = [len(each) for each in tokenizer.encode(lines)]
         kept = [at for at, length in enumerate(lengths) if 0 < length <= decoding.max_source]
@@ -141,46 +144,46 @@ class Text:
 
 
 def latency_rows(count: int) -> list[int]:
-    """Which of so many sentences are translated one by one: some, from all over the text."""
+    """Rows of the sentences that are translated one at a time, at regular intervals."""
     chosen = min(count, LATENCY_SENTENCES)
     return [at * count // chosen for at in range(chosen)]
 
 
 def multiplications(
-    shape: Any, vocabulary: int, source_tokens: int, target_tokens: int, beam_size: int
+    config: Any, vocabulary: int, source_tokens: int, target_tokens: int, beam_size: int
 ) -> int:
-    """Those of the products with weights; attention, a few percent more, is left out."""
-    width = shape.d_model
-    if shape.architecture == "rnn":
-        source, target = _recurrent_multiplications(shape)
+    """Count the multiplications by weights; attention, a few percent more, is left out."""
+    width = config.d_model
+    if config.architecture == "rnn":
+        source, target = _recurrent_multiplications(config)
     else:
-        matrices = 3 if shape.activation == "swiglu" else 2
-        feed = matrices * width * shape.feed_forward
-        keys = width * shape.heads * shape.key_size  # of one projection
-        values = width * shape.heads * shape.value_size
-        source = shape.encoder_layers * (2 * keys + 2 * values + feed)
-        source += shape.decoder_layers * (keys + values)
-        target = shape.decoder_layers * (3 * keys + 3 * values + feed)
+        matrices = 3 if config.activation == "swiglu" else 2
+        feed = matrices * width * config.feed_forward
+        keys = width * config.heads * config.key_size  # of one projection
+        values = width * config.heads * config.value_size
+        source = config.encoder_layers * (2 * keys + 2 * values + feed)
+        source += config.decoder_layers * (keys + values)
+        target = config.decoder_layers * (3 * keys + 3 * values + feed)
     target += width * vocabulary
     return source_tokens * source + beam_size * target_tokens * target
 
 
-def _recurrent_multiplications(shape: Any) -> tuple[int, int]:
-    """Of each source token and each target token, the softmax left out."""
-    square, gates = shape.d_model**2, {"lstm": 4, "gru": 3}
+def _recurrent_multiplications(config: Any) -> tuple[int, int]:
+    """Multiplications per source token and per target token, without the softmax."""
+    square, gates = config.d_model**2, {"lstm": 4, "gru": 3}
     # Two directions of half the width: from the input, half a square each, and a quarter back.
-    source = shape.encoder_layers * gates[shape.encoder_cell] * 3 * square // 2
-    entering = 1 + shape.input_feeding + (shape.attention == "bahdanau")
-    cells = 2 * shape.decoder_layers - 1 + entering
-    target = gates[shape.decoder_cell] * cells * square + 2 * square
-    if shape.attention != "luong-dot":
+    source = config.encoder_layers * gates[config.encoder_cell] * 3 * square // 2
+    entering = 1 + config.input_feeding + (config.attention == "bahdanau")
+    cells = 2 * config.decoder_layers - 1 + entering
+    target = gates[config.decoder_cell] * cells * square + 2 * square
+    if config.attention != "luong-dot":
         source += square  # the keys
-    if shape.attention in ("luong-concat", "bahdanau"):
+    if config.attention in ("luong-concat", "bahdanau"):
         target += square  # the query
     return source, target
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value that a share of all do not exceed."""
+    """The smallest value that is not exceeded by this share of all values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

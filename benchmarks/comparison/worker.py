@@ -1,4 +1,4 @@
-"""The process of one side: reads a job, then answers one cell a line. See bench/process.py."""
+"""The process of one side: reads a job, then measures one cell per line (see process.py)."""
 
 import importlib
 import json
@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nmt_cli.bench.ceiling import PRODUCT, Product
-from nmt_cli.bench.plan import OURS, THEIRS
-from nmt_cli.bench.sides import Job, Ours, Side, Theirs
+from comparison.ceiling import PRODUCT, Product
+from comparison.plan import OURS, THEIRS
+from comparison.sides import Job, Ours, Side, Theirs
+
 from nmt_cli.errors import NmtError
 from nmt_cli.host import peak_memory, used_memory
 
@@ -22,7 +23,7 @@ SIDES: dict[str, Callable[[Job], Side]] = {OURS: Ours, THEIRS: Theirs, PRODUCT: 
 def main() -> None:
     """Answer until standard input ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever libraries print is none of the answers
+    os.dup2(2, 1)  # what libraries print must not mix with the answers
     try:
         for answer in _answers():
             answers.write(json.dumps(answer) + "\n")
@@ -34,7 +35,7 @@ def main() -> None:
 
 def _answers() -> Iterator[dict[str, Any]]:
     job = Job(**json.loads(sys.stdin.readline()))
-    # Before the clock runs: to import a library is not to load a model.
+    # Importing a library is not part of the load time.
     importlib.import_module("ctranslate2" if job.side == THEIRS else "nmt_cli.runtime.load")
     began = time.perf_counter()
     side = SIDES[job.side](job)
@@ -43,7 +44,3 @@ def _answers() -> Iterator[dict[str, Any]]:
     for line in sys.stdin:
         seconds, translations = side.run(**json.loads(line))
         yield {"seconds": seconds, "translations": translations, "peak": peak_memory() / MEBIBYTE}
-
-
-if __name__ == "__main__":
-    main()

@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.bench.cells import spread
-from nmt_cli.bench.plan import OURS, THEIRS, Plan, Text
-from nmt_cli.bench.process import in_turns
+from comparison.cells import spread
+from comparison.plan import OURS, SIDES, THEIRS, Plan, Text
+from comparison.process import in_turns
+
 from nmt_cli.errors import NmtError
 from nmt_cli.text.lines import write_lines
 
@@ -20,13 +21,13 @@ from nmt_cli.text.lines import write_lines
 def whole_process(
     folders: Mapping[str, Path], row: Mapping[str, Any], text: Text, plan: Plan
 ) -> list[dict[str, Any]]:
-    """Wall time of ``nmt translate`` as it is, and of CTranslate2 at its best setting.
+    """Wall time of ``nmt translate`` with its defaults, and of CTranslate2 at its best setting.
 
     Args:
-        folders: of the sides.
-        row: the cell of the sides' own batches, which says what CTranslate2's best is.
-        text: what is translated: its first line alone, and all.
-        plan: how often.
+        folders: models by side.
+        row: the cell of the sides' own batches, which has CTranslate2's best setting.
+        text: the text to translate: only its first line, and all lines.
+        plan: repeats.
 
     Raises:
         NmtError: a process failed.
@@ -40,39 +41,30 @@ def whole_process(
                 side: _command(side, folder, file, row, text) for side, folder in folders.items()
             }
             calls = {side: partial(_seconds, each) for side, each in commands.items()}
-            in_turns(calls, 1)  # fills the page cache
+            in_turns(calls, 1)  # only fills the page cache
             seconds = in_turns(calls, plan.repeats)
-            result: dict[str, Any] = {
-                "precision": row["precision"],
-                "beam_size": row["beam_size"],
-                "lines": count,
-                "seconds": {side: spread(each) for side, each in seconds.items()},
-            }
-            if THEIRS in folders:
-                medians = [statistics.median(seconds[side]) for side in (OURS, THEIRS)]
-                result["ratio"] = medians[0] / medians[1]
-            results.append(result)
+            ours, theirs = (statistics.median(seconds[side]) for side in SIDES)
+            results.append(
+                {
+                    "precision": row["precision"],
+                    "beam_size": row["beam_size"],
+                    "lines": count,
+                    "seconds": {side: spread(each) for side, each in seconds.items()},
+                    "ratio": ours / theirs,
+                }
+            )
     return results
 
 
 def _command(side: str, folder: Path, file: Path, row: Mapping[str, Any], text: Text) -> list[str]:
     beam_size = str(row["beam_size"])
     if side == OURS:
-        options = ["--beam-size", beam_size, "--length-penalty", "0"]
-        return [
-            sys.executable,
-            "-m",
-            "nmt_cli",
-            "translate",
-            "-m",
-            str(folder),
-            *options,
-            str(file),
-        ]
+        nmt = [sys.executable, "-m", "nmt_cli", "translate", "-m", str(folder)]
+        return [*nmt, "--beam-size", beam_size, "--length-penalty", "0", str(file)]
     best = row["sides"][THEIRS]
     numbers = (text.limit, best["workers"], best["threads_each"], best["batch_tokens"])
-    module = [sys.executable, "-m", "nmt_cli.bench.plain_ctranslate2"]
-    return [*module, str(folder), str(file), beam_size, *map(str, numbers)]
+    script = Path(__file__).with_name("plain_ctranslate2.py")
+    return [sys.executable, str(script), str(folder), str(file), beam_size, *map(str, numbers)]
 
 
 def _seconds(command: Sequence[str]) -> float:

@@ -1,17 +1,18 @@
-"""The benchmark measures what it says: cells, turns, tokens, both sides of the same weights."""
+"""The comparison with CTranslate2: settings, turns, tokens, both sides with the same weights."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from nmt_cli.bench import process
-from nmt_cli.bench.ceiling import Product
-from nmt_cli.bench.measure import measure
-from nmt_cli.bench.models import Models, bundle_models, run_models
-from nmt_cli.bench.plan import (
+from against_ctranslate2 import parse
+from comparison import process
+from comparison.ceiling import Product
+from comparison.measure import measure
+from comparison.models import Models, bundle_models, run_models
+from comparison.plan import (
     OURS,
     OWN,
     THEIRS,
@@ -24,14 +25,16 @@ from nmt_cli.bench.plan import (
     multiplications,
     quantile,
 )
-from nmt_cli.bench.process import Worker, Workers, in_turns
-from nmt_cli.bench.sides import Job, Ours, Theirs
-from nmt_cli.bench.table import table
+from comparison.process import Worker, Workers, in_turns
+from comparison.sides import Job, Ours, Theirs
+from comparison.table import table
+
 from nmt_cli.errors import NmtError
 from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.text.tokenizer import load_tokenizers
-from tests.systems import WORDS, untrained_run
+from nmt_cli.training.run import Run
+from tests.systems import WORDS
 
 pytest.importorskip("ctranslate2")
 
@@ -43,10 +46,9 @@ def silent(line: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
-    place = tmp_path_factory.mktemp("bench")
-    run = untrained_run(place)
-    return run_models(run.folder, ["float32"], True, place / "exports", silent)
+def models(tiny_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Models:
+    place = tmp_path_factory.mktemp("comparison")
+    return run_models(tiny_run.folder, ["float32"], place, silent)
 
 
 @pytest.fixture
@@ -71,18 +73,18 @@ class TestPlan:
         assert [(each.beam_size, each.batch) for each in latency] == [(4, 1), (1, 1)]
         assert Plan((1,), (1,), 5, 2).groups("int8") == [[Cell("int8", 1, 1)]]
 
-    def test_each_side_may_share_its_threads_out_either_way(self):
+    def test_each_side_may_use_its_threads_either_way(self):
         plan = Plan((4,), (32,), repeats=5, threads=2)
         both = [Setting(Threads(2, 1)), Setting(Threads(1, 2))]
         assert plan.settings(Cell("int8", 4, 32), THEIRS) == both
         assert plan.settings(Cell("int8", 4, OWN), OURS) == both
         assert len(plan.settings(Cell("int8", 4, OWN), THEIRS)) == 6
-        alone = [Setting(Threads(1, 2)), Setting(Threads(1, 1))]
-        assert plan.settings(Cell("int8", 4, 1), OURS) == alone
+        latency = [Setting(Threads(1, 2)), Setting(Threads(1, 1))]
+        assert plan.settings(Cell("int8", 4, 1), OURS) == latency
         one = Plan((4,), (32,), repeats=5, threads=1)
         assert one.settings(Cell("int8", 4, 32), OURS) == [Setting(Threads(1, 1))]
 
-    def test_text_is_of_lines_that_are_one_sentence_to_both_sides(self, models):
+    def test_lines_that_a_side_would_skip_or_split_are_left_out(self, models):
         tokenizer = load_tokenizers(models.tokenizer).source
         decoding = DecodingConfig(max_source=8)
         text = Text.of(["sol", "", " ".join(WORDS), "pão"], tokenizer, decoding)
@@ -99,11 +101,11 @@ class TestPlan:
         assert len(set(rows)) == 64
         assert quantile([4.0, 1.0, 3.0, 2.0], 0.5) == 2
         assert quantile(list(map(float, range(1, 101))), 0.95) == 95
-        shape = TransformerConfig(
+        config = TransformerConfig(
             d_model=2, feed_forward=3, heads=1, encoder_layers=1, decoder_layers=1
         )
         encoder, decoder = 4 * 4 + 12 + 2 * 4, 6 * 4 + 12 + 2 * 10
-        assert multiplications(shape, 10, 5, 7, 4) == 5 * encoder + 4 * 7 * decoder
+        assert multiplications(config, 10, 5, 7, 4) == 5 * encoder + 4 * 7 * decoder
 
 
 def test_sides_take_turns(no_pause):
@@ -124,10 +126,10 @@ def test_forced_translations_are_of_that_length(models, beam_size, batch):
         assert len(seconds) == (len(LINES) if batch == 1 else 1)
 
 
-def test_translations_are_in_order_and_alike_in_any_batch(models):
+def test_translations_are_the_same_in_any_batch(models):
     ours = Ours(job(models, OURS, 24, forced=False, workers=2))
-    alone, together, own = (ours.run(4, batch, 0)[1] for batch in (1, 3, OWN))
-    assert alone == together == own
+    single, batched, own = (ours.run(4, batch, 0)[1] for batch in (1, 3, OWN))
+    assert single == batched == own
     theirs = Theirs(job(models, THEIRS, 24, forced=False))
     found = [theirs.run(1, batch, 1024)[1] for batch in (1, 3, OWN)]
     assert found[0] == found[1] == found[2]
@@ -136,27 +138,29 @@ def test_translations_are_in_order_and_alike_in_any_batch(models):
 
 
 @pytest.mark.parametrize("precision", ["int8", "float32"])
-def test_the_product_alone_has_a_rate(precision):
+def test_the_bare_product_has_a_rate(precision):
     seconds, _ = Product(Job("product", "", 1, 1, [], 1, False, precision, 32)).run(1, 32, 0)
     assert seconds[0] > 0
 
 
-def test_a_worker_answers_and_says_what_went_wrong(models, tmp_path):
+def test_a_worker_answers_and_reports_errors(models, tmp_path):
     with Workers({OURS: job(models, OURS, 24, forced=False)}) as workers:
         answer = workers.run(OURS, Cell("float32", 1, 3), Setting(Threads(2, 1)))
         assert len(answer["translations"]) == len(LINES)
         (started,) = workers.started
         assert started.worker.peak >= started.worker.loaded["memory"] > 10
-    with pytest.raises(NmtError, match="not a bundle"):
+    with pytest.raises(NmtError, match="neither a run"):
         Worker(Job(OURS, str(tmp_path), 1, 1, LINES, 24, False))
 
 
-def test_their_process_holds_no_onnx_runtime():
-    script = "import sys, nmt_cli.bench.worker; sys.exit('onnxruntime' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+def test_ctranslate2_has_a_process_without_onnx_runtime():
+    script = "import sys, comparison.worker; sys.exit('onnxruntime' in sys.modules)"
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", script], env=os.environ | path)
+    assert done.returncode == 0
 
 
-def test_a_matrix(models, no_pause):
+def test_all_combinations_are_measured(models, no_pause):
     tokenizer = load_tokenizers(models.tokenizer).source
     plan = Plan((2,), (4, 1), repeats=1, threads=2)
     text = Text.of(LINES, tokenizer, models.decoding)
@@ -188,13 +192,30 @@ def test_a_matrix(models, no_pause):
     assert "memory, MiB" in text_lines
 
 
-def test_a_bundle_is_measured_against_its_own_weights_alone(models, tmp_path):
+def test_a_bundle_is_only_compared_with_the_same_tokenizers(models, tmp_path):
     folders = models.folders["float32"]
     both = bundle_models(folders[OURS], folders[THEIRS])
     assert both.folders == {"float32": folders}
     with pytest.raises(NmtError, match="nmt_ctranslate2.json"):
         bundle_models(folders[OURS], tmp_path)
     (folders[THEIRS] / "tokenizer" / "other").write_text("", encoding="utf-8")
-    with pytest.raises(NmtError, match="has other tokenizers"):
+    with pytest.raises(NmtError, match="have different tokenizers"):
         bundle_models(folders[OURS], folders[THEIRS])
     Path(folders[THEIRS] / "tokenizer" / "other").unlink()
+
+
+def test_options():
+    options = parse(["runs/x", "--batch", "own", "--batch", "8"])
+    assert (options.batch, options.beam_size, options.repeats) == ([0, 8], None, 5)
+    with pytest.raises(SystemExit):
+        parse(["runs/x", "--batch", "0"])
+
+
+@pytest.mark.slow
+def test_a_run_from_the_shell(tiny_run):
+    command = [sys.executable, str(process.SCRIPT), str(tiny_run.folder), "--precision", "float32"]
+    command += ["--batch", "own", "--batch", "1", "--repeats", "1", "--limit", "8"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert sum(line.startswith("float32") for line in lines) == 2 + 2 + 1 + 4 + 4

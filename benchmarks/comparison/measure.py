@@ -1,18 +1,19 @@
-"""The measuring: cell by cell, the sides in turns."""
+"""Measure cell by cell, the sides in turns."""
 
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from nmt_cli.bench.ceiling import PRODUCT
-from nmt_cli.bench.cells import measure_cell, spread
-from nmt_cli.bench.machine import machine, versions
-from nmt_cli.bench.models import Models
-from nmt_cli.bench.plan import OWN, Cell, Plan, Text, Threads
-from nmt_cli.bench.process import Started, Workers, in_turns
-from nmt_cli.bench.sides import Job
-from nmt_cli.bench.whole import whole_process
+from comparison.ceiling import PRODUCT
+from comparison.cells import measure_cell, spread
+from comparison.models import Models
+from comparison.plan import OWN, SIDES, Cell, Plan, Text, Threads
+from comparison.process import Started, Workers, in_turns
+from comparison.sides import Job
+from comparison.whole import whole_process
+from machine import machine, versions
+
 from nmt_cli.host import cores
 
 FORMAT = 1
@@ -21,19 +22,19 @@ Tree = dict[str, Any]
 
 
 def measure(models: Models, text: Text, plan: Plan, say: Callable[[str], None]) -> Tree:
-    """Measure a matrix.
+    """Measure all combinations of the plan.
 
     Args:
-        models: what translates.
-        text: what is translated.
-        plan: the matrix.
-        say: receives lines for people, as work goes on.
+        models: to compare.
+        text: to translate.
+        plan: beam sizes, batches, repeats and threads.
+        say: receives a line before each measurement.
 
     Returns:
-        Everything that was found, ready for JSON; bench/table.py shows it.
+        The results, ready for JSON; comparison/table.py formats them.
 
     Raises:
-        NmtError: a side cannot load, or ended.
+        NmtError: a side cannot load its model, or its process was killed.
     """
     notes = _notes(text, plan)
     cells: list[Tree] = []
@@ -46,10 +47,10 @@ def measure(models: Models, text: Text, plan: Plan, say: Callable[[str], None]) 
             with Workers(jobs) as workers:
                 for cell in group:
                     say(f"{precision}, beam {cell.beam_size}, batch {cell.batch or 'own'}")
-                    cells.append(measure_cell(cell, list(folders), models, text, plan, workers))
+                    cells.append(measure_cell(cell, models, text, plan, workers))
                 memory += _memory(precision, group, workers.started)
         say(f"{precision}, loading")
-        loading.append(_loading(precision, list(folders), jobs, plan))
+        loading.append(_loading(precision, jobs, plan))
         for row in cells if _is_whole(plan) else []:
             if (row["precision"], row["batch"]) == (precision, OWN):
                 say(f"{precision}, beam {row['beam_size']}, whole processes")
@@ -58,7 +59,7 @@ def measure(models: Models, text: Text, plan: Plan, say: Callable[[str], None]) 
         "format": FORMAT,
         "model": models.name,
         "machine": machine(),
-        "versions": versions(),
+        "versions": versions("onnxruntime", "ctranslate2", "numpy"),
         "settings": {
             "threads": plan.threads,
             "repeats": plan.repeats,
@@ -80,23 +81,25 @@ def measure(models: Models, text: Text, plan: Plan, say: Callable[[str], None]) 
 
 
 def _is_whole(plan: Plan) -> bool:
-    """Whether ``nmt translate`` can do what the plan asks for."""
+    """Whether the plan's settings exist as options of ``nmt translate``."""
     return OWN in plan.batches and not plan.forced_length and plan.threads == cores()
 
 
 def _notes(text: Text, plan: Plan) -> list[str]:
     notes = [
-        "length penalty 0 on both sides: CTranslate2's is another formula than nmt's",
-        f"one limit for all translations, {text.limit} tokens",
+        "length penalty 0 on both sides: CTranslate2 uses a different formula",
+        f"all translations have the same limit, {text.limit} tokens",
     ]
     if text.left_out:
-        notes.append(f"{text.left_out} lines left out: blank, or longer than a model reads")
+        notes.append(
+            f"{text.left_out} lines left out: blank, or longer than the model reads at a time"
+        )
     if 1 in plan.batches and len(text.lines) * plan.repeats < 50:
         notes.append("p50 and p95 are of fewer than 50 sentences")
     if not importlib.util.find_spec("onnx"):
-        notes.append("no share of the matrix product's rate: that needs pip install onnx")
+        notes.append("no share of the matrix product's rate: it needs pip install onnx")
     if OWN in plan.batches and not _is_whole(plan):
-        notes.append("no whole processes: nmt translate takes every core, and forces no length")
+        notes.append("no whole processes: nmt translate uses all cores and forces no length")
     return notes
 
 
@@ -114,14 +117,14 @@ def _jobs(models: Models, text: Text, plan: Plan, precision: str) -> dict[str, J
             limit=text.limit,
             forced=bool(plan.forced_length),
             precision=precision,
-            width=models.shape.d_model,
+            width=models.config.d_model,
         )
         for side, folder in sides.items()
     }
 
 
 def _memory(precision: str, group: Sequence[Cell], started: Sequence[Started]) -> list[Tree]:
-    """Of every process but the product's, after it ran all cells of its group at least once."""
+    """Memory of the sides' processes, after each ran all cells of its group at least once."""
     return [
         {
             "precision": precision,
@@ -137,14 +140,14 @@ def _memory(precision: str, group: Sequence[Cell], started: Sequence[Started]) -
     ]
 
 
-def _loading(precision: str, sides: Sequence[str], jobs: Mapping[str, Job], plan: Plan) -> Tree:
-    """Fresh processes that load and end, with all threads inside the operators."""
+def _loading(precision: str, jobs: Mapping[str, Job], plan: Plan) -> Tree:
+    """Load times of fresh processes, with all threads inside the operators."""
 
     def load(side: str) -> dict[str, float]:
         with Workers(jobs) as workers:
             return workers.worker(side, Threads(1, plan.threads)).loaded
 
-    answers = in_turns({side: partial(load, side) for side in sides}, plan.repeats)
+    answers = in_turns({side: partial(load, side) for side in SIDES}, plan.repeats)
     tree: Tree = {
         "precision": precision,
         "sides": {
@@ -152,7 +155,7 @@ def _loading(precision: str, sides: Sequence[str], jobs: Mapping[str, Job], plan
                 kind: spread([each[kind] for each in answers[side]])
                 for kind in ("load_seconds", "start_seconds", "memory")
             }
-            for side in sides
+            for side in SIDES
         },
     }
     return tree

@@ -1,4 +1,4 @@
-"""Worker processes, seen from the one that measures with them."""
+"""The processes of the sides, as the measuring process sees them."""
 
 import json
 import subprocess
@@ -6,25 +6,30 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
-from nmt_cli.bench.plan import Cell, Setting, Threads
-from nmt_cli.bench.sides import Job
+from comparison.plan import Cell, Setting, Threads
+from comparison.sides import Job
+
 from nmt_cli.errors import NmtError
 
 Key = TypeVar("Key")
 Result = TypeVar("Result")
 
-# Threads of OpenMP go on spinning for 0.2 seconds after their work is done.
+# OpenMP threads keep spinning for 0.2 seconds after their work is done.
 SETTLE_SECONDS = 0.3
+
+SCRIPT = Path(__file__).parents[1] / "against_ctranslate2.py"
+WORKER = "--worker"
 
 
 class Worker:
     """A process with a model loaded.
 
     Attributes:
-        loaded: seconds of loading, and from the start of the process until then; MiB.
-        peak: MiB, after its last cell.
+        loaded: load time and time since the start of the process, in seconds; memory in MiB.
+        peak: peak memory in MiB, after the last cell.
     """
 
     def __init__(self, job: Job) -> None:
@@ -33,7 +38,7 @@ class Worker:
         self._name = job.side
         began = time.perf_counter()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "nmt_cli.bench.worker"],
+            [sys.executable, str(SCRIPT), WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -47,7 +52,7 @@ class Worker:
             raise
 
     def run(self, cell: Cell, setting: Setting) -> dict[str, Any]:
-        """Measure a cell once: {"seconds": of each call, "translations": ids of each}."""
+        """Measure a cell once: {"seconds": of each call, "translations": ids of each line}."""
         answer = self._ask(
             {
                 "beam_size": cell.beam_size,
@@ -65,12 +70,13 @@ class Worker:
             self._process.stdin.write(json.dumps(question) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # it ended; what it said before is read below
+            pass  # it ended; its last answer is read below
         line = self._process.stdout.readline()
         if not line:
+            code = self._process.wait()
             raise NmtError(
-                f"the process that measures {self._name} ended with {self._process.wait()}",
-                "what it wrote stands above; where memory was short, take fewer threads",
+                f"the process that measures {self._name} ended with exit code {code}",
+                "see its output above; if memory ran out, use fewer threads",
             )
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
@@ -85,7 +91,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Started:
-    """A worker and what it is."""
+    """A worker, its side and its threads."""
 
     side: str
     threads: Threads
@@ -93,11 +99,11 @@ class Started:
 
 
 class Workers:
-    """The processes that a group of cells needs, started when first asked for.
+    """The processes that a group of cells needs, each started when it is first used.
 
     Args:
         jobs: of each side; their threads are replaced.
-        start: makes a worker of a job.
+        start: starts a worker for a job.
     """
 
     def __init__(self, jobs: Mapping[str, Job], start: Callable[[Job], Worker] = Worker) -> None:
@@ -106,7 +112,7 @@ class Workers:
         self.started: list[Started] = []
 
     def run(self, side: str, cell: Cell, setting: Setting) -> dict[str, Any]:
-        """As :meth:`Worker.run`, in the process of this side and these threads."""
+        """Call :meth:`Worker.run` in the process of this side and these threads."""
         return self.worker(side, setting.threads).run(cell, setting)
 
     def worker(self, side: str, threads: Threads) -> Worker:
@@ -128,7 +134,7 @@ class Workers:
 
 
 def in_turns(calls: Mapping[Key, Callable[[], Result]], rounds: int) -> dict[Key, list[Result]]:
-    """Call each once a round, so that a slow stretch of the machine falls on all of them."""
+    """Call each once per round, so that a slow period of the machine affects all of them."""
     results: dict[Key, list[Result]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():

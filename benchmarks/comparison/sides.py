@@ -1,6 +1,6 @@
-"""What is measured, inside a process of its own: ours and CTranslate2.
+"""The two sides, nmt and CTranslate2, each inside a process of its own.
 
-Each side gives the seconds of its calls and the tokens of its translations, END excluded.
+Each returns the seconds of its calls and the token ids of its translations, without END.
 """
 
 import time
@@ -9,35 +9,32 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from comparison.plan import OWN, latency_rows
 
-from nmt_cli.bench.plan import OWN, latency_rows
+from nmt_cli import models
+from nmt_cli.bench import Endless
+from nmt_cli.search.batching import padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.step_model import Candidates, StepModel
-from nmt_cli.text.tokenizer import END_ID, PAD_ID
 
 Found = TypeVar("Found")
 Ids = list[int]
 
-# Any token that does not end a translation.
-ORDINARY_ID = END_ID + 1
-
 
 @dataclass(frozen=True)
 class Job:
-    """What a process is for.
+    """What a process measures.
 
     Attributes:
         side: "nmt", "ctranslate2" or "product".
-        folder: of the model.
-        workers, each: threads, as in :class:`nmt_cli.bench.plan.Threads`.
-        lines: to translate.
-        limit: tokens of a translation at most; exactly, if ``forced``.
-        precision, width: of the matrix product alone.
+        folder: the model.
+        workers, each: threads, as in :class:`comparison.plan.Threads`.
+        lines: source sentences.
+        limit: maximum tokens of a translation, or exact number if ``forced``.
+        precision, width: of the bare matrix product.
     """
 
     side: str
@@ -55,20 +52,18 @@ class Side(Protocol):
     """A loaded model."""
 
     def run(self, beam_size: int, batch: int, batch_tokens: int) -> tuple[list[float], list[Ids]]:
-        """Translate the job's lines as a cell has it; for batch 1 some of them."""
+        """Translate the job's lines with a cell's settings; for batch 1 only some of them."""
 
 
 class Ours:
     """A bundle, as ``nmt translate`` runs it."""
 
     def __init__(self, job: Job) -> None:
-        from nmt_cli.runtime.device import Threads
-        from nmt_cli.runtime.load import load_bundle
-
-        threads = Threads(job.workers, job.each)
-        loaded = load_bundle(Path(job.folder), DecodingOptions(length_penalty=0.0), threads=threads)
-        model = Endless(loaded.model) if job.forced else loaded.model
-        self._translator = replace(loaded, model=model)
+        # Sentences: more than one, so that the threads are shared as the job says.
+        model = models.open(job.folder, threads=job.workers * job.each, workers=job.workers)
+        translator = model.translator(sentences=2)
+        model = Endless(translator.model) if job.forced else translator.model
+        self._translator = replace(translator, model=model)
         self._job = job
 
     @cached_property
@@ -77,9 +72,10 @@ class Ours:
         return [source.frame_source(ids) for ids in source.encode(self._job.lines)]
 
     def run(self, beam_size: int, batch: int, batch_tokens: int) -> tuple[list[float], list[Ids]]:
-        """See :class:`Side`; ``batch_tokens`` is the translator's own."""
+        """See :class:`Side`; ``batch_tokens`` is ignored."""
         limit = self._job.limit
-        options = SearchOptions(
+        options = replace(
+            self._translator.options,
             beam_size=beam_size,
             length_penalty=0.0,
             max_length=limit,
@@ -109,55 +105,12 @@ class Ours:
 
     def _search(self, pieces: Sequence[Ids], options: SearchOptions) -> list[Ids]:
         lengths = np.array([len(each) for each in pieces], np.int64)
-        source = np.full((len(pieces), int(lengths.max())), PAD_ID, np.int32)
-        for row, piece in zip(source, pieces, strict=True):
-            row[: len(piece)] = piece
-        found = beam_search(self._translator.model, source, lengths, options)
+        found = beam_search(self._translator.model, padded(pieces), lengths, options)
         return [hypotheses[0].ids for hypotheses in found]
 
 
-class Endless:
-    """A step model that never ends a translation: END's probability goes to another token.
-
-    Args:
-        model: what runs.
-    """
-
-    def __init__(self, model: StepModel) -> None:
-        self._model = model
-
-    def encode(self, source: NDArray[np.int32]) -> Any:
-        """As search.step_model.StepModel."""
-        return self._model.encode(source)
-
-    def step(
-        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> tuple[Candidates, Any]:
-        """As search.step_model.StepModel."""
-        found, state = self._model.step(state, tokens, ancestry)
-        # Greedy search has a single candidate, so that END cannot merely be ruled out.
-        ids = np.where(found.ids == END_ID, np.int32(ORDINARY_ID), found.ids)
-        return Candidates(found.scores, ids), state
-
-    def log_probs(
-        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float32], Any]:
-        """As search.step_model.StepModel."""
-        return self._model.log_probs(state, tokens, ancestry)
-
-    def attention(
-        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
-        """As search.step_model.StepModel."""
-        return self._model.attention(state, tokens, ancestry)
-
-    def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
-        """As search.step_model.StepModel."""
-        return self._model.select(state, rows)
-
-
 class Theirs:
-    """CTranslate2, each cell by one call, which sorts and batches by itself."""
+    """CTranslate2, which sorts and batches the lines of a call itself."""
 
     def __init__(self, job: Job) -> None:
         from nmt_cli.runtime.ctranslate2_translator import load_ctranslate2
@@ -225,7 +178,7 @@ class Theirs:
 
 
 def timed(call: Callable[[], list[Found]]) -> tuple[list[float], list[Found]]:
-    """Seconds of a call, and what it gave."""
+    """Return the seconds of a call and its results."""
     began = time.perf_counter()
     found = call()
     return [time.perf_counter() - began], found
@@ -234,5 +187,5 @@ def timed(call: Callable[[], list[Found]]) -> tuple[list[float], list[Found]]:
 def _one_by_one(
     call: Callable[[int], list[Found]], rows: Sequence[int]
 ) -> tuple[list[float], list[Found]]:
-    each_row = [timed(lambda row=row: call(row)) for row in rows]  # type: ignore[misc]
+    each_row = [timed(lambda row=row: call(row)) for row in rows]
     return [each[0][0] for each in each_row], [each[1][0] for each in each_row]

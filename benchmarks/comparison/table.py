@@ -1,19 +1,18 @@
-"""What was measured, as plain tables."""
+"""Format the results as plain tables."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nmt_cli.bench.plan import OURS, THEIRS
+from comparison.plan import OURS, SIDES, THEIRS
 
 Tree = Mapping[str, Any]
 
+_RATIO = f"{OURS}/{THEIRS}"
+_CLOSING = [_RATIO, "same"]
+
 
 def table(found: Tree) -> Iterator[str]:
-    """Lines for people.
-
-    Args:
-        found: what nmt_cli.bench.measure.measure gave.
-    """
+    """Format the results of comparison.measure.measure as lines of text."""
     machine, settings = found["machine"], found["settings"]
     versions = ", ".join(f"{name} {each}" for name, each in found["versions"].items())
     yield (
@@ -25,15 +24,14 @@ def table(found: Tree) -> Iterator[str]:
         f"{settings['threads']} threads; {versions}"
     )
     yield from (f"- {note}" for note in found["notes"])
-    sides = list(found["cells"][0]["sides"])
     throughput = [each for each in found["cells"] if each["batch"] != 1]
     latency = [each for each in found["cells"] if each["batch"] == 1]
     for title, rows in (
-        ("throughput, target tokens a second", _throughput(throughput, sides)),
-        ("one sentence at a time", _latency(latency, sides)),
-        ("loading, seconds; from the start of the process", _loading(found["loading"], sides)),
-        ("memory, MiB", _memory(found["memory"], sides)),
-        ("whole processes, seconds", _whole(found["whole_process"], sides)),
+        ("throughput, target tokens a second", _throughput(throughput)),
+        ("one sentence at a time", _latency(latency)),
+        ("loading, seconds; from the start of the process", _loading(found["loading"])),
+        ("memory, MiB", _memory(found["memory"])),
+        ("whole processes, seconds", _whole(found["whole_process"])),
     ):
         if len(rows) > 1:
             yield ""
@@ -41,12 +39,12 @@ def table(found: Tree) -> Iterator[str]:
             yield from _aligned(rows)
 
 
-def _throughput(cells: Sequence[Tree], sides: Sequence[str]) -> list[list[str]]:
+def _throughput(cells: Sequence[Tree]) -> list[list[str]]:
     columns = ["", "min-max", "sentences/s", "threads", "of product"]
-    rows = [["precision", "beam", "batch", *_heads(sides, columns), *_closing(sides)]]
+    rows = [["precision", "beam", "batch", *_heads(columns), *_CLOSING]]
     for cell in cells:
         row = [cell["precision"], str(cell["beam_size"]), str(cell["batch"] or "own")]
-        for side in sides:
+        for side in SIDES:
             each = cell["sides"][side]
             share = each["share_of_product"]
             row += [
@@ -55,89 +53,75 @@ def _throughput(cells: Sequence[Tree], sides: Sequence[str]) -> list[list[str]]:
                 _threads(each),
                 "" if share is None else f"{share:.0%}",
             ]
-        rows.append([*row, *_close(cell)])
+        rows.append([*row, f"{cell['ratio']:.2f}", f"{cell['same_translations']:.0%}"])
     return rows
 
 
-def _latency(cells: Sequence[Tree], sides: Sequence[str]) -> list[list[str]]:
+def _latency(cells: Sequence[Tree]) -> list[list[str]]:
     columns = ["p50 ms", "p95 ms", "tokens/s", "min-max", "threads"]
-    rows = [["precision", "beam", *_heads(sides, columns), *_closing(sides)]]
+    rows = [["precision", "beam", *_heads(columns), *_CLOSING]]
     for cell in cells:
         row = [cell["precision"], str(cell["beam_size"])]
-        for side in sides:
+        for side in SIDES:
             each = cell["sides"][side]
             row += [
                 *(f"{each['latency_ms'][name]:.1f}" for name in ("p50", "p95")),
                 *_rate(each["tokens_per_second"]),
                 _threads(each),
             ]
-        rows.append([*row, *_close(cell)])
+        rows.append([*row, f"{cell['ratio']:.2f}", f"{cell['same_translations']:.0%}"])
     return rows
 
 
-def _loading(loads: Sequence[Tree], sides: Sequence[str]) -> list[list[str]]:
-    rows = [["precision", *_heads(sides, ["", "min-max", "whole start"]), *_ratio_head(sides)]]
+def _loading(loads: Sequence[Tree]) -> list[list[str]]:
+    rows = [["precision", *_heads(["", "min-max", "whole start"]), _RATIO]]
     for load in loads:
         row = [load["precision"]]
-        for side in sides:
+        for side in SIDES:
             each = load["sides"][side]
             row += [*_seconds(each["load_seconds"]), f"{each['start_seconds']['median']:.3f}"]
-        medians = [load["sides"][side]["load_seconds"]["median"] for side in sides]
-        rows.append([*row, *_ratio(medians)])
+        medians = [load["sides"][side]["load_seconds"]["median"] for side in SIDES]
+        rows.append([*row, _ratio(medians)])
     return rows
 
 
-def _memory(memory: Sequence[Tree], sides: Sequence[str]) -> list[list[str]]:
-    """A line for each precision, batches and threads; a side that never ran so is left out."""
+def _memory(memory: Sequence[Tree]) -> list[list[str]]:
+    """One row per precision, batches and threads."""
     grouped: dict[tuple[str, str, str], dict[str, Tree]] = {}
     for each in memory:
         batches = "1" if each["batches"] == [1] else "others"
         place = grouped.setdefault((each["precision"], batches, _threads(each)), {})
         place[each["side"]] = each
-    rows = [
-        ["precision", "batch", "threads", *_heads(sides, ["loaded", "peak"]), *_ratio_head(sides)]
-    ]
+    rows = [["precision", "batch", "threads", *_heads(["loaded", "peak"]), _RATIO]]
     for key, of_sides in grouped.items():
-        values = [of_sides[side] for side in sides]
+        values = [of_sides[side] for side in SIDES]
         numbers = [f"{each[kind]:.0f}" for each in values for kind in ("loaded_mib", "peak_mib")]
-        rows.append([*key, *numbers, *_ratio([each["peak_mib"] for each in values])])
+        rows.append([*key, *numbers, _ratio([each["peak_mib"] for each in values])])
     return rows
 
 
-def _whole(results: Sequence[Tree], sides: Sequence[str]) -> list[list[str]]:
-    rows = [["precision", "beam", "lines", *_heads(sides, ["", "min-max"]), *_ratio_head(sides)]]
+def _whole(results: Sequence[Tree]) -> list[list[str]]:
+    rows = [["precision", "beam", "lines", *_heads(["", "min-max"]), _RATIO]]
     for result in results:
         row = [result["precision"], str(result["beam_size"]), str(result["lines"])]
-        for side in sides:
+        for side in SIDES:
             row += _seconds(result["seconds"][side])
-        medians = [result["seconds"][side]["median"] for side in sides]
-        rows.append([*row, *_ratio(medians)])
+        medians = [result["seconds"][side]["median"] for side in SIDES]
+        rows.append([*row, _ratio(medians)])
     return rows
 
 
-def _heads(sides: Iterable[str], columns: Sequence[str]) -> list[str]:
-    """Headings of each side's columns; the side's name stands over its first."""
+def _heads(columns: Sequence[str]) -> list[str]:
+    """Headings of each side's columns; its first has the side's name."""
     return [
         name if at else f"{side} {name}".strip()
-        for side in sides
+        for side in SIDES
         for at, name in enumerate(columns)
     ]
 
 
-def _closing(sides: Sequence[str]) -> list[str]:
-    return [f"{OURS}/{THEIRS}", "same"] if THEIRS in sides else []
-
-
-def _close(cell: Tree) -> list[str]:
-    return [f"{cell['ratio']:.2f}", f"{cell['same_translations']:.0%}"] if "ratio" in cell else []
-
-
-def _ratio_head(sides: Sequence[str]) -> list[str]:
-    return [f"{OURS}/{THEIRS}"] if THEIRS in sides else []
-
-
-def _ratio(medians: Sequence[float]) -> list[str]:
-    return [f"{medians[0] / medians[1]:.2f}"] if len(medians) == 2 else []
+def _ratio(medians: Sequence[float]) -> str:
+    return f"{medians[0] / medians[1]:.2f}"
 
 
 def _rate(rates: Tree) -> list[str]:
@@ -153,7 +137,7 @@ def _threads(each: Tree) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as their widest cell, the first to the left."""
+    """Columns as wide as their widest cell; the first is aligned to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [row[0].ljust(widths[0])]

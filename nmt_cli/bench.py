@@ -1,0 +1,187 @@
+"""Measure how fast a bundle translates on this machine."""
+
+import datetime
+import importlib.metadata
+import math
+import signal
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmt_cli import __version__, models
+from nmt_cli.errors import NmtError
+from nmt_cli.host import cores, peak_memory, processor
+from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.step_model import StepModel
+from nmt_cli.search.translator import Translator
+from nmt_cli.text.tokenizer import END_ID
+
+# In place of a number of sentences: batches as nmt translate makes them.
+OWN = 0
+# Sentences that are translated one at a time, taken at regular intervals from the text.
+LATENCY_SENTENCES = 64
+
+Tree = dict[str, Any]
+
+
+def measure(
+    folders: Mapping[str, Path],
+    lines: Sequence[str],
+    beam_sizes: Sequence[int],
+    batches: Sequence[int],
+    say: Callable[[str], None] = lambda line: None,
+    **settings: Any,
+) -> Tree:
+    """Measure all combinations, each in a process of its own; :func:`table` formats the results.
+
+    Args:
+        folders: bundles by precision.
+        lines: source sentences; blank ones are left out.
+        beam_sizes, batches: see :func:`measure_cell`.
+        say: receives a line before each measurement.
+        settings: further arguments of :func:`measure_cell`.
+
+    Raises:
+        NmtError: all lines are blank, a bundle cannot be loaded, or memory runs out.
+    """
+    lines = [each for each in lines if each.strip()]
+    if not lines:
+        raise NmtError("the text has no sentences", "give source lines with --text")
+    cells = []
+    for (precision, folder), beam_size, batch in product(folders.items(), beam_sizes, batches):
+        say(f"{precision}, beam {beam_size}, batch {batch or 'own'}")
+        # On Ctrl-C the child exits without a traceback.
+        quiet = (signal.signal, (signal.SIGINT, signal.SIG_DFL))
+        with ProcessPoolExecutor(1, get_context("spawn"), *quiet) as process:
+            work = process.submit(measure_cell, folder, lines, beam_size, batch, **settings)
+            try:
+                cell = work.result()
+            except BrokenProcessPool:
+                raise NmtError("the measuring process was killed", "out of memory?") from None
+        cells.append({"precision": precision, "beam_size": beam_size, "batch": batch, **cell})
+    packages = {each: importlib.metadata.version(each) for each in ("onnxruntime", "numpy")}
+    return {
+        "format": 2,
+        "machine": {"date": datetime.date.today().isoformat(), "cores": cores(), **processor()},
+        "versions": {"nmt": __version__, "python": sys.version.split()[0], **packages},
+        "settings": {**settings, "lines": len(lines)},
+        "cells": cells,
+    }
+
+
+def measure_cell(
+    folder: Path,
+    lines: Sequence[str],
+    beam_size: int,
+    batch: int,
+    repeats: int,
+    threads: int | None = None,
+    forced_length: int | None = None,
+) -> Tree:
+    """Load a bundle and translate the lines repeatedly.
+
+    Args:
+        beam_size: 1 is greedy search.
+        batch: sentences per batch; 1 measures latency; OWN leaves the batches to nmt translate.
+        repeats: how often the lines are translated, after one round that is not counted.
+        threads: None for all cores.
+        forced_length: tokens of every translation; None for as many as the model produces.
+    """
+    import nmt_cli.runtime.load  # noqa: F401  keeps imports out of the load time
+
+    began = time.perf_counter()
+    with models.open(folder, threads=threads) as model:
+        options = DecodingOptions(beam_size=beam_size, max_length=forced_length)
+        translator = model.translator(options, sentences=1 if batch == 1 else 2)
+        load_seconds = time.perf_counter() - began
+        if forced_length:  # whatever the length of the source
+            search = replace(translator.options, length_ratio=0, length_extra=forced_length)
+            translator = replace(translator, options=search, model=Endless(translator.model))
+        if batch == 1:
+            count = min(len(lines), LATENCY_SENTENCES)
+            lines = [lines[at * len(lines) // count] for at in range(count)]
+        rounds = [_translate(translator, lines, batch) for _ in range(repeats + 1)][1:]
+    tokens, seconds = rounds[0][1], [sum(times) for times, _ in rounds]
+    calls = sorted(1000 * each for times, _ in rounds for each in times)
+    latency = {f"p{at}": calls[math.ceil(at * len(calls) / 100) - 1] for at in (50, 95)}
+    return {
+        "workers": translator.workers,
+        "sentences": len(lines),
+        "tokens": tokens,
+        "seconds": seconds,
+        "tokens_per_second": {
+            "median": tokens / statistics.median(seconds),
+            "min": tokens / max(seconds),
+            "max": tokens / min(seconds),
+        },
+        "sentences_per_second": len(lines) / statistics.median(seconds),
+        "latency_ms": latency if batch == 1 else None,
+        "load_seconds": load_seconds,
+        "peak_mib": peak_memory() / 2**20,
+    }
+
+
+class Endless:
+    """A step model that never ends a translation; min_length would slow the search down."""
+
+    def __init__(self, model: StepModel) -> None:
+        self._model = model
+
+    def step(self, *arguments: Any) -> Any:
+        """Replace END in the step's candidates by another token."""
+        found, state = self._model.step(*arguments)
+        ids = np.where(found.ids == END_ID, np.int32(END_ID + 1), found.ids)
+        return replace(found, ids=ids), state
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+
+def _translate(translator: Translator, lines: Sequence[str], batch: int) -> tuple[list[float], int]:
+    """The seconds of each call (one per sentence for batch 1, else one), and the target tokens."""
+    if batch == 1:
+        calls = [_translate(translator, [line], OWN) for line in lines]
+        return [seconds for (seconds,), _ in calls], sum(tokens for _, tokens in calls)
+    began = time.perf_counter()
+    if batch == OWN:
+        found = list(translator.translate(lines))
+    else:
+        one = replace(translator, workers=1, batch_tokens=sys.maxsize)
+        lengths = [len(each) for each in translator.tokenizers.source.encode(lines)]
+        rows = sorted(range(len(lines)), key=lambda row: -lengths[row])
+        groups = [rows[at : at + batch] for at in range(0, len(rows), batch)]
+        with ThreadPoolExecutor(translator.workers) as pool:
+            results = pool.map(
+                lambda group: [*one.translate([lines[row] for row in group])], groups
+            )
+            found = [each for result in results for each in result]
+    return [time.perf_counter() - began], sum(len(each.tokens) for each in found)
+
+
+def table(found: Tree) -> Iterator[str]:
+    """Format the results of :func:`measure` as lines of text."""
+    host, settings = found["machine"], found["settings"]
+    versions = ", ".join(f"{name} {each}" for name, each in found["versions"].items())
+    yield f"{host['date']}, {host['cpu']} ({' '.join(host['instructions'])}), {versions}"
+    threads = settings["threads"] or host["cores"]
+    yield f"{settings['lines']} lines, {threads} threads, median of {settings['repeats']} rounds"
+    form = "{:<9} {:>4} {:>5} {:>9} {:>17} {:>11} {:>7} {:>7} {:>6} {:>8}"
+    heads = ("precision", "beam", "batch", "tokens/s", "minimum-maximum", "sentences/s")
+    yield form.format(*heads, "p50 ms", "p95 ms", "load s", "peak MiB")
+    for cell in found["cells"]:
+        speed, latency = cell["tokens_per_second"], cell["latency_ms"]
+        row = [cell["precision"], cell["beam_size"], cell["batch"] or "own"]
+        row += [f"{speed['median']:,.0f}", f"{speed['min']:,.0f}-{speed['max']:,.0f}"]
+        row += [f"{cell['sentences_per_second']:.1f}"]
+        row += [f"{latency[share]:.1f}" if latency else "" for share in ("p50", "p95")]
+        yield form.format(*row, f"{cell['load_seconds']:.2f}", f"{cell['peak_mib']:.0f}")

@@ -1,1 +1,0 @@
-"""How fast a model translates, beside CTranslate2 with the same weights."""
