@@ -1,4 +1,4 @@
-"""Writing files and folders whole or not at all: beside, synced, then renamed."""
+"""Write files and folders completely or not at all: under a temporary name, then renamed."""
 
 import os
 import secrets
@@ -13,10 +13,10 @@ from nmt_cli.errors import NmtError
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[str]]:
-    """Write a UTF-8 text file beside its place; it takes that place when all went well.
+    """Write a UTF-8 text file under a temporary name; it replaces ``path`` on success.
 
     Raises:
-        NmtError: no permission, or the disk is full; the old file stays whole.
+        NmtError: no permission, or the disk is full; the old file stays intact.
     """
     with replacing_path(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as out:
         yield out
@@ -24,12 +24,12 @@ def replacing(path: Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def replacing_path(path: Path) -> Iterator[Path]:
-    """As :func:`replacing`, for whoever writes by path: gives the path to write to.
+    """As :func:`replacing`, but yields the path to write to.
 
-    A link is followed; a device or pipe (/dev/stdout) is written to as it stands.
+    A link is followed; a device or pipe (/dev/stdout) is written to directly.
 
     Raises:
-        NmtError: no permission, or the disk is full; the old file stays whole.
+        NmtError: no permission, or the disk is full; the old file stays intact.
     """
     try:
         if path.is_dir():
@@ -58,16 +58,16 @@ def replacing_path(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_together(paths: Sequence[Path]) -> Iterator[list[IO[str]]]:
-    """As :func:`replacing`, for files that belong together: all take their places, or none.
+    """As :func:`replacing`, for files that belong together: all are replaced, or none.
 
     Raises:
-        NmtError: no permission, or the disk is full; the old files stay whole.
+        NmtError: no permission, or the disk is full; the old files stay intact.
     """
     names = " and ".join(map(str, paths))
     try:
         for path in paths:
             if path.exists() and not path.is_file():
-                raise NmtError(f"{path}: is not a file", "choose another place")
+                raise NmtError(f"{path}: is not a file", "choose another path")
         places = [Path(os.path.realpath(path)) for path in paths]
     except OSError as error:
         raise _unwritable(names, error) from None
@@ -94,7 +94,7 @@ def replacing_together(paths: Sequence[Path]) -> Iterator[list[IO[str]]]:
 
 
 def _put_in_place(besides: Sequence[Path], places: Sequence[Path]) -> None:
-    """Rename files to their places; when one cannot be, what stood there before comes back."""
+    """Rename files to their places; if one fails, restore the old files."""
     asides = [beside.with_name(f"{beside.name}.old") for beside in besides]
     try:
         for beside, aside, place in zip(besides, asides, places, strict=True):
@@ -115,24 +115,24 @@ def _put_in_place(besides: Sequence[Path], places: Sequence[Path]) -> None:
 
 @contextmanager
 def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
-    """Fill a folder beside its place; it replaces ``folder`` when all went well.
+    """Fill a folder under a temporary name; it replaces ``folder`` on success.
 
     Args:
-        folder: where to.
-        marker: the file that every folder of this kind holds; a folder that has other
-            things in it and not this file is somebody's own, and is left alone.
+        folder: to write.
+        marker: the file that every folder of this kind contains; a folder with other files and
+            without this one is not replaced.
 
     Raises:
-        NmtError: somebody's own folder is there, no permission, or the disk is full; the
-            old folder stays whole.
+        NmtError: the folder exists and is of another kind, no permission, or the disk is full;
+            the old folder stays intact.
     """
     try:
-        if _is_somebodys_own(folder, marker):
+        if _is_foreign(folder, marker):
             raise NmtError(
-                f"{folder}: exists and holds something else (no {marker} in it)",
-                "choose another place with -o",
+                f"{folder}: exists and contains something else (no {marker})",
+                "choose another folder with -o",
             )
-        place = Path(os.path.realpath(folder))  # a link stays, what it leads to is replaced
+        place = Path(os.path.realpath(folder))  # keep a link, replace its target
     except OSError as error:
         raise _unwritable(folder, error) from None
     beside = _beside(place)
@@ -144,7 +144,7 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
             sync(path)
         beside.chmod(0o777 & ~_umask())
         if place.exists():
-            # A folder cannot be renamed over a full one: the old one steps aside first.
+            # A folder cannot be renamed over a non-empty one: move the old one away first.
             aside = beside.with_name(f"{beside.name}.old")
             place.rename(aside)
             try:
@@ -163,14 +163,13 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
 
 
 def _beside(place: Path) -> Path:
-    """A new name next to a file or folder.
-
-    Named before it is made, so that a signal at any moment finds it cleaned up.
+    """A new name next to a file or folder, chosen before anything is created under it, so that an
+    interrupted call cleans up.
     """
     return place.parent / f".{place.name}.{secrets.token_hex(4)}{place.suffix}"
 
 
-def _is_somebodys_own(folder: Path, marker: str) -> bool:
+def _is_foreign(folder: Path, marker: str) -> bool:
     if not folder.exists() or (folder / marker).exists():
         return False
     return not folder.is_dir() or any(folder.iterdir())
@@ -178,21 +177,21 @@ def _is_somebodys_own(folder: Path, marker: str) -> bool:
 
 def _unwritable(path: Path | str, error: OSError) -> NmtError:
     reason = error.strerror or error
-    if isinstance(error, shutil.Error):  # of a copied folder: a list of (from, to, reason)
+    if isinstance(error, shutil.Error):  # of copying a folder: a list of (from, to, reason)
         reason = error.args[0][-1][-1]
     return NmtError(
         f"{path}: cannot be written ({reason})",
-        "check the path, its permissions and the free space of its disk",
+        "check the path, its permissions and the free disk space",
     )
 
 
 def is_special(path: Path) -> bool:
-    """Whether a device or a pipe is there: what is read once, and never replaced."""
+    """Whether a path is a device or a pipe, which can be read only once and is never replaced."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def sync(path: Path) -> None:
-    """Have a file, or the names in a folder, on the disk."""
+    """Flush a file, or the names in a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""What this machine has: cores and memory, used and free."""
+"""Cores and memory of this machine."""
 
 import os
 import resource
@@ -37,18 +37,18 @@ def processor() -> dict[str, object]:
 
 
 def used_memory() -> int:
-    """Bytes that this process holds now; its peak where the system is not Linux."""
+    """Bytes that this process uses now; its peak if the system is not Linux."""
     return _status("VmRSS")
 
 
 def peak_memory() -> int:
-    """Bytes that this process has held at most so far."""
+    """Largest number of bytes that this process has used so far."""
     return _status("VmHWM")
 
 
 def free_memory() -> int | None:
-    """Bytes that a new process may use, by the system's own estimate and its limits; None where
-    the system, not being Linux, does not say."""
+    """Bytes that a new process may use, by the system's estimate and limits; None if the system is
+    not Linux."""
     try:
         fields = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
         free = next(1024 * int(words[1]) for words in fields if words[0] == "MemAvailable:")
@@ -62,7 +62,7 @@ def free_memory() -> int | None:
 
 
 def _status(kind: str) -> int:
-    # ru_maxrss would do for the peak, but a process inherits it from the one that started it.
+    # Not ru_maxrss: a process inherits it from its parent.
     try:
         lines = _STATUS.read_text(encoding="ascii").splitlines()
     except OSError:

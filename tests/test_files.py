@@ -106,7 +106,7 @@ def test_somebodys_own_folder_is_left_alone(tmp_path: Path) -> None:
         with pytest.raises(NmtError) as caught:
             fill(tmp_path / name, "x")
         assert caught.value.message == (
-            f"{tmp_path / name}: exists and holds something else (no {MARKER} in it)"
+            f"{tmp_path / name}: exists and contains something else (no {MARKER})"
         )
         assert "-o" in caught.value.hint
     assert listing(tmp_path) == before
@@ -219,7 +219,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
     assert len(messages) == 2
     for message, name in zip(messages, ("a.txt", "f"), strict=True):
         assert message.startswith(f"{tmp_path / name}: cannot be written (File too large); ")
-        assert "free space" in message
+        assert "free disk space" in message
     assert listing(tmp_path) == before
     assert {each.name for each in tmp_path.iterdir()} == {"a.txt", "f"}
 

@@ -1,4 +1,4 @@
-"""Work on sentences of like length together, side by side, as memory allows."""
+"""Batches of sentences of similar length, run in parallel and made smaller if memory runs out."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +11,8 @@ from nmt_cli.errors import NmtError
 from nmt_cli.search.step_model import BatchTooLarge
 from nmt_cli.text.tokenizer import PAD_ID
 
-# Widths of batches are multiples of it. Products of a vector and a matrix add up in groups of
-# four: a sentence's last tokens must be in the same group whatever it is padded to.
+# Widths of batches are multiples of this. Matrix products sum in groups of four: a sentence's last
+# tokens must fall into the same group, however far the sentence is padded.
 WIDTH_STEP = 4
 
 Result = TypeVar("Result")
@@ -20,7 +20,7 @@ Rows = list[int]
 
 
 def padded(pieces: Sequence[Sequence[int]]) -> NDArray[np.int32]:
-    """Sentences as one batch, [B, S]."""
+    """Pad sentences into one batch, [B, S]."""
     width = -(-max(map(len, pieces)) // WIDTH_STEP) * WIDTH_STEP
     source = np.full((len(pieces), width), PAD_ID, np.int32)
     for row, piece in zip(source, pieces, strict=True):
@@ -35,17 +35,17 @@ def in_batches(
     work: Callable[[Rows], Sequence[Result]],
     warn: Callable[[str], None],
 ) -> list[Result]:
-    """Do what ``work`` does for each row, and give the results in order.
+    """Apply ``work`` to all rows in batches and return the results in order.
 
     Args:
         sizes: tokens of each row.
         budget: tokens of a batch, padding included.
-        workers: batches done side by side, each in a thread of its own.
-        work: gives the results of some rows; may raise BatchTooLarge.
-        warn: receives a line when memory does not hold a batch, which is halved.
+        workers: batches run in parallel, each in its own thread.
+        work: returns the results of some rows; may raise BatchTooLarge.
+        warn: receives a message when there is not enough memory for a batch, which is then halved.
 
     Raises:
-        NmtError: memory does not hold a single row.
+        NmtError: there is not enough memory for a single row.
     """
 
     def run(rows: Rows) -> Sequence[Result]:
@@ -54,11 +54,11 @@ def in_batches(
         except BatchTooLarge:
             if len(rows) == 1:
                 raise NmtError(
-                    f"memory does not suffice for one sentence of {sizes[rows[0]]:,} tokens",
-                    "take a smaller --beam-size",
+                    f"not enough memory for one sentence of {sizes[rows[0]]:,} tokens",
+                    "use a smaller --beam-size",
                 ) from None
         half = len(rows) // 2
-        warn(f"memory does not suffice for {len(rows)} sentences at a time; trying {half}")
+        warn(f"not enough memory for {len(rows)} sentences at a time; trying {half}")
         return [*run(rows[:half]), *run(rows[half:])]
 
     batches = list(batches_of(sizes, budget, workers))
@@ -76,9 +76,9 @@ def in_batches(
 
 
 def batches_of(sizes: Sequence[int], budget: int, workers: int) -> Iterator[Rows]:
-    """Row numbers of batches of like length, longest first, within the budget.
+    """Row numbers of batches with similar lengths, longest first, within the budget.
 
-    Where there are workers to spare, batches are smaller, so that each has one.
+    Batches are smaller if that gives each worker one.
     """
     share = -(-len(sizes) // workers)
     batch: Rows = []

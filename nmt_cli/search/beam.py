@@ -3,16 +3,16 @@
 Semantics, the same for every model and for the exported SavedModel:
 
 - A sentence has K slots. At each step the continuations of its open beams are ranked by
-  their summed log-probability (ties: lower token id, then lower beam), and the best take
-  the slots that no finished hypothesis holds. Those that end in END are finished: frozen,
-  they keep their slot and are never extended.
+  their summed log-probability (ties: lower token id, then lower beam), and the best fill
+  the slots that no finished hypothesis holds. Hypotheses that end in END are finished: they
+  keep their slot and are never extended.
 - A finished hypothesis scores ``sum of log-probabilities / penalty(length)``, the penalty
-  of Wu et al. 2016 (https://arxiv.org/abs/1609.08144, equation 14), the length with END;
-  where it is asked for, with their penalty for what the source has and attention passed over.
-- The N best finished hypotheses are kept, one as a rule. A sentence is done when every slot is
-  finished, when no open beam can still beat the worst of N kept hypotheses even if every
-  further token were certain, or at its maximum length; only if fewer finished by then are the
-  best open beams taken as they stand, behind those that finished.
+  of Wu et al. 2016 (https://arxiv.org/abs/1609.08144, equation 14), with END counted in the
+  length, plus their coverage penalty if requested.
+- The N best finished hypotheses are kept (N is 1 by default). A sentence is done when every slot
+  is finished, when no open beam can beat the worst of N kept hypotheses even if every further
+  token were certain, or at its maximum length; if fewer have finished by then, the best open
+  beams follow them, unfinished.
 - Beam 1 is greedy search.
 """
 
@@ -31,10 +31,10 @@ from nmt_cli.search.ranking import Continuations, best
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
-# A batch is made smaller only when this share of its sentences is done: copying the caches
-# costs about as much as one step of the sentences that leave.
+# Finished sentences leave the batch once they are this share of it: copying the caches costs
+# about as much as one step of the sentences that leave.
 DONE_SHARE = 0.25
-# Steps for which room is made at first; it is doubled when it does not suffice.
+# Steps allocated at first; doubled when needed.
 _ROOM = 32
 
 
@@ -53,18 +53,18 @@ def beam_search(
         source: [B, S], framed and padded.
         lengths: [B], tokens of each sentence without padding.
         options: beam size, penalties and limits.
-        requests: what is asked of each sentence besides; None: nothing.
-        processors: what changes log-probabilities before tokens are ranked.
+        requests: what each translation must contain; None for nothing.
+        processors: change log-probabilities before tokens are ranked.
 
     Returns:
-        For each sentence, in order, ``options.n_best`` hypotheses, best first; fewer only where
+        For each sentence, in order, ``options.n_best`` hypotheses, best first; fewer only if
         the vocabulary has no more.
     """
     requests = requests or [NO_REQUEST] * len(source)
     beams = _Beams(source, lengths, options, requests)
     chooser = None
     if processors or options.sampling or any(each.prefix or each.phrases for each in requests):
-        from nmt_cli.search.choosing import Chooser  # few searches wait for it
+        from nmt_cli.search.choosing import Chooser  # rarely needed
 
         chooser = Chooser(options, requests, processors)
     state = model.encode(source)
@@ -91,25 +91,25 @@ def beam_search(
 class _Beams:
     """The bookkeeping of one batch. B counts the sentences still in it, K the slots.
 
-    A step of one sentence is over in half a millisecond: what most steps do not need, as no
-    beam ends in them, is not computed.
+    A step of one sentence takes half a millisecond: what is needed only when a beam ends is
+    computed only then.
 
     Attributes:
-        open: how many sentences are not done.
-        rows: [B], which result each sentence is.
+        open: number of sentences that are not done.
+        rows: [B], index of each sentence's result.
         sums: float32 [B, K], summed log-probabilities of open beams, -inf where closed.
         last: int32 [B, K], last token of each beam.
-        history: int32 [B, K, T], tokens so far and room for more.
+        history: int32 [B, K, T], tokens so far, and space for more.
         lineage: bool [B, K, T * K], cache columns that belong to each beam's past, likewise.
-        finished: [B], how many slots finished hypotheses hold.
+        finished: [B], number of slots held by finished hypotheses.
         done: bool [B].
-        reach: float64 [B], penalty of the longest translation that each sentence may have.
+        reach: float64 [B], length penalty at each sentence's maximum length.
         trail: float32 [B, K, T], summed log-probabilities after each token so far, likewise.
-        bounds: float64 [B], what a hypothesis must beat to be kept; -inf while fewer than
-            ``n_best`` are.
-        best: what is kept of each sentence, best first.
-        coverage: float32 [B, K, S], what attention gave each source token so far; None where
-            nothing asks for it.
+        bounds: float64 [B], the score that a hypothesis must beat to be kept; -inf while fewer
+            than ``n_best`` are kept.
+        best: kept hypotheses of each sentence, best first.
+        coverage: float32 [B, K, S], total attention to each source token so far; None if there
+            is no coverage penalty.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class _Beams:
         )
         self.reach = penalty(self.limits, options.length_penalty)
         self.sums = np.full((count, beams), -np.inf, np.float32)
-        # All beams begin alike: one is enough where the best are taken, and samples part.
+        # All beams start out equal: the search needs only one of them, sampling all.
         self.sums[:, : None if options.sampling else 1] = 0.0
         self.last = np.full((count, beams), START_ID, np.int32)
         self.history = np.zeros((count, beams, 0), np.int32)
@@ -153,7 +153,7 @@ class _Beams:
         self._own = np.eye(beams, dtype=np.bool_)
 
     def ancestry(self) -> NDArray[np.bool_]:
-        """The lineage with the column of the token about to be read, [B, K, (t + 1) * K]."""
+        """The lineage with the column of the next token to read, [B, K, (t + 1) * K]."""
         beams = self.sums.shape[1]
         if self.steps == self.history.shape[2]:
             more = max(_ROOM, self.steps)
@@ -170,16 +170,16 @@ class _Beams:
         return self.history[..., : self.steps]
 
     def cover(self, attention: NDArray[np.float32]) -> None:
-        """Add what the step about to be taken gives each source token, [B, K, S]."""
+        """Add the attention of the next step, [B, K, S]."""
         assert self.coverage is not None
         self.coverage += attention
 
     def extend(self, chosen: Continuations) -> None:
-        """Fill the free slots with the best continuations and close what is finished."""
+        """Fill the free slots with the best continuations and close finished hypotheses."""
         tokens, sums = chosen.tokens, chosen.sums
         beams = sums.shape[1]
         if self.finished.any():
-            # They hold slots, so that only the best (K - finished) candidates count.
+            # Finished hypotheses hold slots: only the best (K - finished) candidates count.
             sums[np.arange(beams) >= (beams - self.finished)[:, None]] = -np.inf
         self._follow(chosen.parents)
         self.history[..., self.steps] = tokens
@@ -196,7 +196,7 @@ class _Beams:
         self._close()
 
     def _follow(self, parents: NDArray[np.int64]) -> None:
-        """Let each slot go on from its parent's past."""
+        """Give each slot the history of its parent."""
         beams = parents.shape[1]
         if (parents == np.arange(beams)).all():
             return
@@ -209,17 +209,17 @@ class _Beams:
             self.coverage = self.coverage[pick, parents]
 
     def _finish(self, ends: NDArray[np.int64], sums: NDArray[np.float32]) -> None:
-        """Remember each newly finished hypothesis that is among its sentence's best."""
+        """Keep each newly finished hypothesis that is among its sentence's best."""
         for sentence, slot in ends:
             score = self._score(sentence, slot, float(sums[sentence, slot]))
             if score > self.bounds[sentence]:
                 self._keep(sentence, slot, score)
 
     def _close(self) -> None:
-        """Mark the sentences that nothing can improve, and take what is there at the limit."""
+        """Mark sentences that cannot improve, and complete those at their maximum length."""
         open_best = self.sums.max(axis=1)  # [B]
         at_limit = self.steps >= self.limits
-        # A penalty of coverage only lowers scores: the bound holds with it too.
+        # A coverage penalty only lowers scores, so the bound still holds.
         settled = at_limit | (open_best / self.reach <= self.bounds)
         settled &= ~self.done
         if not settled.any():
@@ -231,7 +231,7 @@ class _Beams:
         self.open = len(self.done) - int(self.done.sum())
 
     def _fill_up(self, sentence: np.integer[Any]) -> None:
-        """Take open beams for the hypotheses that a sentence lacks."""
+        """Fill up a sentence's n-best list with open beams."""
         kept = self.best[self.rows[sentence]]
         unfinished: list[Hypothesis] = []
         for slot in np.argsort(-self.sums[sentence], kind="stable"):
@@ -251,7 +251,7 @@ class _Beams:
         return score
 
     def _keep(self, sentence: np.integer[Any], slot: np.integer[Any], score: float) -> None:
-        """Put a hypothesis in its place; the earliest of equals stands first."""
+        """Insert a hypothesis by score, after those with the same score."""
         kept = self.best[self.rows[sentence]]
         place = sum(each.score >= score for each in kept)
         kept.insert(place, self._hypothesis(sentence, slot, self.steps - 1, score))
@@ -267,14 +267,14 @@ class _Beams:
         return Hypothesis(self.history[sentence, slot, :length].tolist(), score, scores)
 
     def worth_keeping(self) -> NDArray[np.int64] | None:
-        """The sentences to go on with, when enough of the batch is done; else None."""
+        """The sentences that are not done, if enough of the batch is; else None."""
         count = len(self.done)
         if not 0 < self.open <= count - max(1, math.ceil(DONE_SHARE * count)):
             return None
         return np.flatnonzero(~self.done)
 
     def select(self, keep: NDArray[np.int64]) -> None:
-        """Go on with these sentences alone."""
+        """Keep only these sentences."""
         self.rows, self.limits, self.reach = self.rows[keep], self.limits[keep], self.reach[keep]
         self.sums, self.last = self.sums[keep], self.last[keep]
         self.history, self.lineage = self.history[keep], self.lineage[keep]

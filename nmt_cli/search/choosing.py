@@ -1,4 +1,4 @@
-"""How a batch goes on where more is asked than the best tokens: rules, phrases, samples.
+"""Choose continuations under processors, constraints and sampling.
 
 B sentences still in the batch, K beams, V vocabulary, T tokens so far.
 """
@@ -15,7 +15,7 @@ from nmt_cli.search.ranking import Continuations, Sampler, best, top_candidates
 
 
 class Chooser:
-    """Ranks the continuations of a batch.
+    """Chooses the continuations of a batch.
 
     Args:
         options: of the search.
@@ -36,7 +36,7 @@ class Chooser:
             self._sampler = Sampler(options.sampling, [each.number for each in requests])
 
     def select(self, rows: NDArray[np.int64]) -> None:
-        """Go on with these sentences alone."""
+        """Keep only these sentences."""
         self._requests = [self._requests[row] for row in rows]
         if self._sampler:
             self._sampler.select(rows)
@@ -49,17 +49,17 @@ class Chooser:
         finished: NDArray[np.int64],
         limits: NDArray[np.int64],
     ) -> Continuations:
-        """What the slots go on with.
+        """Choose the continuation of each slot.
 
         Args:
             sums: [B, K], -inf where a beam is closed.
-            log_probs: [B, K, V], written over.
+            log_probs: [B, K, V], changed in place.
             past: [B, K, T], without START.
-            finished: [B], slots that finished hypotheses hold.
+            finished: [B], slots held by finished hypotheses.
             limits: [B], the most tokens of each translation.
         """
         step = past.shape[2]
-        # No rule keeps out what a sentence must have.
+        # Processors must not forbid what a sentence must contain.
         free = {
             row: log_probs[row].copy()
             for row, each in enumerate(self._requests)

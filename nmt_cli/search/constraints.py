@@ -1,10 +1,10 @@
-"""Phrases that must stand in a translation: dynamic beam allocation.
+"""Lexical constraints, phrases that a translation must contain, by dynamic beam allocation.
 
-Post & Vilar 2018 (https://arxiv.org/abs/1804.06609). Hypotheses stand in banks by how many
-tokens of their phrases they have. Each bank gets its share of the beam, so that those that are
-still without a phrase do not crowd out those that have paid for one; and the next tokens of the
-phrases are candidates whatever their probability. So the fullest bank fills by a token a step,
-and no hypothesis ends before it has all.
+Post & Vilar 2018 (https://arxiv.org/abs/1804.06609). Hypotheses are grouped into banks by how many
+tokens of their phrases they contain. Each bank gets a share of the beam, so that hypotheses
+without a phrase do not displace those that paid for one, and the next tokens of the phrases are
+always candidates. The fullest bank grows by a token per step, and no hypothesis ends before it
+contains all phrases.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,10 +19,9 @@ Candidate = tuple[float, int, int]  # -sum, token, beam: sorts as search ranks
 
 
 def progress(past: Sequence[int], phrases: Sequence[Phrase]) -> tuple[int, set[int]]:
-    """How many tokens of the phrases a text has, and which tokens would add one.
+    """How many tokens of the phrases a text contains, and which tokens would add one.
 
-    A phrase that has only begun counts as far as the end of the text spells it; of several the
-    longest.
+    A partial phrase counts if the text ends with it; of several the longest.
     """
     missing = [each for each in phrases if not _contains(past, each)]
     had = sum(map(len, phrases)) - sum(map(len, missing))
@@ -54,16 +53,16 @@ def constrained_best(
     slots: int,
     last: bool,
 ) -> list[Candidate]:
-    """The continuations that a sentence takes, at most ``slots``, best first.
+    """The continuations of a sentence, at most ``slots``, best first.
 
     Args:
         sums: [K], -inf where a beam is closed.
-        log_probs: [K, V], written over.
-        free: [K, V], as the model gave them: no rule keeps a phrase out.
+        log_probs: [K, V], changed in place.
+        free: [K, V], before processors, which must not forbid a phrase.
         past: [K, T].
-        phrases: that must stand in the translation; no two the same.
-        slots: how many beams go on.
-        last: whether no step follows.
+        phrases: that the translation must contain; all different.
+        slots: number of beams to fill.
+        last: whether this is the last step.
     """
     wanted = sum(map(len, phrases))
     banks: dict[int, list[Candidate]] = {}
@@ -71,7 +70,7 @@ def constrained_best(
         had, _ = progress([*past[beam].tolist(), token], phrases)
         candidate = (-float(sums[beam] + log_probs[beam, token]), token, beam)
         banks.setdefault(had, []).append(candidate)
-    if last and banks:  # what lacks a phrase now will never have it
+    if last and banks:  # only the fullest bank can still be complete
         banks = {max(banks): banks[max(banks)]}
     chosen: list[Candidate] = []
     for had, share in _shares({had: len(each) for had, each in banks.items()}, wanted, slots):
@@ -87,8 +86,8 @@ def _candidates(
     phrases: Sequence[Phrase],
     slots: int,
 ) -> set[tuple[int, int]]:
-    """Beams and tokens to choose among: the best of all, the best of each beam, and those that
-    a beam's phrases lack."""
+    """Candidate beams and tokens: the best overall, the best of each beam, and the next tokens of
+    each beam's phrases."""
     wanted = sum(map(len, phrases))
     pairs: set[tuple[int, int]] = set()
     for beam in np.flatnonzero(sums > -np.inf).tolist():
@@ -107,8 +106,8 @@ def _candidates(
 
 
 def _shares(counts: dict[int, int], wanted: int, slots: int) -> Iterator[tuple[int, int]]:
-    """How many slots each bank gets: alike, what is left over to the fullest, and what a bank
-    cannot use to the fullest that can."""
+    """Slots of each bank: equal shares; what is left over goes to the fullest banks that can use
+    it."""
     shares = {had: min(count, slots // (wanted + 1)) for had, count in counts.items()}
     free = slots - sum(shares.values())
     for had in sorted(counts, reverse=True):

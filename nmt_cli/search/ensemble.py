@@ -1,4 +1,4 @@
-"""Several models as one: their probabilities averaged."""
+"""Several models as one, with averaged probabilities."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from nmt_cli.search.step_model import Candidates, StepModel
 
 
 class EnsembleStepModel:
-    """Step models of the same vocabularies (search.step_model.StepModel).
+    """Step models with the same vocabularies (search.step_model.StepModel).
 
     Args:
         models: two or more.
@@ -54,6 +54,6 @@ class EnsembleStepModel:
         return np.mean(found, axis=0)[:, None, None]
 
     def select(self, state: list[Any], rows: NDArray[np.int64]) -> list[Any]:
-        """The states of some sentences alone."""
+        """The state of these sentences only."""
         pairs = zip(self._models, state, strict=True)
         return [model.select(each, rows) for model, each in pairs]

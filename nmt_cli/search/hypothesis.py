@@ -1,11 +1,11 @@
-"""What search finds, and how it is scored."""
+"""Hypotheses and their scores."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-# What attention leaves of a token's share, at least: its logarithm is finite.
+# Lower bound of coverage, which keeps its logarithm finite.
 _LEAST_COVERAGE = 1e-9
 
 
@@ -33,7 +33,7 @@ def coverage_penalty(coverage: NDArray[np.float32], beta: float) -> float:
     """``beta * sum of log(min(coverage, 1))``, Wu et al. 2016, equation 15.
 
     Args:
-        coverage: what attention gave each source token in all, [S].
+        coverage: total attention to each source token, [S].
         beta: 0 for none.
     """
     covered = np.clip(coverage.astype(np.float64), _LEAST_COVERAGE, 1.0)

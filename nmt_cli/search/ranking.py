@@ -1,4 +1,4 @@
-"""Which continuations the beams of a sentence take: the best ones, or some that are drawn.
+"""Continuations of beams: the best ones, or sampled ones.
 
 B sentences, K beams, C candidates a beam, V vocabulary.
 """
@@ -16,12 +16,12 @@ from nmt_cli.text.tokenizer import PAD_ID, START_ID
 
 @dataclass(frozen=True)
 class Continuations:
-    """What the slots of each sentence go on with, best first.
+    """The continuation of each slot of each sentence, best first.
 
     Attributes:
-        parents: int64 [B, K], the beam that each goes on from.
+        parents: int64 [B, K], the beam that each extends.
         tokens: int32 [B, K].
-        sums: float32 [B, K], summed log-probabilities; -inf: the slot is empty.
+        sums: float32 [B, K], summed log-probabilities; -inf for an empty slot.
     """
 
     parents: NDArray[np.int64]
@@ -64,13 +64,13 @@ def top_candidates(log_probs: NDArray[np.float32], count: int) -> Candidates:
 
 
 class Sampler:
-    """Draws one token a beam.
+    """Samples one token per beam.
 
-    What is drawn for a sentence depends on its number and its own log-probabilities alone, not
-    on the batch it is in.
+    The samples of a sentence depend on its number and its own log-probabilities only, not on the
+    batch.
 
     Args:
-        sampling: how to draw.
+        sampling: how to sample.
         numbers: of the sentences, [B].
     """
 
@@ -79,11 +79,11 @@ class Sampler:
         self._chances = [np.random.default_rng((sampling.seed, each)) for each in numbers]
 
     def select(self, rows: NDArray[np.int64]) -> None:
-        """Go on with these sentences alone."""
+        """Keep only these sentences."""
         self._chances = [self._chances[row] for row in rows]
 
     def draw(self, sums: NDArray[np.float32], log_probs: NDArray[np.float32]) -> Continuations:
-        """One continuation of each beam; the open beams come first.
+        """Sample one continuation of each beam; open beams come first.
 
         Args:
             sums: [B, K].
@@ -92,7 +92,7 @@ class Sampler:
         chances = np.stack([each.random(sums.shape[1]) for each in self._chances])  # [B, K]
         tokens = _drawn(log_probs, chances, self._sampling)
         added = np.take_along_axis(log_probs, tokens[..., None], axis=2)[..., 0]
-        # Slots of finished samples stand behind, where search expects them.
+        # Slots of finished samples come last, where the search expects them.
         parents = np.argsort(sums == -np.inf, axis=1, kind="stable")
         rows = np.arange(len(sums))[:, None]
         return Continuations(parents, tokens[rows, parents], (sums + added)[rows, parents])
@@ -101,10 +101,10 @@ class Sampler:
 def _drawn(
     log_probs: NDArray[np.float32], chances: NDArray[np.float64], sampling: Sampling
 ) -> NDArray[np.int32]:
-    """The tokens at which the summed probabilities pass the chances, [B, K]."""
+    """The tokens at which the cumulative probabilities exceed the chances, [B, K]."""
     vocabulary = log_probs.shape[2]
     limited = sampling.top_k or vocabulary
-    # Only a wish for the best asks for order among the tokens.
+    # Only top-k and top-p need the tokens in order.
     ranked = sampling.top_k > 0 or sampling.top_p < 1
     if ranked:
         candidates = top_candidates(log_probs, limited)
@@ -112,16 +112,16 @@ def _drawn(
     else:
         ids = np.broadcast_to(np.arange(vocabulary, dtype=np.int32), log_probs.shape)
         scores = log_probs.astype(np.float64)
-    scores = np.where((ids == PAD_ID) | (ids == START_ID), -np.inf, scores)  # no text
+    scores = np.where((ids == PAD_ID) | (ids == START_ID), -np.inf, scores)  # never text
     scores /= sampling.temperature
     scores -= scores.max(axis=2, keepdims=True)
     probabilities = np.exp(scores)
     sums = probabilities.cumsum(axis=2)
     if sampling.top_p < 1:
-        # The token that passes the mark is the last that may be drawn.
+        # The token that exceeds the threshold is the last that may be sampled.
         enough = sums - probabilities < sampling.top_p * sums[..., -1:]
         probabilities = np.where(enough, probabilities, 0)
         sums = probabilities.cumsum(axis=2)
-    # The first sum above it belongs to a token of some probability.
+    # The first sum above the chance belongs to a token with nonzero probability.
     places = (sums > chances[..., None] * sums[..., -1:]).argmax(axis=2)
     return np.take_along_axis(ids, places[..., None], axis=2)[..., 0]

@@ -1,8 +1,8 @@
-"""The one contract between search and whatever runs a model.
+"""The interface between the search and the frameworks that run a model.
 
-Search is written once, in numpy, over these two calls; Keras and ONNX Runtime implement
-them. B is the number of sentences in the batch, S the source width, K the beam size, t the
-number of steps taken so far.
+The search is written once, in numpy, over this interface; Keras and ONNX Runtime implement it.
+B is the number of sentences in the batch, S the source width, K the beam size, t the number of
+steps taken so far.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Candidates:
-    """The best continuations of each beam, best first; ties stand lower token id first.
+    """The best continuations of each beam, best first; of equal scores the lower token id first.
 
     Attributes:
         scores: float32 [B, K, C], log-probabilities.
@@ -26,7 +26,7 @@ class Candidates:
 
 
 class BatchTooLarge(Exception):
-    """Memory does not suffice for a batch; a smaller one may do."""
+    """There is not enough memory for a batch; a smaller one may fit."""
 
 
 class StepModel(Protocol):
@@ -73,4 +73,4 @@ class StepModel(Protocol):
         """
 
     def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
-        """The state of the sentences ``rows``, ascending, alone; the old one is used up."""
+        """The state of the sentences ``rows`` (ascending) only; the old one is used up."""

@@ -272,7 +272,7 @@ class TestPlaces:
         before = snapshot(place)
         words = ["translate", "toy.pt", "--beam-size", 1, "--force", "-o", "out.txt"]
         result = nmt(*words, cwd=place, limit=limit_file_size(64))
-        assert_fails(result, "out.txt: cannot be written (File too large)", "free space")
+        assert_fails(result, "out.txt: cannot be written (File too large)", "free disk space")
         assert snapshot(place) == before
 
     def test_full_standard_output(self, place: Path) -> None:
@@ -286,7 +286,7 @@ class TestPlaces:
         words = ["train", "toy.toml", "--resume", "--set", "training.max_steps=21"]
         limit = limit_file_size(newest.stat().st_size // 2)
         result = nmt(*words, cwd=place, limit=limit)
-        assert_fails(result, "npz: cannot be written (File too large)", "free space")
+        assert_fails(result, "npz: cannot be written (File too large)", "free disk space")
         assert snapshot(place / RUN / "checkpoints") == before
 
     @pytest.mark.parametrize("where", ["toy.pt/out", "/proc/out"])
@@ -311,7 +311,7 @@ class TestPlaces:
         (place / "own").mkdir()
         (place / "own" / "thesis.txt").write_text("years of work\n", encoding="utf-8")
         before = snapshot(place)
-        assert_fails(nmt(*words, "-o", "own", cwd=place), "own: exists and holds something else")
+        assert_fails(nmt(*words, "-o", "own", cwd=place), "own: exists and contains something else")
         assert snapshot(place) == before
 
     def test_a_run_is_not_replaced_unasked(self, place: Path) -> None:

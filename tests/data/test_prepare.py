@@ -272,5 +272,5 @@ def test_folders_that_cannot_be_opened(texts: Path, tmp_path: Path) -> None:
 def test_somebodys_own_folder_is_not_replaced(texts: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years")
-    assert "holds something else" in refusal(recipe(texts), tmp_path / "thesis").message
+    assert "contains something else" in refusal(recipe(texts), tmp_path / "thesis").message
     assert [each.name for each in (tmp_path / "thesis").iterdir()] == ["chapter.txt"]

@@ -194,7 +194,7 @@ def test_an_older_folder_is_replaced_and_somebodys_own_is_not(plain_run, tmp_pat
     assert "sentencepiece" in (folder / "MODEL_CARD.md").read_text(encoding="utf-8")
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "model.bin").write_text("another CTranslate2 model")
-    with pytest.raises(NmtError, match="holds something else"):
+    with pytest.raises(NmtError, match="contains something else"):
         export_ctranslate2(plain_run, plain_run.last, decoding, tmp_path / "own", say=silent)
     assert (tmp_path / "own" / "model.bin").read_text() == "another CTranslate2 model"
 

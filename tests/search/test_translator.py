@@ -212,9 +212,9 @@ def test_a_batch_too_large_for_memory_is_halved_until_it_fits(from_step: int) ->
     made = Translator(_Small(2, from_step), CHARACTERS, options(1), 1000, warnings.append)
     assert texts(made, lines) == lines
     assert warnings == [
-        "memory does not suffice for 7 sentences at a time; trying 3",
-        "memory does not suffice for 3 sentences at a time; trying 1",
-        "memory does not suffice for 4 sentences at a time; trying 2",
+        "not enough memory for 7 sentences at a time; trying 3",
+        "not enough memory for 3 sentences at a time; trying 1",
+        "not enough memory for 4 sentences at a time; trying 2",
     ]
 
 
@@ -251,5 +251,5 @@ def test_workers_work_at_the_same_time_and_share_what_is_little() -> None:
 
 def test_an_error_in_a_worker_is_the_caller_s() -> None:
     made = Translator(_Small(0, 0), CHARACTERS, options(1), 1000, workers=2)
-    with pytest.raises(NmtError, match="memory does not suffice"):
+    with pytest.raises(NmtError, match="not enough memory"):
         texts(made, ["ab", "cd", "ef"])
