@@ -49,8 +49,8 @@ def score(
     --length-penalty 0 gives the plain log-probability. The score is nan if a side is longer than
     the model reads at a time.
     """
-    from nmt_cli.pipeline.output import stream_sink
-    from nmt_cli.pipeline.streams import name_of, open_lines, standard_output
+    from nmt_cli.pipeline.inputs import name_of, open_lines
+    from nmt_cli.pipeline.output import standard_output, stream_sink
     from nmt_cli.search.scoring import aligned, score_pairs
 
     if str(source) == str(target) == "-":

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_together
-from nmt_cli.pipeline.streams import open_lines
+from nmt_cli.pipeline.inputs import open_lines
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
 

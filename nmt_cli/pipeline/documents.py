@@ -6,8 +6,8 @@ from pathlib import Path
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
 from nmt_cli.formats.document import format_of, translate_document
-from nmt_cli.pipeline.inputs import Job
-from nmt_cli.pipeline.streams import bytes_of, name_of, standard_output
+from nmt_cli.pipeline.inputs import Job, name_of, opened
+from nmt_cli.pipeline.output import standard_output
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.compression import plain_name, writing
 from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines
@@ -68,7 +68,7 @@ def translate_documents(
 
 def _text(source: Path, errors: str, warn: Callable[[str], None]) -> str:
     """A document with its line ends and byte-order mark."""
-    with bytes_of(source) as stream:
+    with opened(source) as stream:
         raw = list(stream)
     mark = BYTE_ORDER_MARK if raw and raw[0].startswith(BYTE_ORDER_MARK.encode()) else ""
     ends = ["\r\n" if each.endswith(b"\r\n") else "\n" * each.endswith(b"\n") for each in raw]

@@ -1,6 +1,7 @@
 """Which files to read, where their translations go, and which shard of them to translate."""
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from typing import BinaryIO
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.files import is_special
 from nmt_cli.text.compression import reading
-from nmt_cli.text.lines import open_binary
+from nmt_cli.text.lines import decode_lines, open_binary
+
+STDIN = Path("-")
 
 
 @dataclass(frozen=True)
@@ -103,15 +106,49 @@ class Shard:
         return total * (self.number - 1) // self.count, total * self.number // self.count
 
 
+def name_of(source: Path) -> str:
+    """What a source is called in messages."""
+    return "standard input" if source == STDIN else str(source)
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
-    """The decompressed bytes of a file.
+def opened(source: Path) -> Iterator[BinaryIO]:
+    """The decompressed bytes of a file, or those of standard input.
 
     Raises:
-        NmtError: it cannot be opened, or reading fails.
+        NmtError: the file cannot be opened, reading fails, or standard input is closed.
     """
-    with reading(path, open_binary(path)) as stream:
-        yield stream
+    if source == STDIN:
+        yield _standard_input()
+    else:
+        with reading(source, open_binary(source)) as stream:
+            yield stream
+
+
+def open_lines(source: Path) -> Iterator[str]:
+    """The lines of a file, decompressed, or of standard input.
+
+    The file is opened at once, so that a wrong name fails before a model is loaded.
+
+    Raises:
+        NmtError: the file cannot be opened, or standard input is closed; while reading: a line
+            is not valid UTF-8.
+    """
+    if source == STDIN:
+        return decode_lines(_standard_input(), name_of(source))
+    file = open_binary(source)
+
+    def lines() -> Iterator[str]:
+        with reading(source, file) as stream:
+            yield from decode_lines(stream, str(source))
+
+    return lines()
+
+
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise NmtError("standard input is closed", "give a FILE")
+    return sys.stdin.buffer
 
 
 def count_lines(path: Path) -> int:

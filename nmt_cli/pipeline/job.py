@@ -11,13 +11,18 @@ from typing import Protocol
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import is_special
-from nmt_cli.pipeline.documents import document_format, translate_documents
 from nmt_cli.pipeline.forms import Form, JsonLines, Plain, Table
-from nmt_cli.pipeline.inputs import Job, check_apart, count_lines, jobs_of
+from nmt_cli.pipeline.inputs import STDIN, Job, check_apart, count_lines, jobs_of, name_of, opened
 from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.output import Sink, check_free, file_sink, part_of, stream_sink
+from nmt_cli.pipeline.output import (
+    Sink,
+    check_free,
+    file_sink,
+    part_of,
+    standard_output,
+    stream_sink,
+)
 from nmt_cli.pipeline.stream import Counts, Details, Stream
-from nmt_cli.pipeline.streams import STDIN, bytes_of, name_of, standard_output
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import decode_lines
@@ -61,6 +66,8 @@ def translate_files(
     options.check()
     jobs = _jobs(options, say)
     if options.format:
+        from nmt_cli.pipeline.documents import document_format, translate_documents
+
         formats = [document_format(job.source, options.format) for job in jobs]
         translator = model.translator(options.decoding, 2)
         translate_documents(jobs, formats, translator, options.errors, say)
@@ -117,7 +124,7 @@ def _check_source(options: TranslateOptions, source: Path) -> None:
         NmtError: it cannot be read, or not as often as needed.
     """
     if not is_special(source):
-        with bytes_of(source):
+        with opened(source):
             pass
     elif options.shard:
         raise NmtError(
@@ -155,7 +162,7 @@ class _Lines:
         """Translate each input to its output."""
         options, stream = self._options, None
         for job in jobs:
-            with bytes_of(job.source) as source:
+            with opened(job.source) as source:
                 name, keep_cr = name_of(job.source), options.input_format is not None
                 lines = decode_lines(source, name, options.errors, self._say, keep_cr)
                 if stream is None:

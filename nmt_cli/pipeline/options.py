@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.errors import OptionError
-from nmt_cli.pipeline.inputs import Shard
-from nmt_cli.pipeline.streams import STDIN
+from nmt_cli.pipeline.inputs import STDIN, Shard
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.lines import STRICT
 

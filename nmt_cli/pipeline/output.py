@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -52,6 +53,17 @@ class StreamSink:
         self._stream.write("".join(f"{line}\n" for line in lines).encode())
         if self._at_once:
             self._stream.flush()
+
+
+def standard_output(hint: str = "redirect it to a file") -> BinaryIO:
+    """Standard output.
+
+    Raises:
+        NmtError: it is closed.
+    """
+    if sys.stdout is None:
+        raise NmtError("standard output is closed", hint)
+    return sys.stdout.buffer
 
 
 @contextmanager

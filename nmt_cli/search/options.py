@@ -57,11 +57,7 @@ class DecodingOptions:
         metavar="N",
     )
     min_length: int = option(
-        0,
-        "Minimum number of tokens in a translation.",
-        minimum=0,
-        maximum=10_000,
-        metavar="N",
+        0, "Minimum number of tokens in a translation.", minimum=0, maximum=10_000, metavar="N"
     )
     repetition_penalty: float = option(
         1.0,

@@ -28,7 +28,7 @@ PHRASES = [
 def sides(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> list[Translator]:
-    folder = tmp_path_factory.mktemp("wishes")
+    folder = tmp_path_factory.mktemp("options")
     run = untrained_run(folder, model={"architecture": request.param})
     bundle = folder / "bundle"
     export_onnx(
