@@ -69,6 +69,7 @@ def arrays_of(path):
         return {name: archive[name] for name in archive.files if name != "progress"}
 
 
+@pytest.mark.traced
 def test_a_resumed_run_ends_with_the_same_bytes(tmp_path, whole):
     short = toy_recipe(whole.root, training={"max_steps": 6})
     train(short, whole.prepared, tmp_path / "parts", say=silent)
@@ -120,6 +121,7 @@ MEANS = [
 ]
 
 
+@pytest.mark.traced
 @pytest.mark.parametrize("means", MEANS)
 def test_every_means_resumes_to_the_same_bytes(tmp_path, means, monkeypatch):
     recipe, prepared = toy_data(tmp_path, **means)
@@ -151,6 +153,7 @@ def stop_at(monkeypatch, step: int) -> None:
     monkeypatch.setattr(Session, "on_train_batch_end", interrupted)
 
 
+@pytest.mark.traced
 @pytest.mark.slow
 def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, whole, monkeypatch):
     recipe, prepared = whole.recipe, whole.prepared
@@ -171,6 +174,7 @@ def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, wh
         assert [row["step"] for row in log(run) if "validation_bleu" in row] == [6, 12]
 
 
+@pytest.mark.traced
 @pytest.mark.parametrize("step", [6, 12])
 def test_a_run_killed_behind_a_validation_validates_again(tmp_path, whole, monkeypatch, step):
     save = Session.save
@@ -383,6 +387,7 @@ def test_a_log_that_cannot_be_read(tmp_path, whole):
         log_records(run.folder)
 
 
+@pytest.mark.traced
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, whole):
     run = whole.copied(tmp_path)
     run.last.write_bytes(run.last.read_bytes()[:1000])
@@ -394,6 +399,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, whole):
     same_weights(whole.run, run)
 
 
+@pytest.mark.traced
 def test_no_step_waits_for_the_device(tmp_path, monkeypatch):
     recipe, prepared = toy_data(tmp_path, training={"max_steps": 4})
     kinds, batch_end = [], Session.on_train_batch_end
@@ -408,6 +414,7 @@ def test_no_step_waits_for_the_device(tmp_path, monkeypatch):
     assert float not in kinds  # a number has been fetched
 
 
+@pytest.mark.traced
 def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
     write_toy_corpus(tmp_path)
     for side in ("xx", "yy"):
@@ -563,6 +570,7 @@ def test_training_moves_every_weight(whole):
         assert not np.array_equal(old, new), f"{old.path} did not move"
 
 
+@pytest.mark.traced
 def test_mixed_precision_trains_and_reads_back_as_float32(tmp_path):
     recipe, prepared = toy_data(tmp_path, training={"precision": "mixed_bfloat16", "max_steps": 6})
     run = train(recipe, prepared, tmp_path / "run", say=silent)
