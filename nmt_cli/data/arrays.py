@@ -13,7 +13,7 @@ class TokenArray:
     """Read-only sequences of ids: one flat array and the offsets of its rows.
 
     Attributes:
-        ids: int32 [tokens], all sequences behind one another.
+        ids: int32 [tokens], all sequences concatenated.
         offsets: int64 [sequences + 1]; sequence i is ``ids[offsets[i]:offsets[i + 1]]``.
     """
 
@@ -34,7 +34,7 @@ class TokenArray:
         """Map ``stem.ids.npy`` and ``stem.offsets.npy``.
 
         Raises:
-            NmtError: a file is missing, truncated or not what it should be.
+            NmtError: a file is missing, truncated or not a token array.
         """
         try:
             ids = np.load(f"{stem}.ids.npy", mmap_mode="r", allow_pickle=False)

@@ -1,8 +1,8 @@
-"""Token-budget batches: deterministic, seekable, of a bounded set of shapes.
+"""Token-budget batches: deterministic, seekable, with a bounded set of shapes.
 
-Pairs of like length are padded to a common width of the ladder below, and as many rows are
-taken as the budget allows, padding included. The order of an epoch depends on the seed and
-the epoch's number alone, so a position (epoch, index) is all that a checkpoint needs.
+Pairs of similar length are padded to a common width from the list below, with as many rows as the
+budget allows, including padding. The order of an epoch depends only on the seed and the epoch's
+number, so a position (epoch, index) is all that a checkpoint needs.
 """
 
 import functools
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from nmt_cli.data.arrays import TokenArray
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
-# Steps grow with the width, so that padding stays near 10% with few shapes.
-LADDER = (8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
+# Differences grow with the width: padding stays near 10% with few shapes.
+WIDTHS = (8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Batch:
     """One training batch; all arrays int32, padded with PAD.
 
     Attributes:
-        source: [rows, width], framed as the tokenizer wants it.
+        source: [rows, width], as the tokenizer frames it (WordPiece: also START).
         target_in: [rows, width], START then the sentence.
         target_out: [rows, width], the sentence then END.
     """
@@ -38,7 +38,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Position:
-    """The next batch to come: its epoch and its index in that epoch's order."""
+    """Position of a batch: its epoch and its index in that epoch's order."""
 
     epoch: int = 0
     index: int = 0
@@ -50,10 +50,10 @@ class Batches:
     Args:
         source: framed source sequences.
         target: target sequences without START and END.
-        batch_tokens: budget: rows times width, padding included, of either side.
-        seed: of the order.
-        copies: of each pair, in rows behind one another, within the budget.
-        longest: a width to go up to even if no pair needs it, as those of another epoch may.
+        batch_tokens: maximum rows times width, including padding, of either side.
+        seed: random seed of the order.
+        copies: consecutive rows per pair, within the budget.
+        longest: the largest width, even if no pair needs it, as pairs of another epoch may.
     """
 
     def __init__(
@@ -68,22 +68,22 @@ class Batches:
         self.source, self.target = source, target
         self.batch_tokens, self.seed, self.copies = batch_tokens, seed, copies
         needed = np.maximum(source.lengths, target.lengths + 1)
-        self.widths = _widths(int(needed.max(initial=max(longest, LADDER[0]))))
+        self.widths = _widths(int(needed.max(initial=max(longest, WIDTHS[0]))))
         self._bucket = np.searchsorted(self.widths, needed)
         self._by_length = np.argsort(needed, kind="stable")
 
     def epoch(self, epoch: int, share: float = 1.0) -> list[tuple[int, NDArray[np.int64]]]:
-        """The order of one epoch: (width, row numbers) of each batch.
+        """Return (width, row numbers) of each batch of an epoch.
 
         Args:
-            epoch: its number, from 0.
-            share: of the pairs, the shortest, that take part.
+            epoch: number of the epoch, from 0.
+            share: share of the pairs to use, the shortest ones.
         """
         rng = np.random.default_rng([self.seed, epoch])
-        taking_part = np.zeros(len(self.source), bool)
-        taking_part[self._by_length[: math.ceil(share * len(self.source))]] = True
+        used = np.zeros(len(self.source), bool)
+        used[self._by_length[: math.ceil(share * len(self.source))]] = True
         order = rng.permutation(len(self.source))
-        order = order[taking_part[order]]
+        order = order[used[order]]
         batches = []
         for bucket, width in enumerate(self.widths):
             rows = order[self._bucket[order] == bucket]
@@ -92,11 +92,11 @@ class Batches:
         return [batches[index] for index in rng.permutation(len(batches))]
 
     def pairs_of(self, width: int) -> int:
-        """Pairs of a full batch of this width."""
+        """Return the number of pairs in a full batch of this width."""
         return max(1, self.batch_tokens // (width * self.copies))
 
     def steps_per_epoch(self) -> int:
-        """Batches in an epoch of all pairs."""
+        """Return the number of batches in an epoch of all pairs."""
         counts = np.bincount(self._bucket, minlength=len(self.widths))
         return sum(
             -(-int(count) // self.pairs_of(int(width)))
@@ -104,7 +104,7 @@ class Batches:
         )
 
     def make(self, width: int, rows: NDArray[np.int64]) -> Batch:
-        """Pad the given pairs to one batch of the bucket's full shape."""
+        """Make a batch of the given pairs, padded to the full shape of its width."""
         shape = (self.pairs_of(width), width)
         batch = Batch(*(np.full(shape, PAD_ID, np.int32) for _ in range(3)))
         for at, row in enumerate(rows):
@@ -120,23 +120,23 @@ class Batches:
         return Batch(*(np.repeat(each, self.copies, axis=0) for each in sides))
 
     def once(self) -> Iterator[tuple[Position, Batch, Position]]:
-        """Every pair once, in the order of epoch 0: for validation. As :meth:`Epochs.from_`."""
+        """Yield the batches of epoch 0, for validation, as :meth:`Epochs.from_` does."""
         for index, (width, rows) in enumerate(self.epoch(0)):
             yield Position(0, index), self.make(width, rows), Position(0, index + 1)
 
     def efficiency(self) -> float:
-        """Share of target cells that hold a token rather than padding, over one epoch."""
+        """Return the share of target cells that are tokens, not padding, in one epoch."""
         cells = sum(self.pairs_of(width) * width for width, _ in self.epoch(0))
         return float((self.target.lengths + 1).sum()) / cells
 
 
 class Epochs:
-    """The batches of a training, epoch after epoch, from any position on.
+    """The batches of a training, epoch by epoch, from any position.
 
     Args:
-        batches: of an epoch's number: the same each time, or of text split anew.
-        curriculum: epochs until the longest pairs take part; before, a share of the pairs, the
-            shortest, that grows with the root of the epoch's number (Platanios et al. 2019,
+        batches: returns the batches of an epoch, given its number.
+        curriculum: epochs until the longest pairs are used; before, the share of shorter pairs
+            grows with the root of the epoch's number (Platanios et al. 2019,
             https://arxiv.org/abs/1903.09848, equation 7, with an initial competence of 0.1).
     """
 
@@ -146,26 +146,26 @@ class Epochs:
         self._curriculum = curriculum
 
     def batches(self, epoch: int) -> Batches:
-        """Those of an epoch. Only one thread makes them: subwords are drawn by a global seed."""
+        """Return those of an epoch, in one thread at a time: sampling has a global seed."""
         with self._lock:
             return self._batches(epoch)
 
     def share(self, epoch: int) -> float:
-        """How many of the pairs take part in an epoch, in (0, 1]."""
+        """Return the share of the pairs that an epoch uses, in (0, 1]."""
         if epoch >= self._curriculum:
             return 1.0
         return math.sqrt(epoch / self._curriculum * (1 - 0.1**2) + 0.1**2)
 
     def order(self, epoch: int) -> list[tuple[int, NDArray[np.int64]]]:
-        """(width, row numbers) of each batch of an epoch."""
+        """Return (width, row numbers) of each batch of an epoch."""
         return self.batches(epoch).epoch(epoch, self.share(epoch))
 
     def rows(self, at: Position) -> list[int]:
-        """The pairs of one batch."""
+        """Return the row numbers of a batch."""
         return self.order(at.epoch)[at.index][1].tolist()
 
     def from_(self, start: Position) -> Iterator[tuple[Position, Batch, Position]]:
-        """Training batches without end: (position, batch, the next position) of each."""
+        """Yield (position, batch, next position) of the training batches, endlessly."""
         epoch, index = start.epoch, start.index
         while True:
             batches, order = self.batches(epoch), self.order(epoch)
@@ -177,6 +177,6 @@ class Epochs:
 
 
 def _widths(longest: int) -> NDArray[np.int64]:
-    """The ladder as far as it is needed; its last step is the longest sequence itself."""
-    ladder = [*LADDER, *range(LADDER[-1] + 32, longest, 32)]
-    return np.array([width for width in ladder if width < longest] + [longest], np.int64)
+    """Return the widths up to the longest sequence, which is the last one."""
+    widths = [*WIDTHS, *range(WIDTHS[-1] + 32, longest, 32)]
+    return np.array([width for width in widths if width < longest] + [longest], np.int64)

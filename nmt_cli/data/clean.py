@@ -1,18 +1,18 @@
-"""Dropping pairs that would teach nothing or the wrong thing."""
+"""Dropping bad training pairs: empty, too long, badly aligned or repeated."""
 
 from dataclasses import dataclass, field
 
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.recipe.config import DataConfig
 
-# Below this many characters on the longer side, the length ratio says little
-# ("Sim." against "Yes, please."), so it is not applied.
+# The length ratio is not applied if the longer side has at most this many characters: it means
+# little for short texts ("Sim.", "Yes, please.").
 SHORT = 20
 
 
 @dataclass
 class Cleaning:
-    """What was kept and why the rest was not."""
+    """Numbers of pairs read, dropped by reason, and kept."""
 
     read: int = 0
     empty: int = 0
@@ -23,7 +23,7 @@ class Cleaning:
     kept: int = field(default=0)
 
     def report(self, pairs: str = "pairs") -> list[str]:
-        """One line a reason, for people; ``pairs`` is what the pairs are called."""
+        """Return one line per reason for the user; ``pairs`` names the pairs."""
         rows = [
             (f"{pairs} read", self.read),
             ("dropped, a side empty", self.empty),
@@ -39,12 +39,12 @@ class Cleaning:
 def clean(
     corpora: list[Corpus], config: DataConfig, seen: set[tuple[str, str]] | None = None
 ) -> tuple[Corpus, Cleaning]:
-    """Join corpora, drop bad pairs, keep the order. Sides are stripped of outer white space.
+    """Concatenate corpora, strip white space, and drop bad pairs.
 
     Args:
-        corpora: to be joined.
-        config: what is bad.
-        seen: pairs of which a further one is a duplicate; what is kept is added to it.
+        corpora: the corpora.
+        config: the limits.
+        seen: earlier pairs, so that repetitions are dropped; kept pairs are added.
     """
     counts = Cleaning()
     seen = set() if seen is None else seen

@@ -1,4 +1,4 @@
-"""From prepared data to the batches of a training, as its recipe wants them."""
+"""The training batches of a recipe."""
 
 from nmt_cli.data.batches import Batches, Epochs
 from nmt_cli.data.prepared import Prepared
@@ -7,7 +7,7 @@ from nmt_cli.recipe.config import Recipe
 
 
 def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
-    """The batches of a training, epoch after epoch."""
+    """Return the training batches of a recipe from its prepared data."""
     config, seed = recipe.training, recipe.seed
     if not config.sample_subwords:
         fixed = Batches(*prepared.arrays("train"), config.batch_tokens, seed, config.copies)
@@ -20,7 +20,7 @@ def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
         seed,
     )
     return Epochs(
-        # The longest pair is another in each epoch, and a new width would be compiled anew.
+        # The longest pair differs between epochs, and each new width would be compiled.
         lambda epoch: Batches(
             *text.arrays(epoch),
             config.batch_tokens,

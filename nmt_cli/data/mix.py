@@ -1,7 +1,7 @@
-"""Synthetic pairs beside real ones: how many of them, and how the model tells them apart.
+"""Mixing synthetic pairs into real ones.
 
-A tag before each synthetic source (Caswell et al. 2019, https://arxiv.org/abs/1906.06442) tells
-the model that a machine wrote it; at translation no source has it.
+A tag before each synthetic source marks it as machine-written for the model (Caswell et al. 2019,
+https://arxiv.org/abs/1906.06442); sources to translate have no tag.
 """
 
 import numpy as np
@@ -10,13 +10,13 @@ from nmt_cli.data.corpus import Corpus
 from nmt_cli.errors import NmtError
 
 
-def apart_from(synthetic: Corpus, held_out: Corpus) -> Corpus:
-    """The synthetic pairs that share no side with a held-out pair.
+def without_held_out(synthetic: Corpus, held_out: Corpus) -> Corpus:
+    """Return the synthetic pairs that share no sentence with a held-out pair.
 
-    What is made of the training text itself would otherwise show the model what it is judged by.
+    Pairs made from the training text would otherwise leak the development set.
     """
     sources, targets = set(held_out.source), set(held_out.target)
-    return synthetic.chosen(
+    return synthetic.select(
         row
         for row in range(len(synthetic))
         if synthetic.source[row] not in sources and synthetic.target[row] not in targets
@@ -24,19 +24,19 @@ def apart_from(synthetic: Corpus, held_out: Corpus) -> Corpus:
 
 
 def draw(synthetic: Corpus, real: int, ratio: float, seed: int) -> Corpus:
-    """At most ``ratio`` synthetic pairs for each of ``real`` pairs, in order; 0: all of them."""
+    """Draw at most ``ratio`` synthetic pairs per real pair, in order; 0: all of them."""
     if not ratio or len(synthetic) <= ratio * real:
         return synthetic
     rng = np.random.default_rng(seed)
     rows = rng.choice(len(synthetic), int(ratio * real), replace=False)
-    return synthetic.chosen(sorted(rows.tolist()))
+    return synthetic.select(sorted(rows.tolist()))
 
 
 def mix(real: Corpus, synthetic: Corpus, tag: str) -> Corpus:
-    """Real pairs, then synthetic ones, whose sources begin with the tag if there is one.
+    """Concatenate real and synthetic pairs; the sources of the latter begin with the tag, if any.
 
     Raises:
-        NmtError: the tag stands in the text, where decoding would drop it.
+        NmtError: the tag occurs in the text, where decoding would drop it.
     """
     if tag:
         for corpus in (real, synthetic):
@@ -44,7 +44,7 @@ def mix(real: Corpus, synthetic: Corpus, tag: str) -> Corpus:
                 found = next((line for line in lines if tag in line), None)
                 if found is not None:
                     raise NmtError(
-                        f"data.synthetic_tag: {tag} stands in the text itself: {found[:60]!r}",
+                        f"data.synthetic_tag: {tag} occurs in the text: {found[:60]!r}",
                         "choose a tag that does not",
                     )
     before = f"{tag} " if tag else ""

@@ -1,7 +1,7 @@
-"""``nmt prepare``: corpora to a folder of token arrays.
+"""The job of ``nmt prepare``: turn corpora into a folder of token arrays.
 
-The folder is addressed by content: its key is a hash of the texts and of the settings that
-shape it, and a second run with the same inputs finds the key and does nothing.
+The folder's key is a hash of the texts and of the settings that its content depends on; a second
+run with the same inputs finds the key and does nothing.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from tqdm import tqdm
 from nmt_cli.data.arrays import TokenArray
 from nmt_cli.data.clean import Cleaning, clean
 from nmt_cli.data.corpus import Corpus, read_corpus
-from nmt_cli.data.mix import apart_from, draw, mix
+from nmt_cli.data.mix import draw, mix, without_held_out
 from nmt_cli.data.prepared import FORMAT, NewerFormat, Prepared
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError
@@ -25,14 +25,14 @@ from nmt_cli.files import replacing_folder
 from nmt_cli.recipe.config import Recipe, fingerprint
 from nmt_cli.text.tokenizer import TokenizerPair
 
-HELD_OUT = 500  # pairs at most
-HOLD_OUT_FROM = 20  # pairs at least
-ENCODE_CHUNK = 2048  # lines encoded between two movements of the progress bar
+HELD_OUT = 500  # maximum number of pairs
+HOLD_OUT_EVERY = 20  # hold out at most one pair in this many
+ENCODE_CHUNK = 2048  # lines between two updates of the progress bar
 
 
 @dataclass(frozen=True)
 class _Texts:
-    """The corpora that a recipe names, as they were read."""
+    """The corpora of a recipe, as they were read."""
 
     train: list[Corpus]
     dev: list[Corpus]
@@ -42,19 +42,19 @@ class _Texts:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """What of the texts is to be learned from and judged by.
+    """The pairs to use.
 
     Attributes:
         real, synthetic: training pairs.
         dev: development pairs.
-        counts, made_counts: what became of the others, real and synthetic.
+        counts, synthetic_counts: numbers of real and synthetic pairs read, dropped and kept.
     """
 
     real: Corpus
     synthetic: Corpus
     dev: Corpus
     counts: Cleaning
-    made_counts: Cleaning
+    synthetic_counts: Cleaning
 
 
 def prepare(
@@ -64,17 +64,18 @@ def prepare(
     say: Callable[[str], None] = print,
     check: Callable[[str], object] | None = None,
 ) -> Prepared:
-    """Make ``folder`` hold the prepared data of a recipe, unless it does already.
+    """Prepare the data of a recipe, unless the folder is up to date.
 
     Args:
-        recipe: what to read, how to clean and tokenize it.
-        folder: where to; replaced as a whole once everything is written.
-        force: do the work even if the folder is current.
-        say: receives lines for people.
-        check: receives the data's key before anything is written, and raises if it is not to be.
+        recipe: what to read and how to clean and tokenize it.
+        folder: folder to write; it is replaced when everything is ready.
+        force: prepare again even if the folder is up to date.
+        say: receives messages for the user.
+        check: called with the data's key before anything is written; raises to prevent it.
 
     Raises:
-        NmtError: as :func:`read_corpus`; no training text; too little for the vocabulary.
+        NmtError: a corpus cannot be read, nothing is left to train on or to validate with, the
+            text is too small for the vocabulary, or the folder cannot be written.
     """
     texts = _read(recipe)
     key = _key(recipe, texts)
@@ -89,7 +90,7 @@ def prepare(
         tests = _unique(texts.test)
         for corpus in (pairs.dev, *tests):
             _write_text(corpus, work, recipe)
-        _finish(work, recipe, key, [each.name for each in tests], pairs)
+        _write_record(work, recipe, key, [each.name for each in tests], pairs)
     say(f"prepared {kept:,} pairs in {folder}")
     return Prepared.open(folder)
 
@@ -98,7 +99,7 @@ def _read(recipe: Recipe) -> _Texts:
     data = recipe.data
     if not data.train:
         raise NmtError(
-            f"recipe '{recipe.name}' names no training text",
+            f"recipe '{recipe.name}' has no training text",
             "set data.train, e.g. --set 'data.train=[\"PREFIX\"]' for PREFIX."
             f"{data.source} and PREFIX.{data.target}",
         )
@@ -107,46 +108,42 @@ def _read(recipe: Recipe) -> _Texts:
 
 
 def _choose(recipe: Recipe, texts: _Texts, say: Callable[[str], None]) -> _Pairs:
-    """Clean the training text, part development pairs from it if need be, draw synthetic ones.
-
-    Raises:
-        NmtError: nothing is left to train on, or to judge by.
-    """
+    """Clean the training text, hold out development pairs if needed, draw synthetic pairs."""
     data = recipe.data
     seen: set[tuple[str, str]] = set()
     real, counts = clean(texts.train, data, seen)
-    synthetic, made_counts = clean(texts.synthetic, data, seen)
+    synthetic, synthetic_counts = clean(texts.synthetic, data, seen)
     if not counts.read:
-        raise NmtError(f"data.train: there is no line in {', '.join(data.train)}")
+        raise NmtError(f"data.train: no lines in {', '.join(data.train)}")
     if not real:
         raise NmtError(
-            f"no pair of {counts.read:,} is left after cleaning",
-            "see the counts of nmt prepare, and data.max_characters and data.max_ratio",
+            f"none of {counts.read:,} pairs is left after cleaning",
+            "see data.max_characters and data.max_ratio",
         )
     dev = Corpus("dev", *_joined(texts.dev))
     if not texts.dev:
         real, dev = _hold_out(real)
-        synthetic = apart_from(synthetic, dev)
+        synthetic = without_held_out(synthetic, dev)
         say(f"data.dev is empty: {len(dev):,} training pairs are held out instead")
     if not dev:
         raise NmtError(
-            f"no development pairs: data.dev holds none, and none of {len(real):,} training "
-            "pairs can be spared",
-            f"set data.dev, or give {HOLD_OUT_FROM} training pairs or more",
+            f"no development pairs: data.dev has none, and {len(real):,} training pairs are too "
+            "few to hold any out",
+            f"set data.dev, or give at least {HOLD_OUT_EVERY} training pairs",
         )
     drawn = draw(synthetic, len(real), data.synthetic_ratio, recipe.seed)
     if len(drawn) < len(synthetic):
         say(f"data.synthetic_ratio: {len(drawn):,} of {len(synthetic):,} synthetic pairs are drawn")
-    return _Pairs(real, drawn, dev, counts, made_counts)
+    return _Pairs(real, drawn, dev, counts, synthetic_counts)
 
 
 def _write_arrays(work: Path, recipe: Recipe, pairs: _Pairs, say: Callable[[str], None]) -> int:
-    """Learn the tokenizers, write arrays and training text, complete the counts; how many pairs.
+    """Learn the tokenizers, write arrays and training text, complete the counts.
 
-    Raises:
-        NmtError: too little text for the vocabulary; or every real pair is too long.
+    Returns:
+        The number of training pairs.
     """
-    data, counts, made_counts = recipe.data, pairs.counts, pairs.made_counts
+    data, counts, synthetic_counts = recipe.data, pairs.counts, pairs.synthetic_counts
     tag = data.synthetic_tag if data.synthetic else ""
     mixed = mix(pairs.real, pairs.synthetic, tag)
     say(f"learning the {recipe.tokenizer.kind} vocabulary from {len(mixed):,} pairs")
@@ -162,40 +159,40 @@ def _write_arrays(work: Path, recipe: Recipe, pairs: _Pairs, say: Callable[[str]
     smallest = min(tokenizers.source.vocab_size, tokenizers.target.vocab_size)
     if smallest < recipe.tokenizer.vocab_size:
         say(
-            f"the text gives {smallest:,} pieces, not tokenizer.vocab_size = "
+            f"the text yields {smallest:,} pieces, fewer than tokenizer.vocab_size = "
             f"{recipe.tokenizer.vocab_size:,}"
         )
     rows = _encode(mixed, tokenizers, data.max_tokens, work / "train")
-    counts.kept = bisect_left(rows, len(pairs.real))  # the real pairs stand first
+    counts.kept = bisect_left(rows, len(pairs.real))  # real pairs come first
     counts.too_many_tokens = len(pairs.real) - counts.kept
-    made_counts.kept = len(rows) - counts.kept
-    made_counts.too_many_tokens = len(pairs.synthetic) - made_counts.kept
+    synthetic_counts.kept = len(rows) - counts.kept
+    synthetic_counts.too_many_tokens = len(pairs.synthetic) - synthetic_counts.kept
     if not counts.kept:
         raise NmtError(f"every pair is longer than data.max_tokens = {data.max_tokens}", "raise it")
     for line in counts.report():
         say(line)
-    for line in made_counts.report("synthetic pairs") if data.synthetic else []:
+    for line in synthetic_counts.report("synthetic pairs") if data.synthetic else []:
         say(line)
-    _write_text(mixed.chosen(rows), work, recipe)
+    _write_text(mixed.select(rows), work, recipe)
     _encode(pairs.dev, tokenizers, data.max_tokens, work / "dev")
     return len(rows)
 
 
 def _key(recipe: Recipe, texts: _Texts) -> str:
-    """Hash what the folder's content depends on: texts, cleaning, tokenizer, seed."""
+    """Hash everything that the folder's content depends on: texts, cleaning, tokenizer, seed."""
     text = hashlib.sha256()
     for corpus in (*texts.train, *texts.dev, *texts.test, *texts.synthetic):
         text.update(corpus.name.encode())
         for side in (corpus.source, corpus.target):
             text.update("\n".join(side).encode("utf-8", "surrogatepass") + b"\0")
     data = asdict(recipe.data)
-    # Where the text lies does not matter, only what it says.
+    # Only the text matters, not where it is.
     for place in ("root", "train", "dev", "test", "synthetic", "tsv_columns", "tfds_dir"):
         del data[place]
     lengths = [len(recipe.data.train), len(recipe.data.dev), len(recipe.data.test)]
     if recipe.data.synthetic:
         lengths.append(len(recipe.data.synthetic))
-    else:  # what says how it is used says nothing
+    else:  # they have no effect
         del data["synthetic_tag"], data["synthetic_ratio"]
     return fingerprint(FORMAT, data, recipe.tokenizer, recipe.seed, lengths, text.hexdigest())
 
@@ -210,7 +207,7 @@ def _is_current(folder: Path, key: str) -> bool:
 
 
 def _encode(corpus: Corpus, tokenizers: TokenizerPair, limit: int, stem: Path) -> list[int]:
-    """Write both sides' arrays; returns the rows in them: the others are too long."""
+    """Write the arrays of both sides; return the rows in them, the others being too long."""
     sources: list[list[int]] = []
     targets: list[list[int]] = []
     rows: list[int] = []
@@ -239,15 +236,15 @@ def _joined(corpora: list[Corpus]) -> tuple[list[str], list[str]]:
 
 
 def _hold_out(kept: Corpus) -> tuple[Corpus, Corpus]:
-    """Part one pair in twenty, HELD_OUT at most, from the training text for validation."""
-    every = max(HOLD_OUT_FROM, -(-len(kept) // HELD_OUT))
+    """Split every n-th pair from the training text for validation."""
+    every = max(HOLD_OUT_EVERY, -(-len(kept) // HELD_OUT))
     held = range(every - 1, len(kept), every)
     rest = sorted(set(range(len(kept))) - set(held))
-    return kept.chosen(rest), replace(kept.chosen(held), name="dev")
+    return kept.select(rest), replace(kept.select(held), name="dev")
 
 
 def _unique(corpora: list[Corpus]) -> list[Corpus]:
-    """Give corpora of one name numbers, so that each has a file of its own."""
+    """Number corpora of the same name, so that each has its own file."""
     taken = {"dev", "train"}
     unique = []
     for corpus in corpora:
@@ -270,7 +267,7 @@ def _write_text(corpus: Corpus, folder: Path, recipe: Recipe) -> None:
             stream.writelines(f"{line}\n" for line in lines)
 
 
-def _finish(work: Path, recipe: Recipe, key: str, tests: list[str], pairs: _Pairs) -> None:
+def _write_record(work: Path, recipe: Recipe, key: str, tests: list[str], pairs: _Pairs) -> None:
     record = {
         "format": FORMAT,
         "key": key,
@@ -279,5 +276,5 @@ def _finish(work: Path, recipe: Recipe, key: str, tests: list[str], pairs: _Pair
         "counts": asdict(pairs.counts),
     }
     if recipe.data.synthetic:
-        record["synthetic_counts"] = asdict(pairs.made_counts)
+        record["synthetic_counts"] = asdict(pairs.synthetic_counts)
     (work / "prepared.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

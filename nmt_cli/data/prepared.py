@@ -1,4 +1,4 @@
-"""What ``nmt prepare`` leaves and ``nmt train`` reads: a folder of token arrays and text.
+"""Prepared data: a folder of token arrays and text, from ``nmt prepare`` to ``nmt train``.
 
 prepared.json   format version, key, languages, names of the test sets, counts
 tokenizer/      learned from the training text
@@ -16,17 +16,16 @@ from nmt_cli.errors import NmtError
 from nmt_cli.text.lines import read_lines
 from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
-FORMAT = 2  # 2: the training text is kept, for splits drawn anew and for messages
+FORMAT = 2  # 2: with the training text, for subword sampling and for messages
 
 
 class NewerFormat(NmtError):
-    """A folder that a newer nmt prepared: none of ours to replace unasked."""
+    """The folder was prepared by a newer nmt, and is not replaced without --force."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A prepared folder: arrays of the training and development pairs, and the plain text of
-    these and of the test sets."""
+    """A prepared folder: arrays of the training and development pairs, text of all sets."""
 
     folder: Path
     key: str
@@ -38,7 +37,7 @@ class Prepared:
         """Open a folder that ``nmt prepare`` wrote.
 
         Raises:
-            NmtError: there is none, it is damaged, or of a newer format.
+            NmtError: the folder is missing, damaged, or of a newer format.
         """
         path = folder / "prepared.json"
         try:
@@ -56,18 +55,18 @@ class Prepared:
             raise NmtError(f"{path}: damaged ({error})", "run nmt prepare --force") from None
 
     def tokenizers(self) -> TokenizerPair:
-        """The tokenizers learned from the training text."""
+        """Load the tokenizers."""
         return load_tokenizers(self.folder / "tokenizer")
 
     def arrays(self, split: str) -> tuple[TokenArray, TokenArray]:
-        """Source (framed) and target arrays of "train" or "dev"."""
+        """Open the source (framed) and target arrays of "train" or "dev"."""
         stem = self.folder / split
         return TokenArray.open(stem.with_suffix(".source")), TokenArray.open(
             stem.with_suffix(".target")
         )
 
     def text(self, name: str) -> Corpus:
-        """The plain text of "train" (the pairs that the arrays hold), "dev" or one of ``tests``."""
+        """Read the text of "train" (the pairs in the arrays), "dev" or one of ``tests``."""
         source, target = (
             read_lines(self.folder / f"{name}.{language}.txt") for language in self.languages
         )

@@ -1,4 +1,4 @@
-"""Learn the subword vocabularies of a corpus."""
+"""Learning the subword vocabularies of a corpus."""
 
 import io
 import itertools
@@ -27,9 +27,9 @@ from nmt_cli.text.word_piece import RESERVED_TOKENS, SUFFIX_MARK
 from nmt_cli.text.words import split_words
 
 _LINES_LEARNT_FROM = 5_000_000
-_LONGEST_LINE_BYTES = 2**30  # the most that the library takes; it drops longer lines
+_LONGEST_LINE_BYTES = 2**30  # the library's maximum; it drops longer lines
 _ERRORS_ONLY = 2
-_THREADS = 16  # fixed: the last digits of the scores, and so the pieces, depend on it
+_THREADS = 16  # fixed: the scores' last digits, and so the pieces, depend on it
 
 
 def learn_tokenizers(
@@ -40,15 +40,15 @@ def learn_tokenizers(
     seed: int,
     tag: str = "",
 ) -> TokenizerPair:
-    """Learn the vocabularies of both sides and write them into `folder`, which is made if need be.
+    """Learn the vocabularies of both sides and write them into ``folder``.
 
-    The same lines, config and seed give the same files, byte for byte. The seed matters only
-    to SentencePiece, and only beyond five million lines: it then learns from a sample.
-    A tag becomes one piece of the source side's vocabulary (SentencePiece alone).
+    The same lines, config and seed give the same files, byte for byte. The seed matters only for
+    SentencePiece with more than five million lines: it then learns from a sample.
+    A tag becomes one piece of the source side's vocabulary (SentencePiece only).
 
     Raises:
-        NmtError: if there is no text, the text does not support the vocabulary asked for, or
-            the folder cannot be written.
+        NmtError: there is no text, the text is too small for the vocabulary size, or the folder
+            cannot be written.
     """
     suffix = ".model" if config.kind == "sentencepiece" else ".vocab.txt"
     if config.joint:
@@ -76,10 +76,10 @@ def learn_tokenizers(
 def _learn_sentence_pieces(
     config: TokenizerConfig, lines: Iterator[str], name: str, seed: int, tag: str
 ) -> bytes:
-    begun = _from_first_text(lines)
-    if begun is None:  # sentencepiece 0.2.1 would end the process
+    text = _from_first_text(lines)
+    if text is None:  # sentencepiece 0.2.1 would exit
         raise _unlearnable(config, name, "")
-    relay = _Relay(begun)
+    relay = _Relay(text)
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(seed)
     try:
@@ -88,7 +88,7 @@ def _learn_sentence_pieces(
             model_writer=model,
             model_type=config.model,
             vocab_size=config.vocab_size,
-            # Unigram may come out smaller than asked (tiny texts); BPE says what is possible.
+            # Unigram may yield fewer pieces from tiny texts; BPE fails with the possible size.
             hard_vocab_limit=config.model != "unigram",
             byte_fallback=config.byte_fallback,
             character_coverage=config.character_coverage,
@@ -106,16 +106,16 @@ def _learn_sentence_pieces(
     except (RuntimeError, SystemError) as error:
         if relay.failure is not None:
             raise relay.failure from None
-        # "INTERNAL: file.cc(12) [condition] What is wrong.", where the last part may be empty.
+        # "INTERNAL: file.cc(12) [condition] Reason.", where the reason may be empty.
         reason = str(error).rpartition("] ")[2]
         if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
-            reason = f"the characters alone need {least[1]}"
+            reason = f"the characters need {least[1]} pieces"
         raise _unlearnable(config, name, reason) from error
     return model.getvalue()
 
 
 def _from_first_text(lines: Iterator[str]) -> Iterator[str] | None:
-    """The lines from the first on that shows something; None if none does."""
+    """Return the lines from the first with a visible character; None if there is none."""
     for line in lines:
         if any(each.isprintable() and not each.isspace() for each in line):
             return itertools.chain([line], lines)
@@ -123,7 +123,7 @@ def _from_first_text(lines: Iterator[str]) -> Iterator[str] | None:
 
 
 class _Relay:
-    """An iterator that keeps the exception of another: the library turns it into a text."""
+    """An iterator that keeps exceptions, which the library would turn into text."""
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
@@ -143,9 +143,9 @@ class _Relay:
 
 
 def _learn_word_pieces(config: TokenizerConfig, lines: Iterator[str], name: str) -> bytes:
-    """Do what tensorflow-text's `bert_vocab_from_dataset` does, with word counts of our own.
+    """Do what tensorflow-text's ``bert_vocab_from_dataset`` does, counting words in Python.
 
-    They are the same counts, come faster, and an exception in `lines` stays itself.
+    The counts are the same, but faster, and exceptions from ``lines`` are not wrapped.
     """
     import_keras()  # the learner imports TensorFlow without using it
     from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib as learner
@@ -158,15 +158,15 @@ def _learn_word_pieces(config: TokenizerConfig, lines: Iterator[str], name: str)
     pieces = learner.learn(counts, config.vocab_size, list(RESERVED_TOKENS))
     kept = _drop_rarest(pieces, len(pieces) - config.vocab_size)
     if len(kept) > config.vocab_size:
-        reason = f"the characters alone, at the start and inside of words, need {len(kept)}."
+        reason = f"the characters, at the start of words and inside them, need {len(kept)} pieces"
         raise _unlearnable(config, name, reason)
     return "".join(f"{piece}\n" for piece in kept).encode()
 
 
 def _drop_rarest(pieces: list[str], excess: int) -> list[str]:
-    """Drop pieces from the end, where the rarest stand, but none that is a single character.
+    """Drop pieces from the end, where the rarest are, but no single characters.
 
-    The learner may overshoot its size. Without the characters, words would become unknown.
+    The learner may exceed its size. Without the characters, words would become unknown.
     """
     kept: list[str] = []
     for piece in reversed(pieces):
@@ -179,8 +179,8 @@ def _drop_rarest(pieces: list[str], excess: int) -> list[str]:
 
 def _unlearnable(config: TokenizerConfig, name: str, reason: str) -> NmtError:
     if not reason:
-        return NmtError(f"{name}: there is no text to learn a vocabulary from")
+        return NmtError(f"{name}: no text to learn a vocabulary from")
     return NmtError(
-        f"{name}: this text gives no vocabulary of {config.vocab_size} pieces",
+        f"{name}: a vocabulary of {config.vocab_size} pieces cannot be learned from this text",
         f"change tokenizer.vocab_size; {reason[0].lower()}{reason[1:].strip().rstrip('.')}",
     )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.data.arrays import TokenArray
-from nmt_cli.data.batches import LADDER, Batch, Batches, Epochs, Position
+from nmt_cli.data.batches import WIDTHS, Batch, Batches, Epochs, Position
 from nmt_cli.errors import NmtError
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
@@ -55,10 +55,10 @@ def test_every_pair_once_an_epoch_in_shapes_of_the_ladder(
     for batch in found:
         count, width = batch.source.shape
         assert batch.target_in.shape == batch.target_out.shape == (count, width)
-        assert width in (*LADDER, max(8, max(max(each[0], each[1] + 1) for each in lengths)))
+        assert width in (*WIDTHS, max(8, max(max(each[0], each[1] + 1) for each in lengths)))
         assert count == budget // width  # full, whatever is in it
         longest = max(max(lengths[row][0], lengths[row][1] + 1) for row in rows(batch))
-        narrower = [each for each in LADDER if each < width]
+        narrower = [each for each in WIDTHS if each < width]
         assert (narrower[-1] if narrower else 0) < longest <= width
 
 
@@ -91,14 +91,14 @@ def test_the_bucket_counts_the_marks() -> None:
         return next(width for width, row in batches.epoch(0) if 0 in row)
 
     assert [width(pair) for pair in ((8, 7), (8, 8), (9, 1), (57, 2))] == [8, 12, 12, 60]
-    assert list(made([(161, 1)]).widths) == [*LADDER, 160, 161]
+    assert list(made([(161, 1)]).widths) == [*WIDTHS, 160, 161]
 
 
 def test_shapes_are_few_and_within_the_budget() -> None:
     rng = np.random.default_rng(0)
     batches = made([tuple(each) for each in rng.integers(2, 127, (2000, 2))], budget=4096)
     shapes = {batches.make(*each).source.shape for each in batches.epoch(0)}
-    assert len(shapes) <= len(LADDER)
+    assert len(shapes) <= len(WIDTHS)
     assert all(count * width <= 4096 < (count + 1) * width for count, width in shapes)
 
 

@@ -46,15 +46,16 @@ def test_two_files_that_do_not_match(tmp_path: Path) -> None:
     (tmp_path / "a.pt").write_text("um\ndois\n")
     missing = refusal("a", config(tmp_path))
     assert missing.message == f"{tmp_path / 'a.en'}: no such file"
+    assert "--set data.root=DIR" in missing.hint
     (tmp_path / "a.en").write_text("one\ntwo\nthree\n")
     error = refusal("a", config(tmp_path))
     assert error.message == f"{tmp_path / 'a.pt'} has 2 lines, {tmp_path / 'a.en'} has 3"
-    assert "one sentence a line" in error.hint
+    assert "one sentence per line" in error.hint
 
 
 @pytest.mark.parametrize("nothing", ["", ".", "/"])
 def test_a_specification_of_nothing(nothing: str) -> None:
-    assert refusal(nothing, config()).message == f"'{nothing}' names no corpus"
+    assert refusal(nothing, config()).message == f"'{nothing}' is no corpus"
 
 
 def test_a_table_in_either_direction(tmp_path: Path) -> None:
@@ -80,7 +81,7 @@ def test_the_columns_of_a_table_have_languages(tmp_path: Path) -> None:
 def test_a_line_of_a_table_with_too_few_fields(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("um\tone\ndois two\n")
     error = refusal("a.tsv", config(tmp_path))
-    assert error.message == f"{tmp_path / 'a.tsv'}, line 2: 1 field(s), 2 needed"
+    assert error.message == f"{tmp_path / 'a.tsv'}, line 2: 1 column(s), 2 needed"
     (tmp_path / "b.tsv").write_bytes(b"um\tone\na\xe7\xe3o\taction\n")
     assert "b.tsv, line 2: invalid UTF-8 at byte 2" in refusal("b.tsv", config(tmp_path)).message
 
@@ -94,7 +95,7 @@ def test_the_phrasebook(monkeypatch: pytest.MonkeyPatch) -> None:
     error = refusal("phrasebook:all", config())
     assert str(error) == "phrasebook:all: no such split; choose train, dev or test"
     error = refusal("phrasebook:dev", config(source="de"))
-    assert error.message == "the phrasebook knows pt and en, not de and en"
+    assert error.message == "the phrasebook is in pt and en, not de and en"
 
 
 @pytest.mark.parametrize("malformed", ["tfds:", "tfds:name", "tfds::train", "tfds:name:"])
@@ -137,6 +138,7 @@ def test_a_data_set_that_is_not_to_be_had(tmp_path: Path) -> None:
     error = refusal("tfds:no_such_set:train", config(tfds_dir=str(bogus)))
     assert error.message.startswith("TensorFlow Datasets cannot get no_such_set (")
     assert "--set data.tfds_dir=DIR" in error.hint
+    assert "nmt train phrasebook works offline" in error.hint
     assert "\n" not in str(error)
     assert not bogus.exists()
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.data.corpus import Corpus
-from nmt_cli.data.mix import apart_from, draw, mix
+from nmt_cli.data.mix import draw, mix, without_held_out
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
@@ -46,8 +46,8 @@ def test_what_is_drawn_depends_on_the_seed() -> None:
 
 def test_what_shares_a_side_with_a_held_out_pair_is_left_out() -> None:
     made = Corpus("made", ["a", "b", "c"], ["x", "y", "z"])
-    assert apart_from(made, Corpus("dev", ["a"], ["z"])) == Corpus("made", ["b"], ["y"])
-    assert apart_from(made, Corpus("dev", ["x"], ["a"])) == made
+    assert without_held_out(made, Corpus("dev", ["a"], ["z"])) == Corpus("made", ["b"], ["y"])
+    assert without_held_out(made, Corpus("dev", ["x"], ["a"])) == made
 
 
 def test_real_pairs_come_first_and_synthetic_sources_are_tagged() -> None:
@@ -62,7 +62,7 @@ def test_a_tag_that_stands_in_the_text_is_refused(place: int) -> None:
     sides = [["a"], ["x"], ["b"], ["y"]]
     sides[place].append("some <b>bold</b> word")
     sides[place ^ 1].append("other")
-    with pytest.raises(NmtError, match="<b> stands in the text itself: 'some <b>bold") as caught:
+    with pytest.raises(NmtError, match="<b> occurs in the text: 'some <b>bold") as caught:
         mix(Corpus("train", *sides[:2]), Corpus("made", *sides[2:]), "<b>")
     assert caught.value.hint == "choose a tag that does not"
 
@@ -222,6 +222,6 @@ def test_without_a_tag_no_vocabulary_knows_of_it(texts: Path, tmp_path: Path) ->
 
 def test_a_tag_of_the_text_leaves_nothing_behind(texts: Path, tmp_path: Path) -> None:
     write(texts / "made", [*MADE[70:80], ("um <BT> dois", "one two")])
-    with pytest.raises(NmtError, match="<BT> stands in the text itself"):
+    with pytest.raises(NmtError, match="<BT> occurs in the text"):
         run(recipe(texts, synthetic=["made"], synthetic_tag="<BT>"), tmp_path / "out")
     assert [each.name for each in tmp_path.iterdir()] == ["texts"]

@@ -175,12 +175,12 @@ def test_too_little_text_to_hold_out_from(texts: Path, tmp_path: Path) -> None:
     for count in (1, 19):
         write(texts / "train", PAIRS[:count])
         error = refusal(recipe(texts, dev=[]), tmp_path / "out")
-        assert f"none of {count} training pairs can be spared" in error.message
-        assert error.hint == "set data.dev, or give 20 training pairs or more"
+        assert f"{count} training pairs are too few to hold any out" in error.message
+        assert error.hint == "set data.dev, or give at least 20 training pairs"
     write(texts / "train", PAIRS[:20])
     assert len(run(recipe(texts, dev=[]), tmp_path / "out")[0].text("dev")) == 1
     write(texts / "dev", [])
-    assert "data.dev holds none" in refusal(recipe(texts), tmp_path / "out2").message
+    assert "data.dev has none" in refusal(recipe(texts), tmp_path / "out2").message
 
 
 def test_pairs_of_too_many_tokens_are_counted_and_left_out(texts: Path, tmp_path: Path) -> None:
@@ -207,21 +207,21 @@ def test_the_limit_of_tokens_counts_the_marks(texts: Path, tmp_path: Path) -> No
 
 def test_too_little_text(texts: Path, tmp_path: Path) -> None:
     error = refusal(recipe(texts, train=[]), tmp_path / "out")
-    assert "recipe 'model' names no training text" in error.message
+    assert "recipe 'model' has no training text" in error.message
     assert "PREFIX.pt and PREFIX.en" in error.hint
     write(texts / "train", [])
     error = refusal(recipe(texts), tmp_path / "out")
-    assert error.message == "data.train: there is no line in train"
+    assert error.message == "data.train: no lines in train"
     write(texts / "train", [("", "a"), ("b", " ")])
-    assert refusal(recipe(texts), tmp_path / "out").message.startswith("no pair of 2 is left")
+    assert refusal(recipe(texts), tmp_path / "out").message.startswith("none of 2 pairs is left")
     assert [each.name for each in tmp_path.iterdir()] == ["texts"]
 
 
 @pytest.mark.parametrize(
     ("tokenizer", "message"),
     [
-        ({"model": "bpe", "vocab_size": 99_999}, "gives no vocabulary of 99999 pieces"),
-        ({"vocab_size": 20}, "gives no vocabulary of 20 pieces"),
+        ({"model": "bpe", "vocab_size": 99_999}, "a vocabulary of 99999 pieces cannot be learned"),
+        ({"vocab_size": 20}, "a vocabulary of 20 pieces cannot be learned"),
     ],
 )
 def test_a_vocabulary_that_the_text_does_not_support_leaves_the_old_folder(
@@ -242,7 +242,7 @@ def test_unigram_takes_what_the_text_gives(texts: Path, tmp_path: Path) -> None:
     found, said = run(recipe(texts, {"vocab_size": 99_999}), tmp_path / "out")
     size = found.tokenizers().source.vocab_size
     assert 260 < size < 1000
-    assert f"the text gives {size} pieces, not tokenizer.vocab_size = 99,999" in said
+    assert f"the text yields {size} pieces, fewer than tokenizer.vocab_size = 99,999" in said
 
 
 def test_folders_that_cannot_be_opened(texts: Path, tmp_path: Path) -> None:
