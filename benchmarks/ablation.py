@@ -1,21 +1,20 @@
-"""What each means brings: one recipe trained again and again, a change at a time.
+"""Measure what each change to a recipe brings: one training per change.
 
     python benchmarks/ablation.py RECIPE --into FOLDER [--set KEY=VALUE] [--minutes M]
                                   [--steps N] [--change 'NAME: KEY=VALUE KEY=VALUE']...
                                   [--pace | --table]
 
-Every row has the steps that M minutes of this machine hold, at the pace of its own steps, timed
-in a short run before: what else runs while it trains costs minutes on the clock and no points.
-``--pace`` times all rows and trains none: begin with it while nothing else runs. With ``--steps``
-all have N instead. Learning rate and warm-up are the recipe's, the schedule ends
-where the training does, and the model of the best validation is the one that is judged, with the
-recipe's beam.
+Each row has as many steps as fit into M minutes at its own pace, which a short run measures
+first: other jobs on the machine then cost time but no quality. ``--pace`` only measures the pace of
+all rows: start with it on an otherwise idle machine. With ``--steps``, each row has N steps
+instead. Learning rate and warm-up are the recipe's, the schedule ends with the training, and the
+checkpoint with the best validation score is evaluated with the recipe's beam.
 
-FOLDER keeps what is done, translations included: a row that is there is not trained again, and
-one that was stopped goes on. ``--table`` prints what there is so far, first on the development
-set, by which a recipe is to be chosen, then on each test set. BLEU is sacreBLEU's, with a 95%
-interval of 1,000 bootstrap draws, and p says how often draws of the same sentences (Koehn
-2004) part a row from the recipe's own by as much or more, were they equally good.
+Results in FOLDER are kept, translations included: a finished row is not trained again, and a
+stopped one is resumed. ``--table`` prints the results so far, first on the development set, on
+which recipes should be chosen, then on each test set. BLEU is sacreBLEU's, with a 95% interval of
+1,000 bootstrap samples; p is the p-value of the paired bootstrap test (Koehn 2004) against the
+unchanged recipe.
 """
 
 import argparse
@@ -39,9 +38,9 @@ from nmt_cli.training.run import Run
 
 NMT = [sys.executable, "-m", "nmt_cli"]
 AS_IT_IS = "the recipe"
-TIMED, WARM = 80, 40  # steps that are timed, and those before them
+TIMED, WARM = 80, 40  # steps that are timed, and steps before them
 DRAWS = 1000
-# Keys that cost no time: rows that change no others have the recipe's own pace.
+# Keys that do not change the pace.
 FREE = (
     "model.dropout",
     "model.norm",
@@ -53,7 +52,7 @@ FREE = (
 )
 
 CHANGES = {
-    "subwords drawn anew (0.2)": ["training.sample_subwords=0.2"],
+    "subword sampling (0.2)": ["training.sample_subwords=0.2"],
     "R-Drop (1)": ["training.r_drop=1"],
     "dropout 0.2": ["model.dropout=0.2"],
     "dropout 0.4": ["model.dropout=0.4"],
@@ -87,9 +86,9 @@ class Row:
     """One training.
 
     Attributes:
-        pace: seconds a step, when it was timed; 0: it was not.
-        minutes: on the clock, validations included.
-        epochs: seen, the last one in part.
+        pace: seconds per step; 0 if not measured.
+        minutes: wall time, validations included.
+        epochs: passes over the data, with a fraction.
     """
 
     name: str
@@ -111,7 +110,7 @@ class Ablation:
         self._minutes, self._steps = minutes, steps
 
     def measure(self, name: str, changes: list[str]) -> None:
-        """Time, train and translate one row, unless it is there."""
+        """Time, train and translate one row, unless it is finished."""
         place, prepared = self._folder / slug(name), self._prepared(changes)
         if not (place / "row.json").exists():
             self._train_row(name, changes)
@@ -127,7 +126,7 @@ class Ablation:
         place, prepared = self._folder / slug(name), self._prepared(changes)
         pace = 0.0 if self._steps else self.pace(name, changes)
         steps = self._steps or int(60 * self._minutes / pace)
-        # First, so that --set may validate a model seldom whose translations never end.
+        # First, so that --set can make validations rarer for a model with endless translations.
         ends = [f"training.validate_every={steps // 5}", *self._settings, *changes]
         ends += ["training.max_minutes=0", f"training.max_steps={steps}"]
         began = time.monotonic()
@@ -145,7 +144,7 @@ class Ablation:
             json.dump(asdict(row), stream, indent=2)
 
     def pace(self, name: str, changes: list[str]) -> float:
-        """Seconds a step; measured once, as a training that is resumed must end where it was to."""
+        """Seconds per step; measured once, so that a resumed training has the same end."""
         if changes and all(each.partition("=")[0] in FREE for each in changes):
             return self.pace(AS_IT_IS, [])
         place = self._folder / slug(name)
@@ -168,7 +167,7 @@ class Ablation:
         return float(json.loads(kept.read_text(encoding="utf-8")))
 
     def _prepared(self, changes: list[str]) -> Path:
-        """Where a row's data is; rows that change none of it share one folder."""
+        """The folder of a row's data; rows that do not change it share one."""
         of_data = [each for each in changes if each.startswith(("data.", "tokenizer."))]
         return self._folder / slug(" ".join(["prepared", *of_data]))
 
@@ -182,18 +181,18 @@ class Ablation:
                 sys.exit(f"{shlex.join(command)} failed: see {log.name}")
 
     def table(self) -> str:
-        """A Markdown table of the development set and of each test set, best first."""
+        """Markdown tables of the development set and of each test set, best row first."""
         rows = [
             Row(**json.loads(each.read_text(encoding="utf-8")))
             for each in self._folder.glob("*/row.json")
         ]
         rows.sort(key=lambda row: row.name != AS_IT_IS)
         if not rows or rows[0].name != AS_IT_IS:
-            sys.exit(f"{self._folder}: {AS_IT_IS} itself is not measured yet")
+            sys.exit(f"{self._folder}: {AS_IT_IS} is not measured yet")
         run = Run.open(self._folder / slug(AS_IT_IS) / "run")
         data = Prepared.open(self._folder / slug("prepared"))
         each = f"{self._steps:,} steps" if self._steps else f"{self._minutes:g} minutes"
-        parts = [f"{run.recipe.label}, {each} a row"]
+        parts = [f"{run.recipe.label}, {each} per row"]
         for test in ("dev", *data.tests):
             systems = [
                 (row.name, read_lines(self._folder / slug(row.name) / f"{test}.txt"))
@@ -205,7 +204,7 @@ class Ablation:
             results = list(zip(rows, found["BLEU"], strict=True))
             results.sort(key=lambda pair: -pair[1].score)
             parts.append(f"{test} ({signatures['BLEU']})")
-            head = "| change | parameters | ms a step | steps | epochs | BLEU (95%) | p |"
+            head = "| change | parameters | ms per step | steps | epochs | BLEU (95%) | p |"
             parts.append("\n".join([head, "|---|---|---|---|---|---|---|", *map(_line, results)]))
         return "\n\n".join(parts)
 
@@ -222,7 +221,7 @@ def _line(result: tuple[Row, Result]) -> str:
 
 
 def _steps_done(folder: Path) -> int:
-    """How far a training has come that was stopped."""
+    """The steps that a stopped training has done."""
     checkpoints = Run.open(folder).checkpoints() if (folder / "run.json").exists() else []
     return read_checkpoint(checkpoints[-1])[1].step if checkpoints else 0
 
@@ -239,10 +238,10 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=0, metavar="N")
     parser.add_argument("--change", action="append", default=[], metavar="'NAME: KEY=VALUE ...'")
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--pace", action="store_true", help="time all, train nothing")
-    parser.add_argument("--table", action="store_true", help="print what there is")
+    parser.add_argument("--pace", action="store_true", help="only time the steps")
+    parser.add_argument("--table", action="store_true", help="only print the results so far")
     options = parser.parse_args()
-    load_recipe(Path(options.recipe), tuple(options.settings))  # to fail at once
+    load_recipe(Path(options.recipe), tuple(options.settings))  # reports errors at once
     changes = CHANGES
     if options.change:
         named = (each.partition(": ") for each in options.change)
@@ -252,7 +251,7 @@ def main() -> None:
     )
     for name, settings in {AS_IT_IS: [], **changes}.items():
         if options.pace:
-            print(f"{name}: {1000 * ablation.pace(name, settings):.0f} ms a step", flush=True)
+            print(f"{name}: {1000 * ablation.pace(name, settings):.0f} ms per step", flush=True)
         elif not options.table:
             ablation.measure(name, settings)
             print(f"{name}: done", file=sys.stderr)

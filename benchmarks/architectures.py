@@ -1,13 +1,13 @@
-"""Architectures side by side: what each learns in the same minutes, and how fast it translates.
+"""Compare architectures: quality after the same training time, and translation speed.
 
     python benchmarks/architectures.py --into FOLDER [--set KEY=VALUE] [--minutes M]
                                        [--pace | --table] [RECIPE...]
 
-Trains each recipe as benchmarks/ablation.py trains a row, with the steps that M minutes of this
-machine hold at its own pace, and translates its test sets; then lets nmt bench export it and
-translate lines of the first test set, 32 at a time, beam 4. Training speed is that of the short
-run that times the steps; begin with ``--pace`` while nothing else runs, and let nothing run while
-decoding is measured. FOLDER keeps what is done.
+Trains each recipe like a row of benchmarks/ablation.py, with as many steps as fit into M minutes
+at its own pace, and translates its test sets; then nmt bench measures it on lines of the first
+test set, 32 per batch, beam 4. Training speed is that of the short run that times the steps. Start
+with ``--pace`` on an otherwise idle machine, and leave it idle while decoding is measured. Results
+in FOLDER are kept.
 """
 
 import argparse
@@ -83,15 +83,15 @@ def main() -> None:
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--pace", action="store_true", help="time all, train nothing")
-    parser.add_argument("--table", action="store_true", help="train nothing, print what there is")
+    parser.add_argument("--pace", action="store_true", help="only time the steps")
+    parser.add_argument("--table", action="store_true", help="only print the results so far")
     options = parser.parse_args()
     places = {name: options.into / name for name in options.recipes}
     for name, place in places.items():
         recipe = ROOT / "recipes" / f"{name}.toml"
         row = Ablation(str(recipe), options.settings, options.minutes, 0, place)
         if options.pace:
-            print(f"{name}: {1000 * row.pace(AS_IT_IS, []):.0f} ms a step", flush=True)
+            print(f"{name}: {1000 * row.pace(AS_IT_IS, []):.0f} ms per step", flush=True)
         elif not options.table:
             row.measure(AS_IT_IS, [])
             print(f"{name}: trained", file=sys.stderr)

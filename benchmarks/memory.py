@@ -1,12 +1,12 @@
-"""Resident memory of nmt translate on a long input, and when its first lines come out.
+"""Measure the memory of nmt translate on a long input, and the delay of its first line.
 
-The sentences of FILE are repeated up to --lines and written into a pipe as fast as it takes
-them, while another thread reads what comes out and samples /proc.
+The sentences of FILE are repeated up to --lines and written into a pipe as fast as possible,
+while the main thread reads the output and samples /proc.
 
     python benchmarks/memory.py exports/phrasebook-pt-en-int8 sentences.pt --lines 1000000
 
-Exits with 1 if memory grows by more than a tenth in the second half, or beyond 700 MB, or if
-no line came out before the last one went in.
+Exits with 1 if memory grows by more than a tenth in the second half, exceeds 700 MB, or if the
+first line comes out only after the last one went in.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def feed(process: subprocess.Popen, text: Path, lines: int) -> None:
-    """Write so many lines, over and over the same ones, each with its number in front."""
+    """Write the sentences repeatedly, up to this many lines, with varying numbers at their ends."""
     sentences = text.read_text(encoding="utf-8").splitlines()
     for number, sentence in enumerate(islice(cycle(sentences), lines)):
         process.stdin.write(f"{sentence} {number % 97}\n".encode())
@@ -75,7 +75,7 @@ def feed(process: subprocess.Popen, text: Path, lines: int) -> None:
 
 
 def resident_mb(pid: int) -> float:
-    """VmRSS of a process."""
+    """Resident memory of a process."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024

@@ -1,12 +1,12 @@
-"""How long nmt makes people wait before it does anything: whole-process wall time.
+"""Measure the start-up time of nmt: wall time of whole processes.
 
-Times ``nmt --help`` and ``nmt translate`` of one line with a bundle, beside a bare Python and
-one that imports what a translation cannot do without. The commands take turns, so that a slow
-stretch of the machine falls on all of them alike. Exits with 1 when a target is missed.
+Times ``nmt --help`` and ``nmt translate`` of one line with a bundle, and for reference a bare
+Python and one that imports the libraries a translation needs. The commands take turns, so that a
+slow period of the machine affects all of them. Exits with 1 if a target is missed.
 
     python benchmarks/startup.py [BUNDLE] [--repeats N]
 
-BUNDLE is a bundle's folder; without one, the newest exports/phrasebook-* is taken.
+BUNDLE is a bundle's folder; default: the newest exports/phrasebook-*.
 """
 
 import argparse
@@ -23,7 +23,7 @@ NMT = Path(sys.executable).with_name("nmt")
 
 @dataclass(frozen=True)
 class Case:
-    """A command, the seconds it should take at most (None: for reference), its input."""
+    """A command, the seconds it may take (None: for reference), and its input."""
 
     name: str
     command: list[str]
@@ -54,7 +54,7 @@ def wall_time(case: Case) -> float:
 def newest_bundle() -> Path:
     found = list(Path("exports").glob("phrasebook-*/manifest.json"))
     if not found:
-        sys.exit("no bundle exports/phrasebook-*: run nmt quickstart, or name a bundle")
+        sys.exit("no bundle exports/phrasebook-*: run nmt quickstart, or give a bundle")
     return max(found, key=lambda path: path.stat().st_mtime).parent
 
 

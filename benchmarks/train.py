@@ -1,27 +1,27 @@
-"""How fast training is: target tokens a second, ours against PyTorch's Hugging Face MarianMTModel.
+"""Compare the training speed of nmt with Hugging Face's MarianMTModel on PyTorch.
 
-Both train one shape (4+4 post-norm layers, d 256, feed-forward 1,024, 8 heads, one matrix of 8,000
-rows for both embeddings and the softmax, dropout 0.1, cross-entropy smoothed by 0.1, Adam) on the
-same batches in the same order: those of ``nmt train``, 4,096 cells of either side, bucketed by
-length. Ours is what ``nmt train`` compiles and fits, metrics and input pipeline included, on as
-many parts of the CPU as it takes unasked (nmt_cli.training.setup). Theirs
-is the plain loop at its best: all cores, fused attention (``--attention eager`` was no faster),
-fused Adam, and batches made before the clock starts. Both do so in float32 and in bfloat16, ours as
-Keras' mixed policy, theirs as autocast, which processors without bfloat16 only emulate.
+Both train the same model (4+4 post-norm layers, d 256, feed-forward 1,024, 8 heads, one matrix of
+8,000 rows for both embeddings and the softmax, dropout 0.1, label smoothing 0.1, Adam) on the same
+batches in the same order: those of ``nmt train``, 4,096 cells per side, bucketed by length. The nmt
+side is what ``nmt train`` compiles and fits, metrics and input pipeline included, on its default
+number of devices (nmt_cli.training.setup). The PyTorch side is the plain loop at its best: all
+cores, fused attention (``--attention eager`` was no faster), fused Adam, and batches that are made
+before the clock starts. Both train in float32 and in bfloat16 (Keras' mixed policy, and autocast),
+which processors without bfloat16 only emulate.
 
     python benchmarks/train.py [--data PREFIX...] [--recipe FILE] [--precision P] [--rounds N]
 
-PREFIX is two aligned files, PREFIX.pt and PREFIX.en; without any, sentences of the embedded
-phrasebook are strung together to lengths like those of real text. Of a recipe its data, tokenizer,
-shape, dropouts, smoothing and batch size count. ``--compile`` adds torch.compile, which needs a
-C++ compiler, takes minutes before its first step and was no faster here. Emulated bfloat16 takes
-PyTorch many times as long as float32: ``--warm-up 2 --steps 1`` makes that bearable.
+PREFIX names two aligned files, PREFIX.pt and PREFIX.en; without it, sentences of the phrasebook are
+joined to lengths like those of real text. Of a recipe, its data, tokenizer, model, dropouts, label
+smoothing and batch size are used. ``--compile`` adds torch.compile, which needs a C++ compiler,
+takes minutes before its first step and was no faster. Emulated bfloat16 is many times slower than
+float32 on PyTorch: use ``--warm-up 2 --steps 1``.
 
-Each side is a process of its own. They take turns in rounds, so that a slow stretch of the machine
-falls on all alike, and a ratio is the median of the rounds' ratios. Tokens are real target tokens,
-END included. The ceiling is the rate of the faster library's float32 product of 2048 x 1024 by
-1024 x 1024, timed in the same turns; beside it stands the work of the model's matrix products on
-the padded batches, the backward pass twice the forward's.
+Each side has a process of its own. They take turns in rounds, so that a slow period of the machine
+affects all of them, and a ratio is the median of the rounds' ratios. Tokens are target tokens
+without padding, END included. The ceiling is the rate of the faster library's float32 product of
+2048 x 1024 by 1024 x 1024, timed in the same turns; it is compared with the model's matrix products
+on the padded batches, counting the backward pass as twice the forward pass.
 
 The target: 1.3 times PyTorch with bfloat16 autocast.
 """
@@ -58,7 +58,7 @@ TARGET, VOCAB, PRECISIONS = 1.3, 8000, ("float32", "bfloat16")
 
 
 def work(model: TransformerConfig, vocab: int, batch: Batch) -> float:
-    """Floating-point operations of a step's matrix products."""
+    """Floating-point operations of the matrix products of one step."""
     (rows, source), (_, target) = batch.source.shape, batch.target_in.shape
     dense, inner = model.d_model**2, 2 * model.d_model * model.feed_forward
     heads = 2 * model.d_model  # multiplications of a query with one key, and of its weight
@@ -69,7 +69,7 @@ def work(model: TransformerConfig, vocab: int, batch: Batch) -> float:
 
 
 def tally(model: TransformerConfig, vocab: int, batches: list[Batch]) -> dict[str, float]:
-    """What some batches hold."""
+    """Tokens, cells and operations of some batches."""
     return {
         "tokens": sum(int(np.count_nonzero(each.target_out)) for each in batches),
         "source_tokens": sum(int(np.count_nonzero(each.source)) for each in batches),
@@ -80,7 +80,7 @@ def tally(model: TransformerConfig, vocab: int, batches: list[Batch]) -> dict[st
 
 
 def strung_phrases(place: Path) -> str:
-    """The phrasebook's sentences strung together; the prefix of the two files."""
+    """Write the phrasebook's sentences, joined to longer lines; return the prefix of the files."""
     rng, pairs = random.Random(1), iter(sentence_pairs("train"))
     lines: dict[str, list[str]] = {"pt": [], "en": []}
     while some := list(itertools.islice(pairs, math.ceil(rng.expovariate(1 / 2.5)) or 1)):
@@ -92,7 +92,7 @@ def strung_phrases(place: Path) -> str:
 
 
 def chosen_recipe(options: argparse.Namespace, place: Path) -> Recipe:
-    """The recipe of record, or what counts of the one named; on the text named."""
+    """The default recipe, or the relevant settings of the given one, on the given text."""
     if options.recipe:
         recipe = load_recipe(options.recipe, options.set)
         if options.data:
@@ -110,14 +110,14 @@ def chosen_recipe(options: argparse.Namespace, place: Path) -> Recipe:
 
 
 def measure(options: argparse.Namespace, place: Path) -> dict[str, Any]:
-    """Start the sides and let them take turns: what each answered, and what they trained on."""
+    """Start the sides, let them take turns, and collect their answers."""
     recipe = chosen_recipe(options, place)
     prepared = prepare(recipe, place / "prepared", say=lambda line: print(line, file=sys.stderr))
     (place / "recipe.toml").write_text(recipe.dump(), encoding="utf-8")
     tokenizers = prepared.tokenizers()
     vocab = [each.vocab_size for each in (tokenizers.source, tokenizers.target)]
     if not options.recipe:
-        vocab = [VOCAB, VOCAB]  # what the text has no words for is computed all the same
+        vocab = [VOCAB, VOCAB]  # as in real use, even if the text has fewer words
     batches = Batches(*prepared.arrays("train"), recipe.training.batch_tokens, recipe.seed)
     shapes, batch_sequence = sequence(Epochs(lambda epoch: batches))
     precisions = [options.precision] if options.precision else PRECISIONS
@@ -156,7 +156,7 @@ def measure(options: argparse.Namespace, place: Path) -> dict[str, Any]:
 
 
 def report(found: dict[str, Any]) -> None:
-    """Print the table and the verdicts; add the figures to what was found."""
+    """Print the table and the ratios, and add the figures to the results."""
     rounds, sides = found["rounds"][1:], {each: rows[1:] for each, rows in found["sides"].items()}
     product = min(statistics.median(row["product"] for row in rows) for rows in sides.values())
     ceiling = 2 * math.prod(PRODUCT) / product
@@ -190,7 +190,7 @@ def report(found: dict[str, Any]) -> None:
         names = [each for each in speeds if each.startswith("nmt") == ours]
         return max(names, key=lambda name: statistics.median(speeds[name]))
 
-    # The target is against bfloat16; beside it stands what they can do at all.
+    # The target is against bfloat16; the faster precision is printed for reference.
     ours, theirs = best(True), best(False)
     for other in [theirs] if theirs == "torch bfloat16" else ["torch bfloat16", theirs]:
         if other not in speeds:
@@ -207,15 +207,17 @@ def report(found: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", metavar="PREFIX", help="aligned PREFIX.pt, PREFIX.en")
-    parser.add_argument("--recipe", type=Path, help="another shape, tokenizer and data")
+    parser.add_argument("--recipe", type=Path, help="another model, tokenizer and data")
     parser.add_argument("--set", action="append", default=[], help="KEY=VALUE in the recipe")
-    parser.add_argument("--precision", choices=PRECISIONS, help="this one alone (default: both)")
-    parser.add_argument("--rounds", type=int, default=5, help="timed (default: 5)")
-    parser.add_argument("--steps", type=int, default=4, help="in each round (default: 4)")
-    parser.add_argument("--warm-up", type=int, help="steps first (default: one of each shape)")
-    parser.add_argument("--batch-tokens", type=int, help="cells of a batch (default: 4096)")
-    parser.add_argument("--devices", type=int, default=0, help="ours (default: as nmt train)")
-    parser.add_argument("--attention", choices=("sdpa", "eager"), default="sdpa", help="PyTorch's")
+    parser.add_argument("--precision", choices=PRECISIONS, help="only this one (default: both)")
+    parser.add_argument("--rounds", type=int, default=5, help="timed rounds (default: 5)")
+    parser.add_argument("--steps", type=int, default=4, help="steps per round (default: 4)")
+    parser.add_argument(
+        "--warm-up", type=int, help="untimed steps (default: one of each batch shape)"
+    )
+    parser.add_argument("--batch-tokens", type=int, help="cells per batch (default: 4096)")
+    parser.add_argument("--devices", type=int, default=0, help="of nmt (default: as nmt train)")
+    parser.add_argument("--attention", choices=("sdpa", "eager"), default="sdpa", help="of PyTorch")
     parser.add_argument("--compile", action="store_true", help="measure torch.compile too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     options = parser.parse_args()

@@ -1,9 +1,9 @@
-"""The sides of benchmarks/train.py, each a process: reads numbers of steps, answers with times.
+"""A side of benchmarks/train.py: reads numbers of steps from stdin, writes times to stdout.
 
     python benchmarks/train_sides.py FOLDER SIDE ATTENTION DEVICES SOURCE_VOCAB TARGET_VOCAB
 
 FOLDER holds recipe.toml and prepared/; SIDE is e.g. "nmt float32" or "compiled bfloat16";
-DEVICES is how many of ours, 0 as nmt train takes them.
+DEVICES is the number of devices of nmt; 0 for the default of nmt train.
 """
 
 import itertools
@@ -23,18 +23,18 @@ from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
-PRODUCT, PRODUCTS = (2048, 1024, 1024), 8  # its size, and how many are timed in each turn
+PRODUCT, PRODUCTS = (2048, 1024, 1024), 8  # its size, and how often it is timed in each turn
 Sequence = Iterator[tuple[Position, Batch, Position]]
 
 
 class Turns:
-    """A side's end of the pipe: reads how many steps to do, answers with how long they took."""
+    """The protocol of a side: read the number of steps, answer with their times."""
 
     def __init__(self, product: Callable[[], object]) -> None:
         self._product = product
 
     def begin(self) -> int:
-        """How many steps to do; 0: no more."""
+        """Read the number of steps to do; 0 to stop."""
         self.left, self._tokens, self._input = int(sys.stdin.readline() or 0), 0, 0.0
         self.start()
         return self.left
@@ -84,7 +84,7 @@ def nmt_side(
         traces[0] += 1
         return step(data)
 
-    model.train_step = traced  # Python runs it once a trace
+    model.train_step = traced  # Python runs it once per trace
 
     class Answer(keras.callbacks.Callback):
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
@@ -112,25 +112,25 @@ def torch_side(
     from torch.nn.functional import cross_entropy
     from transformers import MarianConfig, MarianMTModel
 
-    shape = recipe.model
+    model_config = recipe.model
     config = MarianConfig(
         vocab_size=vocab[0],
         decoder_vocab_size=vocab[1],
-        d_model=shape.d_model,
-        encoder_layers=shape.encoder_layers,
-        decoder_layers=shape.decoder_layers,
-        encoder_ffn_dim=shape.feed_forward,
-        decoder_ffn_dim=shape.feed_forward,
-        encoder_attention_heads=shape.heads,
-        decoder_attention_heads=shape.heads,
+        d_model=model_config.d_model,
+        encoder_layers=model_config.encoder_layers,
+        decoder_layers=model_config.decoder_layers,
+        encoder_ffn_dim=model_config.feed_forward,
+        decoder_ffn_dim=model_config.feed_forward,
+        encoder_attention_heads=model_config.heads,
+        decoder_attention_heads=model_config.heads,
         activation_function="relu",
-        dropout=shape.dropout,
-        attention_dropout=shape.attention_dropout,
-        activation_dropout=shape.activation_dropout,
+        dropout=model_config.dropout,
+        attention_dropout=model_config.attention_dropout,
+        activation_dropout=model_config.activation_dropout,
         static_position_embeddings=True,
         scale_embedding=True,
-        share_encoder_decoder_embeddings=shape.embeddings in ("all", "source-target"),
-        tie_word_embeddings=shape.embeddings in ("all", "target-softmax"),
+        share_encoder_decoder_embeddings=model_config.embeddings in ("all", "source-target"),
+        tie_word_embeddings=model_config.embeddings in ("all", "target-softmax"),
         pad_token_id=PAD_ID,
         eos_token_id=END_ID,
         forced_eos_token_id=END_ID,
@@ -142,7 +142,7 @@ def torch_side(
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
     forward = torch.compile(model, dynamic=True) if compiled else model
     training = recipe.training
-    epochs = Epochs(  # those of training_batches, without Keras
+    epochs = Epochs(  # the same as training_batches, without Keras
         lambda epoch: Batches(*prepared.arrays("train"), training.batch_tokens, recipe.seed)
     )
     batches = sequence(epochs)[1]
@@ -177,7 +177,7 @@ def torch_side(
 
 
 def sequence(epochs: Epochs) -> tuple[int, Sequence]:
-    """One batch of each shape, and how many these are; then the epochs' batches in order."""
+    """The number of batch shapes; one batch of each, then the epochs' batches in order."""
     first = dict(reversed(epochs.order(0)))
     make = epochs.batches(0).make
     shapes = ((Position(), make(*each), Position()) for each in first.items())
