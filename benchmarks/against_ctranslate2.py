@@ -59,9 +59,9 @@ def main() -> None:
     from comparison.table import table
 
     from nmt_cli.errors import NmtError
+    from nmt_cli.export.ctranslate2.translator import import_ctranslate2
     from nmt_cli.host import cores
     from nmt_cli.models import kind_of
-    from nmt_cli.runtime.ctranslate2_translator import import_ctranslate2
     from nmt_cli.text.lines import read_lines
     from nmt_cli.text.tokenizer import load_tokenizers
 

@@ -53,15 +53,15 @@ def main() -> None:
 def make_systems(arguments: argparse.Namespace, folder: Path) -> dict[str, tuple[Translator, int]]:
     """By name: the translator, and the number of nodes of its decoder."""
     import_keras()
-    from nmt_cli.export import onnx_graphs
-    from nmt_cli.export.graph_pass import RULES
-    from nmt_cli.export.onnx_bundle import export_onnx
+    from nmt_cli.export.exporter import ExportOptions
+    from nmt_cli.export.onnx import EXPORTER, graphs
+    from nmt_cli.export.onnx.graph_pass import RULES
     from nmt_cli.training.run import Run
 
     run = Run.open(arguments.run)
     names = list(RULES)
     systems: dict[str, tuple[Translator, int]] = {}
-    write = onnx_graphs.write_graphs
+    write = graphs.write_graphs
     for count in range(len(names) + 1):
         name = f"+ {names[count - 1]}" if count else "as tf2onnx gives it"
         place = folder / str(count)
@@ -69,16 +69,9 @@ def make_systems(arguments: argparse.Namespace, folder: Path) -> dict[str, tuple
         def some_rules(graph, work, precision, rules=tuple(names[:count]), **others):
             return write(graph, work, precision, rules, **others)
 
-        with patch("nmt_cli.export.onnx_bundle.write_graphs", some_rules):
-            export_onnx(
-                run,
-                run.preferred,
-                run.recipe.decoding,
-                place,
-                lambda line: None,
-                arguments.precision,
-                verify=False,
-            )
+        with patch("nmt_cli.export.onnx.bundle.write_graphs", some_rules):
+            given = ExportOptions(folder=place, precision=arguments.precision, verify=False)
+            EXPORTER.export(run, given, lambda line: None)
         options = DecodingOptions(beam_size=arguments.beam_size, length_penalty=0.0)
         translator = nmt_cli.open(place, threads=1).translator(options)
         nodes = len(onnx.load(place / "decoder.onnx", load_external_data=False).graph.node)

@@ -79,17 +79,10 @@ def tiny_bundle(tiny_run: "Run", once: Once) -> Callable[[str], Path]:
 
     def made(precision: str) -> Path:
         def export(folder: Path) -> None:
-            from nmt_cli.export.onnx_bundle import export_onnx
+            from tests.systems import export_bundle
 
-            decoding, verify = tiny_run.recipe.decoding, precision == "float32"
-            export_onnx(
-                tiny_run, tiny_run.last, decoding, folder / "bundle", silent, precision, verify
-            )
+            export_bundle(tiny_run, folder / "bundle", precision, verify=precision == "float32")
 
         return once(f"bundle-{precision}", export) / "bundle"
 
     return made
-
-
-def silent(line: str) -> None:
-    pass

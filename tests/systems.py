@@ -6,6 +6,8 @@ import numpy as np
 
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
+from nmt_cli.export.exporter import ExportOptions
+from nmt_cli.export.onnx import EXPORTER
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
@@ -84,3 +86,23 @@ def untrained_run(folder: Path, **sections: dict[str, object]) -> Run:
         weight.assign(weight + rng.normal(scale=0.3, size=weight.shape))
     save_checkpoint(run.checkpoint(1), model, Progress(step=1))
     return run
+
+
+def export_bundle(
+    run: Run,
+    folder: Path,
+    precision: str = "float32",
+    verify: bool = False,
+    attention: bool = False,
+) -> Path:
+    """Export a run's last weights, silently."""
+    options = ExportOptions(
+        folder=folder,
+        checkpoint=run.last,
+        precision=precision,
+        verify=verify,
+        attention=attention,
+        force=True,
+    )
+    EXPORTER.export(run, options, lambda line: None)
+    return folder

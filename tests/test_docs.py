@@ -116,11 +116,10 @@ def calls(page: Path) -> Iterator[list[str]]:
 @pytest.fixture
 def with_models(tiny_run: "Run", once: "Once", tmp_path: Path) -> Path:
     """A folder with the run, the bundle and the text that docs/python.md names."""
-    from nmt_cli.export.onnx_bundle import export_onnx
+    from tests.systems import export_bundle
 
     def export(folder: Path) -> None:
-        recipe = tiny_run.recipe
-        export_onnx(tiny_run, tiny_run.last, recipe.decoding, folder / "bundle", attention=True)
+        export_bundle(tiny_run, folder / "bundle", verify=True, attention=True)
 
     bundle = once("bundle-attention", export) / "bundle"
     for place, model in (("exports", bundle), ("runs", tiny_run.folder)):

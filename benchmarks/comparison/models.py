@@ -9,11 +9,11 @@ from comparison.plan import OURS, THEIRS
 from nmt_cli.bundle.manifest import TOKENIZER
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
+from nmt_cli.export.ctranslate2.translator import SETTINGS
+from nmt_cli.export.ctranslate2.translator import TOKENIZER as THEIR_TOKENIZER
 from nmt_cli.frameworks import import_keras
 from nmt_cli.recipe.architecture import ModelConfig
 from nmt_cli.recipe.config import DecodingConfig
-from nmt_cli.runtime.ctranslate2_translator import SETTINGS
-from nmt_cli.runtime.ctranslate2_translator import TOKENIZER as THEIR_TOKENIZER
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ def run_models(
         NmtError: the run is damaged, or cannot be exported.
     """
     import_keras()
-    from nmt_cli.export.onnx_bundle import export_onnx
+    from nmt_cli.export.exporter import ExportOptions
+    from nmt_cli.export.onnx import EXPORTER
     from nmt_cli.training.run import Run
 
     run = Run.open(folder)
@@ -89,9 +90,8 @@ def run_models(
     for precision in precisions:
         say(f"exporting {folder} in {precision}, unverified")
         sides = folders[precision] = {OURS: place / precision}
-        export_onnx(
-            run, run.preferred, decoding, sides[OURS], lambda line: None, precision, verify=False
-        )
+        options = ExportOptions(folder=sides[OURS], precision=precision, verify=False)
+        EXPORTER.export(run, options, lambda line: None)
         sides[THEIRS] = place / f"{precision}-ctranslate2"
         _export_ctranslate2(folder, precision, sides[THEIRS])
     return Models(run.recipe.label, run.recipe.model, run.target_vocab, decoding, folders)
@@ -99,16 +99,13 @@ def run_models(
 
 def _export_ctranslate2(folder: Path, precision: str, place: Path) -> None:
     """Export like ``nmt export --ctranslate2``, without the verification, which takes minutes."""
-    from nmt_cli.export.ctranslate2_model import write_folder
-    from nmt_cli.model.build import step_graph
-    from nmt_cli.training.model import trained_model
+    from nmt_cli.export.ctranslate2.folder import write_folder
+    from nmt_cli.export.exporter import ExportOptions, Trained
     from nmt_cli.training.run import Run
 
-    run = Run.open(folder)
-    model, _ = trained_model(run, run.preferred)
+    trained = Trained.load(Run.open(folder), ExportOptions())
     place.mkdir()
-    quantization = None if precision == "float32" else precision
-    write_folder(step_graph(model), run, run.recipe.decoding, place, quantization)
+    write_folder(trained, place, precision)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

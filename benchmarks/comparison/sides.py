@@ -113,7 +113,7 @@ class Theirs:
     """CTranslate2, which sorts and batches the lines of a call itself."""
 
     def __init__(self, job: Job) -> None:
-        from nmt_cli.runtime.ctranslate2_translator import load_ctranslate2
+        from nmt_cli.export.ctranslate2.translator import load_ctranslate2
 
         loaded = load_ctranslate2(
             Path(job.folder),

@@ -100,13 +100,14 @@ def _exported(folder: Path, precisions: tuple[str, ...], place: str) -> dict[str
     from nmt_cli.frameworks import import_keras
 
     import_keras()
-    from nmt_cli.export.onnx_bundle import export_onnx
+    from nmt_cli.export.exporter import ExportOptions
+    from nmt_cli.export.onnx import EXPORTER
     from nmt_cli.training.run import Run
 
     run = Run.open(folder)
     folders = {each: Path(place, each) for each in precisions or PRECISIONS[:2]}
     for precision, bundle in folders.items():
         say(f"exporting {folder} in {precision}, unverified")
-        decoding = run.recipe.decoding
-        export_onnx(run, run.preferred, decoding, bundle, lambda line: None, precision, False)
+        options = ExportOptions(folder=bundle, precision=precision, verify=False)
+        EXPORTER.export(run, options, lambda line: None)
     return folders

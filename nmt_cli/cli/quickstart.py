@@ -36,7 +36,7 @@ def quickstart(context: click.Context) -> None:
         (prepare, [RECIPE]),
         (train, [RECIPE, "--force"]),
         (evaluate, ["-m", str(run)]),
-        (export, [str(run), "--onnx", "-o", str(bundle)]),
+        (export, [str(run), "--onnx", "-o", str(bundle), "--force"]),
         (translate, ["-m", str(bundle), str(sample)]),
     ):
         if command is translate:

@@ -22,10 +22,10 @@ from nmt_cli.frameworks import import_keras
     help="Weights of the run to compare with; default: its best, else its last.",
 )
 def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
-    """Check BUNDLE: its files, the contract of its graphs, and that they translate.
+    """Check the files of BUNDLE, the inputs and outputs of its graphs, and that it translates.
 
-    Needs no TensorFlow. With --run, the bundle is also compared with the trained model, as
-    its export does; one that was exported with --no-verify is given its report.
+    Needs no TensorFlow. With --run, also compare the bundle with the trained model, as the export
+    does; a bundle that was exported with --no-verify then gets its report.
     """
     if checkpoint and not run:
         raise click.UsageError("--checkpoint needs --run")
@@ -47,12 +47,12 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
 
 def _against(bundle: Path, run: Path, checkpoint: Path | None) -> None:
     import_keras()
-    from nmt_cli.export.onnx_bundle import verify_bundle
+    from nmt_cli.export.exporter import ExportOptions
+    from nmt_cli.export.onnx.bundle import verify_against_run
     from nmt_cli.training.run import Run
 
-    opened = Run.open(run)
-    findings = verify_bundle(opened, checkpoint or opened.preferred, bundle, say)
-    _show(findings.verification.checks)
+    options = ExportOptions(checkpoint=checkpoint)
+    _show(verify_against_run(Run.open(run), options, bundle, say).checks)
     say(f"{bundle}: translates like the model of {run}")
 
 

@@ -45,18 +45,24 @@ class Counts:
         return self.metric.get_signature()
 
 
-def count(translations: Sequence[str], references: Sequence[Sequence[str]]) -> list[Counts]:
-    """Count for each metric of :data:`METRICS`, in that order.
+def count(
+    translations: Sequence[str],
+    references: Sequence[Sequence[str]],
+    names: Sequence[str] = METRICS,
+) -> list[Counts]:
+    """Count for metrics, in the order of :data:`METRICS`.
 
     Args:
         translations: one or more sentences.
         references: one or more texts, each aligned with the translations.
+        names: of the metrics.
     """
     # BLEU's force only silences a warning about tokenized text, which is_tokenized replaces.
     metrics = (BLEU(force=True), CHRF(word_order=2), TER())
     return [
         Counts(name, _rows(metric, translations, references), metric)
         for name, metric in zip(METRICS, metrics, strict=True)
+        if name in names
     ]
 
 

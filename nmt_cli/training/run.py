@@ -27,7 +27,7 @@ from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
 FORMAT = 2  # 2: checkpoints/ instead of one last.npz
 HELD_OUT = ("held_out.source.txt", "held_out.target.txt")
-HELD_OUT_LINES = 500
+HELD_OUT_LINES = 1000
 
 # Keys that may change when a run is resumed; None: the whole table.
 SAFE_TO_CHANGE = {

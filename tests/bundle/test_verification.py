@@ -1,4 +1,4 @@
-"""Exports are verified unless told otherwise, and what was not verified can be later."""
+"""Exports are verified unless told otherwise, and an unverified bundle can be verified later."""
 
 import shutil
 from pathlib import Path
@@ -8,28 +8,27 @@ import pytest
 
 from nmt_cli.bundle.hashes import file_records
 from nmt_cli.bundle.reading import read_manifest
-from nmt_cli.bundle.report import PASSED, SKIPPED
+from nmt_cli.bundle.report import PASSED, SKIPPED, Verification
 from nmt_cli.errors import NmtError
-from nmt_cli.export import against_keras, onnx_bundle
-from nmt_cli.export.against_keras import Gates
-from nmt_cli.export.onnx_bundle import export_onnx, verify_bundle
+from nmt_cli.export import verification
+from nmt_cli.export.exporter import ExportOptions
+from nmt_cli.export.onnx import bundle as onnx_bundle
+from nmt_cli.export.onnx.bundle import GATES, verify_against_run
+from nmt_cli.export.verification import Gates
 from nmt_cli.runtime.check import check_bundle
-from nmt_cli.runtime.load import load_bundle, open_bundle
+from nmt_cli.runtime.load import open_bundle
 from nmt_cli.training.run import Run
 from tests.bundle import harm
-from tests.systems import untrained_run
+from tests.systems import export_bundle, untrained_run
 
 
-def silent(line: str) -> None:
-    pass
-
-
-def export(run: Run, folder: Path, precision: str = "int8", verify: bool = True) -> None:
-    export_onnx(run, run.last, run.recipe.decoding, folder, silent, precision, verify)
+def verify(run: Run, folder: Path) -> Verification:
+    options = ExportOptions(checkpoint=run.last)
+    return verify_against_run(run, options, folder, lambda line: None)
 
 
 def tamper(monkeypatch: pytest.MonkeyPatch, scale: float) -> None:
-    """Change one weight behind the exporter's back."""
+    """Let exports have one weight that differs from the model's."""
     original = onnx_bundle.write_graphs
 
     def tampered(graph, folder, precision, attention):
@@ -57,23 +56,23 @@ def test_a_bundle_is_loaded_without_a_warning(bundle: Path) -> None:
         assert f"- {line}\n" in card
 
 
-def test_a_skipped_verification_warns_until_it_is_made_up_for(run: Run, tmp_path: Path) -> None:
+def test_an_unverified_bundle_warns_until_it_is_verified(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "bundle"
-    export(run, folder, "float32", verify=False)
+    export_bundle(run, folder)
     assert read_manifest(folder).verification.outcome == SKIPPED
     assert "skipped" in (folder / "MODEL_CARD.md").read_text(encoding="utf-8")
     (folder / "notes.txt").write_text("mine\n", encoding="utf-8")
     for _ in range(2):
         warnings: list[str] = []
-        load_bundle(folder, warn=warnings.append)
+        open_bundle(folder, warnings.append)
         assert len(warnings) == 1
         assert f"nmt verify {folder}" in warnings[0]
-    verify_bundle(run, run.last, folder, silent)
+    verify(run, folder)
     manifest = read_manifest(folder)
     assert manifest.verification.outcome == PASSED
     assert {row["metric"] for row in manifest.metrics} == {"BLEU", "chrF"}
     assert manifest.files == file_records(folder)
-    load_bundle(folder, warn=warnings.append)
+    open_bundle(folder, warnings.append)
     assert len(warnings) == 1
     assert (folder / "notes.txt").exists()
     assert [each.name for each in tmp_path.iterdir()] == ["bundle"]
@@ -81,36 +80,32 @@ def test_a_skipped_verification_warns_until_it_is_made_up_for(run: Run, tmp_path
 
 def test_a_verified_bundle_is_verified_again_and_left_as_it_is(run: Run, bundle: Path) -> None:
     before = file_records(bundle), (bundle / "manifest.json").read_bytes()
-    findings = verify_bundle(run, run.last, bundle, silent)
-    assert findings.verification.outcome == PASSED
+    assert verify(run, bundle).outcome == PASSED
     assert (file_records(bundle), (bundle / "manifest.json").read_bytes()) == before
 
 
-@pytest.fixture(scope="module")
-def int8(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def int8(tiny_bundle, tmp_path: Path) -> Path:
     """An int8 bundle that was not verified."""
-    folder = tmp_path_factory.mktemp("int8") / "bundle"
-    export(run, folder, verify=False)
-    return folder
+    return Path(shutil.copytree(tiny_bundle("int8"), tmp_path / "bundle"))
 
 
-def test_int8_is_held_to_its_gates(run: Run, int8: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(int8, tmp_path / "bundle"))
-    verify_bundle(run, run.last, folder, silent)
-    manifest = read_manifest(folder)
+def test_int8_has_gates(run: Run, int8: Path) -> None:
+    verify(run, int8)
+    manifest = read_manifest(int8)
     assert (manifest.precision, manifest.verification.outcome) == ("int8", PASSED)
     limits = {each.name.split(",")[0]: each.limit for each in manifest.verification.checks}
     assert limits["divergence of the probabilities (16 sentences)"] == 0.05
-    assert limits["chrF of the translations with Keras'"] == 20  # so few lines
+    assert limits["100 - chrF against the trained model's translations"] == 20  # so few lines
     assert limits["log-probabilities"] is None
 
 
 @pytest.mark.parametrize(
-    ("gates", "enough", "fragment"),
+    ("gates", "enough", "message"),
     [
-        (Gates(1e-9, 0.2, 20), 200, "divergence of the probabilities (16 sentences): "),
-        (Gates(1e9, 0.2, -1), 200, "chrF of the translations with Keras', distance to 100"),
-        (Gates(1e9, -1, 100), 1, "BLEU lost on "),
+        (Gates(0.2, 80, 1e-9), 200, "its probabilities diverge too much from the trained model's"),
+        (Gates(0.2, 101), 200, "translations differ too much from the trained model's (chrF "),
+        (Gates(-200, 0), 1, "BLEU falls by "),
     ],
 )
 def test_a_gate_that_is_not_passed(
@@ -119,13 +114,13 @@ def test_a_gate_that_is_not_passed(
     monkeypatch: pytest.MonkeyPatch,
     gates: Gates,
     enough: int,
-    fragment: str,
+    message: str,
 ) -> None:
-    monkeypatch.setitem(against_keras.GATES, "int8", gates)
-    monkeypatch.setattr(against_keras, "ENOUGH_FOR_BLEU", enough)
-    with pytest.raises(NmtError, match="toy-xx-yy in int8: verification failed: ") as caught:
-        verify_bundle(run, run.last, int8, silent)
-    assert fragment in str(caught.value)
+    monkeypatch.setitem(GATES, "int8", gates)
+    monkeypatch.setattr(verification, "ENOUGH_FOR_BLEU", enough)
+    with pytest.raises(NmtError, match="int8 verification failed: ") as caught:
+        verify(run, int8)
+    assert message in str(caught.value)
     assert read_manifest(int8).verification.outcome == SKIPPED
 
 
@@ -133,8 +128,8 @@ def test_wrong_weights_do_not_pass_as_rounding(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tamper(monkeypatch, scale=20)
-    with pytest.raises(NmtError, match=r"divergence .*; try another --quantize, or --no-verify"):
-        export(run, tmp_path / "bundle")
+    with pytest.raises(NmtError, match=r"probabilities diverge .*; try another --quantize"):
+        export_bundle(run, tmp_path / "bundle", "int8", verify=True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -143,20 +138,18 @@ def test_a_wrong_graph_is_found_later(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tamper(monkeypatch, scale=0.1)
-    export(run, tmp_path / "bundle", "float32", verify=False)
-    with pytest.raises(NmtError, match="verification failed: held-out sentence 1, position 0"):
-        verify_bundle(run, run.last, tmp_path / "bundle", silent)
+    export_bundle(run, tmp_path / "bundle")
+    with pytest.raises(NmtError, match="float32 verification failed: .* position 0 of held-out"):
+        verify(run, tmp_path / "bundle")
     assert read_manifest(tmp_path / "bundle").verification.outcome == SKIPPED
 
 
 def test_the_wrong_run(run: Run, bundle: Path, tmp_path: Path) -> None:
     other = untrained_run(tmp_path, model={"feed_forward": 32})
-    with pytest.raises(NmtError, match="was not made of .*another architecture or tokenizer"):
-        verify_bundle(other, other.last, bundle, silent)
+    with pytest.raises(NmtError, match="was not made from .*different architecture or tokenizer"):
+        verify(other, bundle)
     tree = harm.read(bundle)
     tree["provenance"]["steps"] = 7
     harm.write(bundle, tree)
-    with pytest.raises(
-        NmtError, match=r"was made at step 7, .*step-00000001\.npz is of step 1; .*--check"
-    ):
-        verify_bundle(run, run.last, bundle, silent)
+    with pytest.raises(NmtError, match="was made at step 7, but .* are from step 1; .*--check"):
+        verify(run, bundle)

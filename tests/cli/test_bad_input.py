@@ -240,7 +240,7 @@ class TestRun:
     def test_truncated_checkpoint_in_the_shell(self, place: Path) -> None:
         truncate(place / RUN / "best.npz")
         before = snapshot(place)
-        result = nmt("export", "--onnx", cwd=place)
+        result = nmt("export", "--onnx", "--force", cwd=place)
         assert_fails(result, "best.npz: damaged checkpoint", "use another checkpoint")
         assert snapshot(place) == before
 

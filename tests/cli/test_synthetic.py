@@ -14,7 +14,7 @@ from nmt_cli.bundle.manifest import manifest_digest
 from tests.cli.conftest import NMT, assert_fails, nmt, snapshot
 from tests.cli.test_bad_input import limit_file_size
 from tests.cli.test_shell import HEAVY
-from tests.systems import WORDS, untrained_run
+from tests.systems import WORDS, export_bundle, untrained_run
 
 COMMANDS = ("backtranslate", "distill")
 
@@ -25,17 +25,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     Translations end after a few words: longer ones would go in circles.
     """
-    from nmt_cli.export.onnx_bundle import export_onnx
-
     folder = tmp_path_factory.mktemp("made")
     run = untrained_run(
         folder,
         tokenizer={"byte_fallback": False, "vocab_size": 60},
         decoding={"length_ratio": 0.1, "length_extra": 1, "beam_size": 2},
     )
-    export_onnx(
-        run, run.last, run.recipe.decoding, folder / "bundle", lambda line: None, "float32", False
-    )
+    export_bundle(run, folder / "bundle")
     lines = [" ".join(WORDS[at : at + 3]) for at in range(10)]
     (folder / "mono.xx").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return folder

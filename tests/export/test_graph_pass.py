@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from nmt_cli.export.graph_pass import mend
+from nmt_cli.export.onnx.graph_pass import mend
 
 RNG = np.random.default_rng(9)
 # Rows as many as columns, so that what is wrong still broadcasts.

@@ -15,7 +15,7 @@ from onnx import external_data_helper, numpy_helper
 
 from nmt_cli.bundle.manifest import APPEND, DECODER, ENCODER, WEIGHTS
 from nmt_cli.bundle.reading import read_manifest
-from nmt_cli.export.onnx_graphs import write_graphs
+from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.model.build import build_model, step_graph
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.runtime.step_model import OnnxStepModel

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
-from nmt_cli.export.onnx_bundle import export_onnx
 from nmt_cli.model.attention_maps import model_attention
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import open_bundle
@@ -14,7 +14,7 @@ from nmt_cli.search.attention import AttentionMaps, align
 from nmt_cli.search.forced import forced_attention
 from nmt_cli.text.tokenizer import END_ID
 from nmt_cli.training.model import trained_model
-from tests.systems import untrained_run
+from tests.systems import export_bundle, untrained_run
 
 MODELS = {
     "transformer": {},
@@ -37,11 +37,9 @@ def run(request, tmp_path_factory):
 
 
 def test_a_bundle_has_the_attention_of_keras(run, tmp_path: Path) -> None:
-    place = tmp_path / "bundle"
-    manifest = export_onnx(
-        run, run.last, run.recipe.decoding, place, lambda line: None, attention=True
-    )
-    assert any("attention" in each.name for each in manifest.verification.checks)
+    place = export_bundle(run, tmp_path / "bundle", verify=True, attention=True)
+    checks = read_manifest(place).verification.checks
+    assert any("attention" in each.name for each in checks)
     model, _ = trained_model(run, run.last)
     tokenizers = run.tokenizers()
     (ids,) = tokenizers.target.encode(["gato água três"])
@@ -67,10 +65,7 @@ def test_a_bundle_has_the_attention_of_keras(run, tmp_path: Path) -> None:
 def test_other_precisions_have_nearly_the_same_attention(
     run, tmp_path: Path, precision: str
 ) -> None:
-    place = tmp_path / "bundle"
-    nothing = lambda line: None  # noqa: E731
-    decoding = run.recipe.decoding
-    export_onnx(run, run.last, decoding, place, nothing, precision, verify=False, attention=True)
+    place = export_bundle(run, tmp_path / "bundle", precision, attention=True)
     model, _ = trained_model(run, run.last)
     tokenizers = run.tokenizers()
     (ids,) = tokenizers.target.encode(["gato água três"])
@@ -84,5 +79,5 @@ def test_other_precisions_have_nearly_the_same_attention(
 def test_a_bundle_without_attention_is_refused_with_a_hint(tiny_bundle) -> None:
     with pytest.raises(NmtError) as caught:
         bundle_attention(tiny_bundle("float32"), "um gato", [5])
-    assert caught.value.message.endswith("float32: was exported without attention weights")
+    assert caught.value.message.endswith(": was exported without attention weights")
     assert "nmt export --onnx --attention" in caught.value.hint

@@ -1,24 +1,29 @@
 """A CTranslate2 folder translates like the model it was made from."""
 
 import json
+import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from nmt_cli.errors import NmtError
-from nmt_cli.export import ctranslate2_spec
-from nmt_cli.export.ctranslate2_check import compare_scores, is_cut
-from nmt_cli.export.ctranslate2_model import export_ctranslate2
-from nmt_cli.export.ctranslate2_spec import write_ctranslate2
+from nmt_cli.bundle.report import Verification
+from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.export.ctranslate2 import EXPORTER, spec
+from nmt_cli.export.ctranslate2 import folder as folder_module
+from nmt_cli.export.ctranslate2.folder import write_folder
+from nmt_cli.export.ctranslate2.spec import write_weights
+from nmt_cli.export.ctranslate2.translator import SETTINGS, load_ctranslate2
+from nmt_cli.export.exporter import ExportOptions, Trained
+from nmt_cli.export.verification import Gates, given_log_probs, is_cut
 from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
-from nmt_cli.runtime.ctranslate2_translator import SETTINGS, load_ctranslate2
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
+from nmt_cli.text.tokenizer import END_ID
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 from tests.systems import WORDS, untrained_run
@@ -54,8 +59,9 @@ VARIANTS = {
 }
 
 
-def silent(line: str) -> None:
-    pass
+def export(run: Run, folder: Path, precision: str = "float32", **options: Any) -> Verification:
+    given = ExportOptions(folder=folder, checkpoint=run.last, precision=precision, **options)
+    return EXPORTER.export(run, given, lambda line: None)
 
 
 DEFAULT = ("pre, all", "post, none", "WordPiece")
@@ -74,7 +80,7 @@ def run(request, tmp_path_factory) -> Run:
 @pytest.fixture(scope="module")
 def exported(run, tmp_path_factory) -> tuple[Run, Path, KerasStepModel]:
     folder = tmp_path_factory.mktemp("exported") / "model"
-    export_ctranslate2(run, run.last, run.recipe.decoding, folder, say=silent)
+    export(run, folder)
     return run, folder, KerasStepModel(trained_model(run, run.last)[0])
 
 
@@ -83,14 +89,22 @@ def test_log_probabilities_are_the_models(exported):
     pairs = list(zip(*run.held_out(), strict=True))[:8]
     random = np.random.default_rng(5).choice(WORDS, (8, 9))  # no reference, and longer
     pairs += [(" ".join(row), " ".join(row[::2])) for row in random]
-    assert compare_scores(original, load_ctranslate2(folder), pairs) < 1e-4
+    tokenizers, exported = run.tokenizers(), load_ctranslate2(folder)
+    for source, target in pairs:
+        (source_ids,), (ids,) = (
+            tokenizers.source.encode([source]),
+            tokenizers.target.encode([target]),
+        )
+        framed, tokens = tokenizers.source.frame_source(source_ids), [*ids, END_ID]
+        expected = given_log_probs(original, framed, ids)[np.arange(len(tokens)), tokens]
+        np.testing.assert_allclose(exported.log_probs(source_ids, ids), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_translations_are_the_models(exported, beam_size):
-    """Over-long lines are split alike, and each sentence has its own limit.
+    """Over-long lines are split in the same way, and each sentence has its own limit.
 
-    At that limit the two searches choose otherwise, which models without training often reach.
+    At that limit, which untrained models often reach, the two searches choose differently.
     """
     run, folder, original = exported
     rng = np.random.default_rng(11)
@@ -112,41 +126,33 @@ def test_translations_are_the_models(exported, beam_size):
         for line, left, right in zip(lines, ours, theirs, strict=True)
         if left.ids != right.ids
         and abs(left.score - right.score) > TIE
-        and not is_cut(translator, line, left, right)
+        and not is_cut(translator, line, len(left.ids), len(right.ids))
     ]
     assert not differing
 
 
-@pytest.fixture(scope="module")
-def plain_run(tmp_path_factory) -> Run:
-    return untrained_run(tmp_path_factory.mktemp("plain"))
-
-
-def test_weights_can_be_quantized(plain_run, tmp_path):
-    report = export_ctranslate2(
-        plain_run, plain_run.last, plain_run.recipe.decoding, tmp_path / "model", "int8", silent
-    )
-    assert report["log-probabilities, largest difference"] < 1e-4  # of float32, before
-    assert "of them as in float32" in report
+def test_weights_can_be_quantized(tiny_run, tmp_path, monkeypatch):
+    monkeypatch.setattr(folder_module, "GATES", Gates(bleu=100, chrf=0))  # the model is untrained
+    report = export(tiny_run, tmp_path / "model", "int8")
+    found = {each.name: each.value for each in report.checks}
+    assert found["in float32: log-probabilities, largest difference (16 sentences)"] < 1e-4
+    assert found["log-probabilities, mean difference"] > 1e-4
+    assert any(name.startswith("100 - chrF") for name in found)
     translator = load_ctranslate2(tmp_path / "model")
     assert "int8" in translator.model.compute_type
     assert len(list(translator.translate(["um dois três", ""]))) == 2
 
 
-def test_without_the_package_the_error_names_it(plain_run, tmp_path, monkeypatch):
+def test_without_the_package_the_error_names_it(tiny_run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(NmtError, match=r"pip install 'nmt_cli\[ctranslate2\]'"):
-        export_ctranslate2(
-            plain_run, plain_run.last, plain_run.recipe.decoding, tmp_path / "model", say=silent
-        )
+        export(tiny_run, tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_quantization_is_refused(plain_run, tmp_path):
-    with pytest.raises(NmtError, match="choose one of int8"):
-        export_ctranslate2(
-            plain_run, plain_run.last, plain_run.recipe.decoding, tmp_path / "m", "int7", silent
-        )
+def test_an_unknown_quantization_is_refused(tiny_run, tmp_path):
+    with pytest.raises(OptionError, match="--quantize int7 needs a format that supports it"):
+        export(tiny_run, tmp_path / "m", "int7")
 
 
 @pytest.mark.parametrize(
@@ -154,49 +160,55 @@ def test_an_unknown_quantization_is_refused(plain_run, tmp_path):
     [
         ({"architecture": "rnn"}, "CTranslate2 has no models of architecture 'rnn'"),
         ({"key_dim": 4, "value_dim": 16}, "not model.key_dim = 4 and model.value_dim = 16"),
-        ({"pad_ids": [0, 5]}, "CTranslate2 hides padding alone, not model.pad_ids = [0, 5]"),
+        ({"pad_ids": [0, 5]}, "CTranslate2 masks only PAD, not model.pad_ids = [0, 5]"),
     ],
 )
 def test_a_model_that_ctranslate2_cannot_run_is_refused(tmp_path, model, message):
     run = untrained_run(tmp_path, model=model)
     with pytest.raises(NmtError) as caught:
-        export_ctranslate2(run, run.last, run.recipe.decoding, tmp_path / "m", say=silent)
+        export(run, tmp_path / "m")
     assert message in caught.value.message
-    assert "nmt export --onnx" in caught.value.hint
+    assert "--onnx" in caught.value.hint
     assert not (tmp_path / "m").exists()
 
 
-def test_a_wrong_conversion_is_not_put_in_place(plain_run, tmp_path, monkeypatch):
-    """Positions one off: the export fails, and the older folder stays."""
-    decoding = plain_run.recipe.decoding
-    export_ctranslate2(plain_run, plain_run.last, decoding, tmp_path / "model", say=silent)
+def test_a_wrong_conversion_is_not_exported(tiny_run, tmp_path, monkeypatch):
+    """Positions are off by one: the export fails, and the older folder stays."""
+    export(tiny_run, tmp_path / "model")
     before = (tmp_path / "model" / "model.bin").read_bytes()
-    original = ctranslate2_spec._positions
+    original = spec._positions
 
     def one_off(positions, longest, width):
         return original(positions, longest + 1, width)[1:]
 
-    monkeypatch.setattr(ctranslate2_spec, "_positions", one_off)
-    with pytest.raises(NmtError, match=r"verification failed: held-out sentence 1, position 0"):
-        export_ctranslate2(plain_run, plain_run.last, decoding, tmp_path / "model", say=silent)
+    monkeypatch.setattr(spec, "_positions", one_off)
+    with pytest.raises(NmtError, match=r"float32 verification failed: .* position 0 of held-out"):
+        export(tiny_run, tmp_path / "model", force=True)
     assert (tmp_path / "model" / "model.bin").read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
 
 
 @pytest.mark.slow
-def test_an_older_folder_is_replaced_and_somebodys_own_is_not(plain_run, tmp_path):
+def test_an_older_folder_is_replaced_and_somebodys_own_is_not(tiny_run, tmp_path):
     folder = tmp_path / "model"
     for beam_size in (2, 3):
-        decoding = replace(plain_run.recipe.decoding, beam_size=beam_size)
-        export_ctranslate2(plain_run, plain_run.last, decoding, folder, say=silent)
+        export(tiny_run, folder, beam_size=beam_size, force=True)
     assert json.loads((folder / SETTINGS).read_text())["decoding"]["beam_size"] == 3
     assert load_ctranslate2(folder).options.beam_size == 3
     assert "sentencepiece" in (folder / "MODEL_CARD.md").read_text(encoding="utf-8")
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "model.bin").write_text("another CTranslate2 model")
     with pytest.raises(NmtError, match="contains something else"):
-        export_ctranslate2(plain_run, plain_run.last, decoding, tmp_path / "own", say=silent)
+        export(tiny_run, tmp_path / "own", force=True)
     assert (tmp_path / "own" / "model.bin").read_text() == "another CTranslate2 model"
+
+
+@pytest.fixture(scope="module")
+def written(tiny_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An unverified export."""
+    folder = tmp_path_factory.mktemp("written")
+    write_folder(Trained.load(tiny_run, ExportOptions()), folder, "float32")
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -208,19 +220,19 @@ def test_an_older_folder_is_replaced_and_somebodys_own_is_not(plain_run, tmp_pat
         ("model.bin", "", "CTranslate2 cannot load it"),
     ],
 )
-def test_a_damaged_folder_is_refused(plain_run, tmp_path, file, content, message):
+def test_a_damaged_folder_is_refused(written, tmp_path, file, content, message):
     folder = tmp_path / "model"
     if file:
-        export_ctranslate2(plain_run, plain_run.last, plain_run.recipe.decoding, folder, say=silent)
+        shutil.copytree(written, folder)
         (folder / file).write_text(content, encoding="utf-8")
     with pytest.raises(NmtError, match=message):
         load_ctranslate2(folder)
 
 
-def test_tokens_that_ctranslate2_cannot_tell_apart_are_refused(plain_run, tmp_path):
-    graph = step_graph(trained_model(plain_run, plain_run.last)[0])
+def test_two_tokens_of_the_same_string_are_refused(tiny_run, tmp_path):
+    graph = step_graph(trained_model(tiny_run, tiny_run.last)[0])
     tokens = [f"t{at}" for at in range(graph.vocab_size)]
-    with pytest.raises(NmtError, match="'t5' stands for two ids"):
-        write_ctranslate2(graph, tokens, [*tokens[:-1], "t5"], tmp_path)
+    with pytest.raises(NmtError, match="'t5' is the string of two ids"):
+        write_weights(graph, tokens, [*tokens[:-1], "t5"], tmp_path)
     with pytest.raises(NmtError, match="one string for token 2 on both sides"):
-        write_ctranslate2(graph, tokens, [*tokens[:2], "start", *tokens[3:]], tmp_path)
+        write_weights(graph, tokens, [*tokens[:2], "start", *tokens[3:]], tmp_path)

@@ -5,23 +5,25 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from nmt_cli.bundle.reading import read_manifest
+from nmt_cli.bundle.report import Verification
 from nmt_cli.errors import NmtError
-from nmt_cli.export import onnx_bundle
-from nmt_cli.export.onnx_bundle import export_onnx
-from nmt_cli.export.saved_model import export_saved_model
-from nmt_cli.export.verify import HARD_LINES, TIE
+from nmt_cli.export.exporter import ExportOptions
+from nmt_cli.export.onnx import EXPORTER, bundle
+from nmt_cli.export.saved_model import EXPORTER as SAVED_MODEL
 from nmt_cli.model.step_model import KerasStepModel
+from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
-from tests.systems import WORDS, untrained_run
+from tests.systems import WORDS, export_bundle, untrained_run
 
 VARIANTS = {
     "pre, all tied, SentencePiece": {},
@@ -33,8 +35,9 @@ VARIANTS = {
 }
 
 
-def silent(line: str) -> None:
-    pass
+def export_saved_model(run: Run, folder: Path, **options: Any) -> Verification:
+    given = ExportOptions(folder=folder, checkpoint=run.last, **options)
+    return SAVED_MODEL.export(run, given, lambda line: None)
 
 
 def lines() -> list[str]:
@@ -75,8 +78,9 @@ def assert_alike(ours, theirs) -> None:
 
 
 def test_a_bundle_translates_like_keras(run, tmp_path):
-    manifest = export_onnx(run, run.last, run.recipe.decoding, tmp_path / "bundle", silent)
-    found = {each.name: each.value for each in manifest.verification.checks}
+    export_bundle(run, tmp_path / "bundle", verify=True)
+    checks = read_manifest(tmp_path / "bundle").verification.checks
+    found = {each.name: each.value for each in checks}
     assert found["log-probabilities, largest difference (16 sentences)"] < 1e-4
     text = lines()
     for beam_size in (1, 4):
@@ -90,8 +94,7 @@ def test_a_bundle_translates_like_keras(run, tmp_path):
 @pytest.mark.parametrize("beam_size", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_a_saved_model_translates_like_keras(run, tmp_path, beam_size):
     """In a process that has tensorflow and tensorflow_text, and not nmt."""
-    decoding = replace(run.recipe.decoding, beam_size=beam_size, length_penalty=0.6)
-    export_saved_model(run, run.last, decoding, tmp_path / "saved", silent)
+    export_saved_model(run, tmp_path / "saved", beam_size=beam_size, length_penalty=0.6)
     text = lines()
     script = tmp_path / "serve.py"
     script.write_text(
@@ -120,14 +123,9 @@ def test_a_saved_model_translates_like_keras(run, tmp_path, beam_size):
     assert_alike(keras_translator(run, beam_size).translate(text), found)
 
 
-@pytest.fixture(scope="module")
-def plain_run(tmp_path_factory) -> Run:
-    return untrained_run(tmp_path_factory.mktemp("plain"))
-
-
-def test_a_wrong_graph_is_not_put_in_place(plain_run, tmp_path, monkeypatch):
-    """One weight changed behind the converter's back: the export fails and leaves nothing."""
-    original = onnx_bundle.write_graphs
+def test_a_wrong_graph_is_not_exported(tiny_run, tmp_path, monkeypatch):
+    """The graph has one different weight: the export fails and leaves nothing."""
+    original = bundle.write_graphs
 
     def tampered(graph, folder: Path, precision: str, attention: bool):
         layer = graph.decoder_layers[-1].feed.outer
@@ -138,31 +136,36 @@ def test_a_wrong_graph_is_not_put_in_place(plain_run, tmp_path, monkeypatch):
         finally:
             layer.bias.assign(kept)
 
-    monkeypatch.setattr(onnx_bundle, "write_graphs", tampered)
-    with pytest.raises(NmtError, match=r"verification failed: held-out sentence 1, position 0"):
-        export_onnx(plain_run, plain_run.last, plain_run.recipe.decoding, tmp_path / "b", silent)
+    monkeypatch.setattr(bundle, "write_graphs", tampered)
+    with pytest.raises(NmtError, match=r"float32 verification failed: .* position 0 of held-out"):
+        export_bundle(tiny_run, tmp_path / "b", verify=True)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bundle_says_what_it_is(plain_run, tmp_path):
-    export_onnx(plain_run, plain_run.last, plain_run.recipe.decoding, tmp_path / "b", silent)
-    manifest = read_manifest(tmp_path / "b")
+def test_a_bundle_describes_itself(tiny_bundle):
+    folder = tiny_bundle("float32")
+    manifest = read_manifest(folder)
     names = {"encoder.onnx", "decoder.onnx", "MODEL_CARD.md", "tokenizer/tokenizer.json"}
     assert names <= manifest.files.keys()
-    assert not list((tmp_path / "b").rglob("*.pkl"))
+    assert not list(folder.rglob("*.pkl"))
     assert (manifest.source_language, manifest.target_language) == ("xx", "yy")
     shapes = {each.name: each.shape for each in manifest.decoder.inputs}
     assert shapes["ancestry"] == ("B", "K", "P")
     assert shapes["self_key_0"] == ("B", 2, "P", 16)
-    card = (tmp_path / "b" / "MODEL_CARD.md").read_text(encoding="utf-8")
+    card = (folder / "MODEL_CARD.md").read_text(encoding="utf-8")
     assert "xx to yy" in card
     assert "| BLEU |" in card
 
 
-@pytest.mark.slow
-def test_an_older_bundle_is_replaced_whole(plain_run, tmp_path):
-    for beam_size in (2, 3):
-        decoding = replace(plain_run.recipe.decoding, beam_size=beam_size)
-        export_onnx(plain_run, plain_run.last, decoding, tmp_path / "b", silent)
+def test_an_older_bundle_is_replaced_only_with_force(tiny_run, tmp_path):
+    given = ExportOptions(
+        folder=tmp_path / "b", checkpoint=tiny_run.last, beam_size=2, verify=False
+    )
+    EXPORTER.export(tiny_run, given, lambda line: None)
+    given = replace(given, beam_size=3)
+    with pytest.raises(NmtError, match=r"b: already exists; replace it with --force"):
+        EXPORTER.export(tiny_run, given, lambda line: None)
+    assert read_manifest(tmp_path / "b").decoding.beam_size == 2
+    EXPORTER.export(tiny_run, replace(given, force=True), lambda line: None)
     assert read_manifest(tmp_path / "b").decoding.beam_size == 3
     assert [each.name for each in tmp_path.iterdir()] == ["b"]

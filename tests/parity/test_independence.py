@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.export.onnx_bundle import export_onnx
 from nmt_cli.runtime.device import Threads
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translation
-from tests.systems import untrained_run
+from tests.systems import export_bundle, untrained_run
 
 SENTENCES = 500
 # Sizes of real models, and some that are no multiple of what a processor adds at a time.
@@ -47,15 +46,7 @@ def folder(request, tmp_path_factory) -> Path:
     decoding = {"max_length": 20, "length_ratio": 1.0, "length_extra": 1}
     run = untrained_run(place, model=MODELS[request.param], decoding=decoding)
     for precision in ("float32", "int8"):
-        export_onnx(
-            run,
-            run.last,
-            run.recipe.decoding,
-            place / precision,
-            lambda line: None,
-            precision,
-            verify=False,
-        )
+        export_bundle(run, place / precision, precision)
     return place
 
 

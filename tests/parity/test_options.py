@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from nmt_cli.export.onnx_bundle import export_onnx
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.ensemble import EnsembleStepModel
@@ -13,7 +12,7 @@ from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.scoring import score_pairs
 from nmt_cli.search.translator import Line, Translator
 from nmt_cli.training.model import trained_model
-from tests.systems import WORDS, untrained_run
+from tests.systems import WORDS, export_bundle, untrained_run
 
 LINES = [" ".join(WORDS[at : at + 1 + at % 5]) for at in range(12)] + ["", "casa " * 40]
 PHRASES = [
@@ -30,10 +29,7 @@ def sides(
 ) -> list[Translator]:
     folder = tmp_path_factory.mktemp("options")
     run = untrained_run(folder, model={"architecture": request.param})
-    bundle = folder / "bundle"
-    export_onnx(
-        run, run.checkpoint(1), run.recipe.decoding, bundle, say=lambda line: None, attention=True
-    )
+    bundle = export_bundle(run, folder / "bundle", attention=True)
     model, _ = trained_model(run, run.checkpoint(1))
     options = SearchOptions.of(run.recipe.decoding)
     return [

@@ -22,11 +22,11 @@ from nmt_cli.bundle.manifest import (
     TensorSpec,
 )
 from nmt_cli.errors import NmtError
-from nmt_cli.export.graph_pass import RULES, mend
-from nmt_cli.export.half import half
-from nmt_cli.export.quantize import quantize
-from nmt_cli.export.recurrent_encoder import recurrent_encoder
-from nmt_cli.export.weights import save_with_shared_weights, share_transposed
+from nmt_cli.export.onnx.graph_pass import RULES, mend
+from nmt_cli.export.onnx.half import half
+from nmt_cli.export.onnx.quantize import quantize
+from nmt_cli.export.onnx.recurrent_encoder import recurrent_encoder
+from nmt_cli.export.onnx.weights import save_with_shared_weights, share_transposed
 from nmt_cli.model.rnn.steps import RecurrentSteps
 from nmt_cli.model.step_graph import StepGraph, free_axes
 

@@ -1,8 +1,10 @@
 """MODEL_CARD.md of a CTranslate2 folder."""
 
+from collections.abc import Sequence
+
 from nmt_cli import __version__
+from nmt_cli.export.ctranslate2.translator import TOKENIZER
 from nmt_cli.recipe.config import DecodingConfig
-from nmt_cli.runtime.ctranslate2_translator import TOKENIZER
 from nmt_cli.text.tokenizer import TokenizerSpec
 from nmt_cli.training.run import Run
 
@@ -10,23 +12,23 @@ from nmt_cli.training.run import Run
 def ctranslate2_card(
     run: Run,
     decoding: DecodingConfig,
-    quantization: str | None,
-    report: dict[str, int | float],
+    precision: str,
+    report: Sequence[str],
 ) -> str:
     """MODEL_CARD.md: how to use the folder, with nmt and without."""
     recipe = run.recipe
     lines = [
         f"# {recipe.label}: {recipe.data.source} to {recipe.data.target}, for CTranslate2",
         "",
-        f"Weights in {quantization or 'float32'}, exported by nmt {__version__}.",
+        f"Weights in {precision}, exported by nmt {__version__}.",
         "",
         "## Use",
         "",
         *_usage(TokenizerSpec.read(run.folder / "tokenizer"), decoding),
         "",
-        "Sources are given without start and end marks: `config.json` has CTranslate2 add them.",
-        f"Lines longer than {decoding.max_source} tokens are better split into sentences first.",
-        "CTranslate2's length penalty, `score / length ** alpha`, is not nmt's.",
+        "Give sources without start and end tokens: CTranslate2 adds them, as `config.json` says.",
+        f"Split lines of more than {decoding.max_source} tokens into sentences first.",
+        "CTranslate2's length penalty is `score / length ** alpha`, which differs from nmt's.",
         "",
         "## Training",
         "",
@@ -35,7 +37,7 @@ def ctranslate2_card(
         "",
         "## Verification",
         "",
-        *(f"- {key}: {value}" for key, value in report.items()),
+        *(f"- {line}" for line in report),
     ]
     return "\n".join(lines) + "\n"
 
@@ -43,7 +45,7 @@ def ctranslate2_card(
 def _usage(spec: TokenizerSpec, decoding: DecodingConfig) -> list[str]:
     lines = [
         "    from pathlib import Path",
-        "    from nmt_cli.runtime.ctranslate2_translator import load_ctranslate2",
+        "    from nmt_cli.export.ctranslate2.translator import load_ctranslate2",
         "",
         '    for each in load_ctranslate2(Path("THIS_FOLDER")).translate(["Uma linha."]):',
         "        print(each.text)",
@@ -52,7 +54,7 @@ def _usage(spec: TokenizerSpec, decoding: DecodingConfig) -> list[str]:
     if spec.kind == "wordpiece":
         return [
             *lines,
-            f"Without nmt: cut text into pieces of `{TOKENIZER}/{spec.source}` as BERT's "
+            f"Without nmt: split text into pieces of `{TOKENIZER}/{spec.source}` as BERT's "
             f"WordPiece tokenizer does, lower-cased: {'yes' if spec.lowercase else 'no'}; pieces "
             "beginning with ## continue a word.",
         ]

@@ -1,7 +1,7 @@
-"""Lines to translations through CTranslate2, from a folder of ``nmt export --ctranslate2``.
+"""Translating with CTranslate2, from a folder of ``nmt export --ctranslate2``.
 
-The search is CTranslate2's own. Without a length penalty it finds what search/beam.py finds;
-its penalty is another formula, ``score / length ** alpha``.
+CTranslate2 searches by itself. Without a length penalty it finds what search/beam.py finds; its
+formula for the penalty is another, ``score / length ** alpha``.
 """
 
 import json
@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import DecodingConfig
@@ -26,7 +29,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class CTranslate2Translator(Translator):
-    """Splits, tokenizes, batches and rejoins as any Translator; CTranslate2 searches.
+    """A Translator that leaves the search to CTranslate2.
 
     Attributes:
         model: a ctranslate2.Translator.
@@ -39,11 +42,26 @@ class CTranslate2Translator(Translator):
         target = self.tokenizers.target
         return {token: at for at, token in enumerate(target.tokens(range(target.vocab_size)))}
 
+    def log_probs(self, source: list[int], target: list[int]) -> NDArray[np.float32] | None:
+        """Log-probabilities of a translation's tokens and of END; None for an empty source.
+
+        Args:
+            source, target: ids, unframed.
+        """
+        if not source:  # CTranslate2 cannot read it
+            return None
+        (result,) = self.model.score_batch(
+            [self.tokenizers.source.tokens(source)],
+            [self.tokenizers.target.tokens(target)],
+            max_input_length=0,
+        )
+        return np.array(result.log_probs, np.float32)
+
     def _search_batch(self, batch: list[Segment]) -> list[list[Hypothesis]]:
         ids = [each.ids for each in batch]
         limits = [self.options.limit(len(each)) for each in ids]
-        # CTranslate2 has one limit a call, here that of the longest sentence. What reached its
-        # own limit before is searched again, alone: those are few.
+        # CTranslate2 has one limit a call: that of the longest sentence. The few sentences that
+        # exceed their own limit are searched again one by one.
         longest = max(limits)
         found = self._run(ids, longest)
         return [
@@ -60,7 +78,7 @@ class CTranslate2Translator(Translator):
             length_penalty=self.options.length_penalty,
             max_input_length=0,
             max_decoding_length=limit,
-            min_decoding_length=0,  # as ours: a translation may be empty
+            min_decoding_length=0,  # like ours: a translation may be empty
             return_scores=True,
         )
         return [
@@ -80,17 +98,17 @@ def load_ctranslate2(
     inter_threads: int = 1,
     intra_threads: int = 0,
 ) -> CTranslate2Translator:
-    """Make an exported folder ready to translate.
+    """Load an exported folder.
 
     Args:
-        folder: what :func:`nmt_cli.export.ctranslate2_model.export_ctranslate2` wrote.
-        options: of the search; None for the settings at the export.
+        folder: written by ``nmt export --ctranslate2``.
+        options: of the search; None for the export's own.
         warn: receives a line when a line of text is split.
         batch_tokens: as of :class:`Translator`.
         compute_type, inter_threads, intra_threads: as of ctranslate2.Translator.
 
     Raises:
-        NmtError: ctranslate2 is not installed, or the folder is none of these, or damaged.
+        NmtError: ctranslate2 is not installed, or the folder is not such an export or is damaged.
     """
     ctranslate2 = import_ctranslate2()
     search, max_source = _settings(folder, options)
@@ -138,7 +156,7 @@ def _settings(folder: Path, options: DecodingOptions | None) -> tuple[SearchOpti
         decoding = section_from(DecodingConfig, record["decoding"], str(path))
     except (FileNotFoundError, NotADirectoryError):
         raise NmtError(
-            f"{folder}: no {SETTINGS} in it", "make the folder with nmt export --ctranslate2"
+            f"{folder}: no {SETTINGS} in it", "create the folder with nmt export --ctranslate2"
         ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise NmtError(f"{path}: damaged ({error})", "export again") from None

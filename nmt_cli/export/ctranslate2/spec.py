@@ -1,4 +1,4 @@
-"""A model's weights in CTranslate2's own layout, through ``ctranslate2.specs``."""
+"""Writing a model's weights in CTranslate2's format, with ``ctranslate2.specs``."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,28 +9,18 @@ from keras import ops
 from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
+from nmt_cli.export.ctranslate2.translator import import_ctranslate2
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.model.transformer.steps import TransformerSteps
-from nmt_cli.runtime.ctranslate2_translator import import_ctranslate2
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 
-# How weights may be stored; on a processor that cannot compute in it, CTranslate2 converts.
-QUANTIZATIONS = (
-    "int8",
-    "int8_float32",
-    "int8_float16",
-    "int8_bfloat16",
-    "int16",
-    "float16",
-    "bfloat16",
-)
 _ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH"}
-# CTranslate2's own default limit of sources; its translations end at 256.
+# CTranslate2's default limit for sources; for translations it is 256.
 LONGEST = 1024
 
 
-def write_ctranslate2(
+def write_weights(
     graph: StepGraph,
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
@@ -43,21 +33,21 @@ def write_ctranslate2(
 
     Args:
         graph: the step graphs of the model.
-        source_tokens, target_tokens: a string for every id, no two alike; the same strings
-            for UNK, START and END on both sides.
-        folder: where to; exists.
-        quantization: how weights are stored, one of QUANTIZATIONS; None: as float32.
+        source_tokens, target_tokens: a unique string for every id; the same strings for UNK,
+            START and END on both sides.
+        folder: exists.
+        quantization: how weights are stored; None for float32.
         frame_start: whether sources begin with START; all end with END.
-        longest: source or translation that can be read, in tokens.
+        longest: maximum number of tokens of a source or translation.
 
     Raises:
-        NmtError: ctranslate2 is not installed or has no such models, or the strings are not
-            as said above.
+        NmtError: ctranslate2 is not installed, cannot represent the model, or two ids have the
+            same string.
     """
     if not isinstance(graph, TransformerSteps):
         raise NmtError(
             f"CTranslate2 has no models of architecture '{graph.config.architecture}'",
-            "nmt export --onnx takes every architecture",
+            "export it with --onnx, which supports every architecture",
         )
     config = graph.config
     _check_config(config)
@@ -72,7 +62,7 @@ def write_ctranslate2(
     )
     _encoder(spec.encoder, graph)
     _decoder(spec.decoder, graph)
-    # CTranslate2's own positions are another formula (tensor2tensor's).
+    # CTranslate2's own formula for positions is another (tensor2tensor's).
     sides = ((spec.encoder, graph.source_positions), (spec.decoder, graph.target_positions))
     for side, positions in sides:
         side.position_encodings.encodings = _positions(positions, longest, config.d_model)
@@ -90,27 +80,29 @@ def write_ctranslate2(
 
 
 def _check_config(config: TransformerConfig) -> None:
-    """CTranslate2 has no keys for these; it would take them as it knows them."""
+    """Refuse what CTranslate2 has no settings for and would ignore."""
     size = config.d_model / config.heads
     if (config.key_size, config.value_size) != (size, size):
         raise NmtError(
-            f"CTranslate2 has heads of d_model / heads alone, not model.key_dim = "
+            f"CTranslate2 needs heads of d_model / heads columns, not model.key_dim = "
             f"{config.key_size} and model.value_dim = {config.value_size}",
-            "nmt export --onnx takes every shape",
+            "export it with --onnx, which supports every model",
         )
     if config.pad_ids != (PAD_ID,):
         raise NmtError(
-            f"CTranslate2 hides padding alone, not model.pad_ids = {list(config.pad_ids)}",
-            "nmt export --onnx takes every shape",
+            f"CTranslate2 masks only PAD, not model.pad_ids = {list(config.pad_ids)}",
+            "export it with --onnx, which supports every model",
         )
 
 
 def _check_tokens(*sides: Sequence[str]) -> None:
-    """CTranslate2 knows tokens by their strings alone."""
+    """CTranslate2 identifies tokens by their strings."""
     for tokens in sides:
         if len(set(tokens)) != len(tokens):
             twice = next(each for each in tokens if tokens.count(each) > 1)
-            raise NmtError(f"CTranslate2 cannot tell tokens apart: {twice!r} stands for two ids")
+            raise NmtError(
+                f"CTranslate2 cannot distinguish tokens: {twice!r} is the string of two ids"
+            )
     for at in (UNK_ID, START_ID, END_ID):
         if len({tokens[at] for tokens in sides}) > 1:
             raise NmtError(f"CTranslate2 needs one string for token {at} on both sides")
@@ -143,14 +135,14 @@ def _decoder(spec: Any, graph: TransformerSteps) -> None:
 
 
 def _self_attention(spec: Any, layer: Any) -> None:
-    """The fused projection is CTranslate2's own layout too."""
+    """Copy attention; CTranslate2 fuses the projections, too."""
     _linear(spec.linear[0], layer.attention.query_key_value)
     _linear(spec.linear[1], layer.attention.output_projection)
     _norm(spec.layer_norm, layer.attention_norm)
 
 
 def _positions(positions: Any, longest: int, d_model: int) -> NDArray[np.float32]:
-    """The vectors of the first places; a model that has no positions adds zeros."""
+    """The vectors of the first positions; zeros for a model without positions."""
     if positions is None:
         return np.zeros((longest, d_model), np.float32)
     return _array(positions.at(ops.arange(longest), d_model))
@@ -166,7 +158,7 @@ def _feed_forward(spec: Any, layer: Any) -> None:
 
 
 def _parts(feed: Any) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Weight [out, in] and bias of the inner projection, cut where SwiGLU does."""
+    """Weight [out, in] and bias of the inner projection, split in two for SwiGLU."""
     count = 2 if feed.activation == "swiglu" else 1
     kernels = np.split(_array(feed.inner.kernel), count, axis=1)
     biases = np.split(_array(feed.inner.bias), count)

@@ -1,77 +1,60 @@
-"""``nmt export --saved-model``: strings in, strings out, in one TensorFlow graph.
+"""Writing a SavedModel, and comparing it with the run it was made from.
 
-Comments name shapes: N lines, B pieces (a line as a rule; an over-long line has several, a
+Comments name shapes: N lines, B segments (usually one per line; an over-long line has several, a
 blank one none).
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import tensorflow as tf
 
-from nmt_cli.export.graph_search import GraphSearch
-from nmt_cli.export.graph_tokenizer import graph_tokenizer
-from nmt_cli.export.verify import (
-    HARD_LINES,
-    TRANSLATED_SENTENCES,
-    Comparison,
-    compare_translations,
-)
-from nmt_cli.files import replacing_folder
-from nmt_cli.model.build import step_graph
+from nmt_cli.bundle.report import Verification
+from nmt_cli.export.exporter import Trained
+from nmt_cli.export.saved_model.search import GraphSearch
+from nmt_cli.export.saved_model.tokenizer import graph_tokenizer
+from nmt_cli.export.verification import Exported, Output, compare_with_model, passed
 from nmt_cli.model.step_graph import StepGraph
-from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rejoining import LINE_BREAK
-from nmt_cli.search.translator import SENTENCE_END, Translator
+from nmt_cli.search.translator import SENTENCE_END
 from nmt_cli.text.tokenizer import PAD_ID
-from nmt_cli.training.model import trained_model
-from nmt_cli.training.run import Run
 
-MARKER = "saved_model.pb"
+SIGNATURE = "serving_default"
 
 
-def export_saved_model(
-    run: Run,
-    checkpoint: Path,
-    decoding: DecodingConfig,
-    folder: Path,
-    say: Callable[[str], None] = print,
-) -> Comparison:
-    """Write, verify and put in place the SavedModel of a run.
+def write_saved_model(trained: Trained, folder: Path) -> None:
+    """Write a SavedModel of the whole translator, unverified."""
+    tf.get_logger().setLevel("ERROR")  # suppresses notes on serializing tables
+    module = TranslationModule(
+        trained.step_model.graph, trained.run.folder / "tokenizer", trained.decoding
+    )
+    tf.saved_model.save(module, str(folder), signatures={SIGNATURE: module.translate})
 
-    Args: as :func:`nmt_cli.export.onnx_bundle.export_onnx`.
+
+def verify_saved_model(trained: Trained, folder: Path) -> Verification:
+    """Compare a SavedModel's translations with its model's.
 
     Raises:
-        NmtError: the run is damaged, the verification fails, or the folder cannot be
-            written.
+        NmtError: the verification failed.
     """
-    tf.get_logger().setLevel("ERROR")  # its notes on serializing tables are for itself
-    model, _ = trained_model(run, checkpoint)
-    graph = step_graph(model)
-    module = TranslationModule(graph, run.folder / "tokenizer", decoding)
-    with replacing_folder(folder, MARKER) as work:
-        say("tracing tokenizer, encoder, search and detokenizer into one graph")
-        tf.saved_model.save(module, str(work), signatures={"serving_default": module.translate})
-        say("verifying against the trained model")
-        comparison = _verify(run, KerasStepModel(model), decoding, work)
-    say(f"  sentences translated alike: {comparison.sentences - comparison.ties}")
-    return comparison
+    return passed(trained, compare_with_model(trained, _ExportedModel(trained, folder)).checks)
 
 
-def _verify(run: Run, original: KerasStepModel, decoding: DecodingConfig, folder: Path) -> Any:
-    lines = [*run.held_out()[0][:TRANSLATED_SENTENCES], *HARD_LINES]
-    translator = Translator(
-        original, run.tokenizers(), SearchOptions.of(decoding), decoding.max_source
-    )
-    serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
-    outputs = serve(text=tf.constant(lines))
-    texts = [each.decode("utf-8") for each in outputs["translation"].numpy()]
-    found = list(zip(texts, outputs["score"].numpy().tolist(), strict=True))
-    expected = list(translator.translate(lines))
-    return compare_translations(lines, expected, found, "the SavedModel")
+class _ExportedModel(Exported):
+    """A SavedModel as verification runs it."""
+
+    title = "the SavedModel"
+
+    def __init__(self, trained: Trained, folder: Path) -> None:
+        self.searches = [SearchOptions.of(trained.decoding)]
+        self._serve = tf.saved_model.load(str(folder)).signatures[SIGNATURE]
+
+    def translate(self, lines: Sequence[str], options: SearchOptions) -> list[Output]:
+        outputs = self._serve(text=tf.constant(lines))
+        texts = [each.decode("utf-8") for each in outputs["translation"].numpy()]
+        return list(map(Output, texts, outputs["score"].numpy().tolist()))
 
 
 class TranslationModule(tf.Module):

@@ -1,0 +1,187 @@
+"""Writing a bundle, and comparing one with the run it was made from."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from nmt_cli import __version__
+from nmt_cli.bundle.card import model_card
+from nmt_cli.bundle.hashes import file_record, file_records
+from nmt_cli.bundle.manifest import (
+    APPEND,
+    ATTENTION,
+    DECODER,
+    ENCODER,
+    MANIFEST,
+    TOKENIZER,
+    Manifest,
+)
+from nmt_cli.bundle.reading import TOKEN_IDS, read_manifest
+from nmt_cli.bundle.report import PASSED, Verification, require_passed
+from nmt_cli.errors import NmtError
+from nmt_cli.export.exporter import ExportOptions, Trained
+from nmt_cli.export.onnx.graphs import write_graphs
+from nmt_cli.export.verification import (
+    REPORT,
+    Exported,
+    Gates,
+    Output,
+    compare_with_model,
+    given_log_probs,
+    passed,
+)
+from nmt_cli.files import replacing_folder
+from nmt_cli.runtime.check import check_bundle
+from nmt_cli.runtime.load import Bundle, open_bundle
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.translator import Translator
+from nmt_cli.training.run import Run
+
+CARD = "MODEL_CARD.md"
+GATES = {
+    "int8": Gates(bleu=0.2, chrf=80, divergence=0.05),
+    "float16": Gates(bleu=0.1, chrf=95, divergence=0.005),
+}
+
+
+def write_bundle(trained: Trained, options: ExportOptions, folder: Path) -> None:
+    """Write a bundle, unverified.
+
+    Args:
+        trained: the model.
+        options: precision, and whether to export attention weights.
+        folder: exists and is empty.
+
+    Raises:
+        NmtError: a graph cannot be converted.
+    """
+    run, recipe = trained.run, trained.run.recipe
+    graphs = write_graphs(
+        trained.step_model.graph, folder, options.precision, attention=options.attention
+    )
+    shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER)
+    manifest = Manifest(
+        name=recipe.label,
+        source_language=recipe.data.source,
+        target_language=recipe.data.target,
+        architecture=recipe.model,
+        decoding=trained.decoding,
+        vocabulary={"source": run.source_vocab, "target": run.target_vocab},
+        token_ids=dict(TOKEN_IDS),
+        encoder=graphs[ENCODER],
+        decoder=graphs[DECODER],
+        append=graphs[APPEND],
+        attention=graphs.get(ATTENTION),
+        files={},
+        precision=options.precision,
+        provenance={
+            "nmt_version": __version__,
+            "steps": trained.steps,
+            "corpora": [*recipe.data.train, *recipe.data.synthetic],
+            "seed": recipe.seed,
+        },
+    )
+    _write_manifest(folder, manifest)
+
+
+def verify_bundle(trained: Trained, folder: Path) -> Verification:
+    """Compare a new bundle with its model, and write the report into it.
+
+    Raises:
+        NmtError: the verification failed.
+    """
+    manifest = _verified(trained, folder)
+    _write_manifest(folder, manifest)
+    return manifest.verification
+
+
+def verify_against_run(
+    run: Run, options: ExportOptions, folder: Path, say: Callable[[str], None] = print
+) -> Verification:
+    """Compare a bundle with the run it was made from, as its export would.
+
+    A bundle that was exported without verification gets its report.
+
+    Raises:
+        NmtError: the bundle is damaged, was made from another model, or fails the verification.
+    """
+    before = read_manifest(folder).verification
+    trained = Trained.load(run, options)
+    say("verifying against the trained model")
+    manifest = _verified(trained, folder)
+    if before.outcome != PASSED:
+        with replacing_folder(folder, MANIFEST) as work:
+            shutil.copytree(folder, work, dirs_exist_ok=True)
+            _write_manifest(work, manifest)
+    return manifest.verification
+
+
+def _verified(trained: Trained, folder: Path) -> Manifest:
+    """The bundle's manifest with the report of a new verification."""
+    bundle = open_bundle(folder)
+    _check_origin(trained, bundle)
+    manifest = bundle.manifest
+    checks = check_bundle(bundle)
+    require_passed(checks, f"{manifest.name} in {manifest.precision}", REPORT)
+    findings = compare_with_model(trained, _ExportedBundle(bundle))
+    report = passed(trained, [*checks, *findings.checks], onnxruntime.__version__)
+    return replace(manifest, verification=report, metrics=findings.metrics)
+
+
+class _ExportedBundle(Exported):
+    """A bundle as verification runs it."""
+
+    title = "the ONNX bundle"
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self.precision = bundle.manifest.precision
+        self.gates = GATES.get(self.precision, self.gates)
+        self.searches = [SearchOptions.of(bundle.manifest.decoding)]
+
+    def translate(self, lines: Sequence[str], options: SearchOptions) -> list[Output]:
+        translator = Translator(
+            self._bundle.model,
+            self._bundle.tokenizers,
+            options,
+            self._bundle.manifest.decoding.max_source,
+        )
+        return [
+            Output(each.text, each.score, len(each.ids)) for each in translator.translate(lines)
+        ]
+
+    def log_probs(self, source: list[int], target: list[int]) -> NDArray[np.float32]:
+        framed = self._bundle.tokenizers.source.frame_source(source)
+        return given_log_probs(self._bundle.model, framed, target)
+
+
+def _check_origin(trained: Trained, bundle: Bundle) -> None:
+    run, manifest, folder = trained.run, bundle.manifest, bundle.folder
+    steps = manifest.provenance.get("steps")
+    if steps != trained.steps:
+        raise NmtError(
+            f"{folder}: was made at step {steps}, but the weights are from step {trained.steps}",
+            "give the weights it was made from with --checkpoint",
+        )
+    vocabulary = {"source": run.source_vocab, "target": run.target_vocab}
+    same = (manifest.architecture, manifest.vocabulary) == (run.recipe.model, vocabulary)
+    tokenizers = {
+        f"{TOKENIZER}/{path.name}": file_record(path)
+        for path in (run.folder / "tokenizer").iterdir()
+    }
+    if not same or not tokenizers.items() <= manifest.files.items():
+        raise NmtError(
+            f"{folder}: was not made from {run.folder} (different architecture or tokenizer)",
+            "give its own run with --run",
+        )
+
+
+def _write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the card and the manifest, with the hashes of all files."""
+    (folder / CARD).write_text(model_card(manifest), encoding="utf-8")
+    replace(manifest, files=file_records(folder)).write(folder)
