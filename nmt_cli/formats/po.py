@@ -29,15 +29,16 @@ from nmt_cli.formats.patterns import (
 )
 from nmt_cli.formats.segments import Finder, Segment, Translate, translate_segments
 
-# Columns of a line as gettext's tools write it, with its quotes.
-WIDTH = 79
+WIDTH = 78  # columns of a line, as gettext's tools and polib write it
 
 # A line that these tools would have wrapped, without --no-wrap.
 _UNWRAPPED = re.compile(r'(?=.{82})[^"#]*"[^ ]{1,70} [^ ]')
-_MSGSTR = re.compile(r'\s*(msgstr(?:\[(\d)\])?)\s*"')
+_MSGSTR = re.compile(r'\s*msgstr(?:\[(\d)\])?\s*"')
 _UNTERMINATED = re.compile(r'\s*(?:msg\w+(?:\[\d+\])?)?\s*"(?:[^"\\]|\\.)*$')
 # gettext's escapes that polib neither reads nor writes.
 _ODD_ESCAPE = re.compile(r'(?<!\\)(?:\\\\)*\\[^\\ntrvbf"]')
+
+_Place = tuple[str | None, int, int]
 
 _CONVERSION = r"(?:hh?|ll?|[jztLq])?[diouxXeEfFgGaAcspnr@]"
 
@@ -80,19 +81,10 @@ def placeholders_finder(printf: bool, qt: bool) -> Finder:
 class _Gap:
     """An empty translation in ``lines[start:end]``, and the lines that it needs."""
 
-    keyword: str
+    form: str | None
     start: int
     end: int
     segments: list[Segment]
-
-
-@dataclass(frozen=True)
-class _Message:
-    """An entry with its gaps; ``start`` is the number of its first line that is no comment."""
-
-    start: int
-    fuzzy: bool
-    gaps: list[_Gap]
 
 
 def translate_po(text: str, name: str, translate: Translate) -> str:
@@ -109,17 +101,17 @@ def translate_po(text: str, name: str, translate: Translate) -> str:
     """
     lines = text.split("\n")
     messages = list(_messages(lines, name))
-    gaps = [gap for message in messages for gap in message.gaps]
-    results = iter(translate_segments([each for gap in gaps for each in gap.segments], translate))
+    segments = [each for _, _, gaps in messages for gap in gaps for each in gap.segments]
+    results = iter(translate_segments(segments, translate))
     width = 0 if any(map(_UNWRAPPED.match, lines)) else WIDTH
     changed: dict[int, list[str]] = {}
-    for message in messages:
-        if message.gaps and not message.fuzzy:
-            _mark_fuzzy(lines, message.start, changed)
-        for gap in message.gaps:
+    for start, fuzzy, gaps in messages:
+        if gaps and not fuzzy:
+            _mark_fuzzy(lines, start, changed)
+        for gap in gaps:
             changed |= {number: [] for number in range(gap.start, gap.end)}
             value = "\n".join(next(results) for _ in gap.segments)
-            changed[gap.start] = _written(gap.keyword, value, width)
+            changed[gap.start] = _written(gap.form, value, width)
     rows = []
     for number, line in enumerate(lines):
         end = "\r" if line.endswith("\r") else ""
@@ -142,27 +134,22 @@ def _mark_fuzzy(lines: Sequence[str], start: int, changed: dict[int, list[str]])
         changed[first + at] = ["#, fuzzy", comments[at]]
 
 
-def _written(keyword: str, value: str, width: int) -> list[str]:
-    """Write a message as gettext's tools do: a row for each of its lines, long ones wrapped."""
+def _written(form: str | None, value: str, width: int) -> list[str]:
+    """Write a translation, or a plural form of one, as gettext's tools do."""
     import polib
 
-    parts = re.findall(r"[^\n]*\n|[^\n]+", value) or [""]
-    row = polib.escape(parts[0])
-    if len(parts) == 1 and (not width or len(keyword) + len(row) + 3 <= width):
-        return [f'{keyword} "{row}"']
-    rows = [""]
-    for part in parts:
-        for word in re.findall(r" *[^ ]+ *| +", part) if width else [part]:
-            escaped = polib.escape(word)
-            full = len(rows[-1]) + len(escaped.rstrip(" ")) > width - 2
-            if rows[-1] and (full or rows[-1].endswith("\\n")):
-                rows.append("")
-            rows[-1] += escaped
-    return [f'{keyword} ""', *(f'"{row}"' for row in rows)]
+    entry = polib.POEntry(msgid="-", msgstr=value)
+    if form:
+        entry.msgstr_plural = {int(form): value}
+    rows: list[str] = entry.__unicode__(width).rstrip("\n").split("\n")
+    return rows[1:]  # without the msgid
 
 
-def _messages(lines: Sequence[str], name: str) -> Iterator[_Message]:
+def _messages(lines: Sequence[str], name: str) -> Iterator[tuple[int, bool, list[_Gap]]]:
     """Read the messages in order, without obsolete ones and the header.
+
+    Returns:
+        of each the number of the first line that is no comment, whether it is fuzzy, and its gaps.
 
     Raises:
         NmtError: as translate_po.
@@ -180,12 +167,11 @@ def _messages(lines: Sequence[str], name: str) -> Iterator[_Message]:
                     f"{name}, line {start + 1}: a msgid without msgstr", "complete the entry"
                 )
             odd = any(map(_ODD_ESCAPE.search, lines[start:end]))
-            gaps = [] if odd else list(_gaps(entry, places))
-            yield _Message(start, "fuzzy" in entry.flags, gaps)
+            yield start, "fuzzy" in entry.flags, [] if odd else list(_gaps(entry, places))
 
 
-def _places(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[re.Match[str], int, int]]:
-    """Find the translations of an entry: how each begins, and from and to which line it goes."""
+def _places(lines: Sequence[str], start: int, end: int) -> Iterator[_Place]:
+    """Find the translations of an entry: each one's plural form, first line and end."""
     found = False
     for number in range(start, end):
         if found and lines[number].lstrip().startswith("msgid"):
@@ -194,21 +180,20 @@ def _places(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[re.Mat
             found, last = True, number + 1
             while last < end and lines[last].lstrip().startswith('"'):
                 last += 1
-            yield match, number, last
+            yield match[1], number, last
 
 
-def _gaps(entry: Any, places: Sequence[tuple[re.Match[str], int, int]]) -> Iterator[_Gap]:
+def _gaps(entry: Any, places: Sequence[_Place]) -> Iterator[_Gap]:
     formats = {flag for flag in entry.flags if flag.endswith("-format")}
     formats -= {flag for flag in formats if flag.startswith("no-")}
     qt = bool(formats & {"qt-format", "qt-plural-format", "kde-format"})
     find = placeholders_finder(bool(formats) and not qt, qt)
-    for match, start, end in places:
-        keyword, form = match.groups()
+    for form, start, end in places:
         if not (entry.msgstr_plural.get(int(form)) if form else entry.msgstr):
             singular = not form or (form == "0" and len(places) > 1)
             source = entry.msgid if singular or not entry.msgid_plural else entry.msgid_plural
             segments = [Segment(line, find) for line in source.split("\n")]
-            yield _Gap(keyword, start, end, segments)
+            yield _Gap(form, start, end, segments)
 
 
 class _Text(str):

@@ -6,7 +6,7 @@ as a span, the source is kept. So every span survives, whatever the model return
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -67,33 +67,28 @@ def translate_segments(segments: Sequence[Segment], translate: Translate) -> lis
     spans = [segment.find(segment.text) for segment in segments]
     wholes = [list(_wholes(*each)) for each in zip(texts, spans, strict=True)]
     learn(texts[at][start:end] for at, places in enumerate(wholes) for start, end in places)
-    results = [_filled(*each, known.__getitem__) for each in zip(texts, wholes, strict=True)]
+    results = [_filled(*each, known) for each in zip(texts, wholes, strict=True)]
     broken = [at for at, each in enumerate(segments) if not _keeps_spans(each, results[at])]
     runs = {at: list(_runs(texts[at], 0, len(texts[at]), spans[at])) for at in broken}
     learn(texts[at][start:end] for at, places in runs.items() for start, end in places)
     for at, places in runs.items():
-        results[at] = _from_runs(segments[at], places, known)
+        # If that brings spans, the runs whose translations have spans stay as they are.
+        sources = [texts[at][start:end] for start, end in places]
+        safe = {each: each if segments[at].find(known[each]) else known[each] for each in sources}
+        for answers in (known, safe):
+            results[at] = _filled(texts[at], places, answers)
+            if _keeps_spans(segments[at], results[at]):
+                break
+        else:
+            results[at] = texts[at]
     return results
 
 
-def _from_runs(segment: Segment, places: Sequence[Place], known: dict[str, str]) -> str:
-    """The segment with its runs translated, those that bring no spans, or none."""
-
-    def harmless(text: str) -> str:
-        return text if segment.find(known[text]) else known[text]
-
-    for answer in (known.__getitem__, harmless):
-        result = _filled(segment.text, places, answer)
-        if _keeps_spans(segment, result):
-            return result
-    return segment.text
-
-
-def _filled(text: str, places: Sequence[Place], answer: Callable[[str], str]) -> str:
-    """The text with what is at ``places`` replaced."""
+def _filled(text: str, places: Sequence[Place], answers: Mapping[str, str]) -> str:
+    """Replace what is at ``places`` by its answer."""
     parts, at = [], 0
     for start, end in places:
-        parts += [text[at:start], answer(text[start:end])]
+        parts += [text[at:start], answers[text[start:end]]]
         at = end
     return "".join([*parts, text[at:]])
 

@@ -22,14 +22,16 @@ from nmt_cli.formats.segments import Place, Segment, Translate, translate_segmen
 from nmt_cli.formats.wrap import balanced, breaks_of
 
 _ARROW = r"-[ -]*>"
+# At the beginning of a line, srt may take these for part of the next subtitle.
+_LIKE_NUMBER = re.compile(r"\d+[,.:，．。：]\d+[,.:，．。：]\d+|-?\d+\.?\d*\s*\Z")
 
 find_spans = spans_finder(
     breaks=[*CONTROL, LINE_BREAK_TAG, r"\\[Nn]"],
     marks=[r"\{\\[^{}]*\}", r"\{[A-Za-z]:[^{}]*\}", r"[♪♫]+"],
     free=[COMMENT, ENTITY, *ADDRESSES],
     tags=[TAG],
-    # After an empty line, srt would take a line that begins with a time for the next subtitle.
-    fixed=[r"\\h", _ARROW, r"\A\s*\d+[,.:，．。：]\d+[,.:，．。：]\d+"],
+    # What a translation must not begin with: after a speaker's dash, ">" would complete an arrow.
+    fixed=[r"\\h", _ARROW, rf"\A\s*(?:{_LIKE_NUMBER.pattern})", r"\A[ -]*>"],
 )
 
 # A speaker's dash, after tags if there are any. Two of them are a dialogue.
@@ -74,9 +76,16 @@ def translate_srt(text: str, name: str, translate: Translate) -> str:
 
 
 def _lines(result: str, count: int) -> list[str]:
+    """Split a translation into at most ``count`` lines."""
     spans = find_spans(result)
+    number = len(result) - len(result.lstrip("0123456789"))  # a number is no line of its own
+    breaks = [
+        (start, end)
+        for start, end in breaks_of(result, spans, between_wide=True)
+        if start != number and not _LIKE_NUMBER.match(result, end)
+    ]
     tags = [span for span in spans if result[span.start] in "<{"]
-    return balanced(result, breaks_of(result, spans, between_wide=True), [1] * count, tags)
+    return balanced(result, breaks, [1] * count, tags)
 
 
 def _contents(text: str, name: str) -> list[Place]:

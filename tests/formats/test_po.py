@@ -190,7 +190,8 @@ def test_plural_forms(forms: int, expected: str) -> None:
 )
 def test_what_messages_keep(flags: str, msgid: str, msgstr: str) -> None:
     text = translate_po(entry(msgid, flags), "a", upper)
-    assert f'msgstr "{polib.escape(msgstr)}"\n' in text or msgid.count("\n") > 1
+    written = text.replace('"\n"', "")  # as one row
+    assert f'msgstr "{polib.escape(msgstr)}"\n' in written
     if not set("\u2028\x85") & set(msgid):  # where polib splits lines
         assert polib.pofile(text)[0].msgstr == msgstr
 
