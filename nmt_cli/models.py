@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from nmt_cli.bundle.manifest import MANIFEST
+from nmt_cli.bundle import MANIFEST
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 from nmt_cli.recipe.config import DecodingConfig

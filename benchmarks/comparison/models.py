@@ -6,7 +6,7 @@ from pathlib import Path
 
 from comparison.plan import OURS, THEIRS
 
-from nmt_cli.bundle.manifest import TOKENIZER
+from nmt_cli.bundle import TOKENIZER
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.export.ctranslate2.translator import SETTINGS
@@ -72,7 +72,7 @@ def run_models(
 
     Args:
         folder: the run.
-        precisions: some of nmt_cli.bundle.manifest.PRECISIONS.
+        precisions: some of nmt_cli.bundle.PRECISIONS.
         place: where to put the exports.
         say: receives a line before each export.
 

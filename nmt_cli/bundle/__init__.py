@@ -1,1 +1,20 @@
-"""The translation bundle: what a folder must hold to translate without TensorFlow."""
+"""The translation bundle: a folder that translates without TensorFlow.
+
+manifest.json    what nmt_cli.bundle.manifest describes
+encoder.onnx     source ids to the encoder's output
+decoder.onnx     one step of the search
+append.onnx      appends to caches and selects sentences, for caches on a device
+attention.onnx   one step of the search with attention weights; optional
+weights.bin      the weights of all graphs, each matrix once (ONNX external data)
+tokenizer/       as nmt_cli.text.tokenizer reads it
+MODEL_CARD.md    the manifest for people
+"""
+
+MANIFEST = "manifest.json"
+ENCODER = "encoder.onnx"
+DECODER = "decoder.onnx"
+APPEND = "append.onnx"
+ATTENTION = "attention.onnx"
+WEIGHTS = "weights.bin"
+TOKENIZER = "tokenizer"
+PRECISIONS = ("float32", "int8", "float16")

@@ -3,11 +3,11 @@
 Axes: B sentences, S source positions, K beams, P columns of the caches, C candidates. The decoder
 writes its K new columns into the caches from column ``write_at`` on, and attends to all P.
 
-Wherever it says float, a bundle of precision float16 may have float16, the same on both
-sides of what one call gives and the next one takes.
+A bundle of precision float16 may have float16 instead of float, the same type for an output and
+the input of the next call.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
@@ -41,7 +41,7 @@ def decoder_contract(
 
 
 def attention_contract(config: ModelConfig) -> tuple[list[TensorSpec], list[TensorSpec]]:
-    """Inputs and outputs of the step that tells what it looks at."""
+    """Inputs and outputs of the step that returns attention weights."""
     inputs, _ = decoder_contract(config, target_vocab=0)
     shape = ("B", *architecture_of(config).cross_attention(config), "K", "S")
     return inputs, [TensorSpec("attention", "float", shape), *_caches(config, "new_")]
@@ -50,7 +50,7 @@ def attention_contract(config: ModelConfig) -> tuple[list[TensorSpec], list[Tens
 def append_contract() -> tuple[list[TensorSpec], list[TensorSpec]]:
     """Inputs and outputs of the graph that joins columns to caches and selects sentences.
 
-    H, P, Q and D stand for whatever sizes its inputs have in those places.
+    H, P, Q and D are free.
     """
     inputs = [
         TensorSpec("values", "float", ("B", "H", "P", "D")),
@@ -61,33 +61,34 @@ def append_contract() -> tuple[list[TensorSpec], list[TensorSpec]]:
 
 
 def contract_breach(found: tuple[TensorSpec, ...], wanted: list[TensorSpec]) -> str:
-    """What parts the tensors of a graph from the contract, in words; "" if nothing does."""
+    """Describe the first difference between a graph's tensors and the contract; "" if none."""
     by_name = {each.name: each for each in wanted}
     names = [each.name for each in found]
     for name in by_name:
         if names.count(name) != 1:
-            return f"{name} is missing" if name not in names else f"{name} stands twice"
+            return f"{name} is missing" if name not in names else f"{name} appears twice"
     for each in found:
         if each.name not in by_name:
-            return f"{each.name} is not of the contract"
+            return f"{each.name} is not in the contract"
         if each != by_name[each.name]:
-            return f"{described(each)} should be {described(by_name[each.name])}"
+            return f"{each} should be {by_name[each.name]}"
     return ""
 
 
-def described(tensor: TensorSpec) -> str:
-    """A tensor in words, e.g. ``source int32 [B, S]``."""
-    return f"{tensor.name} {tensor.dtype} [{', '.join(map(str, tensor.shape))}]"
-
-
 def graphs_breach(
-    graphs: tuple[GraphSpec, ...],
+    graphs: Sequence[GraphSpec],
     config: ModelConfig,
     target_vocab: int,
     precision: str,
 ) -> str:
-    """As :func:`contract_breach`, of encoder, decoder, append and, if there is one, the step with
-    attention weights, as the manifest has them."""
+    """Describe the first difference between a manifest's graphs and the contract; "" if none.
+
+    Args:
+        graphs: encoder, decoder, append and, if there is one, the step with attention weights.
+        config: the manifest's [model] table.
+        target_vocab: size of the target vocabulary.
+        precision: of the bundle.
+    """
     contracts = (
         encoder_contract(config),
         decoder_contract(config, target_vocab),
@@ -106,12 +107,12 @@ def graphs_breach(
         given = {each.name: each.dtype for each in (*encoder.outputs, *step.outputs)}
         for each in step.inputs:
             if given.get(each.name, given.get(f"new_{each.name}", each.dtype)) != each.dtype:
-                return f"{step.file}: {each.name} is taken as another type than it is given"
+                return f"{step.file}: {each.name} is not of the type of the output it comes from"
     return ""
 
 
 def _with_types_of(found: tuple[TensorSpec, ...], wanted: list[TensorSpec]) -> list[TensorSpec]:
-    """The contract with float16 where a tensor has it instead of float."""
+    """Return the contract with float16 where a tensor found has it instead of float."""
     half = {each.name for each in found if each.dtype == "float16"}
     return [
         replace(each, dtype="float16") if each.name in half and each.dtype == "float" else each

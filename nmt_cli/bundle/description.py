@@ -4,8 +4,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.card import LICENCE
-from nmt_cli.bundle.manifest import MANIFEST, GraphSpec, Manifest, TensorSpec
+from nmt_cli.bundle.manifest import GraphSpec, Manifest, TensorSpec
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 from nmt_cli.recipe.config import DecodingConfig

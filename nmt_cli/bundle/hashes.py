@@ -3,10 +3,10 @@
 import hashlib
 from pathlib import Path, PurePosixPath
 
-from nmt_cli.bundle.manifest import MANIFEST, FileRecord, Manifest
+from nmt_cli.bundle import MANIFEST
+from nmt_cli.bundle.manifest import FileRecord, Manifest
+from nmt_cli.bundle.values import HINT
 from nmt_cli.errors import NmtError
-
-_HINT = "copy the bundle again, or export it again"
 
 
 def file_record(path: Path) -> FileRecord:
@@ -48,12 +48,12 @@ def check_files(folder: Path, manifest: Manifest) -> None:
         try:
             found = _record_inside(folder, path, wanted)
         except OSError as error:
-            raise NmtError(f"{path}: cannot be read ({error.strerror})", _HINT) from None
+            raise NmtError(f"{path}: cannot be read ({error.strerror})", HINT) from None
         if found != wanted:
             raise NmtError(
                 f"{path}: is not the file that was exported ({found.bytes:,} bytes, "
                 f"{wanted.bytes:,} expected; SHA-256 differs)",
-                _HINT,
+                HINT,
             )
 
 
@@ -61,7 +61,7 @@ def _record_inside(folder: Path, path: Path, wanted: FileRecord) -> FileRecord:
     """The record of a file; one of another size is not read: it may have no end."""
     size = path.stat().st_size
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise NmtError(f"{path}: is a link that leaves the bundle", _HINT)
+        raise NmtError(f"{path}: is a link that leaves the bundle", HINT)
     if not path.is_file():
-        raise NmtError(f"{path}: is not a file", _HINT)
+        raise NmtError(f"{path}: is not a file", HINT)
     return file_record(path) if size == wanted.bytes else FileRecord("", size)

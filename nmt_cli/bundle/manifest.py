@@ -1,17 +1,8 @@
-"""The bundle's manifest: what stands in the folder, and the contract of its tensors.
+"""The record of a bundle: its languages, settings, graphs, files and how it was verified.
 
-    manifest.json    this record
-    encoder.onnx     source ids to encoder keys and values
-    decoder.onnx     one step of search
-    append.onnx      appends to caches and selects sentences, where they lie on a device
-    attention.onnx   one step of search that tells what it looks at, where it was asked for
-    weights.bin      the weights of the graphs, each matrix once (ONNX external data)
-    tokenizer/       as nmt_cli.text.tokenizer reads it
-    MODEL_CARD.md    the same for people
-
-Format versions only ever add keys, so that a bundle of one released version loads in every
-later one; formats 1 and 2 never were.
-The manifest records the hashes of all other files, and under ``manifest_sha256`` its own.
+Format versions only ever add keys, so that a bundle of one released version loads in every later
+one. Formats 1 and 2 were never released. The manifest records the hashes of all other files, and
+its own under ``manifest_sha256``.
 """
 
 import hashlib
@@ -19,56 +10,55 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
+from msgspec import Meta
+
+from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.report import Verification
 from nmt_cli.files import replacing
-
-if TYPE_CHECKING:  # nmt --help comes this way, and recipes take a while to import
-    from nmt_cli.recipe.architecture import ModelConfig
-    from nmt_cli.recipe.config import DecodingConfig
+from nmt_cli.recipe.architecture import ModelConfig
+from nmt_cli.recipe.config import DecodingConfig
 
 FORMAT = 3
-MANIFEST = "manifest.json"
-ENCODER = "encoder.onnx"
-DECODER = "decoder.onnx"
-APPEND = "append.onnx"
-ATTENTION = "attention.onnx"
-WEIGHTS = "weights.bin"
-TOKENIZER = "tokenizer"
-PRECISIONS = ("float32", "int8", "float16")
 DIGEST = "manifest_sha256"
+WIDEST = 1 << 20  # far above any real model, far below what would exhaust a machine
+
+Text = Annotated[str, Meta(min_length=1)]
 
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """Name, element type and shape of a graph's input or output; named axes are free."""
+    """Name, element type and shape of a graph's input or output; axes with names are free."""
 
-    name: str
-    dtype: str
+    name: Text
+    dtype: Text
     shape: tuple[int | str, ...]
 
     def sized(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape with sizes in place of its named axes."""
+        """Return the shape with sizes in place of its named axes."""
         return tuple(sizes[each] if isinstance(each, str) else each for each in self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.dtype} [{', '.join(map(str, self.shape))}]"
 
 
 @dataclass(frozen=True)
 class GraphSpec:
     """The contract of one ONNX file."""
 
-    file: str
-    opset: int
+    file: Text
+    opset: Annotated[int, Meta(ge=1, le=1000)]
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
 
 
 @dataclass(frozen=True)
 class FileRecord:
-    """What a file of the bundle must be."""
+    """Hash and size of one file."""
 
-    sha256: str
-    bytes: int
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    bytes: Annotated[int, Meta(ge=0, le=1 << 44)]
 
 
 @dataclass(frozen=True)
@@ -76,18 +66,18 @@ class Manifest:
     """Everything about a bundle that is not in its other files.
 
     Attributes:
-        attention: the step with attention weights, if the bundle carries it.
-        precision: one of PRECISIONS: how weights are stored and matrix products computed.
+        vocabulary: sizes, "source" and "target", special tokens included.
+        attention: the step with attention weights, if the bundle has one.
+        precision: one of nmt_cli.bundle.PRECISIONS, of weights and matrix products.
         metrics: rows of {"set", "metric", "value", "signature"}.
-        verification: what was compared with the trained model, and how it came out.
-        provenance: version, recipe, steps and corpora behind the weights.
+        provenance: version, recipe, steps and corpora that the weights come from.
     """
 
-    name: str
-    source_language: str
-    target_language: str
-    architecture: "ModelConfig"
-    decoding: "DecodingConfig"
+    name: Text
+    source_language: Text
+    target_language: Text
+    architecture: ModelConfig
+    decoding: DecodingConfig
     vocabulary: dict[str, int]
     token_ids: dict[str, int]
     encoder: GraphSpec
@@ -103,21 +93,21 @@ class Manifest:
 
     @property
     def graphs(self) -> list[GraphSpec]:
-        """Of all ONNX files that the bundle carries."""
+        """The contracts of all ONNX files in the bundle."""
         graphs = [self.encoder, self.decoder, self.append]
         return [*graphs, self.attention] if self.attention else graphs
 
     @property
     def caches(self) -> list[TensorSpec]:
-        """What the decoder takes and gives back grown."""
-        given = {each.name for each in self.decoder.outputs}
-        return [each for each in self.decoder.inputs if f"new_{each.name}" in given]
+        """The decoder's inputs that it also returns, with new columns."""
+        outputs = {each.name for each in self.decoder.outputs}
+        return [each for each in self.decoder.inputs if f"new_{each.name}" in outputs]
 
     def write(self, folder: Path) -> None:
         """Write manifest.json.
 
         Raises:
-            NmtError: no permission, or the disk is full.
+            NmtError: the file cannot be written.
         """
         tree = asdict(self)
         tree[DIGEST] = manifest_digest(tree)
@@ -126,7 +116,7 @@ class Manifest:
 
 
 def manifest_digest(tree: dict[str, Any]) -> str:
-    """The SHA-256 (hex) of a manifest's values, however they are laid out in the file."""
+    """Return the SHA-256 (hex) of a manifest's values, whatever the layout of the file."""
     values = {key: value for key, value in tree.items() if key != DIGEST}
     text = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

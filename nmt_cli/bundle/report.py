@@ -1,12 +1,13 @@
-"""The verification report: what was compared with the trained model, and how it came out."""
+"""The verification report: how a bundle was compared with the trained model, and the results."""
 
 from dataclasses import dataclass
+from typing import Literal
 
-from nmt_cli.bundle.values import Table
 from nmt_cli.errors import NmtError
 
 REPORT_VERSION = 1
-PASSED, SKIPPED = "passed", "skipped"
+PASSED: Literal["passed"] = "passed"
+SKIPPED: Literal["skipped"] = "skipped"
 
 
 @dataclass(frozen=True)
@@ -14,10 +15,10 @@ class Check:
     """One measurement.
 
     Attributes:
-        name: what was measured, so that smaller is better.
-        value: what came out.
-        limit: what it may be at most; None if it is told for information alone.
-        passed: whether it was within the limit.
+        name: what was measured; smaller is better.
+        value: the result, to four digits.
+        limit: the largest value that passes; None: for information only.
+        passed: whether the value is within the limit.
     """
 
     name: str
@@ -25,10 +26,15 @@ class Check:
     limit: float | None
     passed: bool
 
+    def __post_init__(self) -> None:
+        if self.passed != (self.limit is None or self.value <= self.limit):
+            raise ValueError(f"passed must be {not self.passed}, by value and limit")
+
     @classmethod
     def of(cls, name: str, value: float, limit: float | None = None) -> "Check":
-        """A measurement and what comes of it; what is not a number passes no limit."""
-        return cls(name, float(f"{value:.4g}"), limit, limit is None or value <= limit)
+        """Compare a measurement with its limit; NaN passes none."""
+        value = float(f"{value:.4g}")
+        return cls(name, value, limit, limit is None or value <= limit)
 
     def __str__(self) -> str:
         bound = "" if self.limit is None else f" (at most {self.limit:g})"
@@ -37,25 +43,32 @@ class Check:
 
 @dataclass(frozen=True)
 class Verification:
-    """The outcome of a bundle's verification; its defaults are those of a bundle without one.
+    """The outcome of a bundle's verification; by default that of an unverified bundle.
 
     Attributes:
-        outcome: PASSED or SKIPPED. What failed is never put in place.
+        outcome: PASSED or SKIPPED; a bundle that fails is never written.
         against: what the bundle was compared with.
         checks: in the order in which they were made.
-        nmt_version, onnxruntime: the versions that made them.
-        version: of this section's format.
+        nmt_version, onnxruntime: versions of the software that made them.
+        version: format of this record.
     """
 
-    outcome: str = SKIPPED
+    outcome: Literal["passed", "skipped"] = SKIPPED
     against: str = ""
     checks: tuple[Check, ...] = ()
     nmt_version: str = ""
     onnxruntime: str = ""
     version: int = REPORT_VERSION
 
+    def __post_init__(self) -> None:
+        if not 1 <= self.version <= REPORT_VERSION:
+            raise ValueError(f"version must be from 1 to {REPORT_VERSION}, not {self.version}")
+        passed = self.checks and all(each.passed for each in self.checks)
+        if self.outcome == PASSED and not passed:
+            raise ValueError(f"outcome must be {SKIPPED}, as not every check passed")
+
     def lines(self) -> list[str]:
-        """The report for people, a line an entry."""
+        """Return the report for people, one line per entry."""
         if self.outcome == SKIPPED:
             return ["skipped: this bundle was not compared with the trained model"]
         head = f"{self.outcome}, against {self.against}"
@@ -65,39 +78,11 @@ class Verification:
 
 
 def require_passed(checks: list[Check], what: str, hint: str) -> None:
-    """Refuse what fails a check.
+    """Raise an error unless every check passed.
 
     Raises:
-        NmtError: names the first check that failed.
+        NmtError: a check failed; the message names the first one.
     """
     for each in checks:
         if not each.passed:
             raise NmtError(f"{what}: verification failed: {each}", hint)
-
-
-def report_from(table: Table) -> Verification:
-    """Read the section back.
-
-    Raises:
-        NmtError: a value is not what it should be, or contradicts another.
-    """
-    outcome = table.choice("outcome", (PASSED, SKIPPED))
-    checks = tuple(map(_check, table.rows("checks")))
-    if outcome == PASSED and not (checks and all(each.passed for each in checks)):
-        raise table.refusal("outcome", f"{SKIPPED}, as its checks stand")
-    return Verification(
-        outcome,
-        str(table.values.get("against", "")),
-        checks,
-        str(table.values.get("nmt_version", "")),
-        str(table.values.get("onnxruntime", "")),
-        table.whole("version", 1, REPORT_VERSION),
-    )
-
-
-def _check(row: Table) -> Check:
-    limit = None if row.values.get("limit") is None else row.number("limit")
-    check = Check(row.text("name"), row.number("value"), limit, row.flag("passed"))
-    if check.passed != (limit is None or check.value <= limit):
-        raise row.refusal("passed", "what its value and limit make it")
-    return check

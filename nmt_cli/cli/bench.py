@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nmt_cli.bundle.manifest import PRECISIONS
+from nmt_cli.bundle import PRECISIONS
 from nmt_cli.cli.options import say
 from nmt_cli.cli.streams import check_standard_output
 from nmt_cli.errors import NmtError

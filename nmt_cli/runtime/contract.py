@@ -2,8 +2,9 @@
 
 from pathlib import Path, PurePosixPath
 
+from nmt_cli.bundle import MANIFEST, TOKENIZER
 from nmt_cli.bundle.contract import contract_breach
-from nmt_cli.bundle.manifest import MANIFEST, TOKENIZER, GraphSpec, Manifest
+from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.onnx_file import read_onnx
 from nmt_cli.text.tokenizer import TokenizerPair, TokenizerSpec, load_tokenizers

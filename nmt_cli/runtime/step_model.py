@@ -14,7 +14,8 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli.bundle.manifest import ENCODER, GraphSpec, Manifest
+from nmt_cli.bundle import ENCODER
+from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.device import HOST, Device
 from nmt_cli.runtime.device_state import DeviceState, encode_on_device

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.hashes import file_record
-from nmt_cli.bundle.manifest import DIGEST, MANIFEST, manifest_digest
+from nmt_cli.bundle.manifest import DIGEST, manifest_digest
 
 Harm = Callable[[Path, np.random.Generator], str]
 

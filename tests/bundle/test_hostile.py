@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from nmt_cli.bundle.manifest import MANIFEST, WEIGHTS
+from nmt_cli.bundle import MANIFEST, WEIGHTS
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.runtime.onnx_file import read_onnx

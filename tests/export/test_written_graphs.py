@@ -13,7 +13,7 @@ import onnxruntime
 import pytest
 from onnx import external_data_helper, numpy_helper
 
-from nmt_cli.bundle.manifest import APPEND, DECODER, ENCODER, WEIGHTS
+from nmt_cli.bundle import APPEND, DECODER, ENCODER, WEIGHTS
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.model.build import build_model, step_graph

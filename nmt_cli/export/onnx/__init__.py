@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nmt_cli.bundle.manifest import MANIFEST, PRECISIONS
+from nmt_cli.bundle import MANIFEST, PRECISIONS
 from nmt_cli.bundle.report import Verification
 from nmt_cli.export.exporter import Exporter, ExportOptions, Trained
 

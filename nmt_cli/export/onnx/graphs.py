@@ -13,14 +13,8 @@ import onnx
 import tensorflow as tf
 import tf2onnx
 
-from nmt_cli.bundle.manifest import (
-    APPEND,
-    ATTENTION,
-    DECODER,
-    ENCODER,
-    GraphSpec,
-    TensorSpec,
-)
+from nmt_cli.bundle import APPEND, ATTENTION, DECODER, ENCODER
+from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
 from nmt_cli.errors import NmtError
 from nmt_cli.export.onnx.graph_pass import RULES, mend
 from nmt_cli.export.onnx.half import half
@@ -60,7 +54,7 @@ def write_graphs(
     Args:
         graph: what to write.
         folder: where to.
-        precision: one of nmt_cli.bundle.manifest.PRECISIONS.
+        precision: one of nmt_cli.bundle.PRECISIONS.
         rules: of the graph pass; benchmarks/graph_pass.py leaves some out.
         attention: also write the step that tells what it looks at.
 

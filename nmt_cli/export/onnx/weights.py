@@ -13,7 +13,7 @@ import onnx
 from onnx import numpy_helper
 from onnx.external_data_helper import set_external_data
 
-from nmt_cli.bundle.manifest import WEIGHTS
+from nmt_cli.bundle import WEIGHTS
 
 # Smaller tensors stay inside the graph, where shape inference wants some of them.
 _SMALLEST = 1024
