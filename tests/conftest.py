@@ -21,14 +21,30 @@ Once = Callable[[str, Callable[[Path], object]], Path]
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No test is a stopwatch: another job of the machine would make it fail.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# No deadlines: another job on the machine must not make a test fail.
+settings.register_profile("default", deadline=None, max_examples=60)
+settings.register_profile("many", deadline=None, max_examples=1000)
+settings.load_profile("default")
 
-# What a developer's own shell asks of nmt is not asked of it here.
+# A developer's own settings of nmt must not change a test.
 for variable in [each for each in os.environ if each.startswith("NMT_")]:
     if variable != "NMT_TEST_DATA":
         del os.environ[variable]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try many examples of each property with the slow tests."""
+    if config.option.markexpr == "slow":
+        settings.load_profile("many")
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run properties with the slow tests too."""
+    for item in items:
+        property_based = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if property_based and config.option.markexpr == "slow":
+            item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True)
