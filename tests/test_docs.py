@@ -28,6 +28,8 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 RECIPES = sorted((ROOT / "recipes").glob("*.toml"))
+FOLDERS = {"nmt_cli", "benchmarks", "tests", "tools", "docs", "recipes"}
+PACKAGES = {path.name for path in (ROOT / "nmt_cli").iterdir() if path.is_dir()}
 TRAINING = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
@@ -70,6 +72,15 @@ def test_links_resolve(page: Path) -> None:
         linked = page.parent / path if path else page
         assert linked.exists(), target
         assert not anchor or anchor in anchors(linked), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_files_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"(?<![\w/.-])((?:\w+/)+(?:\w+\.(?:py|html|toml|md))?)(?![\w*])", text):
+        package, _, rest = name.partition("/")
+        if package in PACKAGES or (package in FOLDERS and rest):
+            assert (ROOT / name).exists() or (ROOT / "nmt_cli" / name).exists(), name
 
 
 def anchors(page: Path) -> set[str]:
