@@ -80,32 +80,23 @@ def run_models(
         NmtError: the run is damaged, or cannot be exported.
     """
     import_keras()
-    from nmt_cli.export.exporter import ExportOptions
-    from nmt_cli.export.onnx import EXPORTER
-    from nmt_cli.training.run import Run
-
-    run = Run.open(folder)
-    decoding = run.recipe.decoding
-    folders: dict[str, dict[str, Path]] = {}
-    for precision in precisions:
-        say(f"exporting {folder} in {precision}, unverified")
-        sides = folders[precision] = {OURS: place / precision}
-        options = ExportOptions(folder=sides[OURS], precision=precision, verify=False)
-        EXPORTER.export(run, options, lambda line: None)
-        sides[THEIRS] = place / f"{precision}-ctranslate2"
-        _export_ctranslate2(folder, precision, sides[THEIRS])
-    return Models(run.recipe.label, run.recipe.model, run.target_vocab, decoding, folders)
-
-
-def _export_ctranslate2(folder: Path, precision: str, place: Path) -> None:
-    """Export like ``nmt export --ctranslate2``, without the verification, which takes minutes."""
-    from nmt_cli.export.ctranslate2.folder import write_folder
+    from nmt_cli.export import ctranslate2, onnx
     from nmt_cli.export.exporter import ExportOptions, Trained
     from nmt_cli.training.run import Run
 
-    trained = Trained.load(Run.open(folder), ExportOptions())
-    place.mkdir()
-    write_folder(trained, place, precision)
+    run = Run.open(folder)
+    folders: dict[str, dict[str, Path]] = {}
+    for precision in precisions:
+        say(f"exporting {folder} in {precision}, unverified")
+        sides = {OURS: place / precision, THEIRS: place / f"{precision}-ctranslate2"}
+        options = ExportOptions(folder=sides[OURS], precision=precision, verify=False)
+        onnx.EXPORTER.export(run, options, lambda line: None)
+        sides[THEIRS].mkdir()
+        ctranslate2.EXPORTER.write(Trained.load(run, options), options, sides[THEIRS])
+        folders[precision] = sides
+    return Models(
+        run.recipe.label, run.recipe.model, run.target_vocab, run.recipe.decoding, folders
+    )
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

@@ -104,10 +104,9 @@ def _exported(folder: Path, precisions: tuple[str, ...], place: str) -> dict[str
     from nmt_cli.export.onnx import EXPORTER
     from nmt_cli.training.run import Run
 
-    run = Run.open(folder)
     folders = {each: Path(place, each) for each in precisions or PRECISIONS[:2]}
     for precision, bundle in folders.items():
         say(f"exporting {folder} in {precision}, unverified")
         options = ExportOptions(folder=bundle, precision=precision, verify=False)
-        EXPORTER.export(run, options, lambda line: None)
+        EXPORTER.export(Run.open(folder), options, lambda line: None)
     return folders
