@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 _ORDER = "nmt_cli.cli.evaluate.order"
-_TEXT_HINT = "give --source and --reference"
 
 
 class _InOrder(click.Command):
@@ -138,10 +137,7 @@ def evaluate(
         raise click.UsageError("--domains is for --by domain")
     if not model and not translations:
         model = (find_model(None) if references else newest_run("only a run names test sets"),)
-    texts = [read_text(source, references, domains)] if references else _test_sets(model)
-    if "domain" in by and not references and len(texts) == 1:
-        reason = f"the recipe of {model[0]} names only one test set, which is one domain"
-        raise NmtError(reason, "give --source, --reference and --domains")
+    texts = [read_text(source, references, domains)] if references else _test_sets(model, by)
     from nmt_cli.evaluate.evaluation import evaluate_candidates, tables
 
     order = context.meta[_ORDER]
@@ -190,40 +186,19 @@ def _candidates(
     ]
 
 
-def _test_sets(folders: Sequence[Path]) -> list[EvaluationText]:
-    """Read the test sets that the recipes of all runs name; each is a domain.
-
-    Raises:
-        NmtError: one is a bundle, their test sets differ, or one cannot be read or is empty.
-    """
-    first, *others = [_recipe_tests(find_model(folder)) for folder in folders]
-    for folder, other in zip(folders[1:], others, strict=True):
-        pairs = [(each.source, each.references) for each in other]
-        if pairs != [(each.source, each.references) for each in first]:
-            reason = f"the recipes of {folders[0]} and {folder} name different test sets"
-            raise NmtError(reason, _TEXT_HINT)
-    return first
-
-
-def _recipe_tests(folder: Path) -> list[EvaluationText]:
-    from nmt_cli.data.corpus import read_corpus
+def _test_sets(models: Sequence[Path], by: Sequence[str]) -> list[EvaluationText]:
     from nmt_cli.models import kind_of
-    from nmt_cli.training.run import Run
+    from nmt_cli.training.test_sets import read_test_sets
 
-    if kind_of(folder) == "bundle":
-        reason = f"{folder}: a bundle names no test set"
-        raise NmtError(reason, f"{_TEXT_HINT}, or name its run, as in -m runs/NAME")
-    data = Run.open(folder).recipe.data
-    if not data.test:
-        raise NmtError(f"the recipe of {folder} names no test set", _TEXT_HINT)
-    corpora = [read_corpus(each, data) for each in data.test]
-    for corpus in corpora:
-        if not len(corpus):
-            raise NmtError(f"nothing to evaluate: {corpus.name} is empty", "see data.test")
-    return [
-        EvaluationText(each.name, each.source, [each.target], [each.name] * len(each))
-        for each in corpora
-    ]
+    for folder in map(find_model, models):
+        if kind_of(folder) == "bundle":
+            hint = "give --source and --reference, or name its run, as in -m runs/NAME"
+            raise NmtError(f"{folder}: a bundle names no test set", hint)
+    texts = read_test_sets(models)
+    if "domain" in by and len(texts) == 1:
+        reason = f"the recipe of {models[0]} names only one test set, which is one domain"
+        raise NmtError(reason, "give --source, --reference and --domains")
+    return texts
 
 
 def _print(lines: Iterable[str]) -> None:

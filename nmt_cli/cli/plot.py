@@ -10,10 +10,12 @@ import click
 from nmt_cli.cli.commands import Group
 from nmt_cli.cli.options import (
     PREPARED,
+    Hardware,
     find_model,
     find_recipe,
     find_run,
     newest_run,
+    open_model,
     recipe_argument,
     say,
     set_option,
@@ -23,8 +25,6 @@ from nmt_cli.frameworks import import_keras
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from nmt_cli.models import TranslationModel
 
 _PATH = click.Path(path_type=Path)
 
@@ -82,12 +82,6 @@ def _sentence(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("source")(command)
 
 
-def _opened(folder: Path) -> "TranslationModel":
-    from nmt_cli import models
-
-    return models.open(folder, warn=say)
-
-
 @_picture("attention 'Bom dia!' -m runs/docs-pt-en -o heads.png")
 @_sentence
 @click.option(
@@ -112,14 +106,11 @@ def attention(
     from nmt_cli.models import kind_of
     from nmt_cli.plot.attention import attention_figure
 
-    if part == "cross":
-        folder = find_model(model)
-    else:
-        reason = f"bundles have no {part} self-attention"
-        folder = model or newest_run(reason)
-        if kind_of(folder) == "bundle":
-            raise NmtError(f"{folder}: {reason}", "name its run, as in -m runs/NAME")
-    with _opened(folder) as opened:
+    only_runs = f"bundles have no {part} self-attention"
+    folder = model or (find_model(None) if part == "cross" else newest_run(only_runs))
+    if part != "cross" and kind_of(folder) == "bundle":
+        raise NmtError(f"{folder}: {only_runs}", "name its run, as in -m runs/NAME")
+    with open_model([folder], Hardware()) as opened:
         maps = opened.attention(source, target)
         return attention_figure(maps, opened.tokenizers, part, layer, head)
 
@@ -131,7 +122,7 @@ def alignment(source: str, target: str | None, model: Path | None) -> "Figure":
     from nmt_cli.plot.attention import alignment_figure
     from nmt_cli.search.attention import align
 
-    with _opened(find_model(model)) as opened:
+    with open_model([model], Hardware()) as opened:
         return alignment_figure(align(opened.attention(source, target), opened.tokenizers))
 
 
@@ -143,16 +134,10 @@ def masks(text: tuple[str, ...], model: Path | None) -> "Figure":
     from nmt_cli.training.run import Run
 
     run = Run.open(find_run(model))
-    pad_ids = getattr(run.recipe.model, "pad_ids", None)
-    if pad_ids is None:
-        raise NmtError(
-            f"{run.folder}: its model masks only padding", "name the run of a Transformer"
-        )
     import_keras()
-    from nmt_cli.plot.masks import masks_figure
+    from nmt_cli.plot.masks import run_masks
 
-    tokenizer = run.tokenizers().target
-    return masks_figure(tokenizer.encode(list(text)), tokenizer, pad_ids)
+    return run_masks(run, text)
 
 
 @_picture("positions transformer-tutorial -o positions.png")

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from nmt_cli.evaluate.systems import System
 
-# The minimum number of words in each bucket; blank lines have their own.
-_LENGTHS = (0, 1, 11, 21, 31, 51)
+# Buckets and their minimum number of words; blank lines have their own.
+_LENGTHS = {"0": 0, "1-10": 1, "11-20": 11, "21-30": 21, "31-50": 31, "51+": 51}
 
 
 @dataclass(frozen=True)
@@ -21,16 +20,11 @@ class Bucket:
 
 def by_length(lines: Sequence[str], systems: Sequence[System]) -> list[Bucket]:
     """Group sentences by the number of words, separated by white space; shortest first."""
-    ranks = [sum(len(line.split()) >= least for least in _LENGTHS) - 1 for line in lines]
-    names = [
-        str(least) if after == least + 1 else f"{least}-{after - 1}"
-        for least, after in pairwise(_LENGTHS)
-    ]
-    names.append(f"{_LENGTHS[-1]}+")
-    return [
-        _bucket(names[rank], [row for row, each in enumerate(ranks) if each == rank], systems)
-        for rank in sorted(set(ranks))
-    ]
+    rows: dict[str, list[int]] = {label: [] for label in _LENGTHS}
+    for row, line in enumerate(lines):
+        words = len(line.split())
+        rows[[label for label, least in _LENGTHS.items() if words >= least][-1]].append(row)
+    return [_bucket(label, some, systems) for label, some in rows.items() if some]
 
 
 def by_domain(domains: Sequence[str], systems: Sequence[System]) -> list[Bucket]:

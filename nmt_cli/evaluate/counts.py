@@ -36,6 +36,10 @@ class Counts:
         """Return the score of a sum of rows, [counts]: 0 to 100; TER may be higher."""
         return float(self.metric._compute_score_from_stats(sums.tolist()).score)
 
+    def total(self) -> float:
+        """Return the score of the whole text."""
+        return self.score(self.rows.sum(axis=0))
+
     def score_of(self, rows: Sequence[int]) -> float:
         """Return the score of sentences, given their numbers from 0."""
         return self.score(self.rows[rows].sum(axis=0))

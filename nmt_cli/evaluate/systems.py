@@ -46,51 +46,39 @@ def compare(systems: Sequence[System]) -> list[Result]:
     The paired bootstrap test of Koehn (2004) as in sacreBLEU's ``--paired-bs``: DRAWS samples of
     the text's sentences, with replacement, the same for all systems.
     """
-    everything = [counts for system in systems for counts in system.counts]
-    drawn = iter(_drawn_scores(everything))
-    scores = {(each.name, counts.name): next(drawn) for each in systems for counts in each.counts}
     results = []
-    for place, first in enumerate(systems[0].counts):
-        whole = first.score(first.rows.sum(axis=0))
-        for system in systems:
-            counts = system.counts[place]
-            score = counts.score(counts.rows.sum(axis=0))
-            mine = scores[system.name, counts.name]
-            low, high = _interval(mine)
-            p = None
-            if system is not systems[0]:
-                p = _p_value(mine, scores[systems[0].name, counts.name], abs(score - whole))
+    for counted in zip(*(system.counts for system in systems), strict=True):
+        baseline, *_ = drawn = _drawn_scores(counted)
+        for system, counts, scores in zip(systems, counted, drawn, strict=True):
+            ordered, cut = np.sort(scores), DRAWS // 40
+            difference = abs(counts.total() - counted[0].total())
             results.append(
-                Result(system.name, counts.name, score, low, high, p, _signature(counts))
+                Result(
+                    system.name,
+                    counts.name,
+                    counts.total(),
+                    float(ordered[cut]),
+                    float(ordered[-1 - cut]),
+                    None if system is systems[0] else _p_value(scores, baseline, difference),
+                    _signature(counts),
+                )
             )
     return results
 
 
-def _drawn_scores(everything: Sequence[Counts]) -> list[NDArray[np.float64]]:
-    """Return the scores of each in every bootstrap sample, each [DRAWS].
+def _drawn_scores(counted: Sequence[Counts]) -> list[NDArray[np.float64]]:
+    """Return each system's scores in all bootstrap samples, each [DRAWS].
 
     Samples are generated one by one: sacreBLEU's need 1 GB for chrF++ of 10,000 sentences.
     """
     rng = np.random.default_rng(SEED)
-    rows = np.hstack([each.rows for each in everything])
-    sentences = len(rows)
-    sums = np.stack(
-        [
-            np.bincount(rng.choice(sentences, sentences), minlength=sentences).astype(float) @ rows
-            for _ in range(DRAWS)
-        ]
-    )
-    ends = np.cumsum([each.rows.shape[1] for each in everything])
-    return [
-        np.array([each.score(row) for row in part])
-        for each, part in zip(everything, np.split(sums, ends[:-1], axis=1), strict=True)
-    ]
-
-
-def _interval(scores: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the central 95% of the scores."""
-    ordered, cut = np.sort(scores), len(scores) // 40
-    return float(ordered[cut]), float(ordered[-1 - cut])
+    sentences = len(counted[0].rows)
+    scores: list[list[float]] = [[] for _ in counted]
+    for _ in range(DRAWS):
+        times = np.bincount(rng.choice(sentences, sentences), minlength=sentences).astype(float)
+        for counts, drawn in zip(counted, scores, strict=True):
+            drawn.append(counts.score(times @ counts.rows))
+    return [np.array(drawn) for drawn in scores]
 
 
 def _p_value(

@@ -14,11 +14,26 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from nmt_cli.errors import NmtError
 from nmt_cli.model.layers import causal_mask, padding_mask, target_mask
 from nmt_cli.plot.figure import new_figure
 from nmt_cli.text.tokenizer import PAD_ID, START_ID, Tokenizer
+from nmt_cli.training.run import Run
 
 _SEEN, _HIDDEN = "#2f6da8", "#e6e6e6"
+
+
+def run_masks(run: Run, texts: Sequence[str]) -> Figure:
+    """Draw the masks of sentences in one batch, as a run's model would read them.
+
+    Raises:
+        NmtError: its model has no self-attention to mask.
+    """
+    pad_ids = getattr(run.recipe.model, "pad_ids", None)
+    if pad_ids is None:
+        raise NmtError(f"{run.folder}: its model masks only padding", "use a Transformer")
+    tokenizer = run.tokenizers().target
+    return masks_figure(tokenizer.encode(list(texts)), tokenizer, pad_ids)
 
 
 def masks_figure(
