@@ -178,8 +178,8 @@ def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -
             "data.synthetic_tag needs tokenizer.kind = 'sentencepiece', not 'wordpiece'",
             "change tokenizer.kind, or leave data.synthetic_tag empty",
         ),
-        ("name = 'a/b'", "must make a folder name", ""),
-        ("name = ''", "must make a folder name", ""),
+        ("name = 'a/b'", "must be usable as the name of a folder", ""),
+        ("name = ''", "must be usable as the name of a folder", ""),
         ("[training]\nbatch_tokens = 127", "smaller than one sentence", "raise the first"),
         (
             "[training]\nbatch_tokens = 255\nr_drop = 5",
@@ -188,7 +188,7 @@ def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -
         ),
         (
             "[training]\nschedule = 'cosine'\nmax_steps = 4000",
-            "training.warmup_steps = 4000 leaves nothing of training.max_steps = 4000",
+            "training.warmup_steps = 4000 leaves none of training.max_steps = 4000",
             "lower the first",
         ),
         ("[training]\naverage = 4", "training.average = 4 needs", "set training.keep=4"),
@@ -250,7 +250,7 @@ def test_files_that_are_no_recipes(tmp_path: Path) -> None:
         load_recipe(tmp_path)
     latin = tmp_path / "latin.toml"
     latin.write_bytes(b'name = "a\xe7\xe3o"')
-    with pytest.raises(NmtError, match=r"latin\.toml: not UTF-8 text; save the recipe as UTF-8"):
+    with pytest.raises(NmtError, match=r"latin\.toml: not valid UTF-8; save the recipe as UTF-8"):
         load_recipe(latin)
     assert "r.toml: not valid TOML: " in refusal(tmp_path, "[model\nheads = 4").message
     assert "line 2" in refusal(tmp_path, "name = 'a'\nname = 'b'\n").message

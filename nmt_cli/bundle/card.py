@@ -1,13 +1,13 @@
-"""MODEL_CARD.md: the manifest for people."""
+"""Write MODEL_CARD.md, the manifest for people."""
 
 from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.recipe.architecture import architecture_of
 
-LICENCE = "The licence of the model follows from that of its texts."
+LICENCE = "The licence of the model depends on that of its training text."
 
 
 def model_card(manifest: Manifest) -> str:
-    """A Markdown page on what the bundle is, what it was made of and how good it is."""
+    """Return a Markdown page: what the bundle is, how it was trained and how good it is."""
     provenance, config = manifest.provenance, manifest.architecture
     lines = [
         f"# {manifest.name}: {manifest.source_language} to {manifest.target_language}",

@@ -1,4 +1,4 @@
-"""What a bundle is, in plain values; and what bundles and runs are told of alike."""
+"""Describe bundles, and what bundles and runs have in common, as plain values."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -13,13 +13,13 @@ from nmt_cli.recipe.config import DecodingConfig
 
 
 def describe_bundle(folder: Path) -> dict[str, Any]:
-    """Everything that a bundle says of itself, for JSON.
+    """Return everything that a bundle's manifest records, for JSON.
 
-    Its files are looked up, not read: "damaged" names those that are missing or of another size
-    than was exported.
+    "damaged" names files that are missing or have another size than in the manifest; their
+    contents are not read.
 
     Raises:
-        NmtError: the folder is no bundle, the manifest is damaged or of a newer format.
+        NmtError: the folder is not a bundle, or the manifest is damaged or of a newer format.
     """
     manifest = read_manifest(folder)
     files = {name: record.bytes for name, record in manifest.files.items()}
@@ -52,12 +52,12 @@ def describe_system(
     languages: tuple[str, str],
     vocabulary: dict[str, int],
 ) -> dict[str, Any]:
-    """What a model is and how it decodes, for JSON.
+    """Return what a model is and how it decodes, for JSON.
 
     Args:
         config: the recipe's [model] table.
-        decoding: the defaults of its search.
-        languages: that it translates from and to.
+        decoding: defaults of the search.
+        languages: source and target.
         vocabulary: sizes, "source" and "target".
     """
     architecture = architecture_of(config)
@@ -74,7 +74,7 @@ def describe_system(
 
 
 def _damaged(folder: Path, manifest: Manifest) -> list[str]:
-    """By size alone, which takes no time; nmt verify compares hashes."""
+    """Compare sizes only, which is quick; nmt verify compares hashes."""
     found = []
     for name, record in manifest.files.items():
         path = folder / name

@@ -1,4 +1,4 @@
-"""The files of a bundle against the hashes that its manifest records."""
+"""Compare a bundle's files with the hashes in its manifest."""
 
 import hashlib
 from pathlib import Path, PurePosixPath
@@ -17,7 +17,7 @@ def file_record(path: Path) -> FileRecord:
 
 
 def file_records(folder: Path) -> dict[str, FileRecord]:
-    """Hash every file of a folder but its manifest."""
+    """Hash every file of a folder except its manifest."""
     return {
         path.relative_to(folder).as_posix(): file_record(path)
         for path in sorted(folder.rglob("*"))
@@ -26,7 +26,7 @@ def file_records(folder: Path) -> dict[str, FileRecord]:
 
 
 def is_inside(name: str) -> bool:
-    """Whether a name leads to a place below the bundle's folder, on every system."""
+    """Return whether a name is a path inside the bundle's folder, on every system."""
     path = PurePosixPath(name)
     return (
         bool(path.parts)
@@ -38,7 +38,7 @@ def is_inside(name: str) -> bool:
 
 
 def check_files(folder: Path, manifest: Manifest) -> None:
-    """Compare every file of a bundle with its hash.
+    """Compare every file of a bundle with its record.
 
     Raises:
         NmtError: a file is missing, differs, or lies outside the folder.
@@ -58,7 +58,7 @@ def check_files(folder: Path, manifest: Manifest) -> None:
 
 
 def _record_inside(folder: Path, path: Path, wanted: FileRecord) -> FileRecord:
-    """The record of a file; one of another size is not read: it may have no end."""
+    """Return a file's record; a file of another size, which may be endless, is not read."""
     size = path.stat().st_size
     if not path.resolve().is_relative_to(folder.resolve()):
         raise NmtError(f"{path}: is a link that leaves the bundle", HINT)

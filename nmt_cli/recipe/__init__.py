@@ -1,1 +1,1 @@
-"""Recipes: what to train, on what, and how."""
+"""Recipes: settings of a model, its data, training and search."""

@@ -1,7 +1,7 @@
-"""Recipes: every setting of a model and its training, each default written once, here.
+"""Every setting of a recipe, with its default.
 
-A recipe is a TOML file whose tables are the dataclasses below; that of [model] belongs to its
-architecture (nmt_cli.recipe.architecture).
+A recipe is a TOML file whose tables are the dataclasses below. Those of [model] belong to the
+architectures (nmt_cli.recipe.architecture).
 """
 
 import dataclasses
@@ -16,14 +16,14 @@ from nmt_cli.recipe.fields import bounded, one_of
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Where the text comes from and which pairs are kept.
+    """The [data] table: where the text comes from and which pairs are kept.
 
     A corpus is written as ``tfds:NAME:SPLIT`` (TensorFlow Datasets), ``phrasebook:SPLIT``
-    (the project's own grammar), ``FILE.tsv``, or ``PREFIX`` for the two files ``PREFIX.pt``
-    and ``PREFIX.en`` (the suffixes are the two languages).
+    (shipped with nmt), ``FILE.tsv``, or ``PREFIX`` for the two files ``PREFIX.pt`` and
+    ``PREFIX.en`` (the suffixes are the two languages).
 
-    Synthetic pairs (``nmt backtranslate``, ``nmt distill``) are cleaned like real ones, but are
-    never held out. Their tag is one vocabulary entry that no translation shows (tagged
+    Synthetic pairs (``nmt backtranslate``, ``nmt distill``) are cleaned like real ones, but never
+    held out. Their tag is one vocabulary entry, which translations never contain (tagged
     back-translation, Caswell et al. 2019, https://arxiv.org/abs/1906.06442).
     """
 
@@ -31,13 +31,13 @@ class DataConfig:
     target: str = "en"
     root: str = ""  # relative paths below start here; empty: the current folder
     train: tuple[str, ...] = ()
-    synthetic: tuple[str, ...] = ()  # of nmt backtranslate or distill, beside data.train
-    synthetic_tag: str = ""  # put before each synthetic source line, e.g. <BT>; empty: none
-    synthetic_ratio: float = bounded(0.0, 0.0)  # synthetic pairs for a real one; 0: all
+    synthetic: tuple[str, ...] = ()  # from nmt backtranslate or distill
+    synthetic_tag: str = ""  # prepended to synthetic source lines, e.g. <BT>; empty: none
+    synthetic_ratio: float = bounded(0.0, 0.0)  # synthetic pairs per real pair; 0: all
     dev: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     tsv_columns: tuple[str, ...] = ()  # languages of a TSV's columns; empty: source, target
-    tfds_dir: str = ""  # empty: TensorFlow Datasets' own default
+    tfds_dir: str = ""  # empty: the default of TensorFlow Datasets
     max_characters: int = bounded(1000, 1)  # of either side
     max_ratio: float = bounded(4.0, 1.0)  # of the two sides' character counts
     max_tokens: int = bounded(128, 2)  # of either side, START and END included
@@ -45,23 +45,23 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class TokenizerConfig:
-    """How text becomes ids."""
+    """The [tokenizer] table: how text becomes ids."""
 
     kind: str = one_of("sentencepiece", "wordpiece")
-    model: str = one_of("unigram", "bpe")  # SentencePiece alone
+    model: str = one_of("unigram", "bpe")  # SentencePiece only
     vocab_size: int = bounded(8000, 8, 1_000_000)
     joint: bool = True  # one vocabulary for both languages
-    byte_fallback: bool = True  # SentencePiece alone
-    character_coverage: float = bounded(0.9999, 0.5, 1.0)  # SentencePiece alone
-    lowercase: bool = False  # WordPiece alone
+    byte_fallback: bool = True  # SentencePiece only
+    character_coverage: float = bounded(0.9999, 0.5, 1.0)  # SentencePiece only
+    lowercase: bool = False  # WordPiece only
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How the weights are found."""
+    """The [training] table: how the model is trained."""
 
-    batch_tokens: int = bounded(4096, 0)  # of the wider side, padding included; 0: what fits
-    accumulate: int = bounded(1, 1)  # batches whose gradients make one step
+    batch_tokens: int = bounded(4096, 0)  # of the longer side, padding included; 0: what fits
+    accumulate: int = bounded(1, 1)  # batches per optimizer step
     max_steps: int = bounded(20_000, 1)
     max_minutes: float = bounded(0.0, 0.0)  # 0: no limit; resumed time counts
     optimizer: str = one_of("adam", "adamw", "nadam")
@@ -71,44 +71,48 @@ class TrainingConfig:
     beta_1: float = bounded(0.9, 0.0, 0.999999)
     beta_2: float = bounded(0.98, 0.0, 0.999999)
     adam_epsilon: float = bounded(1e-9, 1e-16, 1e-2)
-    weight_decay: float = bounded(0.01, 0.0, 1.0)  # AdamW alone
-    clip_norm: float = bounded(0.0, 0.0)  # of all gradients together; 0: no clipping
+    weight_decay: float = bounded(0.01, 0.0, 1.0)  # AdamW only
+    clip_norm: float = bounded(0.0, 0.0)  # global norm of the gradients; 0: no clipping
     label_smoothing: float = bounded(0.1, 0.0, 0.9)
-    r_drop: float = bounded(0.0, 0.0)  # weight of the divergence of two passes; 0: one pass
-    sample_subwords: float = bounded(0.0, 0.0, 1.0)  # unigram: alpha; BPE: share of merges left out
-    curriculum: int = bounded(0, 0)  # epochs until long sentences are all in
-    ema: float = bounded(0.0, 0.0, 0.999999)  # momentum of the weights' moving average; 0: none
-    average: int = bounded(0, 0)  # newest checkpoints averaged at the end; 0: none
+    r_drop: float = bounded(0.0, 0.0)  # weight of the KL divergence of two passes; 0: one pass
+    sample_subwords: float = bounded(0.0, 0.0, 1.0)  # unigram: alpha; BPE: share of skipped merges
+    curriculum: int = bounded(0, 0)  # epochs until all long sentences are included
+    ema: float = bounded(0.0, 0.0, 0.999999)  # decay of the weights' moving average; 0: none
+    average: int = bounded(0, 0)  # last checkpoints averaged at the end; 0: none
     precision: str = one_of("float32", "mixed_bfloat16", "mixed_float16")
-    checkpoint_every: int = bounded(0, 0)  # steps; 0: at validations alone
+    checkpoint_every: int = bounded(0, 0)  # steps; 0: only at validations
     keep: int = bounded(3, 1)  # newest checkpoints kept
     validate_every: int = bounded(1000, 1)  # steps
     validate_sentences: int = bounded(500, 1)  # translated at each validation
-    metric: str = one_of("bleu", "chrf", "loss")  # by which the best checkpoint is chosen
-    patience: int = bounded(0, 0)  # validations without a better score before the end; 0: any
+    metric: str = one_of("bleu", "chrf", "loss")  # that selects the best checkpoint
+    patience: int = bounded(
+        0, 0
+    )  # validations without improvement before training stops; 0: no limit
     log_every: int = bounded(50, 1)  # steps
 
     @property
     def copies(self) -> int:
-        """Rows that each pair takes in a batch."""
+        """Rows of a batch per sentence pair."""
         return 2 if self.r_drop else 1
 
 
 @dataclass(frozen=True)
 class DecodingConfig:
-    """How translations are searched for."""
+    """The [decoding] table: defaults of the search."""
 
     beam_size: int = bounded(4, 1, 256)
     length_penalty: float = bounded(0.6, 0.0, 10.0)  # alpha of Wu et al. 2016, equation 14
-    max_length: int = bounded(256, 1)  # tokens of a translation, END included
-    length_ratio: float = bounded(1.5, 0.1)  # translation: at most ratio * source + extra
+    max_length: int = bounded(256, 1)  # tokens, END included
+    length_ratio: float = bounded(
+        1.5, 0.1
+    )  # a translation has at most ratio * source + extra tokens
     length_extra: int = bounded(10, 1)
     max_source: int = bounded(128, 2)  # longer sources are split at sentence ends
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One system: its data, its model, its training, its search."""
+    """Everything needed to train and run one translation system."""
 
     name: str = "model"
     seed: int = bounded(1, 0)
@@ -120,11 +124,11 @@ class Recipe:
 
     @property
     def label(self) -> str:
-        """The name of this system's folders, e.g. ``docs-pt-en``."""
+        """The name of the system's folders, e.g. ``docs-pt-en``."""
         return f"{self.name}-{self.data.source}-{self.data.target}"
 
     def dump(self) -> str:
-        """The whole recipe as TOML, every value written out."""
+        """Return the recipe as TOML, with every value."""
         lines = [f"{key} = {_toml(value)}" for key, value in _scalars(self)]
         for section in dataclasses.fields(self):
             value = getattr(self, section.name)
@@ -135,7 +139,7 @@ class Recipe:
 
 
 def fingerprint(*parts: Any) -> str:
-    """A SHA-256 (hex) of dataclasses and plain values, for content-addressed folders."""
+    """Return the SHA-256 (hex) of dataclasses and plain values, to name folders by content."""
     plain = [dataclasses.asdict(part) if dataclasses.is_dataclass(part) else part for part in parts]  # type: ignore[arg-type]
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
@@ -149,6 +153,6 @@ def _toml(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml(each) for each in value) + "]"
     if isinstance(value, str):
-        # A JSON string is a TOML basic string, but for DEL, which TOML wants escaped too.
+        # A JSON string is a TOML basic string, except for DEL, which TOML also escapes.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -1,6 +1,6 @@
-"""From TOML to a recipe.
+"""Read recipes from TOML.
 
-Unknown keys are refused with the nearest known one; types and ranges are checked here, keys
+Unknown keys are refused, naming the nearest known one. Types and ranges are checked here, keys
 that contradict each other in nmt_cli.recipe.rules.
 """
 
@@ -24,8 +24,8 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
     """Read a recipe file and apply ``KEY=VALUE`` overrides such as ``model.heads=4``.
 
     Raises:
-        NmtError: no such file, not TOML, an unknown key, a value of the wrong type or
-            out of range, or keys that contradict each other.
+        NmtError: the file is missing or is not TOML, a key is unknown, a value has the wrong type
+            or is out of range, or keys contradict each other.
     """
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -34,7 +34,7 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
     except OSError as error:
         raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise NmtError(f"{path}: not UTF-8 text", "save the recipe as UTF-8") from None
+        raise NmtError(f"{path}: not valid UTF-8", "save the recipe as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise NmtError(f"{path}: not valid TOML: {error}") from None
     for override in overrides:
@@ -43,14 +43,14 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
 
 
 def recipe_from(tree: Mapping[str, Any], where: str) -> Recipe:
-    """Make a checked recipe of a parsed TOML tree; ``where`` names its origin in errors."""
+    """Check a parsed TOML tree and return its recipe; ``where`` names the file in errors."""
     recipe = _section(Recipe, tree, where, prefix="")
     check_together(recipe, where)
     return recipe
 
 
 def section_from(kind: type[Section], tree: Mapping[str, Any], where: str) -> Section:
-    """Make one checked table of a recipe, e.g. a bundle's copy of [decoding]."""
+    """Check one table of a recipe, e.g. a bundle's copy of [decoding]."""
     return _section(kind, tree, where, prefix="")
 
 

@@ -1,4 +1,4 @@
-"""Keys of a recipe that contradict each other, refused when it is read: nothing later has to."""
+"""Refuse recipes whose keys contradict each other."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from nmt_cli.recipe.config import Recipe
 
 
 def check_together(recipe: Recipe, where: str) -> None:
-    """Refuse what no single key is to blame for; ``where`` names the recipe in errors.
+    """Check keys against each other; ``where`` names the recipe in errors.
 
     Raises:
         NmtError: keys contradict each other.
@@ -28,7 +28,9 @@ def check_together(recipe: Recipe, where: str) -> None:
         raise NmtError(f"{where}: data.source and data.target are both '{data.source}'")
     _check_tag(recipe, where)
     if not recipe.name or Path(recipe.label).name != recipe.label:
-        raise NmtError(f"{where}: name, data.source and data.target must make a folder name")
+        raise NmtError(
+            f"{where}: name, data.source and data.target must be usable as the name of a folder"
+        )
     _check_training(recipe, where)
 
 
@@ -43,13 +45,13 @@ def _check_training(recipe: Recipe, where: str) -> None:
         )
     if training.schedule != "inverse-sqrt" and training.warmup_steps >= training.max_steps:
         raise NmtError(
-            f"{where}: training.warmup_steps = {training.warmup_steps} leaves nothing of "
+            f"{where}: training.warmup_steps = {training.warmup_steps} leaves none of "
             f"training.max_steps = {training.max_steps} for the {training.schedule} schedule",
             "lower the first or raise the second",
         )
     if training.average > training.keep:
         raise NmtError(
-            f"{where}: training.average = {training.average} needs as many checkpoints, and "
+            f"{where}: training.average = {training.average} needs as many checkpoints, but "
             f"training.keep = {training.keep}",
             f"set training.keep={training.average}",
         )
@@ -62,7 +64,7 @@ def _check_training(recipe: Recipe, where: str) -> None:
 
 
 def _check_tag(recipe: Recipe, where: str) -> None:
-    """A tag is one vocabulary entry that neither normalization nor ordinary text ever makes."""
+    """A tag must be one vocabulary entry that no text and no normalization produces."""
     tag, kind = recipe.data.synthetic_tag, recipe.tokenizer.kind
     if tag and not re.fullmatch("<[!-~]+>", tag):
         raise NmtError(

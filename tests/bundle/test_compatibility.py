@@ -1,0 +1,52 @@
+"""Bundles that the version before the redesign wrote load, and translate as they did.
+
+``format3.tar.xz`` holds an untrained Transformer and an untrained recurrent model, exported in
+float32 with their attention weights, and the translations of the version that wrote them.
+"""
+
+import json
+import tarfile
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.bundle.description import describe_bundle
+from nmt_cli.bundle.reading import read_manifest
+from nmt_cli.bundle.report import PASSED
+from nmt_cli.runtime.load import load_bundle
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("format3")
+    with tarfile.open(Path(__file__).parent / "format3.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["transformer", "rnn"])
+def test_an_older_bundle_translates_as_it_did(bundles: Path, name: str) -> None:
+    expected = json.loads((bundles / "expected.json").read_text(encoding="utf-8"))
+    found = list(load_bundle(bundles / name).translate(expected["lines"]))
+    rows = expected["translations"][name]
+    assert [each.text for each in found] == [row["text"] for row in rows]
+    scores = [row["score"] for row in rows]
+    assert [each.score for each in found] == pytest.approx(scores, rel=1e-4)
+
+
+@pytest.mark.parametrize(("name", "foreign"), [("transformer", "encoder_cell"), ("rnn", "heads")])
+def test_an_older_manifest_is_described_and_written_again(
+    bundles: Path, tmp_path: Path, name: str, foreign: str
+) -> None:
+    """Manifests had the keys of every architecture."""
+    tree = json.loads((bundles / name / "manifest.json").read_text(encoding="utf-8"))
+    assert foreign in tree["architecture"]
+    manifest = read_manifest(bundles / name)
+    assert (manifest.format, manifest.verification.outcome) == (3, PASSED)
+    assert (
+        asdict(manifest.architecture).items() <= {**tree["architecture"], "pad_ids": (0,)}.items()
+    )
+    assert foreign not in describe_bundle(bundles / name)["architecture"]
+    manifest.write(tmp_path)
+    assert read_manifest(tmp_path) == manifest
