@@ -50,18 +50,11 @@ def compare(systems: Sequence[System]) -> list[Result]:
     for counted in zip(*(system.counts for system in systems), strict=True):
         baseline, *_ = drawn = _drawn_scores(counted)
         for system, counts, scores in zip(systems, counted, drawn, strict=True):
-            ordered, cut = np.sort(scores), DRAWS // 40
-            difference = abs(counts.total() - counted[0].total())
+            score, low, high = counts.total(), *_interval(scores)
+            difference = abs(score - counted[0].total())
+            p = None if system is systems[0] else _p_value(scores, baseline, difference)
             results.append(
-                Result(
-                    system.name,
-                    counts.name,
-                    counts.total(),
-                    float(ordered[cut]),
-                    float(ordered[-1 - cut]),
-                    None if system is systems[0] else _p_value(scores, baseline, difference),
-                    _signature(counts),
-                )
+                Result(system.name, counts.name, score, low, high, p, _signature(counts))
             )
     return results
 
@@ -79,6 +72,12 @@ def _drawn_scores(counted: Sequence[Counts]) -> list[NDArray[np.float64]]:
         for counts, drawn in zip(counted, scores, strict=True):
             drawn.append(counts.score(times @ counts.rows))
     return [np.array(drawn) for drawn in scores]
+
+
+def _interval(scores: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the central 95% of the scores."""
+    ordered, cut = np.sort(scores), len(scores) // 40
+    return float(ordered[cut]), float(ordered[-1 - cut])
 
 
 def _p_value(

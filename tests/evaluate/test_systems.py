@@ -1,4 +1,4 @@
-"""Intervals and significance: sacreBLEU's, the same each time, and what they are to mean."""
+"""Intervals and significance: sacreBLEU's, the same each time."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_they_are_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compared(SYSTEMS, REFERENCE) == found
 
 
-def test_a_systems_own_numbers_depend_on_no_other() -> None:
+def test_a_systems_scores_do_not_depend_on_other_systems() -> None:
     alone = compared({"bad": SYSTEMS["bad"]}, REFERENCE)
     for name, results in compared(SYSTEMS, REFERENCE).items():
         of_all = next(each for each in results if each.system == "bad")
@@ -49,7 +49,7 @@ def test_a_systems_own_numbers_depend_on_no_other() -> None:
         assert of_one.p is None
 
 
-def test_p_tells_chance_from_difference() -> None:
+def test_p_separates_chance_from_difference() -> None:
     texts = {**SYSTEMS, "same": SYSTEMS["good"]}
     for results in compared(texts, REFERENCE).values():
         good, alike, bad, same = results
@@ -66,7 +66,7 @@ def test_a_score_lies_in_its_interval() -> None:
         assert all(each.low < each.score < each.high for each in results)
 
 
-def test_an_interval_leaves_a_fortieth_out_at_either_end() -> None:
+def test_an_interval_is_the_central_95_percent() -> None:
     scores = np.random.default_rng(0).permutation(np.arange(1000.0))
     assert systems._interval(scores) == (25, 974)
 
