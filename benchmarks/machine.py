@@ -4,6 +4,7 @@ import datetime
 import importlib.metadata
 import os
 import platform
+from pathlib import Path
 
 from nmt_cli import __version__
 from nmt_cli.host import cores, processor
@@ -18,6 +19,12 @@ def machine() -> dict[str, object]:
         "load_average": list(os.getloadavg()),
         "system": platform.platform(),
     }
+
+
+def resident_mib(process: int | str = "self") -> float:
+    """Memory that a process uses now; Linux only."""
+    lines = Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
 
 
 def versions(*packages: str) -> dict[str, str]:

@@ -17,6 +17,8 @@ import time
 from itertools import cycle, islice
 from pathlib import Path
 
+from machine import resident_mib
+
 from nmt_cli.search.translator import WINDOW
 
 LIMIT_MB = 700
@@ -49,7 +51,7 @@ def main() -> int:
             first_line = time.perf_counter() - start
             fed_at_first = not written.is_alive()
         if count % WINDOW == 0:
-            samples.append((count, resident_mb(process.pid)))
+            samples.append((count, resident_mib(process.pid)))
     seconds = time.perf_counter() - start
     code = process.wait()
     after_first, most = samples[0][1], max(each for _, each in samples)
@@ -72,14 +74,6 @@ def feed(process: subprocess.Popen, text: Path, lines: int) -> None:
     for number, sentence in enumerate(islice(cycle(sentences), lines)):
         process.stdin.write(f"{sentence} {number % 97}\n".encode())
     process.stdin.close()
-
-
-def resident_mb(pid: int) -> float:
-    """Resident memory of a process."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
 
 
 if __name__ == "__main__":

@@ -36,14 +36,15 @@ def processor() -> dict[str, object]:
     return {"cpu": name, "instructions": [each for each in flags if each in INSTRUCTIONS]}
 
 
-def used_memory() -> int:
-    """Bytes that this process uses now; its peak if the system is not Linux."""
-    return _status("VmRSS")
-
-
 def peak_memory() -> int:
     """Largest number of bytes that this process has used so far."""
-    return _status("VmHWM")
+    # Not ru_maxrss on Linux: a process inherits it from its parent.
+    try:
+        lines = _STATUS.read_text(encoding="ascii").splitlines()
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
 def free_memory() -> int | None:
@@ -59,13 +60,3 @@ def free_memory() -> int | None:
         return min(free, limit - int((_LIMITS / "memory.current").read_text()))
     except (OSError, ValueError):  # no such limit, or "max"
         return free
-
-
-def _status(kind: str) -> int:
-    # Not ru_maxrss: a process inherits it from its parent.
-    try:
-        lines = _STATUS.read_text(encoding="ascii").splitlines()
-    except OSError:
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(kind))
