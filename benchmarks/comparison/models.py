@@ -80,7 +80,8 @@ def run_models(
         NmtError: the run is damaged, or cannot be exported.
     """
     import_keras()
-    from nmt_cli.export import ctranslate2, onnx
+    from nmt_cli.export import onnx
+    from nmt_cli.export.ctranslate2.folder import write
     from nmt_cli.export.exporter import ExportOptions, Trained
     from nmt_cli.training.run import Run
 
@@ -92,7 +93,7 @@ def run_models(
         options = ExportOptions(folder=sides[OURS], precision=precision, verify=False)
         onnx.EXPORTER.export(run, options, lambda line: None)
         sides[THEIRS].mkdir()
-        ctranslate2.EXPORTER.write(Trained.load(run, options), options, sides[THEIRS])
+        write(Trained.load(run, options), options, sides[THEIRS])
         folders[precision] = sides
     return Models(
         run.recipe.label, run.recipe.model, run.target_vocab, run.recipe.decoding, folders

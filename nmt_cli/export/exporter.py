@@ -1,15 +1,15 @@
-"""What all export formats share: options, the exporter interface and the registry.
+"""What all export formats share: options, the exporter and the registry.
 
 A format is a module with an ``EXPORTER``, and a line in FORMATS.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from nmt_cli.bundle.report import Verification
 from nmt_cli.errors import NmtError, OptionError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # the command line reads the registry, and Keras takes second
 
 FORMATS = ("nmt_cli.export.onnx", "nmt_cli.export.ctranslate2", "nmt_cli.export.saved_model")
 EXPORTS = Path("exports")
+FLOAT32 = "float32"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,7 @@ class ExportOptions:
     Attributes:
         folder: to write; None for one under exports/, named after the run and the format.
         checkpoint: weights to export; None for the run's best, else its last.
-        precision: how weights are stored: "float32", or one of the exporter's quantizations.
+        precision: how weights are stored: FLOAT32, or one of the format's quantizations.
         beam_size, length_penalty: the export's own defaults; None for the run's.
         verify: compare the export with the trained model.
         attention: also export attention weights.
@@ -42,7 +43,7 @@ class ExportOptions:
 
     folder: Path | None = None
     checkpoint: Path | None = None
-    precision: str = "float32"
+    precision: str = FLOAT32
     beam_size: int | None = None
     length_penalty: float | None = None
     verify: bool = True
@@ -91,76 +92,71 @@ class Trained:
         return KerasStepModel(self.model)
 
 
-class Exporter(ABC):
+@dataclass(frozen=True, kw_only=True)
+class Exporter:
     """One export format.
 
     Attributes:
-        name: in lower case; ``--name`` selects the format.
+        name: ``--name`` selects the format.
         help: of that option.
-        suffix: follows the run's name in the default folder.
+        module: loaded when needed. Its ``write(trained, options, folder)`` fills an empty folder;
+            its ``verify(trained, options, folder)`` compares the result with the trained model,
+            adds the report to the folder and returns it.
         marker: file that every export of the format contains.
+        next_step: printed after an export, with "{folder}" for its folder.
+        suffix: follows the run's name in the default folder.
         quantizations: values of ``--quantize``.
         optional: which of "no-verify" and "attention" the format supports.
-        next_step: printed after an export, with "{folder}" for its folder.
+        package: optional dependency, and the extra of nmt_cli that installs it.
     """
 
-    name: ClassVar[str]
-    help: ClassVar[str]
-    suffix: ClassVar[str] = ""
-    marker: ClassVar[str]
-    quantizations: ClassVar[tuple[str, ...]] = ()
-    optional: ClassVar[frozenset[str]] = frozenset()
-    next_step: ClassVar[str]
-
-    @abstractmethod
-    def write(self, trained: Trained, options: ExportOptions, folder: Path) -> None:
-        """Write an export, unverified, into an empty folder.
-
-        Raises:
-            NmtError: the format cannot represent the model, or needs a package that is not
-                installed.
-        """
-
-    @abstractmethod
-    def verify(self, trained: Trained, options: ExportOptions, folder: Path) -> Verification:
-        """Compare an export with the model it was made from, and record the report in it.
-
-        Raises:
-            NmtError: the verification failed.
-        """
+    name: str
+    help: str
+    module: str
+    marker: str
+    next_step: str
+    suffix: str = ""
+    quantizations: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    package: str = ""
 
     def check(self, options: ExportOptions) -> None:
         """Check that the format supports the options.
 
         Raises:
             OptionError: it does not.
-            NmtError: a package that the format needs is not installed.
+            NmtError: its package is not installed.
         """
-        precision = options.precision
-        if precision not in ("float32", *self.quantizations):
-            names = [each.name for each in exporters() if precision in each.quantizations]
-            raise OptionError(f"--quantize {precision} needs {_alternatives(names)}")
-        for name, requested in (
-            ("no-verify", not options.verify),
-            ("attention", options.attention),
-        ):
-            if requested and name not in self.optional:
-                names = [each.name for each in exporters() if name in each.optional]
-                raise OptionError(f"--{name} needs {_alternatives(names)}")
+        requested = {
+            "no-verify": not options.verify,
+            "attention": options.attention,
+            f"quantize {options.precision}": options.precision != FLOAT32,
+        }
+        for option in (name for name, given in requested.items() if given):
+            able = [f"--{each.name}" for each in exporters() if option in each._supported]
+            if option not in self._supported:
+                raise OptionError(f"--{option} needs {' or '.join(able) or 'another format'}")
+        if self.package and not find_spec(self.package):
+            raise NmtError(
+                f"--{self.name}: {self.package} is not installed",
+                f"pip install 'nmt_cli[{self.package}]'",
+            )
+
+    @property
+    def _supported(self) -> list[str]:
+        return [*self.optional, *(f"quantize {each}" for each in self.quantizations)]
 
     def folder(self, run: "Run", options: ExportOptions) -> Path:
         """Where the export goes.
 
         Raises:
-            NmtError: an older export is there, and the options do not allow to replace it.
+            NmtError: an older export is there, and the options do not replace it.
         """
-        ending = "" if options.precision == "float32" else f"-{options.precision}"
+        ending = "" if options.precision == FLOAT32 else f"-{options.precision}"
         place = options.folder or EXPORTS / f"{run.recipe.label}{self.suffix}{ending}"
         if (place / self.marker).exists() and not options.force:
-            raise NmtError(
-                f"{place}: already exists",
-                "replace it with --force, or choose another folder with -o",
-            )
+            hint = "replace it with --force, or choose another folder with -o"
+            raise NmtError(f"{place}: already exists", hint)
         return place
 
     def export(
@@ -180,23 +176,19 @@ class Exporter(ABC):
         """
         self.check(options)
         place = self.folder(run, options)
-        verification = Verification()
+        report = Verification()
         with replacing_folder(place, self.marker) as work:
-            trained = Trained.load(run, options)
+            trained, module = Trained.load(run, options), import_module(self.module)
             say("converting the model")
-            self.write(trained, options, work)
+            module.write(trained, options, work)
             if options.verify:
                 say("verifying against the trained model")
-                verification = self.verify(trained, options, work)
-        for line in verification.lines():
+                report = module.verify(trained, options, work)
+        for line in report.lines():
             say(f"  {line}")
-        return verification
+        return report
 
 
 def exporters() -> tuple[Exporter, ...]:
     """All export formats."""
     return tuple(import_module(each).EXPORTER for each in FORMATS)
-
-
-def _alternatives(names: Sequence[str]) -> str:
-    return " or ".join(f"--{each}" for each in names) or "a format that supports it"

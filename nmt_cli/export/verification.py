@@ -1,7 +1,7 @@
 """The verification of all export formats: an export against the trained model.
 
-A float32 export computes what the model computes: the log-probabilities agree within
-LOGIT_TOLERANCE, and so do all translations except ties.
+A float32 export computes what the model computes: log-probabilities agree within LOGIT_TOLERANCE,
+and all translations are the same but for ties.
 
 A quantized export computes something close, which two gates check. The divergence of the
 probabilities over given translations distinguishes a broken graph (a wrong mask, scale or
@@ -9,10 +9,10 @@ position: 0.1 nats and far more) from one that rounds (int8: below 0.005, measur
 rounding is measured on the run's held-out lines, up to 1,000, which both models translate:
 
 - 200 lines or more: a loss of BLEU fails if it exceeds the limit and is significant by the
-  paired bootstrap. On 500 lines, the difference between a model and a harmless int8 copy has a
-  standard deviation of 0.14 BLEU: a limit only would refuse 7 of 100.
+  paired bootstrap. On 500 lines, the loss of a harmless int8 model has a standard deviation of
+  0.14 BLEU: a limit on its own would refuse 7 of 100.
 - Fewer: BLEU is too noisy. The gate is chrF with the trained model's translations as references,
-  which is free of the references' noise (measured: 95.3 to 97.4 for int8).
+  which is free of the references' noise (95.3 to 97.4 for int8, measured).
 """
 
 from abc import ABC, abstractmethod
@@ -29,7 +29,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.counts import count
 from nmt_cli.evaluate.metrics import evaluate
 from nmt_cli.evaluate.systems import System, compare
-from nmt_cli.export.exporter import Trained
+from nmt_cli.export.exporter import FLOAT32, Trained
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.forced import forced_steps
 from nmt_cli.search.options import SearchOptions
@@ -48,7 +48,8 @@ LOGIT_TOLERANCE = 1e-3
 # Share of lines that another search program may translate differently: CTranslate2 keeps the
 # full beam where ours is narrowed by finished hypotheses.
 OTHER_SEARCH_MAY_DIFFER = 0.03
-REPORT = "please report this with the recipe"
+
+LogProbs = NDArray[np.float32]
 
 
 class Output(NamedTuple):
@@ -69,8 +70,8 @@ class Gates:
         divergence: of the probabilities (nats), if the format returns all of them.
     """
 
-    bleu: float
-    chrf: float
+    bleu: float = 0.0
+    chrf: float = 100.0
     divergence: float = float("inf")
 
 
@@ -81,13 +82,13 @@ class Exported(ABC):
         title: for messages, e.g. "the SavedModel".
         precision: how weights are stored.
         gates: of a quantized export.
-        searches: options that the translations are compared with, for quantized exports the last.
+        searches: options that translations are compared with; of a quantized export the last.
         own_search: whether the format searches with another program.
     """
 
     title: str
-    precision = "float32"
-    gates = Gates(bleu=0, chrf=100)
+    precision = FLOAT32
+    gates = Gates()
     searches: Sequence[SearchOptions]
     own_search = False
 
@@ -95,7 +96,7 @@ class Exported(ABC):
     def translate(self, lines: Sequence[str], options: SearchOptions) -> list[Output]:
         """Translate lines."""
 
-    def log_probs(self, source: list[int], target: list[int]) -> NDArray[np.float32] | None:
+    def log_probs(self, source: list[int], target: list[int]) -> LogProbs | None:
         """Log-probabilities of a given translation.
 
         Args:
@@ -133,52 +134,45 @@ def compare_with_model(trained: Trained, exported: Exported) -> Findings:
     Raises:
         NmtError: the verification failed.
     """
-    source, target = trained.run.held_out()
-    exact = exported.precision == "float32"
+    exact = exported.precision == FLOAT32
     most = TRANSLATED_SENTENCES if exact else QUANTIZED_SENTENCES
-    source, target = source[:most], target[:most]
-    checks = _compare_log_probs(trained, exported, _forced_pairs(source, target))
-    if exact:
-        lines = [*source, *HARD_LINES]
-        for options in exported.searches:
-            outputs = exported.translate(lines, options)
-            checks += _compare_translations(trained, exported, options, lines, outputs)
-        texts = [each.text for each in outputs[: len(source)]]
-    else:
-        lines = source or [line for line in HARD_LINES if line.strip()]
-        options = exported.searches[-1]
-        original = [each.text for each in _translator(trained, options).translate(lines)]
-        texts = [each.text for each in exported.translate(lines, options)]
-        checks += compare_quality(original, texts, target, exported.gates, exported.precision)
+    source, target = (side[:most] for side in trained.run.held_out())
+    checks = _compare_log_probs(trained, exported, source, target)
+    lines = [*source, *HARD_LINES] if exact else source or list(filter(str.strip, HARD_LINES))
+    for options in exported.searches if exact else exported.searches[-1:]:
+        translator = Translator(
+            trained.step_model, trained.run.tokenizers(), options, trained.decoding.max_source
+        )
+        original = [
+            Output(each.text, each.score, len(each.ids)) for each in translator.translate(lines)
+        ]
+        outputs = exported.translate(lines, options)
+        if exact:
+            checks += _compare_translations(exported, translator, lines, original, outputs)
+    texts = [each.text for each in outputs]
+    if not exact:
+        before = [each.text for each in original]
+        checks += compare_quality(before, texts, target, exported.gates, exported.precision)
     return Findings(checks, _metrics(texts[: len(target)], target))
 
 
-def _translator(trained: Trained, options: SearchOptions) -> Translator:
-    return Translator(
-        trained.step_model, trained.run.tokenizers(), options, trained.decoding.max_source
-    )
-
-
-def _forced_pairs(source: Sequence[str], target: Sequence[str]) -> list[tuple[str, str]]:
-    """FORCED_SENTENCES pairs; if there are fewer, also lines as their own translations."""
-    lines = [line for line in HARD_LINES if line.strip()]
-    return list(zip([*source, *lines], [*target, *lines], strict=True))[:FORCED_SENTENCES]
-
-
 def _compare_log_probs(
-    trained: Trained, exported: Exported, pairs: Sequence[tuple[str, str]]
+    trained: Trained, exported: Exported, source: Sequence[str], target: Sequence[str]
 ) -> list[Check]:
-    """Compare the log-probabilities of reference translations.
+    """Compare the log-probabilities of FORCED_SENTENCES reference translations.
+
+    If there are fewer, lines are also taken as their own translations.
 
     Raises:
         NmtError: one of a float32 export is not within LOGIT_TOLERANCE, or the probabilities of a
             quantized one diverge too much.
     """
-    tokenizers = trained.run.tokenizers()
+    tokenizers, exact = trained.run.tokenizers(), exported.precision == FLOAT32
+    more = list(filter(str.strip, HARD_LINES))
+    sources = tokenizers.source.encode([*source, *more][:FORCED_SENTENCES])
+    targets = tokenizers.target.encode([*target, *more][:FORCED_SENTENCES])
     largest, means, divergences = [], [], []
-    for number, (source, target) in enumerate(pairs, start=1):
-        (source_ids,) = tokenizers.source.encode([source])
-        (target_ids,) = tokenizers.target.encode([target])
+    for number, (source_ids, target_ids) in enumerate(zip(sources, targets, strict=True), 1):
         found = exported.log_probs(source_ids, target_ids)
         if found is None:
             continue
@@ -192,42 +186,34 @@ def _compare_log_probs(
         difference = np.abs(expected - found)
         largest.append(float(difference.max()))
         means.append(float(difference.mean()))
-        if exported.precision == "float32" and not difference.max() <= LOGIT_TOLERANCE:
+        if exact and not largest[-1] <= LOGIT_TOLERANCE:
             position, *token = np.unravel_index(difference.argmax(), difference.shape)
             raise _failure(
-                exported,
+                FLOAT32,
                 f"the log-probability of token {token[0] if token else tokens[position]} at "
-                f"position {position} of held-out sentence {number} is off by "
-                f"{difference.max():.2g} (at most {LOGIT_TOLERANCE:g} allowed)",
+                f"position {position} of held-out sentence {number} is off by {largest[-1]:.2g} "
+                f"(at most {LOGIT_TOLERANCE:g} allowed)",
             )
     if not largest:
         return []
-    exact, what = exported.precision == "float32", f"({len(largest)} sentences)"
+    sentences, tolerance = f"({len(largest)} sentences)", LOGIT_TOLERANCE if exact else None
     checks = [
         Check.of("log-probabilities, mean difference", float(np.mean(means))),
-        Check.of(
-            f"log-probabilities, largest difference {what}",
-            max(largest),
-            LOGIT_TOLERANCE if exact else None,
-        ),
+        Check.of(f"log-probabilities, largest difference {sentences}", max(largest), tolerance),
     ]
     if divergences and not exact:
-        check = Check.of(
-            f"divergence of the probabilities {what}",
-            float(np.mean(divergences)),
-            exported.gates.divergence,
-        )
-        if not check.passed:
+        mean, most = float(np.mean(divergences)), exported.gates.divergence
+        if not mean <= most:
             raise _failure(
-                exported,
-                f"its probabilities diverge too much from the trained model's ({check.value:g} "
-                f"nats; at most {check.limit:g} allowed)",
+                exported.precision,
+                f"its probabilities diverge too much from the trained model's ({mean:.4g} nats; at "
+                f"most {most:g} allowed)",
             )
-        checks.insert(0, check)
+        checks.insert(0, Check.of(f"divergence of the probabilities {sentences}", mean, most))
     return checks
 
 
-def given_log_probs(model: StepModel, source: list[int], target: list[int]) -> NDArray[np.float32]:
+def given_log_probs(model: StepModel, source: list[int], target: list[int]) -> LogProbs:
     """Log-probabilities [T, V] at each position of a given translation and of END.
 
     Args:
@@ -235,13 +221,11 @@ def given_log_probs(model: StepModel, source: list[int], target: list[int]) -> N
         source: ids, framed.
         target: ids, without END.
     """
-    steps = forced_steps(
-        model, np.array([source], np.int32), np.array([[*target, END_ID]], np.int32)
-    )
-    return np.concatenate([log_probs for log_probs, _ in steps])
+    pair = np.array([source], np.int32), np.array([[*target, END_ID]], np.int32)
+    return np.concatenate([log_probs for log_probs, _ in forced_steps(model, *pair)])
 
 
-def divergence(expected: NDArray[np.float32], found: NDArray[np.float32]) -> NDArray[np.float32]:
+def divergence(expected: LogProbs, found: LogProbs) -> NDArray[np.float32]:
     """Kullback-Leibler divergence (nats) of log-probabilities [T, V] from the expected ones, [T].
 
     Unlike the differences, it weighs tokens by their probability.
@@ -250,10 +234,10 @@ def divergence(expected: NDArray[np.float32], found: NDArray[np.float32]) -> NDA
 
 
 def _compare_translations(
-    trained: Trained,
     exported: Exported,
-    options: SearchOptions,
+    translator: Translator,
     lines: Sequence[str],
+    original: Sequence[Output],
     outputs: Sequence[Output],
 ) -> list[Check]:
     """Compare translations line by line.
@@ -265,16 +249,13 @@ def _compare_translations(
     Raises:
         NmtError: more lines differ than allowed; shows the first of them.
     """
-    translator = _translator(trained, options)
     ties, cut, wrong = 0, 0, []
-    for number, (line, ours, theirs) in enumerate(
-        zip(lines, translator.translate(lines), outputs, strict=True), start=1
-    ):
+    for number, (line, ours, theirs) in enumerate(zip(lines, original, outputs, strict=True), 1):
         if ours.text == theirs.text:
             continue
         if abs(ours.score - theirs.score) <= TIE:
             ties += 1
-        elif exported.own_search and is_cut(translator, line, len(ours.ids), theirs.length):
+        elif exported.own_search and is_cut(translator, line, ours.length, theirs.length):
             cut += 1
         else:
             wrong.append(
@@ -284,11 +265,12 @@ def _compare_translations(
     allowed = int(OTHER_SEARCH_MAY_DIFFER * len(lines)) if exported.own_search else 0
     if len(wrong) > allowed:
         raise _failure(
-            exported,
+            FLOAT32,
             f"{len(wrong)} of {len(lines)} lines are translated differently at beam "
-            f"{options.beam_size} (at most {allowed} allowed); {exported.title} {wrong[0]}",
+            f"{translator.options.beam_size} (at most {allowed} allowed); {exported.title} "
+            f"{wrong[0]}",
         )
-    beam = f", beam {options.beam_size}" if len(exported.searches) > 1 else ""
+    beam = f", beam {translator.options.beam_size}" if len(exported.searches) > 1 else ""
     checks = [
         Check.of(f"lines translated differently, of {len(lines)}{beam}", len(wrong), allowed),
         Check.of(f"ties broken differently{beam}", ties),
@@ -325,64 +307,50 @@ def compare_quality(
         NmtError: the loss of BLEU is significant and above its limit; or, for fewer lines than
             ENOUGH_FOR_BLEU, the translations differ too much.
     """
-    lines = f"{len(original):,} lines"
-    enough = len(references) >= ENOUGH_FOR_BLEU
-    similarity = evaluate(quantized, original)[1].value
+    lines, enough = f"{len(original):,} lines", len(references) >= ENOUGH_FOR_BLEU
+    chrf = evaluate(quantized, original)[1].value
+    most = None if enough else 100 - gates.chrf
     checks = [
-        Check.of(
-            f"100 - chrF against the trained model's translations, {lines}",
-            100 - similarity,
-            None if enough else 100 - gates.chrf,
-        )
+        Check.of(f"100 - chrF against the trained model's translations, {lines}", 100 - chrf, most)
     ]
     if not checks[0].passed:
-        raise _refusal(
+        raise _failure(
             precision,
-            "translations differ too much from the trained model's (chrF "
-            f"{similarity:.1f} on {lines}; at least {gates.chrf:g} required)",
+            f"translations differ too much from the trained model's (chrF {chrf:.1f} on {lines}; "
+            f"at least {gates.chrf:g} required)",
         )
     if not references:
         return checks
-    systems = [
-        System(name, texts, count(texts, [references], ["BLEU"]))
-        for name, texts in (("trained", original), ("quantized", quantized))
-    ]
-    before, after = compare(systems)
+    before, after = compare(
+        [
+            System(name, texts, count(texts, [references], ["BLEU"]))
+            for name, texts in (("trained", original), ("quantized", quantized))
+        ]
+    )
     loss, p = before.score - after.score, after.p or 0.0
     checks.append(Check.of(f"BLEU lost on {lines} (p = {p:.3f})", loss))
     if enough:
-        check = Check.of(
-            f"BLEU lost beyond chance (p < {SIGNIFICANT:g})",
-            loss if p < SIGNIFICANT else 0.0,
-            gates.bleu,
-        )
-        if not check.passed:
-            raise _refusal(
+        beyond = loss if p < SIGNIFICANT else 0.0
+        if not beyond <= gates.bleu:
+            raise _failure(
                 precision,
                 f"BLEU falls by {loss:.2f} on {lines}, from {before.score:.2f} to "
                 f"{after.score:.2f} (p = {p:.3f}; at most {gates.bleu:g} allowed)",
             )
-        checks.append(check)
+        name = f"BLEU lost beyond chance (p < {SIGNIFICANT:g})"
+        checks.append(Check.of(name, beyond, gates.bleu))
     return checks
 
 
-def _failure(exported: Exported, problem: str) -> NmtError:
-    if exported.precision != "float32":
-        return _refusal(exported.precision, problem)
-    return NmtError(f"float32 verification failed: {problem}", REPORT)
-
-
-def _refusal(precision: str, problem: str) -> NmtError:
-    return NmtError(
-        f"{precision} verification failed: {problem}",
-        "try another --quantize, or export in float32",
-    )
+def _failure(precision: str, problem: str) -> NmtError:
+    hint = "try another --quantize, or export without it"
+    if precision == FLOAT32:
+        hint = "please report this with the recipe"
+    return NmtError(f"{precision} verification failed: {problem}", hint)
 
 
 def _metrics(texts: list[str], references: list[str]) -> list[dict[str, Any]]:
     """Rows for the manifest; none without references."""
-    if not texts:
-        return []
     return [
         {
             "set": f"first {len(texts)} held-out pairs",
@@ -390,5 +358,5 @@ def _metrics(texts: list[str], references: list[str]) -> list[dict[str, Any]]:
             "value": round(score.value, 2),
             "signature": score.signature,
         }
-        for score in evaluate(texts, references)
+        for score in (evaluate(texts, references) if texts else [])
     ]

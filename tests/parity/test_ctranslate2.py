@@ -13,7 +13,7 @@ from nmt_cli.bundle.report import Verification
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.export.ctranslate2 import EXPORTER, spec
 from nmt_cli.export.ctranslate2 import folder as folder_module
-from nmt_cli.export.ctranslate2.folder import write_folder
+from nmt_cli.export.ctranslate2.folder import write
 from nmt_cli.export.ctranslate2.spec import write_weights
 from nmt_cli.export.ctranslate2.translator import SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import ExportOptions, Trained
@@ -151,7 +151,7 @@ def test_without_the_package_the_error_names_it(tiny_run, tmp_path, monkeypatch)
 
 
 def test_an_unknown_quantization_is_refused(tiny_run, tmp_path):
-    with pytest.raises(OptionError, match="--quantize int7 needs a format that supports it"):
+    with pytest.raises(OptionError, match="--quantize int7 needs another format"):
         export(tiny_run, tmp_path / "m", "int7")
 
 
@@ -207,7 +207,7 @@ def test_an_older_folder_is_replaced_and_somebodys_own_is_not(tiny_run, tmp_path
 def written(tiny_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An unverified export."""
     folder = tmp_path_factory.mktemp("written")
-    write_folder(Trained.load(tiny_run, ExportOptions()), folder, "float32")
+    write(Trained.load(tiny_run, ExportOptions()), ExportOptions(), folder)
     return folder
 
 

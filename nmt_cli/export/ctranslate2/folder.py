@@ -14,7 +14,7 @@ from nmt_cli.bundle.report import Check, Verification
 from nmt_cli.export.ctranslate2.card import ctranslate2_card
 from nmt_cli.export.ctranslate2.spec import LONGEST, write_weights
 from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, TOKENIZER, load_ctranslate2
-from nmt_cli.export.exporter import Trained
+from nmt_cli.export.exporter import FLOAT32, ExportOptions, Trained
 from nmt_cli.export.verification import Exported, Gates, Output, compare_with_model, passed
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.text.tokenizer import START_ID
@@ -23,13 +23,13 @@ from nmt_cli.text.tokenizer import START_ID
 GATES = Gates(bleu=1.0, chrf=80)
 
 
-def write_folder(trained: Trained, folder: Path, precision: str) -> None:
+def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     """Write a model's weights, tokenizers and settings, unverified.
 
     Args:
         trained: the model.
+        options: precision.
         folder: exists and is empty.
-        precision: "float32", or one of the exporter's quantizations.
 
     Raises:
         NmtError: CTranslate2 cannot represent the model, or two tokens are the same string.
@@ -45,13 +45,13 @@ def write_folder(trained: Trained, folder: Path, precision: str) -> None:
         tokenizers.source.tokens(range(tokenizers.source.vocab_size)),
         tokenizers.target.tokens(range(tokenizers.target.vocab_size)),
         folder,
-        None if precision == "float32" else precision,
+        None if options.precision == FLOAT32 else options.precision,
         frame_start=framed[0] == START_ID,
         longest=max(LONGEST, decoding.max_length, decoding.max_source + len(framed)),
     )
 
 
-def verify_folder(trained: Trained, folder: Path, precision: str) -> Verification:
+def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
     """Compare a folder with its model, and write its card with the report.
 
     Quantized weights are first written in float32 elsewhere, to check the conversion exactly.
@@ -60,15 +60,15 @@ def verify_folder(trained: Trained, folder: Path, precision: str) -> Verificatio
         NmtError: the verification failed.
     """
     checks: list[Check] = []
-    if precision != "float32":
+    if options.precision != FLOAT32:
         with TemporaryDirectory(prefix="nmt-ctranslate2-") as exact:
-            write_folder(trained, Path(exact), "float32")
+            write(trained, replace(options, precision=FLOAT32), Path(exact))
             found = compare_with_model(trained, _ExportedFolder(trained, Path(exact))).checks
             checks += [replace(each, name=f"in float32: {each.name}") for each in found]
-    exported = _ExportedFolder(trained, folder, precision)
+    exported = _ExportedFolder(trained, folder, options.precision)
     checks += compare_with_model(trained, exported).checks
     report = passed(trained, checks)
-    card = ctranslate2_card(trained.run, trained.decoding, precision, report.lines())
+    card = ctranslate2_card(trained.run, trained.decoding, options.precision, report.lines())
     (folder / "MODEL_CARD.md").write_text(card, encoding="utf-8")
     return report
 
@@ -83,7 +83,7 @@ class _ExportedFolder(Exported):
     gates = GATES
     own_search = True
 
-    def __init__(self, trained: Trained, folder: Path, precision: str = "float32") -> None:
+    def __init__(self, trained: Trained, folder: Path, precision: str = FLOAT32) -> None:
         self.precision = precision
         self.searches = [
             SearchOptions.of(trained.decoding, DecodingOptions(beam_size=beam, length_penalty=0.0))

@@ -20,7 +20,6 @@ from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.export.verification import (
-    REPORT,
     Exported,
     Gates,
     Output,
@@ -42,7 +41,7 @@ GATES = {
 }
 
 
-def write_bundle(trained: Trained, options: ExportOptions, folder: Path) -> None:
+def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     """Write a bundle, unverified.
 
     Args:
@@ -82,7 +81,7 @@ def write_bundle(trained: Trained, options: ExportOptions, folder: Path) -> None
     _write_manifest(folder, manifest)
 
 
-def verify_bundle(trained: Trained, folder: Path) -> Verification:
+def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
     """Compare a new bundle with its model, and write the report into it.
 
     Raises:
@@ -120,7 +119,7 @@ def _verified(trained: Trained, folder: Path) -> Manifest:
     _check_origin(trained, bundle)
     manifest = bundle.manifest
     checks = check_bundle(bundle)
-    require_passed(checks, f"{manifest.name} in {manifest.precision}", REPORT)
+    require_passed(checks, f"{manifest.name} in {manifest.precision}", "please report this")
     findings = compare_with_model(trained, _ExportedBundle(bundle))
     report = passed(trained, [*checks, *findings.checks], onnxruntime.__version__)
     return replace(manifest, verification=report, metrics=findings.metrics)

@@ -10,7 +10,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from nmt_cli.bundle.report import Verification
-from nmt_cli.export.exporter import Trained
+from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.saved_model.search import GraphSearch
 from nmt_cli.export.saved_model.tokenizer import graph_tokenizer
 from nmt_cli.export.verification import Exported, Output, compare_with_model, passed
@@ -24,7 +24,7 @@ from nmt_cli.text.tokenizer import PAD_ID
 SIGNATURE = "serving_default"
 
 
-def write_saved_model(trained: Trained, folder: Path) -> None:
+def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     """Write a SavedModel of the whole translator, unverified."""
     tf.get_logger().setLevel("ERROR")  # suppresses notes on serializing tables
     module = TranslationModule(
@@ -33,7 +33,7 @@ def write_saved_model(trained: Trained, folder: Path) -> None:
     tf.saved_model.save(module, str(folder), signatures={SIGNATURE: module.translate})
 
 
-def verify_saved_model(trained: Trained, folder: Path) -> Verification:
+def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
     """Compare a SavedModel's translations with its model's.
 
     Raises:
