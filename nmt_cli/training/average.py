@@ -54,15 +54,10 @@ def average_run(
     return place, paths
 
 
-def average_checkpoints(paths: Sequence[Path], output: Path) -> Progress:
+def average_checkpoints(paths: Sequence[Path], output: Path) -> None:
     """Write the mean of several checkpoints' weights, for translation and export only.
 
-    Args:
-        paths: the checkpoints, oldest first.
-        output: the file to write.
-
-    Returns:
-        The progress of the last checkpoint, which is also the output's.
+    The progress is that of the last checkpoint.
 
     Raises:
         NmtError: a file is missing, damaged, or of a different model; the output cannot be
@@ -79,7 +74,6 @@ def average_checkpoints(paths: Sequence[Path], output: Path) -> Progress:
             total[name] = total.get(name, 0.0) + each.astype(np.float64) / len(paths)
     mean = {name: each.astype(np.float32) for name, each in total.items()}
     write_checkpoint(output, mean, progress)
-    return progress
 
 
 def undamaged(paths: Sequence[Path], count: int, say: Callable[[str], None]) -> list[Path]:

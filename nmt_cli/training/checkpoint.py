@@ -53,16 +53,17 @@ def save_checkpoint(path: Path, model: Any, progress: Progress) -> None:
         NmtError: a weight is not finite, or the file cannot be written; an old file is kept.
     """
     arrays = {name: np.asarray(variable) for name, variable in _variables(model).items()}
-    _check_finite(arrays, progress.step)
+    for name, each in arrays.items():
+        if name.startswith("weights/") and not np.isfinite(each).all():
+            raise NmtError(
+                f"{name.removeprefix('weights/')} is not finite after step {progress.step:,}",
+                "start again with a lower training.learning_rate or with training.clip_norm",
+            )
     write_checkpoint(path, arrays, progress)
 
 
 def replace_progress(path: Path, progress: Progress) -> None:
-    """Replace the progress in a checkpoint and keep its arrays.
-
-    Raises:
-        NmtError: the file is missing or damaged, or cannot be written.
-    """
+    """Replace the progress in a checkpoint and keep its arrays."""
     write_checkpoint(path, read_checkpoint(path)[0], progress)
 
 
@@ -145,10 +146,7 @@ def _read(path: Path, wanted: Sequence[str] = ()) -> Arrays:
 
 def _progress(path: Path, record: NDArray[Any] | None) -> Progress:
     try:
-        values = json.loads(b"" if record is None else record.tobytes())
-        if "best_bleu" in values:  # format 1
-            values["best_score"] = values.pop("best_bleu")
-        return Progress(**values)
+        return Progress(**json.loads(b"" if record is None else record.tobytes()))
     except (AttributeError, TypeError, ValueError):
         raise NmtError(f"{path}: damaged checkpoint (no progress record)") from None
 
@@ -156,10 +154,8 @@ def _progress(path: Path, record: NDArray[Any] | None) -> Progress:
 def _variables(model: Any) -> dict[str, Any]:
     """Return all state of a model, compiled or not, under stable names."""
     named = {f"weights/{each.path}": each for each in model.weights}
-    weights = {id(each) for each in model.weights}
     # Seed generators are numbered within a process; only their order is stable.
     random = [each for each in model.variables if "seed_generator" in each.path]
-    random = [each for each in random if id(each) not in weights]
     named |= {f"random/{number}": each for number, each in enumerate(random)}
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None:
@@ -169,50 +165,29 @@ def _variables(model: Any) -> dict[str, Any]:
     named |= {f"average/{weight.path}": average for weight, average in pairs}
     averaged = {id(each) for each in averages}
     others = [each for each in optimizer.variables if id(each) not in averaged]
-    return named | _optimizer_variables(others)
-
-
-def _optimizer_variables(variables: list[Any]) -> dict[str, Any]:
-    """Return the optimizer's variables under names that are the same in every process.
-
-    Their paths begin with the optimizer's name, which may be numbered. Some of Nadam's have only
-    a number as their name; their order is stable.
-    """
-    named: dict[str, Any] = {}
-    for variable in variables:
-        name = variable.path.partition("/")[2]
-        named[f"optimizer/{name or f'unnamed_{len(named)}'}"] = variable
+    for number, each in enumerate(others):
+        # The path begins with the optimizer's name, which may be numbered. Some of Nadam's
+        # variables have only a number as their name; their order is stable.
+        name = each.path.partition("/")[2] or f"unnamed_{number}"
+        named[f"optimizer/{name}"] = each
     return named
-
-
-def _check_finite(arrays: Arrays, step: int) -> None:
-    for name, each in arrays.items():
-        if name.startswith("weights/") and not np.isfinite(each).all():
-            raise NmtError(
-                f"{name.removeprefix('weights/')} is not finite after step {step:,}",
-                "start again with a lower training.learning_rate or with training.clip_norm",
-            )
 
 
 def check_match(path: Path, wanted: Mapping[str, Any], arrays: Arrays) -> None:
     """Fail unless a checkpoint has the wanted arrays in the wanted shapes."""
-    only_file = sorted(arrays.keys() - wanted.keys())
-    only_model = sorted(wanted.keys() - arrays.keys())
-    shapes = [
-        f"{name} {tuple(arrays[name].shape)} and {tuple(wanted[name].shape)}"
-        for name in sorted(wanted.keys() & arrays.keys())
-        if tuple(arrays[name].shape) != tuple(wanted[name].shape)
+    found = {
+        "only the file has": sorted(arrays.keys() - wanted.keys()),
+        "only the model has": sorted(wanted.keys() - arrays.keys()),
+        "shapes differ:": [
+            f"{name} {tuple(arrays[name].shape)} and {tuple(wanted[name].shape)}"
+            for name in sorted(wanted.keys() & arrays.keys())
+            if tuple(arrays[name].shape) != tuple(wanted[name].shape)
+        ],
+    }
+    differences = [
+        f"{what} {', '.join(names[:3])}" + f" and {len(names) - 3} more" * (len(names) > 3)
+        for what, names in found.items()
+        if names
     ]
-    if only_file or only_model or shapes:
-        parts = [
-            f"only the file has {_some(only_file)}" if only_file else "",
-            f"only the model has {_some(only_model)}" if only_model else "",
-            f"shapes differ: {_some(shapes)}" if shapes else "",
-        ]
-        raise NmtError(
-            f"{path}: checkpoint of a different model", "; ".join(part for part in parts if part)
-        )
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    if differences:
+        raise NmtError(f"{path}: checkpoint of a different model", "; ".join(differences))

@@ -3,7 +3,7 @@
 Each process runs the same program on its own share of every batch. What they may see differently
 (the clock, signals, the validation, which only process 0 runs) they agree on here, at the same
 steps. A process that ends early takes the others with it: they notice the broken connection, or
-the missing heartbeats.
+the missing heartbeats, and each of these functions raises NmtError.
 """
 
 import atexit
@@ -58,11 +58,7 @@ def connect(devices: Devices) -> None:
 
 
 def wait(devices: Devices, moment: str) -> None:
-    """Return when all processes have called this.
-
-    Raises:
-        NmtError: a process was lost.
-    """
+    """Return when all processes have called this."""
     if devices.processes == 1:
         return
     from jax.experimental import multihost_utils
@@ -72,22 +68,14 @@ def wait(devices: Devices, moment: str) -> None:
 
 
 def any_of(devices: Devices, flags: Sequence[bool]) -> list[bool]:
-    """Return which of the flags are set in any process.
-
-    Raises:
-        NmtError: a process was lost.
-    """
+    """Return which of the flags are set in any process."""
     if devices.processes == 1:
         return list(flags)
     return _gathered(devices, np.array(flags)).any(axis=0).tolist()
 
 
 def broadcast(devices: Devices, numbers: Sequence[float]) -> list[float]:
-    """Return process 0's numbers in every process, exactly; the others pass as many.
-
-    Raises:
-        NmtError: a process was lost.
-    """
+    """Return process 0's numbers in every process, exactly; the others pass as many."""
     if devices.processes == 1:
         return list(numbers)
     from jax.experimental import multihost_utils
@@ -122,11 +110,7 @@ def check_same(devices: Devices, what: str) -> None:
 
 
 def disconnect(devices: Devices) -> None:
-    """Leave the other processes when all are done.
-
-    Raises:
-        NmtError: a process was lost.
-    """
+    """Leave the other processes when all are done."""
     if devices.processes == 1:
         return
     import jax
@@ -137,11 +121,7 @@ def disconnect(devices: Devices) -> None:
 
 @contextmanager
 def reporting_losses(devices: Devices) -> Iterator[None]:
-    """Turn JAX's errors about a lost process into one of ours.
-
-    Raises:
-        NmtError: a process was lost.
-    """
+    """Turn JAX's errors about a lost process into NmtError."""
     try:
         yield
     except Exception as error:

@@ -1,5 +1,6 @@
-"""Feeding numpy batches to Keras' fit on any backend."""
+"""Feeding numpy batches to Keras' fit on any backend, and the account of what was fed."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -38,9 +39,6 @@ class FedBatch:
 class Feed:
     """Batches in the form that fit expects, with a record of each.
 
-    The weights, float32 [rows, width], are 1 / (real target tokens of the batch), and 0 at
-    padding.
-
     Args:
         batches: starts an iterator of (position, batch, next position). Under a strategy Keras
             reads the first batch and then starts again.
@@ -63,7 +61,10 @@ class Feed:
         return self._fed.popleft()
 
     def arrays(self) -> Iterator[Fed]:
-        """Yield the inputs, the target and the weights of each batch."""
+        """Yield inputs, target and weights of each batch.
+
+        The weights, float32 [rows, width], are 1 / (real target tokens), and 0 at padding.
+        """
         # An earlier iterator may still be making batches ahead, in its own thread.
         self._fed = fed = deque[FedBatch]()
         began = time.perf_counter()
@@ -89,3 +90,44 @@ class Feed:
         signature = ((ids, ids), ids, weights)
         dataset = tf.data.Dataset.from_generator(self.arrays, output_signature=signature)
         return dataset.prefetch(PREFETCH)
+
+
+class LogInterval:
+    """The batches since the last log line. Losses stay on the device until they are needed."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the batches and restart the clock."""
+        self._began = time.monotonic()
+        self._fed: list[FedBatch] = []
+        self._losses: list[Any] = []
+
+    def add(self, fed: FedBatch, loss: Any) -> None:
+        """Add a batch, and Keras' running mean of the loss after it."""
+        self._fed.append(fed)
+        self._losses.append(loss)
+
+    def first_not_finite(self) -> tuple[float, FedBatch, int] | None:
+        """Return the first loss that is infinite or NaN, its batch, and how many followed."""
+        # A running mean stays infinite or NaN, so the last one shows whether any was.
+        if not self._losses or math.isfinite(to_float(self._losses[-1])):
+            return None
+        losses = [to_float(loss) for loss in self._losses]
+        first = next(at for at, loss in enumerate(losses) if not math.isfinite(loss))
+        return losses[first], self._fed[first], len(losses) - first - 1
+
+    def speed(self) -> dict[str, float]:
+        """Return target tokens a second, and the share of time spent on making batches, which
+        runs in parallel to the steps."""
+        seconds = max(time.monotonic() - self._began, 1e-9)
+        return {
+            "tokens_per_second": sum(each.tokens for each in self._fed) / seconds,
+            "input_share": sum(each.seconds for each in self._fed) / seconds,
+        }
+
+
+def to_float(value: Any) -> float:
+    """Convert a value on the device to a float, waiting until it is computed."""
+    return float(keras.ops.convert_to_numpy(value))

@@ -7,7 +7,6 @@ the sample translations if TensorFlow and TensorBoard are installed.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing
 
 if TYPE_CHECKING:
-    from nmt_cli.training.validation import ValidationResult
+    from nmt_cli.training.validation import Sample, ValidationResult
 
 FILE = "log.jsonl"
 
@@ -71,7 +70,7 @@ class TrainingLog:
             bar_format="{desc}",
             dynamic_ncols=True,
         )
-        self._writer = _summary_writer(run / "tensorboard", self.message) if run else None
+        self._writer = _summary_writer(run / "tensorboard") if run else None
         if run and (run / FILE).exists():
             _truncate(run, start, validated)
 
@@ -91,14 +90,7 @@ class TrainingLog:
             self._bar.refresh()
 
     def progress(self, step: int, epoch: int, values: dict[str, float], left: str) -> None:
-        """Update the progress line; without a terminal, print it as a line.
-
-        Args:
-            step: steps done.
-            epoch: epoch, from 0.
-            values: loss (nats a token), accuracy, tokens_per_second, learning_rate.
-            left: time left.
-        """
+        """Update the progress line; without a terminal, print a line."""
         line = (
             f"step {step:>6,}  epoch {epoch + 1}  loss {values['loss']:.3f}  "
             f"accuracy {values['accuracy']:.3f}  {values['tokens_per_second']:,.0f} tokens/s  "
@@ -127,8 +119,11 @@ class TrainingLog:
         }
         self.record(step, seconds, values)
         if self._writer:
-            rows = [(each.source, each.reference, each.translation) for each in result.samples]
-            self._writer.text("samples", _table(("source", "reference", "translation"), rows), step)
+            import tensorflow as tf
+
+            with self._writer.as_default(step):
+                tf.summary.text("samples", _table(result.samples))
+            self._writer.flush()
 
     def record(self, step: int, seconds: float, values: dict[str, Any]) -> None:
         """Add a line to log.jsonl and the numbers to TensorBoard.
@@ -148,8 +143,12 @@ class TrainingLog:
                 "the newest checkpoint is complete; continue with --resume",
             ) from None
         if self._writer:
-            numbers = {name: each for name, each in values.items() if isinstance(each, float)}
-            self._writer.scalars(numbers, step)
+            import tensorflow as tf
+
+            with self._writer.as_default(step):
+                for name, each in values.items():
+                    if isinstance(each, float):
+                        tf.summary.scalar(name, each)
 
 
 def _truncate(run: Path, start: int, validated: bool) -> None:
@@ -168,46 +167,19 @@ def _line(record: dict[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Format a Markdown table."""
+def _table(samples: Sequence["Sample"]) -> str:
+    """Format samples as a Markdown table."""
+    rows = [(each.source, each.reference, each.translation) for each in samples]
     cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    lines = [head, ["---"] * len(head), *cells]
+    lines = [["source", "reference", "translation"], ["---"] * 3, *cells]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-class _SummaryWriter:
-    """TensorFlow's writer of event files. A failure stops the writing, not the training."""
-
-    def __init__(self, tf: Any, folder: Path, say: Callable[[str], None]) -> None:
-        self._tf, self._folder, self._say = tf, folder, say
-        self._writer: Any = tf.summary.create_file_writer(str(folder))
-
-    def scalars(self, values: dict[str, float], step: int) -> None:
-        for name, value in values.items():
-            self._try(partial(self._tf.summary.scalar, name, value, step))
-
-    def text(self, name: str, value: str, step: int) -> None:
-        self._try(partial(self._tf.summary.text, name, value, step))
-        self.flush()
-
-    def flush(self) -> None:
-        self._try(self._tf.summary.flush)
-
-    def _try(self, write: Callable[[], object]) -> None:
-        if self._writer is None:
-            return
-        try:
-            with self._writer.as_default():
-                write()
-        except self._tf.errors.OpError as error:
-            self._writer = None
-            self._say(f"{self._folder}: no more events are written ({error.message})")
-
-
-def _summary_writer(folder: Path, say: Callable[[str], None]) -> _SummaryWriter | None:
+def _summary_writer(folder: Path) -> Any:
+    """Return TensorFlow's writer of event files, None without TensorFlow or TensorBoard."""
     try:
-        import tensorboard  # noqa: F401  TensorFlow's summaries need it, but fail late
+        import tensorboard  # noqa: F401  summaries need it, but fail late
         import tensorflow as tf
-    except ImportError:  # JAX without TensorFlow
+    except ImportError:
         return None
-    return _SummaryWriter(tf, folder, say)
+    return tf.summary.create_file_writer(str(folder))

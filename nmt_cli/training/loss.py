@@ -29,10 +29,8 @@ class SmoothedCrossEntropy(keras.losses.Loss):
         r_drop: the paper's alpha; 0: no R-Drop.
     """
 
-    def __init__(
-        self, label_smoothing: float = 0.0, r_drop: float = 0.0, name: str = "loss"
-    ) -> None:
-        super().__init__(name=name, reduction="sum", dtype="float32")
+    def __init__(self, label_smoothing: float = 0.0, r_drop: float = 0.0) -> None:
+        super().__init__(name="loss", reduction="sum", dtype="float32")
         self.label_smoothing = label_smoothing
         self.r_drop = r_drop
 
@@ -121,8 +119,8 @@ def divergence(logits: Any) -> Any:
 class _TokenMean(keras.metrics.Metric):
     """A mean over real target tokens."""
 
-    def __init__(self, name: str, dtype: str = "float32") -> None:
-        super().__init__(name=name, dtype=dtype)
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, dtype="float32")
         self.total = self.add_variable((), "zeros", name="total")
         self.seen = self.add_variable((), "zeros", name="seen")
 
@@ -139,8 +137,8 @@ class _TokenMean(keras.metrics.Metric):
 class TokenAccuracy(_TokenMean):
     """Share of real target tokens that the model ranks first, ties included."""
 
-    def __init__(self, name: str = "accuracy", dtype: str = "float32") -> None:
-        super().__init__(name, dtype)
+    def __init__(self) -> None:
+        super().__init__("accuracy")
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch: ids [B, T], logits [B, T, V]."""
@@ -158,10 +156,8 @@ class TokenLoss(_TokenMean):
         label_smoothing: e, in [0, 1).
     """
 
-    def __init__(
-        self, label_smoothing: float, name: str = "token_loss", dtype: str = "float32"
-    ) -> None:
-        super().__init__(name, dtype)
+    def __init__(self, label_smoothing: float) -> None:
+        super().__init__("token_loss")
         self.label_smoothing = label_smoothing
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:

@@ -25,7 +25,7 @@ from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.lines import read_lines, write_lines
 from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
-FORMAT = 2  # 2: checkpoints/ instead of one last.npz
+FORMAT = 2
 HELD_OUT = ("held_out.source.txt", "held_out.target.txt")
 HELD_OUT_LINES = 1000
 
@@ -75,13 +75,8 @@ class Run:
         pair = prepared.tokenizers()
         sizes = pair.source.vocab_size, pair.target.vocab_size
         run = cls(folder, recipe, *sizes, prepared.key, devices)
-        record = {
-            "format": FORMAT,
-            "source_vocab": run.source_vocab,
-            "target_vocab": run.target_vocab,
-            "prepared_key": run.prepared_key,
-            "devices": run.devices,
-        }
+        keys = ("source_vocab", "target_vocab", "prepared_key", "devices")
+        record = {"format": FORMAT, **{key: getattr(run, key) for key in keys}}
         dev = prepared.text("dev")
         with replacing_folder(folder, "run.json") as work:
             shutil.copytree(prepared.folder / "tokenizer", work / "tokenizer")
@@ -121,8 +116,7 @@ class Run:
 
     def checkpoints(self) -> list[Path]:
         """Return the checkpoints of single steps, oldest first."""
-        old = self.folder / "last.npz"  # format 1
-        return [old] * old.exists() + sorted((self.folder / "checkpoints").glob("step-*.npz"))
+        return sorted((self.folder / "checkpoints").glob("step-*.npz"))
 
     def save_recipe(self) -> None:
         """Write the recipe, which may have changed since the run began.

@@ -19,8 +19,7 @@ from nmt_cli.recipe.config import TrainingConfig
 from nmt_cli.training.checkpoint import Progress, replace_progress, save_checkpoint
 from nmt_cli.training.cluster import any_of
 from nmt_cli.training.devices import ONE_DEVICE, Devices
-from nmt_cli.training.feed import Feed
-from nmt_cli.training.interval import LogInterval, to_float
+from nmt_cli.training.feed import Feed, LogInterval, to_float
 from nmt_cli.training.log import TrainingLog
 from nmt_cli.training.run import Run
 from nmt_cli.training.validation import ValidationResult, Validator
@@ -72,7 +71,7 @@ class Session(keras.callbacks.Callback):
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Count the batch; after a complete step log, save, validate or stop when due."""
         fed = self._feed.pop()
-        self._interval.add(fed, logs or {})
+        self._interval.add(fed, (logs or {})["loss"])
         self._batches += 1
         if self._batches % self.config.accumulate:
             return
@@ -109,11 +108,8 @@ class Session(keras.callbacks.Callback):
 
     def validate(self) -> None:
         """Validate the model, note that in its checkpoint, and keep the model if it is the best."""
-        if self._validator is None:
-            return
-        result = self._validated(self._validator)
+        result = self._validated()
         if result is None:
-            self.interrupted = True  # the resumed run starts with this validation
             return
         self._interval.restart()
         best, score = self.progress.best_score, result.score(self.config.metric)
@@ -136,11 +132,8 @@ class Session(keras.callbacks.Callback):
         A resumed training then has to beat its score. The count of validations without
         improvement does not change, so that a training without patience left stays finished.
         """
-        if self._validator is None:
-            return
-        result = self._validated(self._validator, average)
+        result = self._validated(average)
         if result is None:
-            self.interrupted = True  # the resumed run validates it
             return
         best, score = self.progress.best_score, result.score(self.config.metric)
         better = best is None or score > best
@@ -155,26 +148,32 @@ class Session(keras.callbacks.Callback):
             # The model may hold the average by now, so only the progress is written.
             replace_progress(self._run.checkpoint(self.progress.step), self.progress)
 
-    def _validated(
-        self, validator: Validator, checkpoint: Path | None = None
-    ) -> ValidationResult | None:
-        """Return process 0's result; None if a signal stopped the validation."""
-        result = None
+    def _validated(self, checkpoint: Path | None = None) -> ValidationResult | None:
+        """Validate the model or a checkpoint in process 0.
+
+        Returns:
+            The result; None without a development set, or if a signal stopped the validation: the
+            resumed run repeats it.
+        """
+        validator, result = self._validator, None
+        if validator is None:
+            return None
         if self._devices.is_main:
             self._validating = True
             try:
                 if self.signalled:  # after the last check
                     raise _ValidationStopped
-                result = (
-                    validator.validate_checkpoint(checkpoint)
-                    if checkpoint
-                    else validator.validate()
-                )
+                if checkpoint:
+                    result = validator.validate_checkpoint(checkpoint)
+                else:
+                    result = validator.validate()
             except _ValidationStopped:
                 pass
             finally:
                 self._validating = False
-        return validator.broadcast(result)
+        result = validator.broadcast(result)
+        self.interrupted = self.interrupted or result is None
+        return result
 
     def _advance(self, position: Position) -> None:
         self.progress = replace(

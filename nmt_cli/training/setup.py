@@ -62,24 +62,10 @@ def _check_options(devices: Devices) -> None:
             f"training in several processes needs JAX, and the backend is {backend}",
             "set KERAS_BACKEND=jax, and pip install 'nmt_cli[jax]'",
         )
-    if devices.count > 1 and backend not in ("tensorflow", "jax"):
-        raise NmtError(
-            f"--devices {devices.count} does not work with the {backend} backend",
-            "set KERAS_BACKEND=tensorflow or KERAS_BACKEND=jax",
-        )
 
 
 def check_present(devices: Devices, accumulate: int = 1) -> None:
-    """Fail if this machine has fewer devices; with TensorFlow, split a CPU into as many.
-
-    Args:
-        devices: what to train on; several processes must be connected.
-        accumulate: batches per step.
-
-    Raises:
-        NmtError: devices are missing; or gradients are to be accumulated on several devices
-            with TensorFlow.
-    """
+    """Fail if this machine has fewer devices; with TensorFlow, split a CPU into as many."""
     if devices.count == 1:
         return
     if on_tensorflow():
@@ -127,9 +113,6 @@ def split_cpu(count: int) -> None:
     """Make TensorFlow see several CPUs, each with its share of this process's cores.
 
     Does nothing where TensorFlow has an accelerator or has already run.
-
-    Raises:
-        NmtError: there are fewer cores than ``count``.
     """
     import tensorflow as tf
 

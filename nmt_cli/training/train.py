@@ -44,9 +44,8 @@ def train(
         folder: run folder; an existing run is replaced unless ``resume`` is set.
         resume: continue from the folder's newest undamaged checkpoint.
         say: receives messages for the user.
-        devices: what to train on, as :func:`nmt_cli.training.setup.set_up` returned it. Every
-            process calls this with the same recipe and data and reads the folder; process 0
-            writes it.
+        devices: the result of :func:`nmt_cli.training.setup.set_up`. Every process calls this with
+            the same recipe and data and reads the folder; process 0 writes it.
 
     Raises:
         NmtError: there is nothing to resume, or not with this recipe; the loss is not finite;

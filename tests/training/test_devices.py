@@ -37,7 +37,10 @@ from nmt_cli.training import cluster
 from nmt_cli.training.job import TrainOptions, run_training
 from nmt_cli.training.log import TrainingLog
 if plan["devices"].get("process_id"):
-    TrainingLog.record = lambda self, step, seconds, values: print(step, values.get("loss"))
+    def record(self, step, seconds, values):
+        if "loss" in values:
+            print(step, values["loss"])
+    TrainingLog.record = record
 cluster.CONNECT_SECONDS = plan["patience"]
 for name, steps, resume in plan["runs"]:
     recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])

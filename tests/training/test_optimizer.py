@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 from typing import Any
 
 import keras
@@ -13,10 +12,11 @@ import tensorflow as tf
 from nmt_cli.host import cores
 from nmt_cli.model.build import build_model
 from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.training.loss import SmoothedCrossEntropy
 from nmt_cli.training.optimizer import make_optimizer
 
-SHAPE = {
+SIZES = {
     "d_model": 8,
     "feed_forward": 8,
     "heads": 2,
@@ -28,12 +28,10 @@ RATE = {"learning_rate": 1.0, "warmup_steps": 1}  # a first step of d_model**-0.
 
 
 def recipe_of(training: dict[str, Any], **model: Any) -> Recipe:
-    recipe = Recipe()
-    return replace(
-        recipe,
-        model=replace(recipe.model, **SHAPE, **model),
-        training=replace(recipe.training, **RATE, **training),
-    )
+    model = {**SIZES, **model}
+    if model.get("architecture") == "rnn":
+        model = {key: each for key, each in model.items() if key not in ("feed_forward", "heads")}
+    return recipe_from({"model": model, "training": {**RATE, **training}}, where="test")
 
 
 @pytest.mark.parametrize("architecture", ["transformer", "rnn"])
@@ -43,7 +41,7 @@ def recipe_of(training: dict[str, Any], **model: Any) -> Recipe:
     [{}, {"optimizer": "adamw"}, {"optimizer": "nadam"}, {"clip_norm": 0.1}],
     ids=str,
 )
-def test_a_token_that_stands_thrice_has_its_gradients_added_up(
+def test_the_gradients_of_a_repeated_token_are_summed(
     architecture: str, embeddings: str, training: dict[str, Any]
 ) -> None:
     recipe = recipe_of(training, architecture=architecture, embeddings=embeddings)
