@@ -3,8 +3,8 @@
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -54,63 +54,6 @@ def replacing_path(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             beside.unlink()
-
-
-@contextmanager
-def replacing_together(paths: Sequence[Path]) -> Iterator[list[IO[str]]]:
-    """As :func:`replacing`, for files that belong together: all are replaced, or none.
-
-    Raises:
-        NmtError: no permission, or the disk is full; the old files stay intact.
-    """
-    names = " and ".join(map(str, paths))
-    try:
-        for path in paths:
-            if path.exists() and not path.is_file():
-                raise NmtError(f"{path}: is not a file", "choose another path")
-        places = [Path(os.path.realpath(path)) for path in paths]
-    except OSError as error:
-        raise _unwritable(names, error) from None
-    besides = [_beside(place) for place in places]
-    try:
-        with ExitStack() as stack:
-            streams: list[IO[str]] = []
-            for beside in besides:
-                beside.parent.mkdir(parents=True, exist_ok=True)
-                beside.touch(0o600, exist_ok=False)
-                stream = beside.open("w", encoding="utf-8", newline="\n")
-                streams.append(stack.enter_context(stream))
-            yield streams
-        for beside in besides:
-            sync(beside)
-            beside.chmod(0o666 & ~_umask())
-        _put_in_place(besides, places)
-    except OSError as error:
-        raise _unwritable(names, error) from None
-    finally:
-        for beside in besides:
-            with suppress(OSError):
-                beside.unlink()
-
-
-def _put_in_place(besides: Sequence[Path], places: Sequence[Path]) -> None:
-    """Rename files to their places; if one fails, restore the old files."""
-    asides = [beside.with_name(f"{beside.name}.old") for beside in besides]
-    try:
-        for beside, aside, place in zip(besides, asides, places, strict=True):
-            if place.exists():
-                place.rename(aside)
-            beside.rename(place)
-    except BaseException:
-        for beside, aside, place in zip(besides, asides, places, strict=True):
-            if aside.exists():
-                aside.replace(place)
-            elif not beside.exists():
-                place.unlink()
-        raise
-    for aside, place in zip(asides, places, strict=True):
-        aside.unlink(missing_ok=True)
-        sync(place.parent)
 
 
 @contextmanager

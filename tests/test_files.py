@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.files import replacing, replacing_folder, replacing_path, replacing_together
+from nmt_cli.files import replacing, replacing_folder, replacing_path
 
 MARKER = "made.json"
 
@@ -128,61 +128,6 @@ def test_unwritable_places(tmp_path: Path) -> None:
         fill(tmp_path / "file" / "a", "x")
     assert listing(tmp_path) == {"file": "x"}
     assert {each.name for each in tmp_path.iterdir()} == {"file", "folder"}
-
-
-def test_files_that_belong_together_take_their_places_together(tmp_path: Path) -> None:
-    paths = [tmp_path / "a" / "x.pt", tmp_path / "b" / "x.en"]
-    for text in ("one", "two"):
-        with replacing_together(paths) as streams:
-            for stream, path in zip(streams, paths, strict=True):
-                stream.write(f"{text} {path.suffix}\r\n")
-        assert listing(tmp_path) == {"a/x.pt": f"{text} .pt\n", "b/x.en": f"{text} .en\n"}
-        assert paths[0].read_bytes() == f"{text} .pt\r\n".encode()
-
-
-@pytest.mark.parametrize("existing", [(), ("x.pt",), ("x.en",), ("x.pt", "x.en")])
-@pytest.mark.parametrize("failure", [ZeroDivisionError, KeyboardInterrupt, OSError])
-@pytest.mark.parametrize("renames", [None, 0, 1, 2, 3])
-def test_none_of_them_when_one_cannot(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    existing: tuple[str, ...],
-    failure: type[BaseException],
-    renames: int | None,
-) -> None:
-    """It fails while writing, or after so many renames."""
-    paths = [tmp_path / "x.pt", tmp_path / "x.en"]
-    for name in existing:
-        (tmp_path / name).write_text("old")
-    before, rename, count = listing(tmp_path), Path.rename, 0
-
-    def failing(self: Path, target: Path) -> Path:
-        nonlocal count
-        if count == renames:
-            raise failure
-        count += 1
-        return rename(self, target)
-
-    if renames is not None and renames >= 2 + len(existing):
-        pytest.skip("there are not so many")
-    wanted = NmtError if failure is OSError else failure
-    with pytest.raises(wanted), replacing_together(paths) as streams:
-        for stream in streams:
-            stream.write("half")
-        if renames is None:
-            raise failure
-        monkeypatch.setattr(Path, "rename", failing)
-    assert listing(tmp_path) == before
-
-
-def test_together_in_places_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").write_text("x")
-    for bad in ("folder", "file/a"):
-        paths = [tmp_path / "good", tmp_path / bad]
-        with pytest.raises(NmtError, match="is not a file|cannot be written"):
-            replacing_together(paths).__enter__()
-    assert listing(tmp_path) == {"file": "x"}
 
 
 FULL_DISK = """

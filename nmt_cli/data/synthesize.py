@@ -10,7 +10,7 @@ from typing import Protocol
 from tqdm import tqdm
 
 from nmt_cli.errors import NmtError
-from nmt_cli.files import replacing_together
+from nmt_cli.files import replacing
 from nmt_cli.pipeline.inputs import open_lines
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
@@ -113,7 +113,7 @@ def synthesize(
         NmtError: no line gave a pair, or the files cannot be written; existing files stay.
     """
     counts = Synthesis()
-    with replacing_together((originals, translations)) as (original, translation):
+    with replacing(originals) as original, replacing(translations) as translation:
         # The translator reads a window ahead: tee holds no more than that.
         given, translated = tee(_not_blank(lines, counts))
         pairs = zip(given, translator.translate(translated), strict=True)

@@ -5,9 +5,10 @@ else passes unchanged.
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from nmt_cli.errors import NmtError
 from nmt_cli.search.translator import Line
@@ -29,15 +30,16 @@ class Record:
     as_json: Callable[[dict[str, Any]], str]
 
 
-class Form(Protocol):
+class Form(ABC):
     """How lines are read; ``where`` names a line in errors.
 
     Lines come without LF; those of records keep the CR of CRLF.
     """
 
-    def begin(self, first: str, where: str) -> None:
+    def begin(self, first: str, where: str) -> None:  # noqa: B027 - only tables have a header
         """Read the first line (a table's header) when reading starts after it."""
 
+    @abstractmethod
     def read(self, raw: str, where: str) -> Record | None:
         """The record of a line; None for a line that passes unchanged."""
 
@@ -64,13 +66,10 @@ def in_column(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Plain:
+class Plain(Form):
     """One sentence per line; with constraints, followed by tab-separated phrases."""
 
     constraints: bool = False
-
-    def begin(self, first: str, where: str) -> None:
-        """See :class:`Form`; there is no header."""
 
     def read(self, raw: str, where: str) -> Record:
         """See :class:`Form`."""
@@ -81,7 +80,7 @@ class Plain:
         return Record(Line(text, wanted), _columns, _with_source(text))
 
 
-class Table:
+class Table(Form):
     """Tab-separated columns, one of which is translated.
 
     Args:
@@ -130,7 +129,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class JsonLines:
+class JsonLines(Form):
     """One JSON object per line, one of whose fields is translated; the others stay unchanged.
 
     Attributes:
@@ -140,9 +139,6 @@ class JsonLines:
 
     field: str
     on_error: str = STRICT
-
-    def begin(self, first: str, where: str) -> None:
-        """See :class:`Form`; there is no header."""
 
     def read(self, raw: str, where: str) -> Record | None:
         """See :class:`Form`.
