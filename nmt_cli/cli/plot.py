@@ -75,11 +75,28 @@ def _sentence(command: Callable[..., Any]) -> Callable[..., Any]:
         "-m",
         "--model",
         type=_PATH,
-        help="Run, or bundle exported with --attention; default: the newest under exports/, else "
-        "under runs/.",
+        help="Run, or bundle exported with --attention; default: the newest that has the weights.",
     )(command)
     click.option("--target", help="Its translation; default: the model's own.")(command)
     return click.argument("source")(command)
+
+
+def _with_attention(model: Path | None, part: str = "cross") -> Path:
+    """The model given, else the newest; the newest run if that is a bundle without such weights.
+
+    Raises:
+        NmtError: a bundle is given, and only a run has this part.
+    """
+    from nmt_cli.bundle import ATTENTION
+    from nmt_cli.models import kind_of
+
+    folder = find_model(model)
+    if kind_of(folder) == "run" or (part == "cross" and (model or (folder / ATTENTION).exists())):
+        return folder
+    if model:
+        reason = f"{folder}: a bundle has no {part} self-attention weights"
+        raise NmtError(reason, "name its run, as in -m runs/NAME")
+    return newest_run(f"{folder} has no {part} attention weights")
 
 
 @_picture("attention 'Bom dia!' -m runs/docs-pt-en -o heads.png")
@@ -89,8 +106,7 @@ def _sentence(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Choice(("cross", "encoder", "decoder")),
     default="cross",
     show_default=True,
-    help="Attention of the translation to the source, or self-attention. Only a run has the "
-    "latter: the default is then the newest.",
+    help="Attention of the translation to the source, or self-attention, which only a run has.",
 )
 @click.option("--layer", type=int, help="Draw only this layer, from 1.")
 @click.option("--head", type=int, help="Draw only this head, from 1.")
@@ -103,14 +119,9 @@ def attention(
     head: int | None,
 ) -> "Figure":
     """Draw each attention head for the sentence SOURCE and its translation."""
-    from nmt_cli.models import kind_of
     from nmt_cli.plot.attention import attention_figure
 
-    only_runs = f"bundles have no {part} self-attention"
-    folder = model or (find_model(None) if part == "cross" else newest_run(only_runs))
-    if part != "cross" and kind_of(folder) == "bundle":
-        raise NmtError(f"{folder}: {only_runs}", "name its run, as in -m runs/NAME")
-    with open_model([folder], Hardware()) as opened:
+    with open_model([_with_attention(model, part)], Hardware()) as opened:
         maps = opened.attention(source, target)
         return attention_figure(maps, opened.tokenizers, part, layer, head)
 
@@ -122,7 +133,7 @@ def alignment(source: str, target: str | None, model: Path | None) -> "Figure":
     from nmt_cli.plot.attention import alignment_figure
     from nmt_cli.search.attention import align
 
-    with open_model([model], Hardware()) as opened:
+    with open_model([_with_attention(model)], Hardware()) as opened:
         return alignment_figure(align(opened.attention(source, target), opened.tokenizers))
 
 

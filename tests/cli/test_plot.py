@@ -33,6 +33,7 @@ def run(*words: str) -> Path:
         ("attention", "o gato está aqui.", "-m", RUN),
         ("attention", "o gato.", "--target", "the cat.", "-m", RUN, "--part", "decoder"),
         ("attention", "o gato.", "-m", RUN, "--part", "encoder", "--layer", "1", "--head", "2"),
+        ("attention", "o gato."),
         ("attention", "o gato.", "--part", "encoder"),
         ("alignment", "o gato está aqui.", "-m", RUN),
         ("masks", "the cat is here.", "yes", "-m", RUN),
@@ -57,7 +58,7 @@ REFUSED = [
     ),
     (
         ("attention", "o gato.", "-m", BUNDLE, "--part", "encoder"),
-        f"{BUNDLE}: bundles have no encoder self-attention",
+        f"{BUNDLE}: a bundle has no encoder self-attention weights",
         "-m runs/NAME",
     ),
     (("alignment", " ", "-m", RUN), "the source is blank", "give a sentence"),
