@@ -76,10 +76,8 @@ def main() -> None:
 
 def _explain(error: Exception) -> str:
     """Return one line about an error: what is wrong, and how to fix it."""
-    if isinstance(error, NmtError):
+    if isinstance(error, NmtError | click.ClickException):
         return str(error)
-    if isinstance(error, click.ClickException):
-        return error.format_message()
     package = ((isinstance(error, ImportError) and error.name) or "nmt_cli").partition(".")[0]
     if package != "nmt_cli":
         extra = _EXTRAS.get(package, "train")

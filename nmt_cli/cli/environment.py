@@ -48,7 +48,7 @@ def refused_variable(error: click.UsageError) -> str:
         return ""
     if error.ctx.get_parameter_source(error.param.name or "") is not ParameterSource.ENVIRONMENT:
         return ""
-    return next((each for each in _variables(error.param) if os.environ.get(each)), "")
+    return next((each for each in error.param.envvar or [] if os.environ.get(each)), "")
 
 
 def naming_variable(message: str) -> str:
@@ -58,8 +58,3 @@ def naming_variable(message: str) -> str:
             if message.startswith((f"{Path(path)}:", f"{Path(path)}/")):
                 return f"{message} (from {name})"
     return message
-
-
-def _variables(parameter: click.Parameter) -> list[str]:
-    names = parameter.envvar or []
-    return [names] if isinstance(names, str) else list(names)

@@ -35,7 +35,8 @@ def parsed(command: str, *words: str) -> dict[str, Any]:
     for name in command.split():
         assert isinstance(found, click.Group)
         found = found.commands[name]
-    return found.make_context(command, list(words)).params
+    parent = click.Context(cli, **cli.context_settings)
+    return found.make_context(command, list(words), parent).params
 
 
 def model(command: str, *words: str) -> list[Path]:
