@@ -1,1 +1,1 @@
-"""The Transformer in keras.ops: training model, step graphs, step model."""
+"""Keras models: shared layers, step graphs, and one folder per architecture."""

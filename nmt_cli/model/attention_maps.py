@@ -1,4 +1,4 @@
-"""What a trained Keras model looks at."""
+"""Attention weights of a trained Keras model."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
 def model_attention(
     model: keras.Model, tokenizers: TokenizerPair, source: str, target_ids: list[int]
 ) -> AttentionMaps:
-    """All attention weights of a sentence and its translation, layer by layer.
+    """Return all attention weights of a sentence and its translation, layer by layer.
 
     Args:
         model: a training model in float32.
@@ -28,12 +28,12 @@ def model_attention(
         np.array([framed], np.int32), np.array([[START_ID, *target_ids]], np.int32)
     )
     maps = [_stacked(each) for each in (encoder, decoder, cross)]
-    assert maps[2] is not None, "every architecture looks at the source"
+    assert maps[2] is not None, "every architecture attends to the source"
     return AttentionMaps(framed, [*target_ids, END_ID], maps[2], encoder=maps[0], decoder=maps[1])
 
 
 def _stacked(layers: list[Any]) -> Weights | None:
-    """[1, h, rows, columns] a layer to [L, h, rows, columns]; None for none."""
+    """Stack L layers of [1, h, rows, columns] to [L, h, rows, columns]; None if there are none."""
     if not layers:
         return None
     return np.concatenate([ops.convert_to_numpy(each) for each in layers])

@@ -1,4 +1,4 @@
-"""Where every architecture begins and ends: embeddings of ids, and logits over the vocabulary."""
+"""The first and last layers of every architecture: embeddings, and logits over the vocabulary."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from nmt_cli.recipe.architecture import ModelConfig
 def embeddings(
     config: ModelConfig, source_vocab: int, target_vocab: int
 ) -> tuple[TokenEmbedding, TokenEmbedding]:
-    """The layers of source and target, one and the same where the recipe says so."""
+    """Return the layers of source and target; the same one if the recipe shares them."""
     width, scaled = config.d_model, config.scale_embeddings
     target = TokenEmbedding(target_vocab, width, scaled, name="target_embedding")
     if config.embeddings in ("all", "source-target"):
@@ -21,8 +21,8 @@ def embeddings(
 
 
 def word_dropout(x: Any, side: str, config: ModelConfig) -> Any:
-    """Drop whole tokens of [B, T, d] in training (Sennrich et al. 2016, section 3.2,
-    https://arxiv.org/abs/1606.02891), if the recipe says so."""
+    """Drop whole tokens of [B, T, d] in training, at the rate of the recipe (Sennrich et al. 2016,
+    section 3.2, https://arxiv.org/abs/1606.02891)."""
     if not config.word_dropout:
         return x
     tokens = (None, None, 1)
@@ -32,10 +32,10 @@ def word_dropout(x: Any, side: str, config: ModelConfig) -> Any:
 def float32_logits(
     x: Any, config: ModelConfig, embedding: TokenEmbedding, target_vocab: int
 ) -> Any:
-    """[B, T, d] to logits [B, T, V], by the target embedding's matrix or one of their own."""
+    """Map [B, T, d] to logits [B, T, V], with the target embedding's matrix or a separate one."""
     if config.embeddings in ("all", "target-softmax"):
         logits = embedding(x, reverse=True)
     else:
         logits = keras.layers.Dense(target_vocab, name="logits")(x)
-    # Half-precision logits would cost the loss its small differences.
+    # In half precision the loss would lose small differences.
     return keras.layers.Activation("linear", dtype="float32", name="float32_logits")(logits)

@@ -1,4 +1,4 @@
-"""Masks, embedding, normalisation and feed-forward, in keras.ops alone.
+"""Masks, embedding, normalization and feed-forward, written with keras.ops only.
 
 Shapes: B batch, T positions, d model width, V vocabulary, S source positions.
 """
@@ -12,13 +12,13 @@ from keras import ops
 
 from nmt_cli.text.tokenizer import PAD_ID
 
-# Added to attention scores where a query may not look. Finite, so that a row of padding
-# alone gives numbers rather than NaN, and within float16.
+# Added to attention scores of hidden positions. Finite, so that a row of nothing but padding
+# does not become NaN, and within the range of float16.
 MASKED = -3e4
 
 
 def padding_mask(ids: Any, dtype: str, pad_ids: Sequence[int] = (PAD_ID,)) -> Any:
-    """Additive mask [B, 1, 1, S]: 0 where ids [B, S] hold a token, MASKED at pad symbols."""
+    """Return the additive mask [B, 1, 1, S] of ids [B, S]: 0 at tokens, MASKED at pad symbols."""
     hidden = ops.equal(ids, pad_ids[0])
     for symbol in pad_ids[1:]:
         hidden = ops.logical_or(hidden, ops.equal(ids, symbol))
@@ -26,23 +26,23 @@ def padding_mask(ids: Any, dtype: str, pad_ids: Sequence[int] = (PAD_ID,)) -> An
 
 
 def causal_mask(length: Any, dtype: str) -> Any:
-    """Additive mask [1, 1, T, T]: 0 on and below the diagonal, MASKED above."""
+    """Return the additive mask [1, 1, T, T]: 0 on and below the diagonal, MASKED above."""
     places = ops.arange(length)
     later = ops.expand_dims(places, 0) > ops.expand_dims(places, 1)
     return ops.expand_dims(ops.expand_dims(ops.cast(later, dtype) * MASKED, 0), 0)
 
 
 def target_mask(ids: Any, dtype: str, pad_ids: Sequence[int] = (PAD_ID,)) -> Any:
-    """Additive mask [B, 1, T, T]: MASKED at later places and at pad symbols."""
+    """Return the additive mask [B, 1, T, T]: MASKED at later positions and at pad symbols."""
     later = causal_mask(ops.shape(ids)[1], dtype)
     return ops.minimum(later, padding_mask(ids, dtype, pad_ids))
 
 
 class _PadMask(keras.layers.Layer):
-    """A mask made of ids.
+    """Computes a mask from ids.
 
     Args:
-        pad_ids: tokens that are not to be seen.
+        pad_ids: tokens that attention does not see.
     """
 
     def __init__(self, pad_ids: Sequence[int] = (PAD_ID,), **options: Any) -> None:
@@ -50,13 +50,13 @@ class _PadMask(keras.layers.Layer):
         self.pad_ids = tuple(pad_ids)
 
     def get_config(self) -> dict[str, Any]:
-        """Everything that __init__ takes."""
+        """Return the arguments of __init__."""
         return {**super().get_config(), "pad_ids": list(self.pad_ids)}
 
 
 @keras.saving.register_keras_serializable("nmt")
 class PaddingMask(_PadMask):
-    """Additive mask [B, 1, 1, S] of ids [B, S]."""
+    """Computes the additive mask [B, 1, 1, S] of ids [B, S]."""
 
     def call(self, ids: Any) -> Any:
         """:func:`padding_mask`."""
@@ -65,14 +65,14 @@ class PaddingMask(_PadMask):
 
 @keras.saving.register_keras_serializable("nmt")
 class TargetMask(_PadMask):
-    """Additive mask [1 or B, 1, T, T] of target ids [B, T].
+    """Computes the additive mask [1 or B, 1, T, T] of target ids [B, T].
 
-    Padding stands behind a translation, where nothing but padding could see it: where PAD is
-    the only symbol, order alone hides it.
+    PAD follows a translation, so that the causal mask hides it from all tokens. Only other pad
+    symbols need to be masked.
     """
 
     def call(self, ids: Any) -> Any:
-        """:func:`causal_mask`, or :func:`target_mask` where there are more symbols."""
+        """Return :func:`causal_mask`, or :func:`target_mask` if there are other pad symbols."""
         if self.pad_ids == (PAD_ID,):
             return causal_mask(ops.shape(ids)[1], self.compute_dtype)
         return target_mask(ids, self.compute_dtype, self.pad_ids)
@@ -80,15 +80,15 @@ class TargetMask(_PadMask):
 
 @keras.saving.register_keras_serializable("nmt")
 class TokenEmbedding(keras.layers.Layer):
-    """Token vectors, as a rule scaled by sqrt(d) (Vaswani et al. 2017, section 3.4).
+    """Embeds tokens, by default scaled by sqrt(d) (Vaswani et al. 2017, section 3.4).
 
-    Called with ``reverse=True`` it is the softmax layer that shares its matrix: vectors
-    [B, T, d] or [N, d] to logits [B, T, V] or [N, V].
+    With ``reverse=True`` it is the softmax layer with the same matrix: vectors [B, T, d] or
+    [N, d] to logits [B, T, V] or [N, V].
 
     Args:
         vocab_size: V.
         d_model: d.
-        scaled: whether they are.
+        scaled: whether vectors are scaled.
     """
 
     def __init__(self, vocab_size: int, d_model: int, scaled: bool = True, **options: Any) -> None:
@@ -98,7 +98,7 @@ class TokenEmbedding(keras.layers.Layer):
         self.scaled = scaled
 
     def build(self, inputs_shape: Any) -> None:
-        """Make the matrix [V, d], drawn so that scaled vectors have unit variance."""
+        """Create the matrix [V, d], initialized so that scaled vectors have unit variance."""
         self.matrix = self.add_weight(
             name="matrix",
             shape=(self.vocab_size, self.d_model),
@@ -106,10 +106,10 @@ class TokenEmbedding(keras.layers.Layer):
         )
 
     def call(self, inputs: Any, reverse: bool = False) -> Any:
-        """Ids [...] to vectors [..., d]; in reverse, vectors to logits."""
+        """Map ids [...] to vectors [..., d]; in reverse, vectors to logits."""
         matrix = ops.cast(self.matrix, self.compute_dtype)
         if reverse:
-            # One flat product: with three axes TensorFlow's takes half as long again.
+            # One product of two axes: with three, TensorFlow takes 1.5 times as long.
             if len(inputs.shape) == 2:
                 return ops.matmul(inputs, ops.transpose(matrix))
             flat = ops.matmul(ops.reshape(inputs, (-1, self.d_model)), ops.transpose(matrix))
@@ -118,7 +118,7 @@ class TokenEmbedding(keras.layers.Layer):
         return vectors * math.sqrt(self.d_model) if self.scaled else vectors
 
     def get_config(self) -> dict[str, Any]:
-        """Everything that __init__ takes."""
+        """Return the arguments of __init__."""
         return {
             **super().get_config(),
             "vocab_size": self.vocab_size,
@@ -129,10 +129,9 @@ class TokenEmbedding(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("nmt")
 class LayerNorm(keras.layers.Layer):
-    """Normalises the last axis (Ba et al. 2016), always in float32.
+    """Normalizes the last axis (Ba et al. 2016), always in float32.
 
-    Written out rather than taken from Keras: exported in these very operations, ONNX
-    Runtime recognises and fuses them.
+    Not Keras' layer, because ONNX Runtime recognizes and fuses exactly these operations.
 
     Args:
         epsilon: added to the variance.
@@ -143,13 +142,13 @@ class LayerNorm(keras.layers.Layer):
         self.epsilon = epsilon
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
-        """Make scale and offset, [d]."""
+        """Create scale and offset, [d]."""
         width = inputs_shape[-1]
         self.scale = self.add_weight(name="scale", shape=(width,), initializer="ones")
         self.offset = self.add_weight(name="offset", shape=(width,), initializer="zeros")
 
     def call(self, inputs: Any) -> Any:
-        """Normalise [..., d]."""
+        """Normalize [..., d]."""
         x = ops.cast(inputs, "float32")
         centred = x - ops.mean(x, axis=-1, keepdims=True)
         variance = ops.mean(ops.square(centred), axis=-1, keepdims=True)
@@ -158,13 +157,12 @@ class LayerNorm(keras.layers.Layer):
         return ops.cast(normal * scale + offset, self.compute_dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Everything that __init__ takes."""
+        """Return the arguments of __init__."""
         return {**super().get_config(), "epsilon": self.epsilon}
 
 
 def gelu(x: Any) -> Any:
-    """``x P(X <= x)`` for a standard normal X; by erf, where Keras takes the erfc that ONNX
-    lacks."""
+    """Return ``x P(X <= x)`` for a standard normal X, by erf: Keras uses erfc, which ONNX lacks."""
     return 0.5 * x * (1.0 + ops.erf(x * math.sqrt(0.5)))
 
 
@@ -183,13 +181,13 @@ class FeedForward(keras.layers.Layer):
     is ``(silu(x W + b) * (x V + c)) W2 + b2`` (Shazeer 2020, https://arxiv.org/abs/2002.05202,
     equation 6, here with biases); W and V are one matrix.
 
-    Rows of 1,024 float32 numbers lie 4,096 bytes apart, so that a column falls on one set of a
-    processor's first cache, and W1's and W2's gradients, which read by columns, take twice as
-    long. Such layers are trained with 16 hidden units more that are always 0.
+    With rows of 1,024 float32 numbers, the elements of a column are 4,096 bytes apart and share one
+    set of the L1 cache, so that the gradients of W1 and W2, which read columns, take twice as long.
+    Such layers are trained with 16 extra hidden units that are always 0.
 
     Args:
         width: of the hidden layer.
-        dropout: share of the hidden units dropped in training.
+        dropout: rate for the hidden units in training.
         activation: one of ACTIVATIONS.
     """
 
@@ -203,7 +201,7 @@ class FeedForward(keras.layers.Layer):
         self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
-        """Make the two projections."""
+        """Create the two projections."""
         d_model = inputs_shape[-1]
         inner = 2 * self.width if self.activation == "swiglu" else self.width
         self.inner = keras.layers.Dense(inner, dtype=self.dtype_policy, name="inner")
@@ -212,7 +210,7 @@ class FeedForward(keras.layers.Layer):
         self.outer.build((*inputs_shape[:-1], self.width))
 
     def call(self, inputs: Any, training: bool = False) -> Any:
-        """[B, T, d] to [B, T, d]."""
+        """Map [B, T, d] to [B, T, d]."""
         widen = self.compute_dtype == "float32" and self.width % 1024 == 0
         if training and widen and self.activation != "swiglu":
             return self._widened(inputs)
@@ -226,7 +224,7 @@ class FeedForward(keras.layers.Layer):
         return function(inner)
 
     def _widened(self, inputs: Any) -> Any:
-        """The same in training, with hidden units that are always 0."""
+        """Compute the same in training, with extra hidden units that are always 0."""
         more = (0, 16)
         inner = ops.pad(ops.convert_to_tensor(self.inner.kernel), ((0, 0), more))
         bias = ops.pad(ops.convert_to_tensor(self.inner.bias), (more,))
@@ -235,7 +233,7 @@ class FeedForward(keras.layers.Layer):
         return ops.matmul(hidden, outer) + ops.convert_to_tensor(self.outer.bias)
 
     def get_config(self) -> dict[str, Any]:
-        """Everything that __init__ takes."""
+        """Return the arguments of __init__."""
         return {
             **super().get_config(),
             "width": self.width,

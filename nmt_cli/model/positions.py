@@ -1,7 +1,7 @@
-"""What tells a Transformer where a token stands.
+"""Position encodings.
 
-Every layer here gives vectors for places ([T] to [T, d]) and, called, adds those of 0 .. T - 1
-to vectors [B, T, d].
+Each layer adds the vectors of positions 0 .. T - 1 to vectors [B, T, d]; its method ``at`` returns
+the vectors [T, d] of given positions [T].
 """
 
 from collections.abc import Callable
@@ -11,20 +11,20 @@ import keras
 from keras import ops
 
 
-def sinusoids(places: Any, d_model: int, interleaved: bool = True) -> Any:
-    """Sinusoidal positions, float32 [T, d] for places [T].
+def sinusoids(positions: Any, d_model: int, interleaved: bool = True) -> Any:
+    """Return sinusoidal vectors, float32 [T, d], for positions [T].
 
     ``PE(pos, 2i) = sin(pos / 10000^(2i/d))``, ``PE(pos, 2i+1) = cos(...)`` of the same angle
-    (Vaswani et al. 2017, section 3.5). Computed, not looked up: any length works.
+    (Vaswani et al. 2017, section 3.5). Any length works.
 
     Args:
-        places: of the tokens, from 0.
+        positions: from 0.
         d_model: d, even.
-        interleaved: sine and cosine in turns, as the paper has them; else all sines before all
-            cosines, as the TensorFlow tutorial does.
+        interleaved: sine and cosine in turn, as in the paper; else all sines before all cosines,
+            as in the TensorFlow tutorial.
     """
     rates = [10000.0 ** (-2 * i / d_model) for i in range(d_model // 2)]
-    angles = ops.expand_dims(ops.cast(places, "float32"), 1) * ops.convert_to_tensor([rates])
+    angles = ops.expand_dims(ops.cast(positions, "float32"), 1) * ops.convert_to_tensor([rates])
     if not interleaved:
         return ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=1)
     waves = ops.stack([ops.sin(angles), ops.cos(angles)], axis=2)  # [T, d/2, 2]
@@ -32,17 +32,17 @@ def sinusoids(places: Any, d_model: int, interleaved: bool = True) -> Any:
 
 
 def _added(vectors: Any, at: Callable[[Any, int], Any]) -> Any:
-    """Vectors [B, T, d] with the positions 0 .. T - 1 added, which ``at`` gives."""
+    """Add the vectors ``at`` positions 0 .. T - 1 to vectors [B, T, d]."""
     table = at(ops.arange(ops.shape(vectors)[1]), vectors.shape[-1])
     return vectors + ops.cast(table, vectors.dtype)
 
 
 @keras.saving.register_keras_serializable("nmt")
 class PositionalEncoding(keras.layers.Layer):
-    """Adds :func:`sinusoids`.
+    """Adds sinusoids.
 
     Args:
-        interleaved: see there.
+        interleaved: see :func:`sinusoids`.
     """
 
     def __init__(self, interleaved: bool = True, **options: Any) -> None:
@@ -50,26 +50,25 @@ class PositionalEncoding(keras.layers.Layer):
         self.interleaved = interleaved
 
     def call(self, vectors: Any) -> Any:
-        """[B, T, d] with the positions 0 .. T - 1 added."""
+        """Add the vectors of positions 0 .. T - 1 to [B, T, d]."""
         return _added(vectors, self.at)
 
-    def at(self, places: Any, d_model: int) -> Any:
-        """Float32 [T, d] for places [T]."""
-        return sinusoids(places, d_model, self.interleaved)
+    def at(self, positions: Any, d_model: int) -> Any:
+        """Return float32 [T, d] for positions [T]."""
+        return sinusoids(positions, d_model, self.interleaved)
 
     def get_config(self) -> dict[str, Any]:
-        """Everything that __init__ takes."""
+        """Return the arguments of __init__."""
         return {**super().get_config(), "interleaved": self.interleaved}
 
 
 @keras.saving.register_keras_serializable("nmt")
 class LearnedPositions(keras.layers.Layer):
-    """Adds a vector learned for each place (Gehring et al. 2017, section 3.1,
+    """Adds a learned vector for each position (Gehring et al. 2017, section 3.1,
     https://arxiv.org/abs/1705.03122).
 
     Args:
-        length: places that there are vectors for. Behind them stands nothing but the padding
-            that fills up a batch, which shares the last vector.
+        length: size of the table. Only padding can exceed it, and shares the last vector.
     """
 
     def __init__(self, length: int, **options: Any) -> None:
@@ -77,7 +76,7 @@ class LearnedPositions(keras.layers.Layer):
         self.length = length
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
-        """Make the table [length, d], drawn as small as an unscaled embedding."""
+        """Create the table [length, d], initialized like an unscaled embedding."""
         width = inputs_shape[-1]
         assert width is not None
         self.table = self.add_weight(
@@ -87,13 +86,13 @@ class LearnedPositions(keras.layers.Layer):
         )
 
     def call(self, vectors: Any) -> Any:
-        """[B, T, d] with the positions 0 .. T - 1 added."""
+        """Add the vectors of positions 0 .. T - 1 to [B, T, d]."""
         return _added(vectors, self.at)
 
-    def at(self, places: Any, d_model: int) -> Any:
-        """[T, d] for places [T]."""
-        return ops.take(self.table, ops.minimum(places, self.length - 1), axis=0)
+    def at(self, positions: Any, d_model: int) -> Any:
+        """Return [T, d] for positions [T]."""
+        return ops.take(self.table, ops.minimum(positions, self.length - 1), axis=0)
 
     def get_config(self) -> dict[str, Any]:
-        """Everything that __init__ takes."""
+        """Return the arguments of __init__."""
         return {**super().get_config(), "length": self.length}

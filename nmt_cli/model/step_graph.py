@@ -1,8 +1,8 @@
-"""The two functions that search needs, made of the training model's own layers.
+"""The encoder and the decoder step that search needs, made of the training model's layers.
 
-Written once in keras.ops; run as they are by the Keras step model, converted to ONNX, and
-traced into the SavedModel's search loop. Names and meanings of the tensors are the tensor
-contract that a bundle's manifest records.
+The Keras step model runs them, the ONNX export converts them, and the SavedModel contains them in
+its search loop. Names and shapes of the tensors come from the architecture and are recorded in a
+bundle's manifest.
 
 Shapes: B sentences, S source positions, K beams, P columns cached so far, d width, V vocabulary.
 """
@@ -17,7 +17,7 @@ from nmt_cli.recipe.architecture import ModelConfig, Shape, architecture_of
 
 
 def free_axes(shape: Shape) -> list[int | None]:
-    """A shape as TensorFlow writes it."""
+    """Return a shape in TensorFlow's notation."""
     return [each if isinstance(each, int) else None for each in shape]
 
 
@@ -82,10 +82,10 @@ class StepGraph(ABC):
         else:
             logits = self.target_embedding(x, reverse=True)
         beams = ops.shape(tokens)[1]
-        # Reshaped before and not after, where it would copy what it gives.
+        # Before log_softmax, whose output a reshape would copy.
         logits = ops.reshape(logits, (-1, beams, self.vocab_size))
         log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
-        # A plain number where the shape is known: JAX compiles for no other.
+        # JAX needs a plain number; in TensorFlow the shape may be unknown.
         count = min(beams, self.vocab_size) if isinstance(beams, int) else None
         scores, ids = ops.top_k(log_probs, count or ops.minimum(beams, self.vocab_size))
         return scores, ops.cast(ids, "int32"), log_probs, grown
@@ -98,8 +98,8 @@ class StepGraph(ABC):
         encoder_output: list[Any],
         caches: list[Any],
     ) -> tuple[Any, list[Any]]:
-        """As :meth:`step`, but what the decoder looks at in the source, float32
-        [B, L, h, K, S], L layers of h heads, and the grown caches."""
+        """Like :meth:`step`, but return the attention to the source, float32 [B, L, h, K, S] for L
+        layers of h heads, and the caches."""
         _, grown, seen = self.decode(tokens, position, ancestry, encoder_output, caches)
         return ops.stack(seen, axis=1), grown
 
@@ -112,30 +112,29 @@ class StepGraph(ABC):
         encoder_output: list[Any],
         caches: list[Any],
     ) -> tuple[Any, list[Any], list[Any]]:
-        """The step up to the softmax: what that takes, rows [B * K, d]; the grown caches; and
-        the attention weights over the source, [B, h, K, S] a layer."""
+        """Return the softmax layer's input, rows [B * K, d]; the caches with the new columns; and
+        each layer's attention to the source, [B, h, K, S]."""
 
     @abstractmethod
     def attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """What the training model looks at, layer by layer.
+        """Return the training model's attention weights, layer by layer.
 
         Args:
             source: ids [B, S].
             target: the decoder's input [B, T].
 
         Returns:
-            Weights over the source from itself [B, h, S, S], over the translation from itself
-            [B, h, T, T] (both empty where a model has no such attention), and over the source
-            from the translation [B, h, T, S].
+            Self-attention of the encoder [B, h, S, S] and of the decoder [B, h, T, T], both empty
+            if the model has none, and cross-attention [B, h, T, S].
         """
 
 
 def named_layer(model: keras.Model, name: str) -> Any:
-    """A layer by its name; None if there is none."""
+    """Return the layer with a name, or None."""
     return next((layer for layer in model.layers if layer.name == name), None)
 
 
 def numbered_layers(model: keras.Model, prefix: str) -> list[Any]:
-    """The layers whose names are the prefix and a number, in order."""
+    """Return the layers whose names are the prefix and a number, in order."""
     layers = [layer for layer in model.layers if layer.name.removeprefix(prefix).isdigit()]
     return sorted(layers, key=lambda layer: int(layer.name.removeprefix(prefix)))

@@ -16,7 +16,7 @@ from nmt_cli.search.step_model import Candidates
 
 @dataclass(frozen=True)
 class KerasState:
-    """Encoder output, decoder caches and the number of steps taken."""
+    """Encoder output, decoder caches and the number of steps so far."""
 
     encoder_output: list[Any]
     caches: list[Any]
@@ -27,7 +27,7 @@ class KerasStepModel:
     """Runs a model's step graphs on the Keras backend (search.step_model.StepModel).
 
     Args:
-        model: a training model; its weights are used as they are at each call.
+        model: a training model; each call uses its current weights.
     """
 
     def __init__(self, model: keras.Model) -> None:
@@ -41,7 +41,7 @@ class KerasStepModel:
             self._compile()
 
     def _trace(self) -> None:
-        """Let TensorFlow trace each function once, for every shape."""
+        """Let TensorFlow trace each function once, for all shapes."""
         import tensorflow as tf
 
         graph = self.graph
@@ -62,10 +62,10 @@ class KerasStepModel:
         self._attention = tf.function(graph.step_attention, input_signature=step, autograph=False)
 
     def _compile(self) -> None:
-        """Let JAX compile each function, for few shapes: it knows no open ones.
+        """Let JAX compile each function for few shapes: it has no free axes.
 
-        Rows and cached columns are filled up to powers of two. The state stays on the host, in
-        the shapes that TensorFlow would give it.
+        Rows and cached columns are padded to powers of two. The state stays on the host, without
+        that padding.
         """
         encode, step = self._compiled(self.graph.encode), self._compiled(self.graph.step)
 
@@ -77,7 +77,7 @@ class KerasStepModel:
         ) -> tuple[Any, Any, Any, list[Any]]:
             rows, columns = len(tokens), caches[0].shape[2]
             past, own = np.split(np.asarray(ancestry), [columns], axis=2)
-            past = _filled(past, 2)  # no beam sees what is filled in
+            past = _filled(past, 2)  # no beam sees the padding
             room = past.shape[2]
             *ranked, grown = step(
                 _filled(np.asarray(tokens), 0),
@@ -95,7 +95,7 @@ class KerasStepModel:
         self._encode, self._step = encode_filled, step_filled
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of the model that takes its weights as they are, and gives numpy arrays."""
+        """Compile a function that uses the model's current weights and returns numpy arrays."""
         import jax
 
         variables = self.graph.model.variables
@@ -118,16 +118,16 @@ class KerasStepModel:
     def step(
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[Candidates, KerasState]:
-        """Read one token a beam; see search.step_model."""
+        """Read one token per beam; see search.step_model."""
         candidates, _, state = self._advance(state, tokens, ancestry)
         return candidates, state
 
     def log_probs(
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], KerasState]:
-        """As :meth:`step`, but all log-probabilities, float32 [B, K, V]."""
+        """Like :meth:`step`, but return all log-probabilities, float32 [B, K, V]."""
         _, log_probs, state = self._advance(state, tokens, ancestry)
-        return np.array(ops.convert_to_numpy(log_probs)), state  # its own, to be written over
+        return np.array(ops.convert_to_numpy(log_probs)), state  # a copy that the caller may change
 
     def attention(
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
@@ -160,8 +160,8 @@ class KerasStepModel:
         )
 
     def select(self, state: KerasState, rows: NDArray[np.int64]) -> KerasState:
-        """The state of some sentences alone."""
-        if keras.backend.backend() == "jax":  # a new shape again
+        """Return the state of some of the sentences."""
+        if keras.backend.backend() == "jax":  # ops.take would compile for every shape
             return KerasState(
                 [np.asarray(each)[rows] for each in state.encoder_output],
                 [np.asarray(each)[rows] for each in state.caches],
@@ -176,7 +176,7 @@ class KerasStepModel:
 
 
 def _filled(array: NDArray[Any], axis: int) -> NDArray[Any]:
-    """Zeros put behind an axis until its length is a power of two, 8 at least."""
+    """Pad an axis with zeros to the next power of two, at least 8."""
     length = array.shape[axis]
     widths = [(0, 0)] * array.ndim
     widths[axis] = (0, max(8, 1 << (length - 1).bit_length() if length else 0) - length)

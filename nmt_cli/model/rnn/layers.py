@@ -1,10 +1,10 @@
 """The layers of a recurrent encoder-decoder with attention.
 
-Bahdanau et al. 2015 (https://arxiv.org/abs/1409.0473): the decoder's state before a step attends,
-and what it finds enters the step. Luong et al. 2015 (https://arxiv.org/abs/1508.04025): the
-decoder's output attends, and joins what it finds. Either way the two become an attentional
-vector, from which the next token is predicted (Luong, equation 5) and which, with input feeding,
-enters the next step too (section 3.3).
+Bahdanau et al. 2015 (https://arxiv.org/abs/1409.0473): the query is the decoder's state before a
+step, and the context vector enters the step. Luong et al. 2015 (https://arxiv.org/abs/1508.04025):
+the query is the decoder's output. Either way, output and context become an attentional vector
+(Luong, equation 5), which predicts the next token and, with input feeding, enters the next step
+(section 3.3).
 
 Shapes: B sentences, S source positions, T target positions, K beams, d width.
 """
@@ -23,10 +23,10 @@ _LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
 
 
 def encoder_layer(config: RecurrentConfig, name: str) -> keras.layers.Layer:
-    """A layer of the encoder: [B, S, d] to [B, S, d] and the last states of its directions.
+    """Return an encoder layer: [B, S, d] to [B, S, d] and the last states of both directions.
 
-    Each direction has half the width. cuDNN would not do: it takes no row of padding alone, as
-    batches have them, and leaves its operators in a SavedModel.
+    Each direction has half the width. Not cuDNN: it rejects rows of nothing but padding, which
+    batches contain, and a SavedModel would require it.
     """
     forward = _LAYERS[config.encoder_cell](
         config.d_model // 2,
@@ -39,13 +39,16 @@ def encoder_layer(config: RecurrentConfig, name: str) -> keras.layers.Layer:
 
 
 def summary_of(states: Sequence[Any]) -> Any:
-    """Last hidden states of both directions, side by side, [B, d]; of an encoder layer's
-    ``states``, a direction's behind the other's."""
+    """Concatenate the last hidden states of both directions to [B, d].
+
+    Args:
+        states: of an encoder layer, first those of the forward direction.
+    """
     return ops.concatenate([states[0], states[len(states) // 2]], axis=-1)
 
 
 def seen_tokens(mask: Any) -> Any:
-    """Keras' own kind of mask, bool [B, S], of an additive one [B, 1, 1, S]."""
+    """Convert an additive mask [B, 1, 1, S] to a Keras mask, bool [B, S]."""
     return ops.equal(ops.squeeze(mask, (1, 2)), 0.0)
 
 
@@ -61,7 +64,7 @@ class RecurrentDecoder(ConfiguredLayer):
         self.attends_before = config.attention == "bahdanau"
 
     def build(self, *inputs_shape: Any) -> None:
-        """Make cells, attention and the dense layers between them."""
+        """Create cells, attention and the dense layers between them."""
         width, config = self.config.d_model, self.config
         entering = width * (1 + config.input_feeding + self.attends_before)
         self.cells = []
@@ -102,21 +105,21 @@ class RecurrentDecoder(ConfiguredLayer):
     def call(
         self, x: Any, encoder_output: Any, summary: Any, mask: Any, training: bool = False
     ) -> Any:
-        """Embedded targets [B, T, d] to attentional vectors [B, T, d].
+        """Map embedded targets [B, T, d] to attentional vectors [B, T, d].
 
         Args:
             x: the token before each position.
             encoder_output: the encoder's output [B, S, d].
             summary: its last states, [B, d].
             mask: additive [B, 1, 1, S].
-            training: whether to drop.
+            training: whether to apply dropout.
         """
         keys, values = self.project(encoder_output)
 
         def attend(query: Any) -> Any:
             return self.attend(query, 1, keys, values, mask)
 
-        # One tensor: Keras' scan on TensorFlow takes no several of unknown length.
+        # One tensor: on TensorFlow, Keras' scan does not accept several of unknown length.
         inputs = [x, *self._gaps(x, training)]
         over_time = ops.transpose(ops.concatenate(inputs, axis=-1), (1, 0, 2))
 
@@ -130,19 +133,19 @@ class RecurrentDecoder(ConfiguredLayer):
         return ops.transpose(states[-1], (1, 0, 2))
 
     def _gaps(self, x: Any, training: bool) -> list[Any]:
-        """What to multiply the input of each cell but the first with, [B, T, d]; none if there
-        is nothing to drop. Drawn ahead: random states do not go through a scan."""
+        """Return the dropout masks [B, T, d] of all cells' inputs but the first; none without
+        dropout. Drawn in advance, because random states do not pass through a scan."""
         if not (training and self.config.dropout):
             return []
         return [self.drop(ops.ones_like(x), training=True) for _ in self.cells[1:]]
 
     def project(self, encoder_output: Any) -> tuple[Any, Any]:
-        """Keys and values [B, 1, S, d] of encoder_output [B, S, d]: once a sentence."""
+        """Project the encoder's output [B, S, d] to keys and values [B, 1, S, d]."""
         keys = self.keys(encoder_output) if self.keys else encoder_output
         return ops.expand_dims(keys, 1), ops.expand_dims(encoder_output, 1)
 
     def first(self, summary: Any) -> list[Any]:
-        """The cells' states before the first step, each [B, d]."""
+        """Return the cells' states before the first step, each [B, d]."""
         return [bridge(summary) for bridge in self.bridges]
 
     def advance(
@@ -153,15 +156,14 @@ class RecurrentDecoder(ConfiguredLayer):
         attend: Callable[[Any], Any],
         gaps: Sequence[Any] = (),
     ) -> tuple[Any, list[Any]]:
-        """One step of N rows.
+        """Process one step of N rows.
 
         Args:
             x: embedded tokens [N, d].
             states: of the cells, each [N, d].
-            attended: the attentional vectors of the step before [N, d]; read with input
-                feeding alone.
+            attended: attentional vectors of the previous step [N, d]; used with input feeding.
             attend: maps queries [N, d] to weighted sums of the encoder's output, [N, d].
-            gaps: what the input of each cell but the first is multiplied with.
+            gaps: dropout masks of the inputs of all cells but the first.
 
         Returns:
             New attentional vectors and states.
@@ -184,16 +186,21 @@ class RecurrentDecoder(ConfiguredLayer):
         return self.combine(ops.concatenate([found, x], axis=-1)), after
 
     def attend(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
-        """Rows [B * K, d] over projected encoder_output to [B * K, d]; ``mask`` broadcasts to
-        [B, 1, K, S]."""
+        """Return the context vectors [B * K, d] of queries [B * K, d].
+
+        ``mask`` broadcasts to [B, 1, K, S].
+        """
         weights = ops.cast(self.weights_of(rows, beams, keys, mask), values.dtype)
         return ops.reshape(ops.matmul(weights, values), (-1, self.config.d_model))
 
     def weights_of(self, rows: Any, beams: Any, keys: Any, mask: Any) -> Any:
-        """Attention weights of rows [B * K, d] over keys [B, 1, S, d]: float32 [B, 1, K, S].
+        """Return the attention weights of queries [B * K, d] to keys [B, 1, S, d].
 
-        Scores are Luong's dot, general and concat (section 3.1), Bahdanau's additive one
-        (section A.1.2). What they multiply encoder_output with is in the keys already.
+        Scores are Luong's dot, general and concat (section 3.1) or Bahdanau's additive one
+        (section A.1.2). Their products with the encoder's output are in the keys already.
+
+        Returns:
+            Float32 [B, 1, K, S].
         """
         query = self.query(rows) if self.additive else rows
         query = ops.reshape(query, (-1, 1, beams, self.config.d_model))

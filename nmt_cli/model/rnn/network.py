@@ -1,7 +1,4 @@
-"""The recurrent encoder-decoder with attention as a functional-API Keras model.
-
-Layer names are fixed, as in nmt_cli/model/transformer.py.
-"""
+"""The recurrent encoder-decoder with attention as a Keras functional model."""
 
 from typing import Any
 
@@ -18,7 +15,7 @@ def build_rnn(
 ) -> keras.Model:
     """Build the training model: (source [B, S], target [B, T]) to logits [B, T, V], float32.
 
-    Args: as of :func:`nmt_cli.model.transformer.build_transformer`.
+    Arguments: see nmt_cli.recipe.architecture.Architecture.build.
     """
     keras.utils.set_random_seed(seed)
     source_ids = keras.Input((None,), dtype="int32", name="source")

@@ -1,7 +1,7 @@
 """The step graph of a recurrent encoder-decoder.
 
-A beam's states are those of its parent, the last column of its past. Caches only grow, as the
-Transformer's do, and the parent's column is picked out of them.
+A beam continues from the states of its parent, the last column of its history. Like the
+Transformer's, caches only grow; the parent's column is selected from them.
 
 Shapes: B sentences, S source positions, K beams, P columns cached so far, d width.
 """
@@ -49,7 +49,7 @@ class RecurrentSteps(StepGraph):
         encoder_output: list[Any],
         caches: list[Any],
     ) -> tuple[Any, list[Any], list[Any]]:
-        """The step up to the softmax."""
+        """Return the softmax layer's input, the caches and the attention to the source."""
         mask, keys, values, *first = encoder_output
         beams = ops.shape(tokens)[1]
         parents = _parents(ancestry, position, beams)  # [B, K, P + K]
@@ -79,7 +79,7 @@ class RecurrentSteps(StepGraph):
         return attended, grown, seen
 
     def attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """What the training model looks at: the source alone."""
+        """Return the training model's attention weights, which are cross-attention only."""
         mask, keys, values, *first = self.encode(source)
         width = self.config.d_model
         states = [ops.reshape(each, (-1, width)) for each in first]
@@ -96,12 +96,12 @@ class RecurrentSteps(StepGraph):
         return [], [], [ops.concatenate(seen, axis=2)]
 
     def _before(self, cache: Any, parents: Any, first: Any) -> Any:
-        """A state of each beam before this step, rows [B * K, d].
+        """Return a state of each beam before this step, rows [B * K, d].
 
         Args:
             cache: [B, 1, P, d].
-            parents: [B, 1, K, P], 1 at each beam's parent; nowhere before the first step.
-            first: the state of that case, [B, 1, 1, d] or a number.
+            parents: [B, 1, K, P], 1 at each beam's parent; all 0 before the first step.
+            first: the state before the first step, [B, 1, 1, d] or a number.
         """
         orphans = 1.0 - ops.sum(parents, axis=-1, keepdims=True)  # [B, 1, K, 1]
         picked = ops.matmul(parents, cache) + orphans * first  # [B, 1, K, d]
@@ -109,14 +109,14 @@ class RecurrentSteps(StepGraph):
 
 
 def _one_column(state: Any) -> Any:
-    """[B, d] to [B, 1, 1, d]."""
+    """Reshape [B, d] to [B, 1, 1, d]."""
     return ops.expand_dims(ops.expand_dims(state, 1), 1)
 
 
 def _parents(ancestry: Any, position: Any, beams: Any) -> Any:
-    """Float32 [B, K, columns]: 1 at the column of each beam's parent, the last of its past.
+    """Return float32 [B, K, columns]: 1 at each beam's parent, the last column of its history.
 
-    The columns of step t are t * K to t * K + K - 1; behind them there may be more, unused.
+    The columns of step t are t * K to t * K + K - 1; unused columns may follow.
     """
     columns = ops.arange(1, ops.shape(ancestry)[2] + 1)
     past = ops.logical_and(ancestry, columns <= position * beams)

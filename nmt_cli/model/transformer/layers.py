@@ -1,9 +1,8 @@
 """Encoder and decoder layers: sub-layers, residuals, norms, dropout.
 
-Dropout stands where the paper puts it: on each sub-layer's output before it is added, and
-on the sum of embeddings and positions (Vaswani et al. 2017, section 5.4). Attention weights
-and hidden feed-forward units have dropouts of their own, as in tensor2tensor, and whole
-layers may be dropped (Fan et al. 2020, https://arxiv.org/abs/1909.11556). The norm comes
+As in the paper, dropout applies to each sub-layer's output before it is added, and to the sum of
+embeddings and positions (Vaswani et al. 2017, section 5.4). Attention weights and hidden
+feed-forward units have their own dropout, as in tensor2tensor, and whole layers may be dropped (Fan et al. 2020, https://arxiv.org/abs/1909.11556). The norm comes
 after the addition ("post", the paper) or before the sub-layer ("pre", Xiong et al. 2020,
 https://arxiv.org/abs/2002.04745).
 """
@@ -21,7 +20,7 @@ from nmt_cli.model.transformer import TransformerConfig
 
 
 class _Block(ConfiguredLayer):
-    """What encoder and decoder layers share."""
+    """Base of encoder and decoder layers."""
 
     config: TransformerConfig
 
@@ -60,20 +59,20 @@ class _Block(ConfiguredLayer):
         return layer
 
     def _or_skipped(self, before: Any, after: Any, training: bool) -> Any:
-        """The layer's output, or now and then its input (Fan et al. 2020, section 3.2)."""
+        """Return the layer's output, or, at the rate of layer_drop, its input (Fan et al. 2020)."""
         if not (training and self.config.layer_drop):
             return after
         kept = keras.random.uniform((), seed=self.seed_generator) >= self.config.layer_drop
         return ops.where(kept, after, before)
 
     def _before(self, norm: LayerNorm, x: Any) -> Any:
-        """What a sub-layer gets when its layer gets ``x``."""
+        """Return the input of the sub-layer of an input ``x``."""
         return norm(x) if self.config.norm == "pre" else x
 
     def _residual(
         self, x: Any, norm: LayerNorm, sublayer: Callable[[Any], Any], training: bool
     ) -> Any:
-        """``x + f(norm(x))`` or ``norm(x + f(x))``, with dropout on f's output."""
+        """Return ``x + f(norm(x))`` or ``norm(x + f(x))``, with dropout on f's output."""
         if self.config.norm == "pre":
             return x + self.drop(sublayer(norm(x)), training=training)
         return norm(x + self.drop(sublayer(x), training=training))
@@ -84,18 +83,18 @@ class EncoderLayer(_Block):
     """Self-attention and feed-forward."""
 
     def build(self, inputs_shape: Any) -> None:
-        """Make the sub-layers and their norms."""
+        """Create the sub-layers and their norms."""
         self.attention = self._attention(SelfAttention, "attention", inputs_shape)
         self.attention_norm = self._norm("attention_norm", inputs_shape)
         self.feed = self._feed_forward(inputs_shape)
         self.feed_norm = self._norm("feed_forward_norm", inputs_shape)
 
     def attention_weights(self, x: Any, mask: Any) -> Any:
-        """What the layer's heads look at when :meth:`call` gets ``x``, [B, h, S, S]."""
+        """Return the attention weights of :meth:`call`, [B, h, S, S]."""
         return self.attention.weights_of(self._before(self.attention_norm, x), mask)
 
     def call(self, x: Any, mask: Any, training: bool = False) -> Any:
-        """[B, S, d] under an additive padding mask to [B, S, d]."""
+        """Map [B, S, d] to [B, S, d] under an additive padding mask."""
         before = x
         x = self._residual(
             x,
@@ -114,7 +113,7 @@ class DecoderLayer(_Block):
     """Masked self-attention, cross-attention and feed-forward."""
 
     def build(self, inputs_shape: Any) -> None:
-        """Make the sub-layers and their norms."""
+        """Create the sub-layers and their norms."""
         self.attention = self._attention(SelfAttention, "attention", inputs_shape)
         self.attention_norm = self._norm("attention_norm", inputs_shape)
         self.cross = self._attention(CrossAttention, "cross", inputs_shape)
@@ -125,8 +124,7 @@ class DecoderLayer(_Block):
     def attention_weights(
         self, x: Any, encoder_output: Any, self_mask: Any, cross_mask: Any
     ) -> tuple[Any, Any]:
-        """What the layer's heads look at when :meth:`call` gets the same: the translation so far
-        [B, h, T, T], and the source [B, h, T, S]."""
+        """Return the self-attention [B, h, T, T] and cross-attention [B, h, T, S] of :meth:`call`."""
         own = self.attention.weights_of(self._before(self.attention_norm, x), self_mask)
         x = self._residual(
             x, self.attention_norm, lambda normed: self.attention(normed, self_mask), False
@@ -137,7 +135,7 @@ class DecoderLayer(_Block):
     def call(
         self, x: Any, encoder_output: Any, self_mask: Any, cross_mask: Any, training: bool = False
     ) -> Any:
-        """[B, T, d] over encoder_output [B, S, d] to [B, T, d]; both masks are additive."""
+        """Map [B, T, d] to [B, T, d], attending to encoder_output [B, S, d]; masks are additive."""
 
         def self_attention(normed: Any) -> Any:
             return self.attention(normed, self_mask, training=training)
@@ -163,11 +161,10 @@ class DecoderLayer(_Block):
         self_mask: Any,
         cross_mask: Any,
     ) -> tuple[Any, tuple[Any, Any], Any]:
-        """One step of K beams, rows [B * K, d]; ``cross`` and ``caches`` are (keys, values).
+        """Process one step of K beams, rows [B * K, d]; ``cross`` and ``caches`` are (keys, values).
 
         Returns:
-            [B * K, d], the caches with their new columns, and what the heads looked at in the
-            source, [B, h, K, S].
+            [B * K, d], the caches with their new columns, and the cross-attention [B, h, K, S].
         """
         grown: list[Any] = []
         seen: list[Any] = []

@@ -1,7 +1,6 @@
-"""The Transformer as a functional-API Keras model.
+"""The Transformer as a Keras functional model.
 
-Layer names are fixed ("encoder_0", "decoder_3", "target_embedding", ...), so that a model
-read back from a file can be taken apart again into the step graphs (model/step_graph.py).
+The step graph finds layers by their names: "encoder_0", "decoder_3", "target_embedding" and so on.
 """
 
 from typing import Any
@@ -52,7 +51,7 @@ def build_transformer(
 
 
 def _positions(config: TransformerConfig) -> tuple[Any, Any]:
-    """The layers that add positions to source and target; None for none."""
+    """Return the layers that add positions to source and target, or None."""
     if config.positions == "none":
         return None, None
     if config.positions == "learned" and config.shared_positions:

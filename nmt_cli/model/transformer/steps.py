@@ -18,8 +18,7 @@ from nmt_cli.text.tokenizer import PAD_ID
 class TransformerSteps(StepGraph):
     """Caches are keys [B, h, P, k] and values [B, h, P, v] of each layer's self-attention.
 
-    Where there are more pad symbols than PAD, which never stands in a translation, the mask
-    [B, 1, P, 1] of the tokens is one more.
+    If there are pad symbols other than PAD, the mask [B, 1, P, 1] of the tokens is one more.
     """
 
     config: TransformerConfig
@@ -59,7 +58,7 @@ class TransformerSteps(StepGraph):
         encoder_output: list[Any],
         caches: list[Any],
     ) -> tuple[Any, list[Any], list[Any]]:
-        """The step up to the softmax."""
+        """Return the softmax layer's input, the caches and the attention to the source."""
         source_mask, *cross = encoder_output
         hidden = ops.cast(ops.logical_not(ancestry), "float32") * MASKED
         self_mask = ops.expand_dims(hidden, 1)  # [B, 1, K, P + K]
@@ -70,7 +69,7 @@ class TransformerSteps(StepGraph):
             self_mask = ops.minimum(self_mask, ops.transpose(masked[0], (0, 1, 3, 2)))
         beams = ops.shape(tokens)[1]
         source_mask = _rows(source_mask, beams)  # [B, 1, K, S]
-        # Rows, not [B, K, d]: products of two axes are the ones that runtimes fuse best.
+        # Rows, not [B, K, d]: runtimes fuse products of two axes best.
         x = self.target_embedding(ops.reshape(tokens, (-1,)))
         if self.target_positions is not None:
             x = x + self.target_positions.at(position, x.shape[-1])  # [B * K, d]
@@ -88,7 +87,7 @@ class TransformerSteps(StepGraph):
         return x, [*grown, *masked], seen
 
     def attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """What the training model looks at, layer by layer."""
+        """Return the training model's attention weights, layer by layer."""
         encoder: list[Any] = []
         decoder: list[Any] = []
         cross: list[Any] = []
@@ -112,5 +111,5 @@ class TransformerSteps(StepGraph):
 
 
 def _rows(mask: Any, queries: Any) -> Any:
-    """A mask [B, 1, 1, S] with a row for each query: ONNX's Attention wants them spelt out."""
+    """Repeat a mask [B, 1, 1, S] for each query, as ONNX's Attention requires."""
     return mask + ops.zeros((1, 1, queries, 1))
