@@ -14,14 +14,13 @@ import tensorflow as tf
 import tf2onnx
 
 from nmt_cli.bundle import APPEND, ATTENTION, DECODER, ENCODER
+from nmt_cli.bundle.contract import tensor_shapes
 from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
 from nmt_cli.errors import NmtError
 from nmt_cli.export.onnx.graph_pass import RULES, mend
 from nmt_cli.export.onnx.half import half
 from nmt_cli.export.onnx.quantize import quantize
-from nmt_cli.export.onnx.recurrent_encoder import recurrent_encoder
 from nmt_cli.export.onnx.weights import save_with_shared_weights, share_transposed
-from nmt_cli.model.rnn.steps import RecurrentSteps
 from nmt_cli.model.step_graph import StepGraph, free_axes
 
 TF2ONNX_OPSET = 18  # the newest that tf2onnx 1.17 writes
@@ -29,17 +28,7 @@ TF2ONNX_OPSET = 18  # the newest that tf2onnx 1.17 writes
 # own means the same in this one.
 OPSET, IR_VERSION = 24, 11
 
-# Free axes, by tensor and place: B sentences, S source positions, K beams, P columns cached.
 WRITE_AT = "write_at"
-_AXES = {
-    WRITE_AT: ("B",),
-    "source": ("B", "S"),
-    "tokens": ("B", "K"),
-    "position": (1,),
-    "ancestry": ("B", "K", "P"),
-    "scores": ("B", "K", "C"),
-    "ids": ("B", "K", "C"),
-}
 
 
 def write_graphs(
@@ -94,8 +83,9 @@ def _finish(
 
 
 def _encoder(graph: StepGraph) -> onnx.ModelProto:
-    if isinstance(graph, RecurrentSteps):
-        return recurrent_encoder(graph, TF2ONNX_OPSET)
+    own = graph.onnx_encoder(TF2ONNX_OPSET)
+    if own is not None:
+        return own
     names = list(graph.encoder_output)
 
     def encode(source: Any) -> dict[str, Any]:
@@ -204,22 +194,14 @@ def _convert(
 
 def _name_axes(proto: Any, graph: StepGraph) -> None:
     """Give free axes their names instead of tf2onnx's made-up ones."""
+    shapes = tensor_shapes(graph.config, graph.vocab_size)
     for value in [*proto.graph.input, *proto.graph.output]:
-        axes = _axes(value.name, graph)
-        for dimension, axis in zip(value.type.tensor_type.shape.dim, axes, strict=True):
+        shape = shapes[value.name]
+        for dimension, axis in zip(value.type.tensor_type.shape.dim, shape, strict=True):
             if isinstance(axis, str):
                 dimension.dim_param = axis
             else:
                 dimension.dim_value = axis
-
-
-def _axes(name: str, graph: StepGraph) -> tuple[int | str, ...]:
-    if name == "log_probs":
-        return ("B", "K", graph.vocab_size)
-    if name == "attention":
-        return ("B", *graph.cross_attention, "K", "S")
-    state = {**graph.encoder_output, **graph.caches}
-    return state.get(name.removeprefix("new_")) or _AXES[name]
 
 
 def _check_standard(proto: Any, name: str) -> None:

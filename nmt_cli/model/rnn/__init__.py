@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # What a cell carries from step to step.
 STATES = {"lstm": ("hidden", "cell"), "gru": ("hidden",)}
-# The attentional vector, which input feeding carries to the next step.
-ATTENDED = "attended"
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class Recurrent(Architecture[RecurrentConfig]):
 
     def caches(self, config: RecurrentConfig) -> dict[str, CacheShape]:
         """Return the states that the decoder carries from step to step."""
-        states = cell_states(config) + [ATTENDED] * config.input_feeding
+        states = cell_states(config) + ["attended"] * config.input_feeding
         return dict.fromkeys(states, ("B", 1, "P", config.d_model))
 
     def cross_attention(self, config: RecurrentConfig) -> tuple[int, int]:

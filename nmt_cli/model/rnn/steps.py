@@ -95,6 +95,12 @@ class RecurrentSteps(StepGraph):
             attended, states = self.decoder.advance(x[:, place], states, attended, attend)
         return [], [], [ops.concatenate(seen, axis=2)]
 
+    def onnx_encoder(self, opset: int) -> Any:
+        """Return the encoder in ONNX's recurrent operators, which tf2onnx does not use."""
+        from nmt_cli.model.rnn.onnx_encoder import recurrent_encoder
+
+        return recurrent_encoder(self, opset)
+
     def _before(self, cache: Any, parents: Any, first: Any) -> Any:
         """Return a state of each beam before this step, rows [B * K, d].
 

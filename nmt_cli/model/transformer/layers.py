@@ -2,9 +2,9 @@
 
 As in the paper, dropout applies to each sub-layer's output before it is added, and to the sum of
 embeddings and positions (Vaswani et al. 2017, section 5.4). Attention weights and hidden
-feed-forward units have their own dropout, as in tensor2tensor, and whole layers may be dropped (Fan et al. 2020, https://arxiv.org/abs/1909.11556). The norm comes
-after the addition ("post", the paper) or before the sub-layer ("pre", Xiong et al. 2020,
-https://arxiv.org/abs/2002.04745).
+feed-forward units have their own dropout, as in tensor2tensor, and whole layers may be dropped
+(Fan et al. 2020, https://arxiv.org/abs/1909.11556). The norm comes after the addition ("post", the
+paper) or before the sub-layer ("pre", Xiong et al. 2020, https://arxiv.org/abs/2002.04745).
 """
 
 from collections.abc import Callable
@@ -124,7 +124,7 @@ class DecoderLayer(_Block):
     def attention_weights(
         self, x: Any, encoder_output: Any, self_mask: Any, cross_mask: Any
     ) -> tuple[Any, Any]:
-        """Return the self-attention [B, h, T, T] and cross-attention [B, h, T, S] of :meth:`call`."""
+        """Return self-attention [B, h, T, T] and cross-attention [B, h, T, S] of :meth:`call`."""
         own = self.attention.weights_of(self._before(self.attention_norm, x), self_mask)
         x = self._residual(
             x, self.attention_norm, lambda normed: self.attention(normed, self_mask), False
@@ -161,7 +161,7 @@ class DecoderLayer(_Block):
         self_mask: Any,
         cross_mask: Any,
     ) -> tuple[Any, tuple[Any, Any], Any]:
-        """Process one step of K beams, rows [B * K, d]; ``cross`` and ``caches`` are (keys, values).
+        """Process a step of K beams, rows [B * K, d]; ``cross`` and ``caches`` are (keys, values).
 
         Returns:
             [B * K, d], the caches with their new columns, and the cross-attention [B, h, K, S].

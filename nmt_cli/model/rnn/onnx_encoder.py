@@ -1,7 +1,6 @@
 """The encoder of a recurrent model as ONNX, written by hand.
 
-tf2onnx would make loops of Keras' recurrent layers, an operator at a time; ONNX has operators of
-its own for them.
+ONNX has operators for recurrent layers; tf2onnx would write loops instead.
 
 Shapes: B sentences, S source positions, d width, H = d / 2 width of a direction.
 """
@@ -23,7 +22,7 @@ Weights = NDArray[np.float32]
 
 
 def recurrent_encoder(graph: RecurrentSteps, opset: int) -> onnx.ModelProto:
-    """What :meth:`RecurrentSteps.encode` does, from ``source`` to the tensors that it names."""
+    """Write :meth:`RecurrentSteps.encode` as a graph with the same inputs and outputs."""
     writer = _Writer()
     tokens = writer.add("Cast", "source", "ids", to=TensorProto.INT64)
     x, lengths = _embed(writer, graph.source_embedding, tokens), _lengths(writer, tokens)
@@ -31,11 +30,11 @@ def recurrent_encoder(graph: RecurrentSteps, opset: int) -> onnx.ModelProto:
     for index, layer in enumerate(graph.encoder_layers):
         x, summary = _recurrent(writer, layer, f"encoder_{index}", x, lengths)
     decoder = graph.decoder
-    memory = keys = writer.add("Transpose", x, "memory", perm=[1, 0, 2])  # [B, S, d]
+    output = keys = writer.add("Transpose", x, "output", perm=[1, 0, 2])  # [B, S, d]
     if decoder.keys:
-        keys = writer.dense(decoder.keys, memory)
+        keys = writer.dense(decoder.keys, output)
     first = [writer.dense(bridge, summary) for bridge in decoder.bridges]  # each [B, d]
-    outputs = [(_mask(writer, tokens), [1, 2]), (keys, [1]), (memory, [1])]
+    outputs = [(_mask(writer, tokens), [1, 2]), (keys, [1]), (output, [1])]
     outputs += [(each, [1, 2]) for each in first]
     for name, (value, axes) in zip(graph.encoder_output, outputs, strict=True):
         writer.add("Unsqueeze", [value, writer.vector(axes)], name)
@@ -43,21 +42,21 @@ def recurrent_encoder(graph: RecurrentSteps, opset: int) -> onnx.ModelProto:
 
 
 def _mask(writer: "_Writer", tokens: str) -> str:
-    """Additive [B, S], as nmt_cli.model.layers.padding_mask."""
+    """Compute the additive mask [B, S]; see nmt_cli.model.layers.padding_mask."""
     hidden = writer.add("Equal", [tokens, writer.constant("pad", np.array(PAD_ID))], "hidden")
     hidden = writer.add("Cast", hidden, "hidden_float", to=TensorProto.FLOAT)
     return writer.add("Mul", [hidden, writer.constant("masked", np.float32(MASKED))], "mask")
 
 
 def _lengths(writer: "_Writer", tokens: str) -> str:
-    """Tokens of each sentence, int32 [B]; padding stands behind them."""
+    """Count the tokens of each sentence, int32 [B]; padding follows them."""
     seen = writer.add("Greater", [tokens, writer.constant("pad", np.array(PAD_ID))], "seen")
     seen = writer.add("Cast", seen, "seen_int", to=TensorProto.INT32)
     return writer.add("ReduceSum", [seen, writer.vector([1])], "lengths", keepdims=0)
 
 
 def _embed(writer: "_Writer", embedding: Any, tokens: str) -> str:
-    """Vectors [S, B, d], as the recurrent operators want them."""
+    """Embed tokens as [S, B, d], as the recurrent operators require."""
     matrix = writer.constant("embedding", _array(embedding.matrix))
     x = writer.add("Gather", [matrix, tokens], "vectors", axis=0)
     if embedding.scaled:
@@ -67,7 +66,7 @@ def _embed(writer: "_Writer", embedding: Any, tokens: str) -> str:
 
 
 def _recurrent(writer: "_Writer", layer: Any, name: str, x: str, lengths: str) -> tuple[str, str]:
-    """[S, B, _] through both directions: outputs [S, B, d] and last hidden states [B, d]."""
+    """Map [S, B, _] to outputs [S, B, d] and last hidden states [B, d] of both directions."""
     sides = [_direction(side) for side in (layer.forward_layer, layer.backward_layer)]
     weights = [
         writer.constant(f"{name}_{part}", np.stack(each))
@@ -91,10 +90,10 @@ def _recurrent(writer: "_Writer", layer: Any, name: str, x: str, lengths: str) -
 
 
 def _direction(layer: Any) -> tuple[Weights, Weights, Weights]:
-    """Weights as ONNX has them: [gates * H, inputs], [gates * H, H], [2 * gates * H].
+    """Return weights in ONNX's layout: [gates * H, inputs], [gates * H, H], [2 * gates * H].
 
-    Keras' gates are input, forget, cell, output and ONNX' input, output, forget, cell; those of
-    a GRU stand in one order, update, reset, hidden.
+    Gates of an LSTM are input, forget, cell, output in Keras, and input, output, forget, cell in
+    ONNX. Those of a GRU are update, reset, hidden in both.
     """
     cell = layer.cell
     kernel, recurrent, bias = (
@@ -120,7 +119,7 @@ def _array(weight: Any) -> Weights:
 
 
 class _Writer:
-    """Collects nodes and constants; what it returns are names of tensors."""
+    """Collects nodes and constants; methods return names of tensors."""
 
     def __init__(self) -> None:
         self._nodes: list[Any] = []
@@ -147,7 +146,7 @@ class _Writer:
         return outputs[0], outputs[1]
 
     def dense(self, layer: Any, x: str) -> str:
-        """A Dense layer, tanh behind it if it has one."""
+        """Add a Dense layer, with tanh if it has one."""
         name = layer.name
         kernel = self.constant(f"{name}_kernel", _array(layer.kernel))
         y = self.add("MatMul", [x, kernel], f"{name}_product")
