@@ -49,7 +49,7 @@ from train_sides import PRODUCT, sequence
 from nmt_cli.data.batches import Batch, Batches, Epochs
 from nmt_cli.data.phrasebook import sentence_pairs
 from nmt_cli.data.prepare import prepare
-from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.model.transformer.config import TransformerConfig
 from nmt_cli.recipe.config import DataConfig, Recipe, TokenizerConfig, TrainingConfig
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.lines import write_lines

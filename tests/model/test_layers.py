@@ -21,7 +21,7 @@ from nmt_cli.model.layers import (
     target_mask,
 )
 from nmt_cli.model.positions import LearnedPositions, PositionalEncoding, sinusoids
-from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.model.transformer.config import TransformerConfig
 from nmt_cli.model.transformer.layers import DecoderLayer, EncoderLayer
 
 

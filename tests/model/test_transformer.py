@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nmt_cli.model.build import build_model
-from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.model.transformer.config import TransformerConfig
 from tests.model.models import (
     VOCAB,
     check_beams,

@@ -16,7 +16,7 @@ import keras
 from keras import ops
 
 from nmt_cli.model.configured import ConfiguredLayer
-from nmt_cli.model.rnn import STATES, RecurrentConfig, cell_states
+from nmt_cli.model.rnn.config import STATES, RecurrentConfig, cell_states
 
 CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
 _LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}

@@ -6,7 +6,7 @@ import keras
 
 from nmt_cli.model.embedding import embeddings, float32_logits, word_dropout
 from nmt_cli.model.layers import PaddingMask
-from nmt_cli.model.rnn import RecurrentConfig
+from nmt_cli.model.rnn.config import RecurrentConfig
 from nmt_cli.model.rnn.layers import RecurrentDecoder, encoder_layer, seen_tokens, summary_of
 
 

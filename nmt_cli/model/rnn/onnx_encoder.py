@@ -5,7 +5,7 @@ ONNX has operators for recurrent layers; tf2onnx would write loops instead.
 Shapes: B sentences, S source positions, d width, H = d / 2 width of a direction.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from nmt_cli.model.layers import MASKED
-from nmt_cli.model.rnn.steps import RecurrentSteps
 from nmt_cli.text.tokenizer import PAD_ID
+
+if TYPE_CHECKING:
+    from nmt_cli.model.rnn.steps import RecurrentSteps
 
 Weights = NDArray[np.float32]
 
 
-def recurrent_encoder(graph: RecurrentSteps, opset: int) -> onnx.ModelProto:
+def recurrent_encoder(graph: "RecurrentSteps", opset: int) -> onnx.ModelProto:
     """Write :meth:`RecurrentSteps.encode` as a graph with the same inputs and outputs."""
     writer = _Writer()
     tokens = writer.add("Cast", "source", "ids", to=TensorProto.INT64)
@@ -157,7 +159,7 @@ class _Writer:
             y = self.add("Tanh", y, f"{name}_tanh")
         return y
 
-    def model(self, graph: RecurrentSteps, opset: int) -> onnx.ModelProto:
+    def model(self, graph: "RecurrentSteps", opset: int) -> onnx.ModelProto:
         value = helper.make_tensor_value_info
         outputs = [
             value(name, TensorProto.FLOAT, shape) for name, shape in graph.encoder_output.items()

@@ -16,7 +16,7 @@ from keras import ops
 from nmt_cli.model.attention import Attention, CrossAttention, SelfAttention
 from nmt_cli.model.configured import ConfiguredLayer
 from nmt_cli.model.layers import FeedForward, LayerNorm
-from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.model.transformer.config import TransformerConfig
 
 
 class _Block(ConfiguredLayer):

@@ -10,7 +10,7 @@ import keras
 from nmt_cli.model.embedding import embeddings, float32_logits, word_dropout
 from nmt_cli.model.layers import LayerNorm, PaddingMask, TargetMask, TokenEmbedding
 from nmt_cli.model.positions import LearnedPositions, PositionalEncoding
-from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.model.transformer.config import TransformerConfig
 from nmt_cli.model.transformer.layers import DecoderLayer, EncoderLayer
 
 
