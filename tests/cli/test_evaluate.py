@@ -59,7 +59,7 @@ def sacrebleu(*words: str, cwd: Path) -> str:
     return done.stdout
 
 
-class TestAgainstSacrebleusOwnCommand:
+class TestAgainstSacrebleu:
     @pytest.mark.parametrize("references", [["ref.en"], ["ref.en", "second.en"]], ids=["1", "2"])
     def test_one_system(self, files: Path, references: list[str]) -> None:
         theirs = json.loads(sacrebleu(*references, "-i", "bad.en", "--confidence", cwd=files))
@@ -77,7 +77,7 @@ class TestAgainstSacrebleusOwnCommand:
         inputs = [f"{name}.en" for name in SYSTEMS]
         theirs = sacrebleu("ref.en", "-i", *inputs, "--paired-bs", "-f", "text", cwd=files)
         (ours,) = tables(nmt("evaluate", *SYSTEM_OPTIONS, "--reference", "ref.en", cwd=files))
-        # Below its head, each system has a line of scores and, but for the first, one of p.
+        # Each system has a row of scores and, except for the first, one of p-values.
         cells = [line.split("│")[2:5] for line in theirs.splitlines() if line.startswith("│")]
         numbers = [[re.findall(r"[\d.]+", cell) for cell in line] for line in cells]
         assert len(ours) == 3 * len(SYSTEMS)
@@ -94,7 +94,7 @@ class TestAgainstSacrebleusOwnCommand:
 
 
 class TestTables:
-    def test_one_system_a_row_a_metric(self, files: Path) -> None:
+    def test_one_row_per_metric(self, files: Path) -> None:
         result = nmt("evaluate", "--translation", "good.en", "--reference", "ref.en", cwd=files)
         (scores,) = tables(result)
         assert [row[:2] for row in scores] == [["ref.en", each] for each in METRICS]
@@ -103,11 +103,11 @@ class TestTables:
         # Names of columns are for people: no program has to skip them.
         assert result.err == "text\tmetric\tscore\tlow\thigh\tp\tsystem\tsignature\n"
 
-    def test_twice_the_same_bytes(self, files: Path) -> None:
+    def test_output_is_reproducible(self, files: Path) -> None:
         words = ["evaluate", *SYSTEM_OPTIONS, "--reference", "ref.en", "--by", "length"]
         assert nmt(*words, cwd=files).out == nmt(*words, cwd=files).out
 
-    def test_all_of_them(self, files: Path) -> None:
+    def test_all_tables(self, files: Path) -> None:
         words = [*SYSTEM_OPTIONS, "--reference", "ref.en", "--reference", "second.en"]
         words += ["--source", "source.pt", "--by", "length", "--by", "domain"]
         result = nmt("evaluate", *words, "--domains", "domains", "--worst", "2", cwd=files)
@@ -187,7 +187,7 @@ class TestNotes:
 
 
 class TestNames:
-    def test_files_of_one_name_go_by_their_paths(self, files: Path) -> None:
+    def test_files_with_the_same_name_are_named_by_path(self, files: Path) -> None:
         write(files / "new" / "good.en", SYSTEMS["bad"])
         words = ["--translation", "new/good.en", "--translation", "good.en", *SYSTEM_OPTIONS[2:]]
         (scores,) = tables(nmt("evaluate", *words, "--reference", "ref.en", cwd=files))
@@ -222,7 +222,7 @@ def test_contradictions_are_usage_errors(
 class TestRefused:
     WORDS = ("evaluate", "--translation", "good.en", "--reference", "ref.en")
 
-    def test_counts_that_differ_name_both_files(self, files: Path) -> None:
+    def test_different_line_counts_name_both_files(self, files: Path) -> None:
         for name in ("good.en", "second.en", "source.pt", "domains"):
             (files / "kept").mkdir(exist_ok=True)
             shutil.copy(files / name, files / "kept")
@@ -260,7 +260,7 @@ class TestRefused:
         result = nmt(*self.WORDS, "--by", "domain", "--domains", "domains", cwd=files)
         assert_fails(result, "domains, line 2: no domain")
 
-    def test_files_that_are_none(self, files: Path) -> None:
+    def test_unreadable_files(self, files: Path) -> None:
         (files / "latin.en").write_bytes(b"caf\xe9\n")
         for path, fragment in (
             ("absent.en", "absent.en: no such file"),
@@ -270,7 +270,7 @@ class TestRefused:
             result = nmt("evaluate", "--translation", path, "--reference", "ref.en", cwd=files)
             assert_fails(result, fragment)
 
-    def test_models_that_are_none(self, files: Path) -> None:
+    def test_folders_without_a_model(self, files: Path) -> None:
         words = ["--source", "source.pt", "--reference", "ref.en"]
         assert_fails(nmt("evaluate", "-m", "absent", *words, cwd=files), "absent: no such run")
         assert_fails(nmt("evaluate", "-m", "good.en", *words, cwd=files), "good.en: neither a run")
@@ -280,7 +280,7 @@ class TestRefused:
 class TestModels:
     RUN, BUNDLE = "runs/toy-pt-en", "exports/toy-pt-en"
 
-    def test_a_run_its_bundle_and_what_that_translated(self, system: Path, tmp_path: Path) -> None:
+    def test_a_run_its_bundle_and_a_file_of_its_translations(self, system: Path, tmp_path: Path) -> None:
         text = (system / "toy.pt").read_bytes()
         made = nmt("translate", "-m", self.BUNDLE, cwd=system, stdin=text)
         assert made.code == 0, made.err
@@ -288,7 +288,7 @@ class TestModels:
         words = ["-m", self.RUN, "--translation", tmp_path / "made.en", "-m", self.BUNDLE]
         words += ["--source", "toy.pt", "--reference", "toy.en"]
         (scores,) = tables(nmt("evaluate", *words, cwd=system))
-        # In the order in which they were given, whatever they are.
+        # In the order given, whatever their kind.
         assert [row[6] for row in scores[:3]] == [self.RUN, "made.en", self.BUNDLE]
         for first in range(0, 9, 3):
             assert len({tuple(row[2:5]) for row in scores[first : first + 3]}) == 1
@@ -331,7 +331,7 @@ class TestModels:
         (scores,) = tables(nmt(*words, cwd=system, environment=absent))
         assert [row[6] for row in scores] == ["toy.en"] * 3
 
-    def test_test_sets_that_are_not_one(self, place: Path) -> None:
+    def test_missing_and_different_test_sets(self, place: Path) -> None:
         assert_fails(
             nmt("evaluate", "-m", self.BUNDLE, cwd=place),
             f"{self.BUNDLE}: a bundle names no test",

@@ -20,7 +20,7 @@ def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str) -> Path:
-    """Draw into a file, in this process: Keras takes seconds to load."""
+    """Draw into a file, in this process, where Keras is loaded once."""
     done = CliRunner().invoke(cli, [*words, "-o", "p.png"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert Path("p.png").read_bytes().startswith(b"\x89PNG")
@@ -96,7 +96,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "message", "hint"), REFUSED, ids=lambda each: str(each)[:40])
-def test_what_cannot_be_drawn(here: Path, words, message: str, hint: str) -> None:
+def test_refused_pictures(here: Path, words, message: str, hint: str) -> None:
     with pytest.raises(NmtError) as caught:
         CliRunner().invoke(cli, ["plot", *words, "-o", "p.png"], catch_exceptions=False)
     assert message in caught.value.message
@@ -104,7 +104,7 @@ def test_what_cannot_be_drawn(here: Path, words, message: str, hint: str) -> Non
     assert not Path("p.png").exists()
 
 
-def test_a_picture_needs_a_place_and_a_format(place: Path) -> None:
+def test_a_picture_needs_an_output_and_a_format(place: Path) -> None:
     result = nmt("plot", "history", RUN, cwd=place)
     assert result.code == 2
     assert "give -o FILE, --show, or both" in result.err
@@ -132,11 +132,11 @@ window.addEventListener("load", () => {
 
 
 def test_a_report_is_one_page(here: Path, tmp_path: Path) -> None:
-    recipe = here / RUN / "recipe.toml"  # hardly trained, it does not know where to end
+    recipe = here / RUN / "recipe.toml"  # a barely trained model never ends a translation
     recipe.write_text(recipe.read_text().replace("max_length = 32", "max_length = 10"))
     source = here / RUN / "held_out.source.txt"
     lines = source.read_text(encoding="utf-8").splitlines()
-    lines[:3] = "<b>o gato</b> & a água", "o gato.", "a flor."  # two to draw the attention of
+    lines[:3] = "<b>o gato</b> & a água", "o gato.", "a flor."  # two are short enough to draw
     source.write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
     done = CliRunner().invoke(cli, ["report", RUN, "--lines", "20"], catch_exceptions=False)
     assert done.exit_code == 0, done.output

@@ -291,7 +291,7 @@ def kept(text: str, find) -> list[str]:  # type: ignore[no-untyped-def]
     return [str(breaks), *map(str, found)]
 
 
-def test_hostile_files_take_no_long_time() -> None:
+def test_hostile_files_are_fast() -> None:
     long = entry("word " * 20_000) + entry("%" * 20_000) + entry("<" * 20_000 + "a")
     assert "WORD WORD" in translate_po(long, "a", upper)
     many = "".join(entry(f"message {number}") for number in range(2_000))

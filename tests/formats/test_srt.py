@@ -97,7 +97,7 @@ https://smith.example/a?b=c
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("tail", ["", "\n", "\n\n\n\n", " \n"])
-def test_no_change_changes_nothing(end: str, tail: str) -> None:
+def test_an_unchanged_translation_changes_nothing(end: str, tail: str) -> None:
     text = (FILM.rstrip() + tail).replace("\n", end)
     assert translate_srt(text, "film.srt", unchanged) == text
     shouted = translate_srt(text, "film.srt", upper)
@@ -135,7 +135,7 @@ def test_fewer_words_than_lines() -> None:
     assert translate_srt(cue("a", "b"), "a", lambda _: ["今天天气"]) == cue("今天", "天气")
 
 
-def test_a_translation_like_a_time_line_is_not_taken() -> None:
+def test_a_translation_like_a_time_line_is_refused() -> None:
     text = cue("one") + cue("two") + cue("three", "", "four")
     answers = ["00:00:01,000 --> 00:00:02,000", "zwei", "drei", "10.12.2020 und so"]
     assert translate_srt(text, "a", lambda _: answers) == (
@@ -206,7 +206,7 @@ def spans(text: str) -> list[list[str]]:
     return [sorted(line[each.start : each.end] for each in find_spans(line)) for line in lines]
 
 
-def test_hostile_files_take_no_long_time() -> None:
+def test_hostile_files_are_fast() -> None:
     long = "word " * 20_000
     assert translate_srt(cue(long), "a", unchanged) == cue(long)
     tags = cue("<i>" * 3_000 + "a" + "</i>" * 3_000, "<" * 20_000, "{" * 20_000, "a@" * 9_000)
