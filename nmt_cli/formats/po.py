@@ -38,8 +38,6 @@ _UNTERMINATED = re.compile(r'\s*(?:msg\w+(?:\[\d+\])?)?\s*"(?:[^"\\]|\\.)*$')
 # gettext's escapes that polib neither reads nor writes.
 _ODD_ESCAPE = re.compile(r'(?<!\\)(?:\\\\)*\\[^\\ntrvbf"]')
 
-_Place = tuple[str | None, int, int]
-
 _CONVERSION = r"(?:hh?|ll?|[jztLq])?[diouxXeEfFgGaAcspnr@]"
 
 
@@ -161,39 +159,39 @@ def _messages(lines: Sequence[str], name: str) -> Iterator[tuple[int, bool, list
             start = max(entry.linenum - 1, 0)
             while not lines[start].lstrip().startswith(("msgctxt", "msgid")):
                 start += 1
-            places = list(_places(lines, start, end))
-            if not places:
+            if not any(map(_MSGSTR.match, lines[start:end])):
                 raise NmtError(
                     f"{name}, line {start + 1}: a msgid without msgstr", "complete the entry"
                 )
             odd = any(map(_ODD_ESCAPE.search, lines[start:end]))
-            yield start, "fuzzy" in entry.flags, [] if odd else list(_gaps(entry, places))
+            yield (
+                start,
+                "fuzzy" in entry.flags,
+                [] if odd else list(_gaps(entry, lines, start, end)),
+            )
 
 
-def _places(lines: Sequence[str], start: int, end: int) -> Iterator[_Place]:
-    """Find the translations of an entry: each one's plural form, first line and end."""
+def _gaps(entry: Any, lines: Sequence[str], start: int, end: int) -> Iterator[_Gap]:
+    """Find the empty translations of the entry in ``lines[start:end]``."""
+    formats = {flag for flag in entry.flags if flag.endswith("-format")}
+    formats -= {flag for flag in formats if flag.startswith("no-")}
+    qt = bool(formats & {"qt-format", "qt-plural-format", "kde-format"})
+    find = placeholders_finder(bool(formats) and not qt, qt)
     found = False
     for number in range(start, end):
         if found and lines[number].lstrip().startswith("msgid"):
             return  # the header, which polib removes, may follow other entries
         if match := _MSGSTR.match(lines[number]):
-            found, last = True, number + 1
-            while last < end and lines[last].lstrip().startswith('"'):
-                last += 1
-            yield match[1], number, last
-
-
-def _gaps(entry: Any, places: Sequence[_Place]) -> Iterator[_Gap]:
-    formats = {flag for flag in entry.flags if flag.endswith("-format")}
-    formats -= {flag for flag in formats if flag.startswith("no-")}
-    qt = bool(formats & {"qt-format", "qt-plural-format", "kde-format"})
-    find = placeholders_finder(bool(formats) and not qt, qt)
-    for form, start, end in places:
-        if not (entry.msgstr_plural.get(int(form)) if form else entry.msgstr):
-            singular = not form or (form == "0" and len(places) > 1)
-            source = entry.msgid if singular or not entry.msgid_plural else entry.msgid_plural
-            segments = [Segment(line, find) for line in source.split("\n")]
-            yield _Gap(form, start, end, segments)
+            found, form = True, match[1]
+            if not (entry.msgstr_plural.get(int(form)) if form else entry.msgstr):
+                after = number + 1
+                while after < end and lines[after].lstrip().startswith('"'):
+                    after += 1
+                singular = not form or (form == "0" and len(entry.msgstr_plural) > 1)
+                source = entry.msgid if singular else entry.msgid_plural or entry.msgid
+                yield _Gap(
+                    form, number, after, [Segment(each, find) for each in source.split("\n")]
+                )
 
 
 class _Text(str):
@@ -203,15 +201,8 @@ class _Text(str):
     """
 
     def splitlines(self, keepends: bool = False) -> list[str]:
-        lines = [line.removesuffix("\r") for line in self.removesuffix("\0").split("\n")]
-        return [
-            f"#, {line[2:]}"
-            if line.startswith("#,")
-            else ""
-            if line.startswith("#") and not line.startswith("#~")
-            else line
-            for line in lines
-        ]
+        lines = (line.removesuffix("\r") for line in self.removesuffix("\0").split("\n"))
+        return [re.sub("^#,(?! )", "#, ", re.sub("^#[^,~].*|^#$", "", line)) for line in lines]
 
 
 def _parsed(lines: Sequence[str], name: str) -> Any:

@@ -280,7 +280,7 @@ class TestRefused:
 class TestModels:
     RUN, BUNDLE = "runs/toy-pt-en", "exports/toy-pt-en"
 
-    def test_a_run_its_bundle_and_a_file_of_its_translations(self, system: Path, tmp_path: Path) -> None:
+    def test_a_run_its_bundle_and_their_translations(self, system: Path, tmp_path: Path) -> None:
         text = (system / "toy.pt").read_bytes()
         made = nmt("translate", "-m", self.BUNDLE, cwd=system, stdin=text)
         assert made.code == 0, made.err
