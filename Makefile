@@ -15,12 +15,12 @@ PYTEST := $(BIN)/python -m pytest --durations=15
 test: $(VENV)/dev
 	$(PYTEST) -n 2 --dist worksteal
 
-# First the tests that keep one core busy, in two workers; then those that use both cores or several
-# processes.
-ONE_CORE := tests/model tests/parity tests/e2e/test_every_architecture.py
+# First the tests that keep one core busy, in two workers; then those of several processes or of time.
+BOTH_CORES := tests/benchmarks tests/e2e/test_quickstart.py tests/training/test_batch_size.py \
+	tests/training/test_devices.py tests/training/test_kills.py tests/training/test_setup.py
 test-slow: $(VENV)/dev
-	$(PYTEST) -m slow -n 2 --dist worksteal $(ONE_CORE)
-	$(PYTEST) -m slow $(addprefix --ignore=,$(ONE_CORE))
+	$(PYTEST) -m slow -n 2 --dist worksteal $(addprefix --ignore=,$(BOTH_CORES))
+	$(PYTEST) -m slow $(BOTH_CORES)
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Once
-from tests.harness import LISTING_MODULES as TELLING_MODULES
-from tests.harness import NMT, Result, nmt
+from tests.harness import LISTING_MODULES, NMT, Result, nmt
 
-__all__ = ["NMT", "TELLING_MODULES", "Result", "assert_fails", "nmt", "snapshot"]
+__all__ = ["LISTING_MODULES", "NMT", "Result", "assert_fails", "nmt", "snapshot"]
 
 RECIPE = """
 name = "toy"
@@ -58,7 +57,7 @@ ENDS = ((".", "."), ("!", "!"), (" hoje.", " today."), (" agora.", " now."))
 
 
 def assert_fails(result: Result, *fragments: str, code: int = 1) -> None:
-    """It ended with one line to the user that holds the fragments, and no traceback."""
+    """Check that a command failed with one line that contains the fragments."""
     assert result.code == code, result.err
     assert "Traceback" not in result.err
     assert "unexpected" not in result.message
@@ -69,7 +68,7 @@ def assert_fails(result: Result, *fragments: str, code: int = 1) -> None:
 
 
 def snapshot(folder: Path) -> dict[str, bytes | None]:
-    """Everything below a folder: paths, and what the files hold."""
+    """Return all paths below a folder, with the content of files."""
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
         for path in folder.rglob("*")
@@ -105,7 +104,7 @@ def system(once: Once) -> Path:
 
 
 @pytest.fixture(scope="session")
-def telling(system: Path, once: Once) -> Path:
+def with_attention(system: Path, once: Once) -> Path:
     """A bundle of the same model that also computes attention weights."""
 
     def export(folder: Path) -> None:

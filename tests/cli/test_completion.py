@@ -1,4 +1,4 @@
-"""Completion, asked of real shells with the script that nmt completion prints."""
+"""Completion in real shells, with the script that nmt completion prints."""
 
 import os
 import shutil
@@ -13,9 +13,9 @@ from click.shell_completion import BashComplete
 from nmt_cli.cli import cli
 from tests.cli.conftest import nmt
 
-# Each asks for the completions of the words behind it, the last one being typed. Outside an
-# interactive shell, what only one has is stood in for.
-ASKING = {
+# For each shell: print the completions of the last of its arguments. Functions that only
+# interactive shells have are replaced.
+REQUESTS = {
     "bash": """
         compopt() { :; }
         COMP_WORDS=(nmt "$@"); COMP_CWORD=$#
@@ -38,20 +38,20 @@ QUIET = {"bash": ["--norc", "--noprofile"], "zsh": ["-f"], "fish": ["--no-config
 
 @dataclass(frozen=True)
 class Script:
-    """What nmt completion printed for a shell."""
+    """The output of nmt completion for a shell."""
 
     shell: str
     text: str
 
     def completions(self, place: Path, *words: str) -> list[str]:
-        """What the shell offers for the last word."""
-        # Outside zsh's completion system nobody is told which function is whose.
+        """Return the completions of the last word."""
+        # Without zsh's completion system there is no compdef.
         before = "compdef() { : }\n" if self.shell == "zsh" else ""
-        asking = place / "asking"
-        asking.write_text(before + self.text + ASKING[self.shell], encoding="utf-8")
+        request = place / "request"
+        request.write_text(before + self.text + REQUESTS[self.shell], encoding="utf-8")
         path = f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
-            [self.shell, *QUIET[self.shell], asking.name, *words],
+            [self.shell, *QUIET[self.shell], request.name, *words],
             cwd=place,
             env={**os.environ, "PATH": path, "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
@@ -59,11 +59,11 @@ class Script:
             timeout=60,
         )
         assert done.stderr == ""
-        # fish puts a tab and help behind some.
+        # fish adds a tab and help to some.
         return [line.partition("\t")[0] for line in done.stdout.splitlines() if line]
 
 
-@pytest.fixture(params=sorted(ASKING), scope="module")
+@pytest.fixture(params=sorted(REQUESTS), scope="module")
 def script(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Script:
     shell = str(request.param)
     if not shutil.which(shell):
@@ -75,7 +75,7 @@ def script(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder with two bundles, a run, and, as it stands on the PATH, nmt."""
+    """A folder with two bundles, a run, and nmt in bin/."""
     program = tmp_path / "bin" / "nmt"
     program.parent.mkdir()
     program.write_text(f"#!{sys.executable}\nfrom nmt_cli.cli import main\nmain()\n")
@@ -105,7 +105,7 @@ class TestEachShell:
 
 
 class TestNames:
-    """What any shell is told, as (kind, value)."""
+    """Completions that any shell gets, as (kind, value)."""
 
     def offered(self, *words: str) -> list[tuple[str, str]]:
         bash = BashComplete(cli, {}, "nmt", "_NMT_COMPLETE")

@@ -1,4 +1,4 @@
-"""What a shell's environment does to nmt: NMT_* variables, terminals, colours, streams."""
+"""The environment of a shell: NMT_* variables, terminals and colours."""
 
 import os
 import pty
@@ -24,13 +24,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "shell.md"
 
 
 @pytest.fixture(autouse=True)
-def _no_variables_of_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_the_users_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in VARIABLES & os.environ.keys():
         monkeypatch.delenv(name)
 
 
 def parsed(command: str, *words: str) -> dict[str, Any]:
-    """The values that a command would get."""
+    """Return the values that a command gets."""
     found: click.Command = cli
     for name in command.split():
         assert isinstance(found, click.Group)
@@ -40,7 +40,7 @@ def parsed(command: str, *words: str) -> dict[str, Any]:
 
 
 def model(command: str, *words: str) -> list[Path]:
-    """Of a command that takes one, or several."""
+    """Return the models of a command that takes one or several."""
     values = parsed(command, *words)
     found = values.get("models", values.get("model"))
     return list(found) if isinstance(found, tuple) else [found]
@@ -114,7 +114,7 @@ class TestModel:
             ("translate", []),
             ("evaluate", []),
             ("inspect", []),
-            ("backtranslate", ["mono.en", "-o", "x"]),  # there it has to be given
+            ("backtranslate", ["mono.en", "-o", "x"]),  # required
             ("distill", ["train.pt", "-o", "x"]),
             ("plot attention", ["Olá"]),
             ("plot masks", ["Olá"]),
@@ -160,7 +160,7 @@ class TestBadValues:
         assert_fails(result, f"nmt: {variable}: '{value.split()[-1]}' ", "unset it", code=2)
         assert result.err.count("\n") == 1
 
-    def test_so_does_an_error_on_the_path_in_it(self, tmp_path: Path) -> None:
+    def test_an_error_about_a_path_names_its_variable(self, tmp_path: Path) -> None:
         named = {"NMT_MODEL": "exports/gone/"}
         result = nmt("inspect", cwd=tmp_path, environment=named)
         assert_fails(result, "exports/gone: no such run or bundle (from NMT_MODEL)")
@@ -168,7 +168,7 @@ class TestBadValues:
         result = nmt("translate", cwd=tmp_path, environment=named, stdin=b"a\n")
         assert_fails(result, "exports/gone: neither a run", "(from NMT_MODEL)")
 
-    def test_what_is_typed_is_told_as_ever(self, tmp_path: Path) -> None:
+    def test_errors_in_typed_values_do_not_mention_variables(self, tmp_path: Path) -> None:
         named = {"NMT_MODEL": "exports/one", "NMT_TRANSLATE_BEAM_SIZE": "many"}
         result = nmt("inspect", "absent", cwd=tmp_path, environment=named)
         assert result.err == "nmt: absent: no such run or bundle\n"
@@ -179,14 +179,14 @@ class TestBadValues:
 
 
 def new_terminal() -> tuple[int, int]:
-    """Our end of a terminal, and that of the program in it."""
+    """Return both ends of a terminal: ours and the program's."""
     ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 120))  # of no width, it would show no progress
+    termios.tcsetwinsize(theirs, (24, 120))  # without a width no progress is shown
     return ours, theirs
 
 
 def on_terminal(*words: str, cwd: Path, **environment: str) -> tuple[int, bytes]:
-    """Run nmt with a terminal for stdout and stderr; its exit code, and what it showed."""
+    """Run nmt in a terminal; return its exit code and output."""
     ours, theirs = new_terminal()
     terminal = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
     process = subprocess.Popen(
@@ -203,9 +203,9 @@ def on_terminal(*words: str, cwd: Path, **environment: str) -> tuple[int, bytes]
 
 
 def all_of(ours: int) -> bytes:
-    """What was shown on a terminal until nobody had the other end; ours is closed."""
+    """Read a terminal until its other end is closed, then close ours."""
     shown = b""
-    with suppress(OSError):  # so Linux says that it has come to that
+    with suppress(OSError):  # raised at the end, on Linux
         while more := os.read(ours, 65536):
             shown += more
     os.close(ours)
@@ -214,7 +214,7 @@ def all_of(ours: int) -> bytes:
 
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}], ids=["", "NO_COLOR"])
 class TestColours:
-    """nmt has none, so that none are left where they are not wanted."""
+    """nmt prints no colours."""
 
     @pytest.mark.parametrize(
         ("words", "code", "shown"),
@@ -260,12 +260,12 @@ class TestColours:
 
 
 class TestPage:
-    def test_it_names_variables_that_there_are(self) -> None:
+    def test_variables_in_the_page_exist(self) -> None:
         named = set(re.findall(r"\bNMT_[A-Z][A-Z_]*[A-Z]\b", PAGE.read_text(encoding="utf-8")))
         assert "NMT_MODEL" in named
         assert named - {"NMT_COMMAND_OPTION"} <= VARIABLES
 
-    def test_exit_codes_stand_in_page_and_help(self) -> None:
+    def test_exit_codes_are_in_page_and_help(self) -> None:
         text = PAGE.read_text(encoding="utf-8")
         for code in ("0", "1", "2", "130"):
             assert f"| {code} |" in text

@@ -1,4 +1,4 @@
-"""N lines in, N lines out, whatever they hold."""
+"""N lines in, N lines out, whatever they contain."""
 
 import random
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.cli.conftest import nmt
 
 BUNDLE = "exports/toy-pt-en"
 MANY = 100_000
-# Ends of lines elsewhere, things that look like ends, and what is no character at all.
+# Line ends of other systems, separators, and code points that are no characters.
 PIECES = [
     "o gato", " ", "\t", "\x00", "\r", "\x0b", "\x0c", "\x1a", "\x1b[31m", "\x7f", "\x85", "\u2028",
     "\u2029", "\ufeff", "\u202e", "\u200b", "\u0301", "\ufffd", "\uffff", "\U0010ffff", "👩‍👩‍👧",
@@ -27,7 +27,7 @@ BROKEN = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\xc0\x80
 
 
 def made_up(count: int, seed: int) -> list[bytes]:
-    """Lines without their ends."""
+    """Return lines without their ends."""
     chance = random.Random(seed)
     lines = []
     for _ in range(count):
@@ -98,7 +98,7 @@ def test_a_hundred_thousand_hostile_lines(system: Path) -> None:
     assert all(not made for made, line in zip(out, lines, strict=True) if not line)
     assert b"\r" not in result.out
     result.out.decode("utf-8")
-    # A few of them alone, as they stood in the crowd.
+    # A few of them by themselves have the same translations.
     some = [each for each in range(5, MANY, MANY // 40) if lines[each]]
     alone = nmt("translate", "--beam-size", 1, "--errors", "replace", cwd=system,
                 stdin=b"".join(lines[each] + b"\n" for each in some))  # fmt: skip

@@ -16,7 +16,7 @@ from nmt_cli.training.checkpoint import read_checkpoint
 from nmt_cli.training.description import describe_run
 from nmt_cli.training.run import Run
 from tests.bundle import harm
-from tests.cli.conftest import TELLING_MODULES, assert_fails, nmt
+from tests.cli.conftest import LISTING_MODULES, assert_fails, nmt
 from tests.cli.test_shell import HEAVY
 
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
@@ -109,7 +109,7 @@ class TestBundle:
         assert all(line[width + 2] != " " for line in lines)
 
     def test_it_loads_nothing_to_run_models_with(self, bundle: Path) -> None:
-        result = nmt("inspect", bundle, cwd=bundle, command=TELLING_MODULES)
+        result = nmt("inspect", bundle, cwd=bundle, command=LISTING_MODULES)
         assert result.code == 0
         loaded = {each.partition(".")[0] for each in json.loads(result.message)}
         assert not loaded & {*HEAVY, "onnxruntime", "sacrebleu", "matplotlib"}

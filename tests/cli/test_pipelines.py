@@ -1,4 +1,4 @@
-"""The examples of docs/pipelines.md, run as they stand there."""
+"""The examples of docs/pipelines.md, run as they are."""
 
 import os
 import re
@@ -20,7 +20,7 @@ LINES = 12
 
 @pytest.fixture
 def shell(system: Path, tmp_path: Path) -> Path:
-    """A folder with all that the examples read, and ``nmt`` on the path."""
+    """A folder with the files that the examples read, and nmt in bin/."""
     folder = tmp_path / "work"
     (folder / "texts" / "sub").mkdir(parents=True)
     source, target = (
@@ -57,7 +57,7 @@ def run(script: str, folder: Path, system: Path) -> str:
         capture_output=True,
         timeout=300,
     )
-    # What ends for want of a reader ends by SIGPIPE, and tail -f by its timeout.
+    # A closed reader ends a process by SIGPIPE; tail -f ends by its timeout.
     assert done.returncode in (0, 124, 141), done.stderr.decode()
     return done.stdout.decode()
 
@@ -67,7 +67,7 @@ def count(path: Path) -> int:
 
 
 def block(words: str) -> str:
-    """The example that holds some words."""
+    """Return the example that contains these words."""
     (found,) = (each for each in BLOCKS if words in each)
     return found
 

@@ -1,4 +1,4 @@
-"""nmt among other programs: pipes, signals, defaults, exit codes, help, and what it imports."""
+"""nmt in a shell: help, pipes, signals, defaults, exit codes and imports."""
 
 import json
 import os
@@ -19,7 +19,7 @@ import pytest
 from nmt_cli.cli import cli
 from nmt_cli.cli.options import find_model
 from nmt_cli.errors import NmtError
-from tests.cli.conftest import NMT, TELLING_MODULES, assert_fails, nmt, snapshot
+from tests.cli.conftest import LISTING_MODULES, NMT, assert_fails, nmt, snapshot
 
 RUN, BUNDLE = "runs/toy-pt-en", "exports/toy-pt-en"
 HEAVY = ("tensorflow", "keras", "tensorflow_text", "tensorflow_datasets", "onnx", "tf2onnx")
@@ -146,7 +146,7 @@ class TestTranslate:
         ],
         ids=lambda words: words[0],
     )
-    def test_results_that_nobody_can_take(self, place: Path, words: list[str]) -> None:
+    def test_output_that_cannot_be_written(self, place: Path, words: list[str]) -> None:
         shell = ["bash", "-c", '"$@" >&-', "bash", *NMT]
         closed = nmt(*words, cwd=place, command=shell)
         assert_fails(closed, "standard output is closed; redirect it to a file")
@@ -160,7 +160,7 @@ class TestTranslate:
         assert_fails(result, "is closed; give ")
 
     def test_a_bundle_needs_nothing_of_tensorflow(self, place: Path) -> None:
-        result = nmt("translate", cwd=place, stdin=b"o gato\n", command=TELLING_MODULES)
+        result = nmt("translate", cwd=place, stdin=b"o gato\n", command=LISTING_MODULES)
         assert result.code == 0
         assert result.out.count(b"\n") == 1
         modules = json.loads(result.message)
@@ -198,7 +198,7 @@ class TestDefaultModel:
         assert find_model(None) == new_bundle
         assert find_model(Path("runs/old")) == Path("runs/old")
 
-    def test_it_is_what_translate_takes(self, place: Path) -> None:
+    def test_translate_takes_it(self, place: Path) -> None:
         expected = nmt("translate", "-m", BUNDLE, cwd=place, stdin=b"o gato\n")
         assert nmt("translate", cwd=place, stdin=b"o gato\n").out == expected.out
         self.put(place / "exports" / "damaged", "manifest.json", age=-(10**10))
@@ -210,7 +210,7 @@ class TestSignals:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_a_signal_in_training_saves_and_says_how_to_go_on(
+    def test_a_signal_in_training_saves_and_prints_how_to_resume(
         self, place: Path, number: signal.Signals
     ) -> None:
         shutil.rmtree(place / "runs")
@@ -256,18 +256,16 @@ class TestSignals:
         assert (result.code, result.out) == (-signal.SIGTERM, b"True\n"), result.err
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_a_signal_elsewhere_leaves_nothing_behind(
-        self, place: Path, number: signal.Signals
-    ) -> None:
+    def test_a_signal_elsewhere_leaves_no_files(self, place: Path, number: signal.Signals) -> None:
         before = snapshot(place)
         words = [*NMT, "translate", "-o", "out.txt"]
         with subprocess.Popen(
             words, cwd=place, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             assert process.stdin
-            process.stdin.write("o gato\n" * 2)  # enough to know that there is more than one
+            process.stdin.write("o gato\n" * 2)  # so that there is more than one
             process.stdin.flush()
-            while not (place / "out.txt.part").exists():  # it waits for input with the file open
+            while not (place / "out.txt.part").exists():  # waiting for input with the file open
                 assert process.poll() is None
                 time.sleep(0.01)
             process.send_signal(number)

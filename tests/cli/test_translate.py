@@ -239,8 +239,8 @@ class TestFiles:
 
 
 class TestResults:
-    def test_json_tells_all(self, place: Path, telling: Path) -> None:
-        words = ["translate", "-m", telling, "--json", "--n-best", "3", "--alignments"]
+    def test_json_tells_all(self, place: Path, with_attention: Path) -> None:
+        words = ["translate", "-m", with_attention, "--json", "--n-best", "3", "--alignments"]
         result = nmt(*words, cwd=place, stdin=TEXT)
         assert result.code == 0, result.err
         records = [json.loads(line) for line in result.out.splitlines()]
@@ -256,11 +256,11 @@ class TestResults:
         assert all(pair.count("-") == 1 for pair in first["alignment"])
         assert first["seconds"] > 0
 
-    def test_columns(self, place: Path, telling: Path) -> None:
+    def test_columns(self, place: Path, with_attention: Path) -> None:
         words = [
             "translate",
             "-m",
-            telling,
+            with_attention,
             "--scores",
             "--tokens",
             "--alignments",
@@ -293,11 +293,11 @@ class TestResults:
         words = ["translate", "-m", BUNDLE, "-m", BUNDLE]
         assert nmt(*words, cwd=place, stdin=TEXT).out == nmt("translate", cwd=place, stdin=TEXT).out
 
-    def test_a_run_does_all_that_its_bundle_does(self, place: Path, telling: Path) -> None:
+    def test_a_run_does_all_that_its_bundle_does(self, place: Path, with_attention: Path) -> None:
         options = "--n-best 2 --scores --alignments --min-length 3 --no-repeat-ngram 2 "
         options += "--repetition-penalty 1.2 --coverage-penalty 0.1 --suppress the --prefix a"
         words = ["translate", *options.split(), "-m"]
-        ours, theirs = (nmt(*words, each, cwd=place, stdin=TEXT) for each in (RUN, telling))
+        ours, theirs = (nmt(*words, each, cwd=place, stdin=TEXT) for each in (RUN, with_attention))
         assert ours.code == theirs.code == 0, ours.err + theirs.err
         for one, other in zip(ours.out.splitlines(), theirs.out.splitlines(), strict=True):
             text, score, alignment = one.split(b"\t")
