@@ -9,15 +9,14 @@ import itertools
 import json
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tqdm import tqdm
 
 from nmt_cli.data.arrays import TokenArray
-from nmt_cli.data.clean import Cleaning, clean
 from nmt_cli.data.corpus import Corpus, read_corpus
-from nmt_cli.data.mix import draw, mix, without_held_out
+from nmt_cli.data.pairs import Pairs, choose_pairs, mix
 from nmt_cli.data.prepared import FORMAT, NewerFormat, Prepared
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError
@@ -25,8 +24,6 @@ from nmt_cli.files import replacing_folder
 from nmt_cli.recipe.config import Recipe, fingerprint
 from nmt_cli.text.tokenizer import TokenizerPair
 
-HELD_OUT = 500  # maximum number of pairs
-HOLD_OUT_EVERY = 20  # hold out at most one pair in this many
 ENCODE_CHUNK = 2048  # lines between two updates of the progress bar
 
 
@@ -38,23 +35,6 @@ class _Texts:
     dev: list[Corpus]
     test: list[Corpus]
     synthetic: list[Corpus]
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """The pairs to use.
-
-    Attributes:
-        real, synthetic: training pairs.
-        dev: development pairs.
-        counts, synthetic_counts: numbers of real and synthetic pairs read, dropped and kept.
-    """
-
-    real: Corpus
-    synthetic: Corpus
-    dev: Corpus
-    counts: Cleaning
-    synthetic_counts: Cleaning
 
 
 def prepare(
@@ -84,7 +64,7 @@ def prepare(
     if not force and _is_current(folder, key):
         say(f"{folder} is up to date")
         return Prepared.open(folder)
-    pairs = _choose(recipe, texts, say)
+    pairs = choose_pairs(recipe, texts.train, texts.dev, texts.synthetic, say)
     with replacing_folder(folder, "prepared.json") as work:
         kept = _write_arrays(work, recipe, pairs, say)
         tests = _unique(texts.test)
@@ -107,37 +87,7 @@ def _read(recipe: Recipe) -> _Texts:
     return _Texts(*([read_corpus(each, data) for each in names] for names in named))
 
 
-def _choose(recipe: Recipe, texts: _Texts, say: Callable[[str], None]) -> _Pairs:
-    """Clean the training text, hold out development pairs if needed, draw synthetic pairs."""
-    data = recipe.data
-    seen: set[tuple[str, str]] = set()
-    real, counts = clean(texts.train, data, seen)
-    synthetic, synthetic_counts = clean(texts.synthetic, data, seen)
-    if not counts.read:
-        raise NmtError(f"data.train: no lines in {', '.join(data.train)}")
-    if not real:
-        raise NmtError(
-            f"none of {counts.read:,} pairs is left after cleaning",
-            "see data.max_characters and data.max_ratio",
-        )
-    dev = Corpus("dev", *_joined(texts.dev))
-    if not texts.dev:
-        real, dev = _hold_out(real)
-        synthetic = without_held_out(synthetic, dev)
-        say(f"data.dev is empty: {len(dev):,} training pairs are held out instead")
-    if not dev:
-        raise NmtError(
-            f"no development pairs: data.dev has none, and {len(real):,} training pairs are too "
-            "few to hold any out",
-            f"set data.dev, or give at least {HOLD_OUT_EVERY} training pairs",
-        )
-    drawn = draw(synthetic, len(real), data.synthetic_ratio, recipe.seed)
-    if len(drawn) < len(synthetic):
-        say(f"data.synthetic_ratio: {len(drawn):,} of {len(synthetic):,} synthetic pairs are drawn")
-    return _Pairs(real, drawn, dev, counts, synthetic_counts)
-
-
-def _write_arrays(work: Path, recipe: Recipe, pairs: _Pairs, say: Callable[[str], None]) -> int:
+def _write_arrays(work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str], None]) -> int:
     """Learn the tokenizers, write arrays and training text, complete the counts.
 
     Returns:
@@ -228,21 +178,6 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, limit: int, stem: Path) -
     return rows
 
 
-def _joined(corpora: list[Corpus]) -> tuple[list[str], list[str]]:
-    return (
-        [line for corpus in corpora for line in corpus.source],
-        [line for corpus in corpora for line in corpus.target],
-    )
-
-
-def _hold_out(kept: Corpus) -> tuple[Corpus, Corpus]:
-    """Split every n-th pair from the training text for validation."""
-    every = max(HOLD_OUT_EVERY, -(-len(kept) // HELD_OUT))
-    held = range(every - 1, len(kept), every)
-    rest = sorted(set(range(len(kept))) - set(held))
-    return kept.select(rest), replace(kept.select(held), name="dev")
-
-
 def _unique(corpora: list[Corpus]) -> list[Corpus]:
     """Number corpora of the same name, so that each has its own file."""
     taken = {"dev", "train"}
@@ -267,7 +202,7 @@ def _write_text(corpus: Corpus, folder: Path, recipe: Recipe) -> None:
             stream.writelines(f"{line}\n" for line in lines)
 
 
-def _write_record(work: Path, recipe: Recipe, key: str, tests: list[str], pairs: _Pairs) -> None:
+def _write_record(work: Path, recipe: Recipe, key: str, tests: list[str], pairs: Pairs) -> None:
     record = {
         "format": FORMAT,
         "key": key,

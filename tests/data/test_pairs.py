@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.data.corpus import Corpus
-from nmt_cli.data.mix import draw, mix, without_held_out
+from nmt_cli.data.pairs import draw, mix, without_held_out
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
