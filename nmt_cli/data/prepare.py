@@ -124,7 +124,10 @@ def _write_arrays(work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str],
     for line in synthetic_counts.report("synthetic pairs") if data.synthetic else []:
         say(line)
     _write_text(mixed.select(rows), work, recipe)
-    _encode(pairs.dev, tokenizers, data.max_tokens, work / "dev")
+    if not _encode(pairs.dev, tokenizers, data.max_tokens, work / "dev"):
+        raise NmtError(
+            f"every development pair is longer than data.max_tokens = {data.max_tokens}", "raise it"
+        )
     return len(rows)
 
 

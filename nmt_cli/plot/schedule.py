@@ -21,7 +21,7 @@ def learning_rates(recipe: Recipe, steps: int | None) -> Curve:
     """
     from keras import ops
 
-    from nmt_cli.training.schedule import make_schedule
+    from nmt_cli.training.optimizer import make_schedule
 
     at = steps_to_draw(steps or recipe.training.max_steps)
     schedule = make_schedule(recipe)

@@ -89,12 +89,14 @@ class TrainingLog:
             self._say(line)
             self._bar.refresh()
 
-    def progress(self, step: int, epoch: int, values: dict[str, float], left: str) -> None:
-        """Update the progress line; without a terminal, print a line."""
+    def progress(self, step: int, epoch: int, values: dict[str, float], seconds: float) -> None:
+        """Update the progress line, with the seconds left; without a terminal, print a line."""
+        minutes, rest = divmod(int(seconds), 60)
         line = (
             f"step {step:>6,}  epoch {epoch + 1}  loss {values['loss']:.3f}  "
             f"accuracy {values['accuracy']:.3f}  {values['tokens_per_second']:,.0f} tokens/s  "
-            f"rate {values['learning_rate']:.2e}  left {left}"
+            f"rate {values['learning_rate']:.2e}  "
+            f"left {minutes // 60}:{minutes % 60:02}:{rest:02}"
         )
         if self._bar.disable:
             self._say(line)

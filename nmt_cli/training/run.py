@@ -67,11 +67,7 @@ class Run:
 
     @classmethod
     def create(cls, folder: Path, recipe: Recipe, prepared: Prepared, devices: int = 1) -> "Run":
-        """Make a new run folder, replacing an existing one.
-
-        Raises:
-            NmtError: the folder cannot be written.
-        """
+        """Make a new run folder, replacing an existing one."""
         pair = prepared.tokenizers()
         sizes = pair.source.vocab_size, pair.target.vocab_size
         run = cls(folder, recipe, *sizes, prepared.key, devices)
@@ -119,11 +115,7 @@ class Run:
         return sorted((self.folder / "checkpoints").glob("step-*.npz"))
 
     def save_recipe(self) -> None:
-        """Write the recipe, which may have changed since the run began.
-
-        Raises:
-            NmtError: the file cannot be written.
-        """
+        """Write the recipe, which may have changed since the run began."""
         with replacing(self.folder / "recipe.toml") as stream:
             stream.write(self.recipe.dump())
 
@@ -180,11 +172,7 @@ class Run:
         return load_tokenizers(self.folder / "tokenizer")
 
     def held_out(self) -> tuple[list[str], list[str]]:
-        """Read source and target lines that the training does not see.
-
-        Raises:
-            NmtError: a file is missing or not valid UTF-8.
-        """
+        """Read source and target lines that the training does not see."""
         return read_lines(self.folder / HELD_OUT[0]), read_lines(self.folder / HELD_OUT[1])
 
     def check_resumable(self, recipe: Recipe, prepared_key: str) -> "Run":
@@ -201,12 +189,7 @@ class Run:
             found = self.recipe.training.batch_tokens
             recipe = replace(recipe, training=replace(recipe.training, batch_tokens=found))
         old, new = _guarded(self.recipe), _guarded(recipe)
-        differing = [
-            f"{section}.{key}" if section else key
-            for section, keys in new.items()
-            for key, value in keys.items()
-            if old[section].get(key) != value
-        ]
+        differing = [key for key, value in new.items() if old.get(key) != value]
         if differing:
             raise NmtError(
                 f"{self.folder}: the recipe changed since the checkpoint in {', '.join(differing)}",
@@ -220,16 +203,15 @@ class Run:
         return replace(self, recipe=recipe)
 
 
-def _guarded(recipe: Recipe) -> dict[str, dict[str, object]]:
-    """Return the keys that must not change when a run is resumed, by table ("": top level)."""
-    guarded: dict[str, dict[str, object]] = {"": {}}
+def _guarded(recipe: Recipe) -> dict[str, object]:
+    """Return the keys that must not change when a run is resumed."""
+    guarded: dict[str, object] = {}
     for section, value in asdict(recipe).items():
-        if not isinstance(value, dict):
-            guarded[""][section] = value
-            continue
         safe = SAFE_TO_CHANGE.get(section, ())
-        if safe is not None:
-            guarded[section] = {key: each for key, each in value.items() if key not in safe}
+        if not isinstance(value, dict):
+            guarded[section] = value
+        elif safe is not None:
+            guarded |= {f"{section}.{key}": value[key] for key in value if key not in safe}
     if recipe.training.schedule != "inverse-sqrt":
-        guarded["training"]["max_steps"] = recipe.training.max_steps
+        guarded["training.max_steps"] = recipe.training.max_steps
     return guarded

@@ -33,8 +33,7 @@ class Session(keras.callbacks.Callback):
     """One session of a training, from its start or resumption to its end or interruption.
 
     To Keras, a session is one epoch. Values are fetched from the device only every ``log_every``
-    steps and before a checkpoint. In a training of several processes each has a session, and all
-    take the same decisions: they agree every ``log_every`` steps.
+    steps and before a checkpoint. Several processes agree on what to do every ``log_every`` steps.
 
     Attributes:
         progress: progress of the training over all sessions.
@@ -48,7 +47,7 @@ class Session(keras.callbacks.Callback):
         start: Progress,
         epochs: Epochs,
         feed: Feed,
-        validator: Validator | None,
+        validator: Validator,
         log: TrainingLog,
         devices: Devices = ONE_DEVICE,
     ) -> None:
@@ -91,11 +90,7 @@ class Session(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def save(self) -> None:
-        """Write the step's checkpoint and delete old ones.
-
-        Raises:
-            NmtError: the loss or a weight is not finite, or the file cannot be written.
-        """
+        """Write the step's checkpoint and delete old ones; fail if the loss is not finite."""
         self._check_loss()
         self._write(self._run.checkpoint(self.progress.step))
         if self._devices.is_main:
@@ -152,26 +147,23 @@ class Session(keras.callbacks.Callback):
         """Validate the model or a checkpoint in process 0.
 
         Returns:
-            The result; None without a development set, or if a signal stopped the validation: the
-            resumed run repeats it.
+            The result; None if a signal stopped the validation, which the resumed run repeats.
         """
-        validator, result = self._validator, None
-        if validator is None:
-            return None
+        result = None
         if self._devices.is_main:
             self._validating = True
             try:
                 if self.signalled:  # after the last check
                     raise _ValidationStopped
                 if checkpoint:
-                    result = validator.validate_checkpoint(checkpoint)
+                    result = self._validator.validate_checkpoint(checkpoint)
                 else:
-                    result = validator.validate()
+                    result = self._validator.validate()
             except _ValidationStopped:
                 pass
             finally:
                 self._validating = False
-        result = validator.broadcast(result)
+        result = self._validator.broadcast(result)
         self.interrupted = self.interrupted or result is None
         return result
 
@@ -223,19 +215,18 @@ class Session(keras.callbacks.Callback):
         values["learning_rate"] = to_float(self.model.optimizer.learning_rate)
         step, seconds = self.progress.step, self.progress.seconds
         self._log.record(step, seconds, values)
-        self._log.progress(step, self.progress.epoch, values, self._time_left())
+        self._log.progress(step, self.progress.epoch, values, self._seconds_left())
         self.model.reset_metrics()
         self._interval.restart()
 
-    def _time_left(self) -> str:
-        """Estimate the time to the end of the training, as h:mm:ss."""
+    def _seconds_left(self) -> float:
+        """Estimate the seconds to the end of the training."""
         steps = max(1, self.progress.step - self._start.step)
         pace = (self.progress.seconds - self._start.seconds) / steps
         seconds = pace * (self.config.max_steps - self.progress.step)
         if self.config.max_minutes:
             seconds = min(seconds, 60 * self.config.max_minutes - self.progress.seconds)
-        minutes, rest = divmod(int(max(0.0, seconds)), 60)
-        return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+        return max(0.0, seconds)
 
     @contextmanager
     def signals(self) -> Iterator[None]:

@@ -91,8 +91,7 @@ def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Device
         )
     check_same(devices, str(replace(start, seconds=0.0)))
     separate_seeds(devices, model)
-    has_dev = len(prepared.arrays("dev")[0]) > 0
-    if _is_finished(run, start, has_dev):
+    if _is_finished(run, start):
         raise NmtError(
             f"{run.folder}: already trained for {start.step:,} steps",
             "raise training.max_steps to continue"
@@ -109,9 +108,7 @@ def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Device
         f"{100 * batches.efficiency():.0f}% of the target cells are tokens"
         + (f", {devices.total} devices share each batch" if devices.total > 1 else "")
     )
-    if not has_dev:
-        say("no development pair is short enough: training without validation")
-    validator = Validator(model, run, prepared, devices) if has_dev else None
+    validator = Validator(model, run, prepared, devices)
     feed = Feed(lambda: epochs.from_(Position(start.epoch, start.index)), devices, batches.copies)
     folder, validated = run.folder if devices.is_main else None, start.validated >= start.step
     with closing(TrainingLog(folder, start.step, validated, config.max_steps, say)) as log:
@@ -143,14 +140,14 @@ def _load_newest(run: Run, model: keras.Model, say: Say) -> Progress:
     raise AssertionError("the caller checked that there is a checkpoint")
 
 
-def _is_finished(run: Run, start: Progress, has_dev: bool) -> bool:
+def _is_finished(run: Run, start: Progress) -> bool:
     """Whether nothing is left to do: a run may have been killed in its last validation."""
     config, averaged = run.recipe.training, None
     with suppress(NmtError):  # the average is missing or damaged
         averaged = read_progress(run.average).step
     return (
         start.step >= config.max_steps
-        and (start.validated >= start.step or not has_dev)
+        and start.validated >= start.step
         and (averaged == start.step or not config.average)
     )
 

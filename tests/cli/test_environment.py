@@ -244,7 +244,7 @@ class TestColours:
             monkeypatch.setattr(sys, "stderr", terminal)
             log = TrainingLog(tmp_path, 0, True, 10, lambda line: None)
             values = dict.fromkeys(("loss", "accuracy", "tokens_per_second", "learning_rate"), 1.0)
-            log.progress(5, 0, values, "1 min")
+            log.progress(5, 0, values, 60.0)
             log.message("a line above it")
             log.close()
         shown = all_of(ours)

@@ -44,7 +44,7 @@ pairs = st.lists(st.tuples(st.integers(2, 140), st.integers(0, 140)), min_size=1
 
 
 @given(pairs, st.integers(200, 600), st.integers(0, 2**40), st.integers(0, 3))
-def test_every_pair_once_an_epoch_in_shapes_of_the_ladder(
+def test_an_epoch_has_every_pair_once_in_known_shapes(
     lengths: list[tuple[int, int]], budget: int, seed: int, epoch: int
 ) -> None:
     batches = made(lengths, budget, seed)
@@ -62,7 +62,7 @@ def test_every_pair_once_an_epoch_in_shapes_of_the_ladder(
         assert (narrower[-1] if narrower else 0) < longest <= width
 
 
-def test_padding_and_marks() -> None:
+def test_padding_start_and_end() -> None:
     batches = made([(3, 2), (5, 0)], budget=24)
     ((width, order),) = batches.epoch(0)
     assert width == 8
@@ -83,7 +83,7 @@ def test_padding_and_marks() -> None:
     assert sorted(order) == [0, 1]
 
 
-def test_the_bucket_counts_the_marks() -> None:
+def test_the_width_includes_start_and_end() -> None:
     # A target of 8 needs 9 cells, a framed source of 8 needs 8. The longest pair (60 here)
     # makes the last step of the ladder itself.
     def width(pair: tuple[int, int]) -> int:
@@ -102,7 +102,7 @@ def test_shapes_are_few_and_within_the_budget() -> None:
     assert all(count * width <= 4096 < (count + 1) * width for count, width in shapes)
 
 
-def test_the_order_depends_on_seed_and_epoch_alone() -> None:
+def test_the_order_depends_only_on_seed_and_epoch() -> None:
     lengths = [(5, 5)] * 50
 
     def order(seed: int, epoch: int) -> list[int]:
@@ -170,7 +170,7 @@ def test_two_threads_make_an_epoch_once() -> None:
     assert made_of == [3]
 
 
-def test_a_curriculum_begins_with_the_shortest() -> None:
+def test_a_curriculum_starts_with_the_shortest_pairs() -> None:
     lengths = [(length, 1) for length in range(2, 102)]
     batches = made(lengths)
     course = Epochs(lambda epoch: batches, curriculum=4)
@@ -188,7 +188,7 @@ def test_efficiency_is_the_share_of_cells_with_tokens() -> None:
     assert made([(5, 4)] * 3, budget=48).efficiency() == pytest.approx(15 / 48)
 
 
-def test_nothing_once() -> None:
+def test_an_empty_corpus_has_no_batches() -> None:
     empty = made([])
     assert list(empty.once()) == []
     assert empty.steps_per_epoch() == 0

@@ -17,7 +17,7 @@ def cleaned(*pairs: tuple[str, str]) -> tuple[list[tuple[str, str]], Cleaning]:
     return list(zip(kept.source, kept.target, strict=True)), counts
 
 
-def test_every_reason_is_counted_once() -> None:
+def test_each_dropped_pair_is_counted_under_one_reason() -> None:
     good = ("um dois", "one two")
     pairs = [
         good,
@@ -36,7 +36,7 @@ def test_every_reason_is_counted_once() -> None:
     assert counts == Cleaning(read=10, empty=3, too_long=2, ratio=1, duplicate=1, kept=3)
 
 
-def test_the_bounds_themselves_are_kept() -> None:
+def test_pairs_at_the_limits_are_kept() -> None:
     edges = [
         ("a" * 50, "b" * 25),  # longest, and at the ratio
         ("a" * 25, "b" * 50),
@@ -70,7 +70,7 @@ def test_nothing_to_clean() -> None:
     assert counts == Cleaning()
 
 
-def test_the_report_has_a_line_a_reason() -> None:
+def test_the_report_has_one_line_per_reason() -> None:
     report = Cleaning(1234567, 2, 3, 4, 5, 6, 1234547).report()
     assert [line.split()[-1] for line in report] == ["1,234,567", *"23456", "1,234,547"]
     assert report[0].startswith("pairs read")

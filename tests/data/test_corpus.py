@@ -54,7 +54,7 @@ def test_two_files_that_do_not_match(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nothing", ["", ".", "/"])
-def test_a_specification_of_nothing(nothing: str) -> None:
+def test_an_empty_specification(nothing: str) -> None:
     assert refusal(nothing, config()).message == f"'{nothing}' is no corpus"
 
 
@@ -78,7 +78,7 @@ def test_the_columns_of_a_table_have_languages(tmp_path: Path) -> None:
     assert 'data.tsv_columns=["pt", "en"]' in error.hint
 
 
-def test_a_line_of_a_table_with_too_few_fields(tmp_path: Path) -> None:
+def test_a_line_of_a_table_with_too_few_columns(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("um\tone\ndois two\n")
     error = refusal("a.tsv", config(tmp_path))
     assert error.message == f"{tmp_path / 'a.tsv'}, line 2: 1 column(s), 2 needed"
@@ -131,7 +131,7 @@ def test_records_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert error.message == "fake has no language 'de' (it has pt, en)"
 
 
-def test_a_data_set_that_is_not_to_be_had(tmp_path: Path) -> None:
+def test_a_data_set_that_cannot_be_downloaded(tmp_path: Path) -> None:
     pytest.importorskip("tensorflow_datasets")
     # An unknown name fails before any download; a known one would retry for minutes.
     bogus = tmp_path / "bogus"

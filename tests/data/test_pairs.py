@@ -39,12 +39,12 @@ def test_draws_no_more_than_the_ratio_and_keeps_the_order(
     assert drawn == draw(made, real, ratio, seed)
 
 
-def test_what_is_drawn_depends_on_the_seed() -> None:
+def test_the_draw_depends_on_the_seed() -> None:
     draws = {tuple(draw(corpus(100), 10, 1.0, seed).source) for seed in range(5)}
     assert len(draws) == 5
 
 
-def test_what_shares_a_side_with_a_held_out_pair_is_left_out() -> None:
+def test_synthetic_pairs_that_share_a_held_out_sentence_are_dropped() -> None:
     made = Corpus("made", ["a", "b", "c"], ["x", "y", "z"])
     assert without_held_out(made, Corpus("dev", ["a"], ["z"])) == Corpus("made", ["b"], ["y"])
     assert without_held_out(made, Corpus("dev", ["x"], ["a"])) == made
@@ -58,7 +58,7 @@ def test_real_pairs_come_first_and_synthetic_sources_are_tagged() -> None:
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_a_tag_that_stands_in_the_text_is_refused(place: int) -> None:
+def test_a_tag_that_occurs_in_the_text_is_refused(place: int) -> None:
     sides = [["a"], ["x"], ["b"], ["y"]]
     sides[place].append("some <b>bold</b> word")
     sides[place ^ 1].append("other")
@@ -111,7 +111,7 @@ def trained(found: Prepared) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("kind", [{}, {"model": "bpe"}, {"joint": False}])
-def test_tagged_pairs_behind_real_ones(texts: Path, tmp_path: Path, kind: dict[str, Any]) -> None:
+def test_tagged_pairs_follow_real_ones(texts: Path, tmp_path: Path, kind: dict[str, Any]) -> None:
     tree = {
         "data": {
             "root": str(texts),
@@ -182,7 +182,7 @@ def test_the_ratio_and_the_seed(texts: Path, tmp_path: Path) -> None:
     assert not any("synthetic_ratio" in line for line in said)
 
 
-def test_real_pairs_alone_are_held_out(texts: Path, tmp_path: Path) -> None:
+def test_only_real_pairs_are_held_out(texts: Path, tmp_path: Path) -> None:
     # The fourth synthetic pair has a held-out target, the fifth a held-out source.
     write(texts / "made", [*MADE[70:73], ("feito", PAIRS[19][1]), (PAIRS[39][0], "made")])
     found, _ = run(recipe(texts, dev=[], synthetic=["made"]), tmp_path / "out")
@@ -192,7 +192,7 @@ def test_real_pairs_alone_are_held_out(texts: Path, tmp_path: Path) -> None:
     assert trained(found) == [*(pair for pair in PAIRS[:60] if pair not in held), *MADE[70:73]]
 
 
-def test_the_key_knows_them_only_where_they_are_used(texts: Path, tmp_path: Path) -> None:
+def test_the_key_has_synthetic_settings_only_if_used(texts: Path, tmp_path: Path) -> None:
     def key(**data: Any) -> str:
         return run(recipe(texts, **data), tmp_path / "out")[0].key
 
@@ -212,7 +212,7 @@ def test_the_key_knows_them_only_where_they_are_used(texts: Path, tmp_path: Path
     assert key(synthetic=["made"]) != made
 
 
-def test_without_a_tag_no_vocabulary_knows_of_it(texts: Path, tmp_path: Path) -> None:
+def test_an_unused_tag_is_not_in_the_vocabulary(texts: Path, tmp_path: Path) -> None:
     plain, _ = run(recipe(texts), tmp_path / "plain")
     tagless, _ = run(recipe(texts, synthetic_tag="<BT>"), tmp_path / "tagless")
     for name in ("joint.model", "tokenizer.json"):
@@ -220,7 +220,7 @@ def test_without_a_tag_no_vocabulary_knows_of_it(texts: Path, tmp_path: Path) ->
         assert first.read_bytes() == second.read_bytes()
 
 
-def test_a_tag_of_the_text_leaves_nothing_behind(texts: Path, tmp_path: Path) -> None:
+def test_a_refused_tag_leaves_no_files(texts: Path, tmp_path: Path) -> None:
     write(texts / "made", [*MADE[70:80], ("um <BT> dois", "one two")])
     with pytest.raises(NmtError, match="<BT> occurs in the text"):
         run(recipe(texts, synthetic=["made"], synthetic_tag="<BT>"), tmp_path / "out")

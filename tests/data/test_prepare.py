@@ -1,4 +1,4 @@
-"""`nmt prepare`: what is made, when it is made again, and what is left when it fails."""
+"""nmt prepare: its output, when it runs again, and what remains after a failure."""
 
 import dataclasses
 import json
@@ -61,7 +61,7 @@ def snapshot(folder: Path) -> dict[Path, tuple[int, int]]:
     }
 
 
-def test_what_is_made(texts: Path, tmp_path: Path) -> None:
+def test_the_prepared_folder_is_complete(texts: Path, tmp_path: Path) -> None:
     write(texts / "train", [*PAIRS[:80], PAIRS[0], ("", "nothing"), ("a" * 30, "b")])
     found, said = run(recipe(texts, test=["test", "dev", "test"]), tmp_path / "out")
     source, target = found.arrays("train")
@@ -193,10 +193,13 @@ def test_pairs_of_too_many_tokens_are_counted_and_left_out(texts: Path, tmp_path
     assert "dropped, too many tokens           2" in said
     error = refusal(recipe(texts, max_tokens=2), tmp_path / "none")
     assert str(error) == "every pair is longer than data.max_tokens = 2; raise it"
+    write(texts / "dev", [(long, long)])
+    error = refusal(recipe(texts, max_tokens=40), tmp_path / "none")
+    assert str(error) == "every development pair is longer than data.max_tokens = 40; raise it"
 
 
-def test_the_limit_of_tokens_counts_the_marks(texts: Path, tmp_path: Path) -> None:
-    # The vocabulary does not depend on the limit, so the first run tells the lengths.
+def test_the_token_limit_includes_start_and_end(texts: Path, tmp_path: Path) -> None:
+    # The vocabulary does not depend on the limit, so the first run has the lengths.
     for turn in ({}, {"source": "en", "target": "pt"}):
         source, target = run(recipe(texts, **turn), tmp_path / "out")[0].arrays("train")
         needed = [max(pair) for pair in zip(source.lengths, target.lengths + 1, strict=True)]
@@ -224,7 +227,7 @@ def test_too_little_text(texts: Path, tmp_path: Path) -> None:
         ({"vocab_size": 20}, "a vocabulary of 20 pieces cannot be learned"),
     ],
 )
-def test_a_vocabulary_that_the_text_does_not_support_leaves_the_old_folder(
+def test_a_vocabulary_too_large_for_the_text_leaves_the_old_folder(
     texts: Path, tmp_path: Path, tokenizer: dict[str, Any], message: str
 ) -> None:
     out = tmp_path / "out"
@@ -238,7 +241,7 @@ def test_a_vocabulary_that_the_text_does_not_support_leaves_the_old_folder(
     assert {each.name for each in tmp_path.iterdir()} == {"texts", "out"}
 
 
-def test_unigram_takes_what_the_text_gives(texts: Path, tmp_path: Path) -> None:
+def test_unigram_accepts_a_smaller_vocabulary(texts: Path, tmp_path: Path) -> None:
     found, said = run(recipe(texts, {"vocab_size": 99_999}), tmp_path / "out")
     size = found.tokenizers().source.vocab_size
     assert 260 < size < 1000
@@ -269,7 +272,7 @@ def test_folders_that_cannot_be_opened(texts: Path, tmp_path: Path) -> None:
     assert run(recipe(texts), out, force=True)[0] == first
 
 
-def test_somebodys_own_folder_is_not_replaced(texts: Path, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_not_replaced(texts: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years")
     assert "contains something else" in refusal(recipe(texts), tmp_path / "thesis").message

@@ -14,7 +14,7 @@ from tests.systems import toy_data, toy_recipe
 GIB = 2**30
 
 
-def test_on_a_cpu_the_line_of_peaks_meets_the_memory_that_is_free():
+def test_on_a_cpu_the_peaks_are_extrapolated_to_the_free_memory():
     # 1 GiB, and 1 MiB a token: 80% of 11 GiB leave 7.8 GiB for tokens.
     steps = ((tokens, GIB + tokens * 2**20, False) for tokens in (1024, 2048, 4096, 8192))
     assert batch_size._largest(steps, 11 * GIB) == int(7.8 * 1024)
@@ -25,13 +25,13 @@ def test_an_accelerator_doubles_until_a_step_fails():
     assert batch_size._largest(iter([(1024, 5, True), (2048, 5, True)]), GIB) == 2048
 
 
-def test_there_is_an_end_to_it():
+def test_the_budget_has_a_maximum():
     assert batch_size._largest(((2**n, GIB + 2**n, False) for n in (10, 11, 12)), 2**50) == LARGEST
     assert batch_size._largest(((2**n, GIB, False) for n in (10, 11, 12)), 2 * GIB) == LARGEST
     assert batch_size._largest(iter([]), GIB) == 0
 
 
-def test_a_system_that_does_not_say_what_is_free(tmp_path, monkeypatch):
+def test_a_system_that_does_not_report_its_free_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(batch_size, "free_memory", lambda: None)
     recipe = toy_recipe(tmp_path, training={"batch_tokens": 0})
     with pytest.raises(NmtError, match="does not report its free memory; set it to a number"):
@@ -47,7 +47,7 @@ def test_too_little_memory_for_one_sentence(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_what_was_found_is_the_runs_own(tmp_path, monkeypatch):
+def test_the_size_found_is_kept_when_the_run_is_resumed(tmp_path, monkeypatch):
     # As large as a machine of 1.5 GiB would take; the model itself is tiny.
     monkeypatch.setattr(batch_size, "free_memory", lambda: int(1.5 * GIB))
     recipe, prepared = toy_data(tmp_path, training={"batch_tokens": 0, "max_steps": 2})

@@ -1,4 +1,4 @@
-"""Several devices and processes: the same training as on one, whoever goes on with it."""
+"""Several devices and processes: the same training as on one device, also when resumed."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from tests.systems import toy_data, toy_recipe
 # Gradients are summed in another order, and Adam divides by their size.
 CLOSE = {"rtol": 2e-4}
 
-# Trains as its arguments say; every process of a training tells its losses.
+# Trains as its arguments say; process 1 prints its losses.
 SCRIPT = """
 import json, sys
 from pathlib import Path
@@ -50,7 +50,7 @@ for name, steps, resume in plan["runs"]:
 
 
 def prepared_toy(root: Path, **training: object) -> tuple[Recipe, Prepared]:
-    """Small and without dropout, whose masks depend on the rows beside."""
+    """Small and without dropout, whose masks depend on the rest of the batch."""
     wanted = {"log_every": 1, "validate_every": 100, "validate_sentences": 1, "batch_tokens": 230}
     sections = {
         "model": {"dropout": 0.0},
@@ -99,7 +99,7 @@ def losses(folder: Path) -> list[float]:
     return [row["loss"] for row in rows if "loss" in row]
 
 
-def assert_alike(root: Path, whole: str, parts: str) -> None:
+def assert_equivalent(root: Path, whole: str, parts: str) -> None:
     """Two runs have the same losses, and the same weights in the end.
 
     Biases are left out: the gradients of some are zero but for rounding, and Adam makes whole
@@ -145,7 +145,7 @@ def test_two_mirrored_devices_train_as_one_does(tmp_path):
     )
     outcome(start(tmp_path, ("parts", 4, True), backend="tensorflow", devices={"devices": 2}))
     train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
-    assert_alike(tmp_path, "whole", "parts")
+    assert_equivalent(tmp_path, "whole", "parts")
 
 
 @pytest.mark.slow
@@ -153,16 +153,16 @@ def test_two_processes_train_as_one_does(tmp_path):
     prepared_toy(tmp_path)
     outcome(start(tmp_path, ("whole", 6, False), ("parts", 2, False)))
     first, second = two(tmp_path, ("parts", 4, True))
-    told = outcome(second)
+    printed = outcome(second)
     outcome(first)
-    assert [float(line.split()[1]) for line in told.splitlines() if line[0].isdigit()] == losses(
+    assert [float(line.split()[1]) for line in printed.splitlines() if line[0].isdigit()] == losses(
         tmp_path / "parts"
     )[2:]
     outcome(start(tmp_path, ("parts", 6, True)))
-    assert_alike(tmp_path, "whole", "parts")
+    assert_equivalent(tmp_path, "whole", "parts")
 
 
-def test_absent_devices_harm_nothing(tmp_path):
+def test_missing_devices_leave_the_run_unchanged(tmp_path):
     recipe, prepared = prepared_toy(tmp_path)
     run = Run.create(tmp_path / "run", recipe, prepared)
     before = sorted(run.folder.rglob("*"))
@@ -180,7 +180,7 @@ def test_absent_devices_harm_nothing(tmp_path):
         (Devices(1, "host:1", 2, 1), r"set KERAS_BACKEND=jax, and pip install 'nmt_cli\[jax\]'"),
     ],
 )
-def test_options_that_cannot_be_met(devices, message):
+def test_invalid_options(devices, message):
     with pytest.raises(NmtError, match=message):
         set_up(devices, Recipe())
 
@@ -192,7 +192,7 @@ def test_the_three_options_go_together():
 
 
 @pytest.mark.slow
-def test_processes_of_unlike_devices_are_refused(tmp_path, monkeypatch):
+def test_processes_with_different_devices_are_refused(tmp_path, monkeypatch):
     prepared_toy(tmp_path)
     monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
     port = f"127.0.0.1:{free_port()}"

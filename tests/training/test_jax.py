@@ -54,7 +54,7 @@ def looks(run: Run) -> np.ndarray:
 @pytest.mark.parametrize(
     "model", [{}, {"architecture": "rnn", "decoder_layers": 2, "dropout": 0.1}], ids=str
 )
-def test_jax_trains_resumes_alike_and_translates_as_tensorflow_does(tmp_path, model):
+def test_jax_resumes_exactly_and_translates_as_tensorflow_does(tmp_path, model):
     training = {"log_every": 2, "validate_every": 6}
     recipe, _ = toy_data(tmp_path, model=model, training=training, decoding={"max_length": 12})
     (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")

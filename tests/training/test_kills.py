@@ -1,4 +1,4 @@
-"""A training killed for real, again and again, ends with the bytes of one never stopped."""
+"""A training that is killed again and again ends with the same bytes as an uninterrupted one."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def train(folder: Path, devices: str, run: str, *options: str) -> subprocess.Pop
 
 
 def step_of(folder: Path) -> int:
-    """The newest step that the log tells of."""
+    """The newest step in the log."""
     try:
         lines = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
         return json.loads(lines[-1])["step"]
@@ -55,7 +55,7 @@ def kill_somewhere(process: subprocess.Popen, run: Path, rng: random.Random) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("devices", ["1", "2"])
-def test_a_killed_run_ends_with_the_bytes_of_one_never_stopped(
+def test_a_killed_run_ends_with_the_bytes_of_an_uninterrupted_one(
     tmp_path: Path, devices: str
 ) -> None:
     rng = random.Random(5)

@@ -11,7 +11,7 @@ from nmt_cli.training.loss import (
     divergence,
     smoothed_cross_entropy,
 )
-from nmt_cli.training.schedule import WarmUp
+from nmt_cli.training.optimizer import WarmUp
 
 
 def test_cross_entropy_by_hand():
@@ -51,7 +51,7 @@ def gradients(tf, function, logits):
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_the_written_gradient_is_the_derived_one(smoothing):
+def test_the_explicit_gradient_is_the_automatic_one(smoothing):
     tf = pytest.importorskip("tensorflow")
     rng = np.random.default_rng(1)
     logits = tf.constant(rng.normal(size=(2, 4, 7)), tf.float32)
@@ -95,7 +95,7 @@ def test_r_drop_is_half_the_loss_of_the_paper():
     assert found == pytest.approx(expected / 2, rel=1e-5)
 
 
-def test_the_gradient_of_the_divergence_is_the_derived_one():
+def test_the_gradient_of_the_divergence_is_the_automatic_one():
     tf = pytest.importorskip("tensorflow")
     rng = np.random.default_rng(3)
     logits = tf.constant(rng.normal(size=(4, 3, 6)), tf.float32)
@@ -115,7 +115,7 @@ def test_the_gradient_of_the_divergence_is_the_derived_one():
     np.testing.assert_allclose(found[1], expected[1], atol=1e-5)
 
 
-def test_accuracy_counts_real_tokens_alone():
+def test_accuracy_counts_only_real_tokens():
     logits = np.eye(4, dtype=np.float32)[None, [1, 2, 3, 0]]
     metric = TokenAccuracy()
     metric.update_state(np.array([[1, 2, 2, 0]], np.int32), logits)
@@ -124,7 +124,7 @@ def test_accuracy_counts_real_tokens_alone():
     assert float(metric.result()) == 0.0
 
 
-def test_accuracy_is_that_of_the_argmax():
+def test_accuracy_matches_the_argmax():
     rng = np.random.default_rng(5)
     logits = rng.normal(size=(3, 8, 5)).astype(np.float32)
     ids = rng.integers(0, 5, (3, 8)).astype(np.int32)

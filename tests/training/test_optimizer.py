@@ -62,7 +62,7 @@ def test_the_gradients_of_a_repeated_token_are_summed(
         np.testing.assert_allclose(sparse, dense, rtol=1e-5, err_msg=variable.path)
 
 
-def test_half_precision_takes_gradients_of_single_rows() -> None:
+def test_half_precision_accepts_sparse_gradients() -> None:
     recipe = recipe_of({"precision": "mixed_float16"})
     table = keras.Variable(np.ones((4, 2), np.float32))
     optimizer = make_optimizer(recipe)
@@ -103,7 +103,7 @@ for clip in (0.0, 1.0):
 
 @pytest.mark.slow
 @pytest.mark.skipif(cores() < 2, reason="needs two cores")
-def test_an_overflow_on_any_device_is_no_step_on_all_of_them() -> None:
+def test_an_overflow_on_any_device_skips_the_step_on_all() -> None:
     done = subprocess.run([sys.executable, "-c", OVERFLOWS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     each = ["True True True 32768.0", "True True True 16384.0", "True True True 8192.0"]

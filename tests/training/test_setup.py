@@ -19,8 +19,8 @@ from tests.systems import DROPOUTS, toy_data, toy_recipe, write_toy_corpus
 
 two_cores = pytest.mark.skipif(cores() < 2, reason="needs two cores")
 
-# TensorFlow's devices are those of a process. Trains on two, whole and in parts; says how often
-# the loss was traced, after the first step and in the end.
+# In a process of its own, which TensorFlow's devices belong to. Trains on two, with and without an
+# interruption; prints how often the loss was traced, after the first step and at the end.
 SCRIPT = """
 import sys
 from pathlib import Path
@@ -60,7 +60,7 @@ RECURRENT = {"model": {"architecture": "rnn", "encoder_layers": 2, "dropout": 0.
 @two_cores
 @pytest.mark.slow
 @pytest.mark.parametrize("means", [NOISE, HALF, RECURRENT], ids=["noise", "float16", "rnn"])
-def test_parts_of_a_cpu_resume_to_the_same_bytes_and_trace_once(
+def test_cpu_parts_resume_to_the_same_bytes_and_trace_once(
     tmp_path: Path, means: dict[str, Any]
 ) -> None:
     recipe, _ = toy_data(tmp_path, **means)
@@ -79,7 +79,7 @@ def test_parts_of_a_cpu_resume_to_the_same_bytes_and_trace_once(
 
 
 def train(folder: Path, *options: str) -> str:
-    """What ``nmt train`` says."""
+    """Return the messages of ``nmt train``."""
     command = [sys.executable, "-m", "nmt_cli", "train", "toy.toml", "-o", "run", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -88,7 +88,7 @@ def train(folder: Path, *options: str) -> str:
 
 @two_cores
 @pytest.mark.slow
-def test_a_cpu_is_split_unasked_and_a_run_goes_on_as_it_was_begun(tmp_path: Path) -> None:
+def test_a_cpu_is_split_by_default_and_a_run_resumes_on_as_many_parts(tmp_path: Path) -> None:
     write_toy_corpus(tmp_path)
     recipe = toy_recipe(tmp_path, training={"batch_tokens": 1024, "max_steps": 1})
     (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
@@ -106,7 +106,7 @@ def recipe_of(root: Path, **training: object) -> Recipe:
     return toy_recipe(root, training={"batch_tokens": 4096, **training})
 
 
-def test_what_is_not_worth_splitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_splitting_does_not_pay_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "split_cpu", lambda count: pytest.fail(f"split into {count}"))
     monkeypatch.setattr(module, "cores", lambda: 8)
     assert cpu_devices(recipe_of(tmp_path, batch_tokens=1023)) == 1

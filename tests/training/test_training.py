@@ -41,7 +41,7 @@ def silent(line: str) -> None:
 
 @dataclass(frozen=True)
 class Whole:
-    """A training of twelve steps that nothing stopped, with what it said."""
+    """An uninterrupted training of twelve steps, with its messages."""
 
     root: Path
     recipe: Recipe
@@ -50,7 +50,7 @@ class Whole:
     said: list[str]
 
     def copied(self, place: Path) -> Run:
-        """The run again, for a test to spoil."""
+        """A copy of the run for a test to damage."""
         return Run.open(Path(shutil.copytree(self.run.folder, place / "run")))
 
 
@@ -114,7 +114,7 @@ NOISE = {
 PACE = {"training": {"accumulate": 3, "curriculum": 3, "optimizer": "nadam", "clip_norm": 0.5}}
 HALF = {"training": {"precision": "mixed_float16"}}
 # Each takes most of a minute.
-MEANS = [
+OPTIONS = [
     pytest.param(NOISE, id="noise", marks=pytest.mark.slow),
     pytest.param(PACE, id="pace", marks=pytest.mark.slow),
     pytest.param(HALF, id="float16", marks=pytest.mark.slow),
@@ -122,11 +122,11 @@ MEANS = [
 
 
 @pytest.mark.traced
-@pytest.mark.parametrize("means", MEANS)
-def test_every_means_resumes_to_the_same_bytes(tmp_path, means, monkeypatch):
-    recipe, prepared = toy_data(tmp_path, **means)
+@pytest.mark.parametrize("options", OPTIONS)
+def test_every_option_resumes_to_the_same_bytes(tmp_path, options, monkeypatch):
+    recipe, prepared = toy_data(tmp_path, **options)
     whole = train(recipe, prepared, tmp_path / "whole", say=silent)
-    # Stopped as a signal would stop it, off the beat of logs, validations and epochs.
+    # Stopped as by a signal, between logs, validations and epochs.
     stop_at(monkeypatch, 5)
     with pytest.raises(KeyboardInterrupt):
         train(recipe, prepared, tmp_path / "parts", say=silent)
@@ -155,7 +155,7 @@ def stop_at(monkeypatch, step: int) -> None:
 
 @pytest.mark.traced
 @pytest.mark.slow
-def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, whole, monkeypatch):
+def test_a_run_stopped_while_validating_starts_with_that_validation(tmp_path, whole, monkeypatch):
     recipe, prepared = whole.recipe, whole.prepared
 
     def signal_comes(self):
@@ -176,7 +176,7 @@ def test_a_run_stopped_while_validating_begins_with_that_validation(tmp_path, wh
 
 @pytest.mark.traced
 @pytest.mark.parametrize("step", [6, 12])
-def test_a_run_killed_behind_a_validation_validates_again(tmp_path, whole, monkeypatch, step):
+def test_a_run_killed_after_a_validation_validates_again(tmp_path, whole, monkeypatch, step):
     save = Session.save
 
     def killed(self):
@@ -197,7 +197,7 @@ def test_a_run_killed_behind_a_validation_validates_again(tmp_path, whole, monke
 
 
 @pytest.mark.slow
-def test_a_run_killed_while_its_average_is_judged_judges_it_again(tmp_path, monkeypatch):
+def test_a_run_killed_while_validating_its_average_validates_it_again(tmp_path, monkeypatch):
     recipe, prepared = toy_data(tmp_path, training={"average": 2, "max_steps": 2})
 
     def killed(self, checkpoint):
@@ -222,7 +222,7 @@ def test_a_run_killed_while_its_average_is_judged_judges_it_again(tmp_path, monk
 
 
 @pytest.mark.parametrize("ema", [0.0, 0.9])
-def test_an_average_that_is_the_best_is_the_one_to_beat(tmp_path, monkeypatch, ema):
+def test_the_best_average_sets_the_score_to_beat(tmp_path, monkeypatch, ema):
     recipe, prepared = toy_data(
         tmp_path,
         training={"average": 2, "max_steps": 2, "validate_every": 1, "metric": "loss", "ema": ema},
@@ -245,11 +245,11 @@ def test_an_average_that_is_the_best_is_the_one_to_beat(tmp_path, monkeypatch, e
     assert run.best.read_bytes() == average
     arrays, progress = read_checkpoint(run.last)
     assert progress == replace(read_checkpoint(run.average)[1], best_score=-2.0)
-    # What the training goes on from is neither the average nor the moving one.
+    # The training continues from neither the average nor the moving average.
     assert arrays.keys() == kept[run.last].keys()
     for name, each in kept[run.last].items():
         np.testing.assert_array_equal(arrays[name], each, err_msg=name)
-    # A model between the two is no better than what there is.
+    # A model between the two is not the best.
     single, mean = 2.5, 2.2
     longer = replace(recipe, training=replace(recipe.training, max_steps=4))
     run = train(longer, prepared, tmp_path / "run", resume=True, say=silent)
@@ -257,7 +257,7 @@ def test_an_average_that_is_the_best_is_the_one_to_beat(tmp_path, monkeypatch, e
     assert read_checkpoint(run.last)[1].worse == 3
 
 
-def test_an_average_does_without_a_damaged_checkpoint(tmp_path):
+def test_an_average_leaves_out_a_damaged_checkpoint(tmp_path):
     training = {"average": 3, "max_steps": 3, "validate_every": 1}
     recipe, prepared = toy_data(tmp_path, training=training)
     run = train(recipe, prepared, tmp_path / "run", say=silent)
@@ -272,7 +272,7 @@ def test_an_average_does_without_a_damaged_checkpoint(tmp_path):
         np.testing.assert_allclose(each, (first[name] + last[name]) / 2, rtol=1e-5, atol=1e-6)
 
 
-def test_a_signal_while_the_average_is_judged_leaves_it_to_the_resumed_run(tmp_path, monkeypatch):
+def test_a_signal_while_validating_the_average_leaves_it_to_the_resumed_run(tmp_path, monkeypatch):
     recipe, prepared = toy_data(tmp_path, training={"average": 2, "max_steps": 2})
 
     def signalled(self, path):
@@ -308,7 +308,7 @@ def log(run: Run) -> list[dict]:
     return [json.loads(line) for line in (run.folder / "log.jsonl").read_text().splitlines()]
 
 
-def test_the_log_of_a_resumed_run_is_that_of_one_never_stopped(tmp_path, whole):
+def test_the_log_of_a_resumed_run_is_that_of_an_uninterrupted_one(tmp_path, whole):
     run = whole.copied(tmp_path)
     run.last.unlink()  # as if killed before it: from step 6 on all happens again
     with (run.folder / "log.jsonl").open("a") as log_file:
@@ -318,7 +318,7 @@ def test_the_log_of_a_resumed_run_is_that_of_one_never_stopped(tmp_path, whole):
     assert len(log(run)) == 6
 
 
-def test_samples_may_hold_what_other_programs_end_lines_at(tmp_path, whole):
+def test_samples_may_contain_other_line_breaks(tmp_path, whole):
     run = whole.copied(tmp_path)
     run.last.unlink()
     path = run.folder / "log.jsonl"
@@ -370,7 +370,7 @@ def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, 
             np.testing.assert_array_equal(each, other[key], err_msg=f"{name}, {key}")
 
 
-def test_another_beat_drops_no_checkpoint_that_is_new(tmp_path):
+def test_a_changed_schedule_deletes_no_new_checkpoint(tmp_path):
     training = {"max_steps": 6, "validate_every": 2, "keep": 3}
     recipe, prepared = toy_data(tmp_path, training=training)
     train(recipe, prepared, tmp_path / "run", say=silent)
@@ -388,7 +388,7 @@ def test_a_log_that_cannot_be_read(tmp_path, whole):
 
 
 @pytest.mark.traced
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, whole):
+def test_a_damaged_checkpoint_is_replaced_by_the_previous_one(tmp_path, whole):
     run = whole.copied(tmp_path)
     run.last.write_bytes(run.last.read_bytes()[:1000])
     said: list[str] = []
@@ -443,7 +443,7 @@ def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
     assert by_step[1] == by_step[40]  # and on TensorFlow one trace serves all shapes
 
 
-def test_subwords_drawn_anew_need_no_new_width_in_any_epoch(tmp_path):
+def test_subword_sampling_needs_no_new_width_in_any_epoch(tmp_path):
     recipe, prepared = toy_data(tmp_path, training={"sample_subwords": 0.1})
     epochs = training_batches(recipe, prepared)
     longest = [max(map(len, epochs.batches(at).source)) for at in range(6)]
@@ -521,7 +521,7 @@ def test_the_average_of_checkpoints_is_their_mean(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_moving_average_is_what_translates(tmp_path):
+def test_the_moving_average_is_used_to_translate(tmp_path):
     recipe, prepared = toy_data(
         tmp_path, training={"ema": 0.5, "max_steps": 3, "checkpoint_every": 1}
     )
@@ -591,7 +591,7 @@ def test_a_finished_run_is_not_resumed(whole):
     assert caught.value.hint == "raise training.max_steps to continue"
 
 
-def test_a_schedule_that_ended_is_over(tmp_path):
+def test_a_finished_schedule_cannot_be_extended(tmp_path):
     training = {"max_steps": 2, "warmup_steps": 1, "schedule": "cosine"}
     recipe, prepared = toy_data(tmp_path, training=training)
     train(recipe, prepared, tmp_path / "run", say=silent)
@@ -600,7 +600,7 @@ def test_a_schedule_that_ended_is_over(tmp_path):
     assert "its cosine schedule ends there: to train longer, start again" in caught.value.hint
 
 
-def test_a_resumed_run_says_by_which_recipe(tmp_path):
+def test_a_resumed_run_saves_its_recipe(tmp_path):
     recipe, prepared = toy_data(tmp_path, training={"max_steps": 2})
     train(recipe, prepared, tmp_path / "run", say=silent)
     longer = replace(recipe, training=replace(recipe.training, max_steps=4))
@@ -612,7 +612,7 @@ def test_a_resumed_run_says_by_which_recipe(tmp_path):
     assert Run.open(tmp_path / "run").recipe == longer
 
 
-def test_another_recipe_is_not_resumed(tmp_path):
+def test_a_different_recipe_is_not_resumed(tmp_path):
     run = untrained_run(tmp_path)
     model = {"dropout": 0.3, "decoder_layers": run.recipe.model.decoder_layers}
     other = toy_recipe(tmp_path, model=model, training={"warmup_steps": 7})
@@ -621,7 +621,7 @@ def test_another_recipe_is_not_resumed(tmp_path):
         train(other, prepared, run.folder, resume=True, say=silent)
 
 
-def test_other_data_is_not_resumed(tmp_path):
+def test_different_data_is_not_resumed(tmp_path):
     run = untrained_run(tmp_path)
     with (tmp_path / "train.xx").open("a") as more, (tmp_path / "train.yy").open("a") as too:
         more.write("pão pão\n")
@@ -631,7 +631,7 @@ def test_other_data_is_not_resumed(tmp_path):
         train(run.recipe, prepared, run.folder, resume=True, say=silent)
 
 
-def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+def test_a_checkpoint_of_a_different_model_is_refused(tmp_path):
     run = untrained_run(tmp_path)
     deeper = toy_recipe(tmp_path, model={"encoder_layers": 2, "embeddings": "target-softmax"})
     other = Run(run.folder, deeper, run.source_vocab, run.target_vocab, "")
@@ -659,7 +659,7 @@ def test_a_flipped_bit_in_a_checkpoint_is_noticed(tmp_path):
         trained_model(run, run.last)
 
 
-def test_a_checkpoint_brings_back_everything(tmp_path):
+def test_a_checkpoint_restores_everything(tmp_path):
     run = untrained_run(tmp_path)
     model = compiled_model(run)
     for variable in [*model.variables, *model.optimizer.variables]:
