@@ -47,16 +47,6 @@ def attention_contract(config: ModelConfig) -> tuple[list[TensorSpec], list[Tens
     return inputs, [TensorSpec("attention", "float", shape), *_caches(config, "new_")]
 
 
-def tensor_shapes(config: ModelConfig, target_vocab: int) -> dict[str, Shape]:
-    """Return the shapes of all inputs and outputs of encoder and decoder, by name."""
-    contracts = (
-        encoder_contract(config),
-        decoder_contract(config, target_vocab),
-        attention_contract(config),
-    )
-    return {each.name: each.shape for sides in contracts for side in sides for each in side}
-
-
 def append_contract() -> tuple[list[TensorSpec], list[TensorSpec]]:
     """Inputs and outputs of the graph that joins columns to caches and selects sentences.
 

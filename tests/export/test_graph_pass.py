@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from nmt_cli.export.onnx.graph_pass import mend
+from nmt_cli.export.onnx.graph_pass import apply_rules
 
 RNG = np.random.default_rng(9)
 # Rows as many as columns, so that what is wrong still broadcasts.
@@ -107,7 +107,7 @@ class TestLayerNorm:
 
     def test_it_becomes_one_operator(self) -> None:
         before = graph(self.NODES, {"x": SQUARE}, self.CONSTANTS)
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after) == {"LayerNormalization": 1}
         (node,) = (each for each in after.graph.node if each.op_type != "Constant")
         attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
@@ -124,20 +124,20 @@ class TestLayerNorm:
             .replace("Add(k, offset)", "Add(offset, k)")
         )
         before = graph(nodes, {"x": SQUARE}, self.CONSTANTS)
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after) == {"LayerNormalization": 1}
         assert_same(before, after, {"x": SQUARE}, 1e-5)
 
     def test_more_axes_than_two(self) -> None:
         x = {"x": RNG.normal(size=(2, 3, 6)).astype(np.float32)}
         before = graph(self.NODES, x, self.CONSTANTS)
-        assert operators(mend(before)) == {"LayerNormalization": 1}
-        assert_same(before, mend(before), x, 1e-5)
+        assert operators(apply_rules(before)) == {"LayerNormalization": 1}
+        assert_same(before, apply_rules(before), x, 1e-5)
 
     @pytest.mark.parametrize("axes", [[0], [-2], [0, 1], [-1, -2]])
     def test_not_over_other_axes(self, axes: list[int]) -> None:
         before = graph(self.NODES, {"x": SQUARE}, {**self.CONSTANTS, "axes": np.array(axes)})
-        after = mend(before)
+        after = apply_rules(before)
         assert "LayerNormalization" not in operators(after)
         assert_same(before, after, {"x": SQUARE})
 
@@ -157,7 +157,7 @@ class TestLayerNorm:
         nodes = self.NODES.replace(old, new)
         assert nodes != self.NODES
         before = graph(nodes, {"x": SQUARE}, self.CONSTANTS)
-        after = mend(before)
+        after = apply_rules(before)
         assert "LayerNormalization" not in operators(after)
         assert_same(before, after, {"x": SQUARE})
 
@@ -165,19 +165,19 @@ class TestLayerNorm:
         inputs: Values = {"x": SQUARE, "epsilon": np.array(EPSILON)}
         constants = {name: each for name, each in self.CONSTANTS.items() if name != "epsilon"}
         before = graph(self.NODES, inputs, constants)
-        after = mend(before)
+        after = apply_rules(before)
         assert "LayerNormalization" not in operators(after)
         assert_same(before, after, inputs)
 
     def test_what_else_is_asked_of_the_graph_stays(self) -> None:
         before = graph(self.NODES, {"x": SQUARE}, self.CONSTANTS, outputs=("y", "d"))
-        assert_same(before, mend(before), {"x": SQUARE}, 1e-5)
+        assert_same(before, apply_rules(before), {"x": SQUARE}, 1e-5)
 
     @pytest.mark.parametrize("shape", [(), (1,), (6, 1), (6, 6)])
     def test_not_with_a_scale_that_is_not_one_a_column(self, shape: tuple[int, ...]) -> None:
         scale = RNG.normal(size=shape).astype(np.float32)
         before = graph(self.NODES, {"x": SQUARE}, {**self.CONSTANTS, "scale": scale})
-        assert_same(before, mend(before), {"x": SQUARE}, 1e-5)
+        assert_same(before, apply_rules(before), {"x": SQUARE}, 1e-5)
 
 
 class TestTake:
@@ -199,7 +199,7 @@ class TestTake:
 
     def test_it_becomes_one_operator(self) -> None:
         before = graph(self.NODES, self.IDS, self.CONSTANTS)
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after) == {"Gather": 1}
         assert_same(before, after, self.IDS)
         assert (run(after, self.IDS)[0] == TABLE[self.IDS["ids"]]).all()
@@ -212,7 +212,7 @@ class TestTake:
     def test_not_with_other_constants(self, name: str, value: NDArray) -> None:
         inputs: Values = {"ids": np.array([1, 3, 7, -1], np.int32)}
         before = graph(self.NODES, inputs, {**self.CONSTANTS, name: value})
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after) == operators(before)
         assert_same(before, after, inputs)
 
@@ -220,7 +220,7 @@ class TestTake:
         inputs: Values = {"ids": np.array([0, 3, -1], np.int32)}
         nodes = self.NODES.replace("axis=0", "axis=1")
         before = graph(nodes, inputs, {**self.CONSTANTS, "table": np.tile(TABLE, (1, 2))})
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after) == operators(before)
         assert_same(before, after, inputs)
 
@@ -239,7 +239,7 @@ class TestTake:
         inputs = {"ids": np.array([0, 3, -1], np.int32), **{name: values[name] for name in given}}
         constants = {name: each for name, each in values.items() if name not in given}
         before = graph(self.NODES, inputs, constants)
-        assert_same(before, mend(before), inputs)
+        assert_same(before, apply_rules(before), inputs)
 
 
 class TestBias:
@@ -257,14 +257,14 @@ class TestBias:
     @pytest.mark.parametrize("add", ["Add(r, b)", "Add(b, r)"])
     def test_it_goes_before_the_reshape(self, add: str) -> None:
         before = graph(self.NODES.replace("Add(r, b)", add), self.X, self.CONSTANTS)
-        after = mend(before)
+        after = apply_rules(before)
         assert self.order(after) == ["MatMul", "Add", "Reshape"]
         assert_same(before, after, self.X)
 
     def test_not_with_a_bias_of_another_size(self) -> None:
         for bias in (np.float32([3]), RNG.normal(size=(2, 1, 5)).astype(np.float32)):
             before = graph(self.NODES, self.X, {**self.CONSTANTS, "b": bias})
-            after = mend(before)
+            after = apply_rules(before)
             assert self.order(after) == ["MatMul", "Reshape", "Add"]
             assert_same(before, after, self.X)
 
@@ -275,23 +275,23 @@ class TestBias:
         inputs = {**self.X, name: value}
         constants = {key: each for key, each in self.CONSTANTS.items() if key != name}
         before = graph(self.NODES, inputs, constants)
-        after = mend(before)
+        after = apply_rules(before)
         assert self.order(after) == ["MatMul", "Reshape", "Add"]
         assert_same(before, after, inputs)
 
     def test_not_where_the_reshape_parts_the_columns(self) -> None:
         before = graph(self.NODES, self.X, {**self.CONSTANTS, "shape": np.array([6, 5, 1])})
-        assert_same(before, mend(before), self.X)
+        assert_same(before, apply_rules(before), self.X)
 
     def test_not_behind_a_product_with_a_vector(self) -> None:
         twelve: Values = {"x": np.concatenate([SQUARE, SQUARE])}
         constants: Values = {"w": SCALE, "b": OFFSET, "shape": np.array([2, 6])}
         before = graph(self.NODES, twelve, constants)
-        assert_same(before, mend(before), twelve)
+        assert_same(before, apply_rules(before), twelve)
 
     def test_the_product_may_be_asked_for_as_well(self) -> None:
         before = graph(self.NODES, self.X, self.CONSTANTS, outputs=("y", "p"))
-        assert_same(before, mend(before), self.X)
+        assert_same(before, apply_rules(before), self.X)
 
 
 class TestActivation:
@@ -304,7 +304,7 @@ class TestActivation:
         # The shape is the graph's input: what it is does not matter.
         inputs: Values = {"x": SQUARE - 1, "shape": np.array([3, -1])}
         before = graph(self.NODES, inputs, {})
-        after = mend(before)
+        after = apply_rules(before)
         assert [node.op_type for node in after.graph.node] == ["Relu", "Reshape"]
         assert_same(before, after, inputs)
 
@@ -312,7 +312,7 @@ class TestActivation:
         inputs: Values = {"x": SQUARE - 1, "shape": np.array([3, -1])}
         before = graph(self.NODES, inputs, {}, outputs=("y", "r"))
         assert (run(before, inputs)[1] < 0).any()
-        assert_same(before, mend(before), inputs)
+        assert_same(before, apply_rules(before), inputs)
 
 
 class TestReshapes:
@@ -325,7 +325,7 @@ class TestReshapes:
     def test_the_second_is_enough(self, second: list[int]) -> None:
         constants = {"first": np.array([3, 12]), "second": np.array(second)}
         before = graph(self.NODES, {"x": SQUARE}, constants)
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after) == {"Reshape": 1}
         assert_same(before, after, {"x": SQUARE})
 
@@ -333,12 +333,12 @@ class TestReshapes:
         # 0 stands for as many as there were, and here two are to be found out.
         constants = {"first": np.array([3, 12]), "second": np.array([0, -1, 2])}
         before = graph(self.NODES, {"x": SQUARE}, constants)
-        assert_same(before, mend(before), {"x": SQUARE})
+        assert_same(before, apply_rules(before), {"x": SQUARE})
 
     def test_not_where_it_is_known_at_run_time_alone(self) -> None:
         inputs: Values = {"x": SQUARE, "second": np.array([0, 6, -1])}
         before = graph(self.NODES, inputs, {"first": np.array([3, 12])})
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after) == {"Reshape": 2}
         assert_same(before, after, inputs)
 
@@ -360,7 +360,7 @@ class TestAttention:
 
     def test_it_becomes_one_operator(self) -> None:
         before = graph(self.NODES, self.INPUTS, {}, opset=24)
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after) == {"Attention": 1}
         assert_same(before, after, self.INPUTS, 1e-5)
         # A query with every key in sight but one does not see that one.
@@ -373,7 +373,7 @@ class TestAttention:
         inputs = {**self.INPUTS, "k": np.ascontiguousarray(self.INPUTS["k"].swapaxes(1, 2))}
         nodes = self.NODES.replace("perm=0,1,3,2", "perm=0,2,3,1")
         before = graph(nodes, inputs, {}, opset=24)
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after) == {"Transpose": 1, "Attention": 1}
         assert_same(before, after, inputs, 1e-5)
 
@@ -383,7 +383,7 @@ class TestAttention:
     )
     def test_not_without_its_softmax(self, old: str, new: str) -> None:
         before = graph(self.NODES.replace(old, new), self.INPUTS, {}, opset=24)
-        after = mend(before)
+        after = apply_rules(before)
         assert "Attention" not in operators(after)
         assert_same(before, after, self.INPUTS)
 
@@ -394,7 +394,7 @@ class TestAttention:
             if value.name == "mask":
                 value.type.tensor_type.shape.dim[2].dim_value = 1
         inputs = {**self.INPUTS, "mask": self.INPUTS["mask"][:, :, :1]}
-        after = mend(before)
+        after = apply_rules(before)
         assert "Attention" not in operators(after)
         assert_same(before, after, inputs)
 
@@ -409,7 +409,7 @@ class TestTopK:
         inputs: Values = {"x": x, "count": np.array([count])}
         before = graph(self.NODES, inputs, {}, outputs=("y", "i"), width=x.shape[2])
         before.graph.output[1].type.tensor_type.elem_type = onnx.TensorProto.INT64
-        return before, mend(before), inputs
+        return before, apply_rules(before), inputs
 
     @pytest.mark.parametrize("count", [1, 4, 7, 40])
     @pytest.mark.parametrize("width", [640, 1000, 8000])
@@ -459,26 +459,26 @@ class TestScales:
     def test_its_own_columns_alone(self, c: NDArray) -> None:
         constants = {**self.CONSTANTS, "c": c}
         before = graph(self.NODES, self.X, constants, outputs=("y", "k", "v"))
-        after = mend(before)
+        after = apply_rules(before)
         assert "Mul" not in operators(after)
         assert_same(before, after, self.X)  # a power of two: to the last bit
 
     @pytest.mark.parametrize("asked", ["p", "h", "r", "q", "a"])
     def test_not_what_is_asked_for_unscaled(self, asked: str) -> None:
         before = graph(self.NODES, self.X, self.CONSTANTS, outputs=("y", asked))
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after)["Mul"] == 1
         assert_same(before, after, self.X)
 
     def test_not_what_is_used_unscaled(self) -> None:
         nodes = self.NODES + "        z = Relu(a)\n"
         before = graph(nodes, self.X, self.CONSTANTS, outputs=("y", "z"))
-        assert_same(before, mend(before), self.X)
+        assert_same(before, apply_rules(before), self.X)
 
     def test_not_with_a_number_for_each_column(self) -> None:
         constants = {**self.CONSTANTS, "c": np.float32([0.5, 2])}
         before = graph(self.NODES, self.X, constants)
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after)["Mul"] == 1
         assert_same(before, after, self.X)
 
@@ -500,7 +500,7 @@ class TestScales:
         if constants["shape"][-1] == 2:
             nodes = nodes.replace("q,k,v", "q,k").replace("num_outputs=3", "num_outputs=2")
         before = graph(nodes, self.X, constants)
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after)["Mul"] == 1
         assert_same(before, after, self.X)
 
@@ -508,7 +508,7 @@ class TestScales:
         nodes = "p = MatMul(w, x)\nq,k = Split(p) axis=-1 num_outputs=2\nm = Mul(q, c)\ny = Neg(m)"
         constants = {"w": SQUARE, "c": np.float32(0.25)}
         before = graph(nodes, self.X, constants)
-        after = mend(before)
+        after = apply_rules(before)
         assert operators(after)["Mul"] == 1
         assert_same(before, after, self.X)
 
@@ -516,24 +516,24 @@ class TestScales:
         nodes = self.NODES.replace("Split(r)", "Split(r, sizes)").replace(" num_outputs=3", "")
         constants = {**self.CONSTANTS, "sizes": np.array([2, 4, 6])}
         before = graph(nodes, self.X, constants)
-        assert_same(before, mend(before), self.X)
+        assert_same(before, apply_rules(before), self.X)
 
     def test_not_what_is_no_projection(self) -> None:
         before = graph("r = Relu(x)\nm = Mul(r, c)\ny = Neg(m)", self.X, {"c": np.float32(0.25)})
-        assert operators(mend(before))["Mul"] == 1
+        assert operators(apply_rules(before))["Mul"] == 1
 
 
 def test_what_is_computed_twice_is_computed_once() -> None:
     nodes = "a = Relu(x)\nb = Relu(x)\ny = Add(a, b)"
     before = graph(nodes, {"x": SQUARE}, {})
-    after = mend(before, rules=())
+    after = apply_rules(before, rules=())
     assert operators(after) == {"Relu": 1, "Add": 1}
     assert_same(before, after, {"x": SQUARE})
 
 
 def test_rules_by_name() -> None:
     before = graph(TestBias.NODES, TestBias.X, TestBias.CONSTANTS)
-    assert [node.op_type for node in mend(before, ["take"]).graph.node][-1] == "Add"
-    assert [node.op_type for node in mend(before, ["bias"]).graph.node][-1] == "Reshape"
+    assert [node.op_type for node in apply_rules(before, ["take"]).graph.node][-1] == "Add"
+    assert [node.op_type for node in apply_rules(before, ["bias"]).graph.node][-1] == "Reshape"
     with pytest.raises(KeyError, match="biass"):
-        mend(before, ["biass"])
+        apply_rules(before, ["biass"])

@@ -156,7 +156,7 @@ RULES = {
 }
 
 
-def mend(proto: onnx.ModelProto, rules: Sequence[str] = tuple(RULES)) -> onnx.ModelProto:
+def apply_rules(proto: onnx.ModelProto, rules: Sequence[str] = tuple(RULES)) -> onnx.ModelProto:
     """Apply rules, by name, until none matches any more."""
     model = ir.from_proto(onnx.shape_inference.infer_shapes(proto))
     _fold_scales(model.graph)

@@ -1,11 +1,12 @@
 """The step graphs as ONNX, through tf2onnx.
 
-Outputs are named by the dictionary keys that the traced functions return; the columns to be
-appended to a cache have its name with ``new_`` before.
+Inputs and outputs follow the bundle's tensor contract. The new columns of a cache have its name
+with ``new_`` before it.
 """
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,28 @@ import tensorflow as tf
 import tf2onnx
 
 from nmt_cli.bundle import APPEND, ATTENTION, DECODER, ENCODER
-from nmt_cli.bundle.contract import tensor_shapes
+from nmt_cli.bundle.contract import (
+    append_contract,
+    attention_contract,
+    decoder_contract,
+    encoder_contract,
+)
 from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
 from nmt_cli.errors import NmtError
-from nmt_cli.export.onnx.graph_pass import RULES, mend
+from nmt_cli.export.onnx.graph_pass import RULES, apply_rules
 from nmt_cli.export.onnx.half import half
 from nmt_cli.export.onnx.quantize import quantize
 from nmt_cli.export.onnx.weights import save_with_shared_weights, share_transposed
 from nmt_cli.model.step_graph import StepGraph, free_axes
 
 TF2ONNX_OPSET = 18  # the newest that tf2onnx 1.17 writes
-# Of the graphs: the first with both Attention and TensorScatter. What tf2onnx writes in its
-# own means the same in this one.
+# Of the graphs: the first with both Attention and TensorScatter. Operators of tf2onnx's opset
+# have the same meaning in it.
 OPSET, IR_VERSION = 24, 11
-
 WRITE_AT = "write_at"
+_DTYPES = {"float": tf.float32, "int32": tf.int32, "bool": tf.bool}
+
+Contract = tuple[list[TensorSpec], list[TensorSpec]]
 
 
 def write_graphs(
@@ -42,102 +50,96 @@ def write_graphs(
 
     Args:
         graph: what to write.
-        folder: where to.
+        folder: exists.
         precision: one of nmt_cli.bundle.PRECISIONS.
         rules: of the graph pass; benchmarks/graph_pass.py leaves some out.
-        attention: also write the step that tells what it looks at.
+        attention: also write the step with attention weights.
 
     Raises:
-        NmtError: tf2onnx cannot convert, or left operators that are not standard.
+        NmtError: tf2onnx cannot convert a graph, or returns operators that are not standard.
     """
-    protos = {
-        ENCODER: _finish(_encoder(graph), ENCODER, graph, precision, rules),
-        DECODER: _finish(_decoder(graph), DECODER, graph, precision, rules),
-        APPEND: _append(precision),
+    contracts = {
+        ENCODER: encoder_contract(graph.config),
+        DECODER: decoder_contract(graph.config, graph.vocab_size),
+        APPEND: append_contract(),
+    }
+    converted = {
+        ENCODER: graph.onnx_encoder(TF2ONNX_OPSET) or _encoder(graph, contracts[ENCODER]),
+        DECODER: _step(graph.step, ("scores", "ids", "log_probs"), graph, contracts[DECODER]),
     }
     if attention:
-        step = _attention(graph)
-        protos[ATTENTION] = _finish(step, ATTENTION, graph, precision, rules)
-    specs = {
-        name: GraphSpec(name, OPSET, _specs(proto.graph.input), _specs(proto.graph.output))
-        for name, proto in protos.items()
+        contracts[ATTENTION] = attention_contract(graph.config)
+        converted[ATTENTION] = _step(
+            graph.step_attention, ("attention",), graph, contracts[ATTENTION]
+        )
+    protos = {
+        name: _append(precision)
+        if name == APPEND
+        else _finish(converted[name], contract, graph, precision, rules)
+        for name, contract in contracts.items()
     }
+    specs = {name: _spec(name, proto, contracts[name]) for name, proto in protos.items()}
     save_with_shared_weights(protos, folder)
     return specs
 
 
 def _finish(
-    proto: onnx.ModelProto, name: str, graph: StepGraph, precision: str, rules: Sequence[str]
+    proto: onnx.ModelProto,
+    contract: Contract,
+    graph: StepGraph,
+    precision: str,
+    rules: Sequence[str],
 ) -> onnx.ModelProto:
-    """Mend what tf2onnx gave, bring it to its precision and name its axes."""
+    """Rewrite a graph of tf2onnx for ONNX Runtime, in its precision and with named axes."""
     share_transposed(proto)
     _write_in_place(proto, graph)
-    proto = mend(proto, rules)
+    proto = apply_rules(proto, rules)
     if precision == "int8":
         proto = quantize(proto)
     elif precision == "float16":
         proto = half(proto)
-    _name_axes(proto, graph)
-    _check_standard(proto, name)
+    axes = {each.name: each.shape for side in contract for each in side}
+    for value in [*proto.graph.input, *proto.graph.output]:
+        for dimension, axis in zip(value.type.tensor_type.shape.dim, axes[value.name], strict=True):
+            if isinstance(axis, str):
+                dimension.dim_param = axis
+            else:
+                dimension.dim_value = axis
+    foreign = {node.op_type for node in proto.graph.node if node.domain not in ("", "ai.onnx")}
+    if foreign:
+        raise NmtError(f"operators outside standard ONNX: {', '.join(sorted(foreign))}")
+    onnx.checker.check_model(proto, full_check=False)
     return proto
 
 
-def _encoder(graph: StepGraph) -> onnx.ModelProto:
-    own = graph.onnx_encoder(TF2ONNX_OPSET)
-    if own is not None:
-        return own
-    names = list(graph.encoder_output)
-
+def _encoder(graph: StepGraph, contract: Contract) -> onnx.ModelProto:
     def encode(source: Any) -> dict[str, Any]:
-        return dict(zip(names, graph.encode(source), strict=True))
+        return dict(zip(graph.encoder_output, graph.encode(source), strict=True))
 
-    inputs = [tf.TensorSpec([None, None], tf.int32, "source")]
-    return _convert(encode, inputs, names, ENCODER)
-
-
-def _decoder(graph: StepGraph) -> onnx.ModelProto:
-    count, caches = len(graph.encoder_output), list(graph.caches)
-
-    def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> dict[str, Any]:
-        scores, ids, log_probs, columns = graph.step(
-            tokens, position, ancestry, list(state[:count]), list(state[count:])
-        )
-        outputs = {"scores": scores, "ids": ids, "log_probs": log_probs}
-        return outputs | {f"new_{name}": each for name, each in zip(caches, columns, strict=True)}
-
-    outputs = ["scores", "ids", "log_probs", *(f"new_{name}" for name in caches)]
-    return _convert(step, _step_inputs(graph), outputs, DECODER)
+    return _convert(encode, contract)
 
 
-def _attention(graph: StepGraph) -> onnx.ModelProto:
-    count, caches = len(graph.encoder_output), list(graph.caches)
+def _step(
+    function: Callable[..., Any], names: Sequence[str], graph: StepGraph, contract: Contract
+) -> onnx.ModelProto:
+    """Convert a step that returns tensors with these names, then the grown caches."""
+    count = len(graph.encoder_output)
+    outputs = [*names, *(f"new_{name}" for name in graph.caches)]
 
     def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> dict[str, Any]:
-        seen, columns = graph.step_attention(
+        *found, grown = function(
             tokens, position, ancestry, list(state[:count]), list(state[count:])
         )
-        new = {f"new_{name}": each for name, each in zip(caches, columns, strict=True)}
-        return {"attention": seen, **new}
+        return dict(zip(outputs, [*found, *grown], strict=True))
 
-    outputs = ["attention", *(f"new_{name}" for name in caches)]
-    return _convert(step, _step_inputs(graph), outputs, ATTENTION)
-
-
-def _step_inputs(graph: StepGraph) -> list[tf.TensorSpec]:
-    state = {**graph.encoder_output, **graph.caches}
-    return [
-        tf.TensorSpec([None, None], tf.int32, "tokens"),
-        tf.TensorSpec([1], tf.int32, "position"),
-        tf.TensorSpec([None, None, None], tf.bool, "ancestry"),
-        *(tf.TensorSpec(free_axes(shape), tf.float32, name) for name, shape in state.items()),
-    ]
+    return _convert(step, contract)
 
 
 def _write_in_place(proto: onnx.ModelProto, graph: StepGraph) -> None:
-    """Let the decoder write its columns into caches of a fixed width, not behind them.
+    """Let the decoder write its columns into caches of a fixed width instead of appending them.
 
-    Caches are inputs and outputs both: a caller that gives the same memory for the two has
-    nothing copied, and what is not yet filled is out of sight of every beam.
+    If a caller uses the same memory for a cache as input and output, nothing is copied. Columns
+    that are not yet filled are masked for every beam.
     """
     caches = {each.name for each in proto.graph.input if each.name in graph.caches}
     for node in proto.graph.node:
@@ -151,7 +153,7 @@ def _write_in_place(proto: onnx.ModelProto, graph: StepGraph) -> None:
 
 
 def _append(precision: str) -> onnx.ModelProto:
-    """``values[rows]`` with ``columns[rows]`` behind them along the third axis."""
+    """``values[rows]`` and ``columns[rows]``, concatenated along the third axis."""
     kind = onnx.TensorProto.FLOAT16 if precision == "float16" else onnx.TensorProto.FLOAT
     make, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
     graph = onnx.helper.make_graph(
@@ -173,53 +175,37 @@ def _append(precision: str) -> onnx.ModelProto:
     )
 
 
-def _convert(
-    function: Callable[..., Any],
-    inputs: list[tf.TensorSpec],
-    outputs: list[str],
-    name: str,
-) -> onnx.ModelProto:
+def _convert(function: Callable[..., Any], contract: Contract) -> onnx.ModelProto:
+    inputs, outputs = contract
+    signature = [
+        tf.TensorSpec(free_axes(each.shape), _DTYPES[each.dtype], each.name)
+        for each in inputs
+        if each.name != WRITE_AT
+    ]
     logging.getLogger("tf2onnx").setLevel(logging.ERROR)
     try:
         proto, _ = tf2onnx.convert.from_function(
-            tf.function(function, autograph=False), inputs, opset=TF2ONNX_OPSET
+            tf.function(function, autograph=False), signature, opset=TF2ONNX_OPSET
         )
     except Exception as error:
-        raise NmtError(f"{name}: tf2onnx cannot convert the graph ({error})") from error
-    missing = set(outputs) - {each.name for each in proto.graph.output}
+        raise NmtError(f"tf2onnx cannot convert the graph ({error})") from error
+    missing = {each.name for each in outputs} - {each.name for each in proto.graph.output}
     if missing:
-        raise NmtError(f"{name}: tf2onnx lost the outputs {', '.join(sorted(missing))}")
+        raise NmtError(f"tf2onnx lost the outputs {', '.join(sorted(missing))}")
     return proto
 
 
-def _name_axes(proto: Any, graph: StepGraph) -> None:
-    """Give free axes their names instead of tf2onnx's made-up ones."""
-    shapes = tensor_shapes(graph.config, graph.vocab_size)
-    for value in [*proto.graph.input, *proto.graph.output]:
-        shape = shapes[value.name]
-        for dimension, axis in zip(value.type.tensor_type.shape.dim, shape, strict=True):
-            if isinstance(axis, str):
-                dimension.dim_param = axis
-            else:
-                dimension.dim_value = axis
-
-
-def _check_standard(proto: Any, name: str) -> None:
-    foreign = {node.op_type for node in proto.graph.node if node.domain not in ("", "ai.onnx")}
-    if foreign:
-        raise NmtError(f"{name}: operators outside standard ONNX: {', '.join(sorted(foreign))}")
-    onnx.checker.check_model(proto, full_check=False)
-
-
-def _specs(values: Any) -> tuple[TensorSpec, ...]:
-    return tuple(
-        TensorSpec(
-            value.name,
-            onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type).lower(),
-            tuple(
-                each.dim_param if each.HasField("dim_param") else each.dim_value
-                for each in value.type.tensor_type.shape.dim
-            ),
+def _spec(name: str, proto: onnx.ModelProto, contract: Contract) -> GraphSpec:
+    """A graph's contract: that of its architecture with the graph's own types."""
+    by_name = {each.name: each for side in contract for each in side}
+    inputs, outputs = (
+        tuple(
+            replace(
+                by_name[value.name],
+                dtype=onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type).lower(),
+            )
+            for value in values
         )
-        for value in values
+        for values in (proto.graph.input, proto.graph.output)
     )
+    return GraphSpec(name, OPSET, inputs, outputs)
