@@ -214,11 +214,6 @@ class CrossAttention(Attention):
         mixed = attend(query, *self.project(encoder_output), mask, self._dropped(training))
         return self.output_projection(mixed)
 
-    def weights_of(self, inputs: Any, encoder_output: Any, mask: Any) -> Any:
-        """Return the attention weights of :meth:`call`, float32 [B, h, T, S]."""
-        key, _ = self.project(encoder_output)
-        return attention_weights(self._query(inputs, ops.shape(inputs)[1]), key, mask)
-
     def project(self, encoder_output: Any) -> tuple[Any, Any]:
         """Project the encoder's output [B, S, d] to keys [B, h, S, k] and values [B, h, S, v]."""
         joined = self.key_value(encoder_output)

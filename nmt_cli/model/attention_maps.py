@@ -1,35 +1,33 @@
 """Attention weights of a trained Keras model."""
 
+from dataclasses import replace
 from typing import Any
 
-import keras
 import numpy as np
 from keras import ops
 
-from nmt_cli.model.build import step_graph
+from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.attention import AttentionMaps, Weights
-from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
+from nmt_cli.search.forced import forced_attention
+from nmt_cli.text.tokenizer import START_ID, TokenizerPair
 
 
 def model_attention(
-    model: keras.Model, tokenizers: TokenizerPair, source: str, target_ids: list[int]
+    model: KerasStepModel, tokenizers: TokenizerPair, source: str, target_ids: list[int]
 ) -> AttentionMaps:
     """Return all attention weights of a sentence and its translation, layer by layer.
 
     Args:
-        model: a training model in float32.
+        model: in float32.
         tokenizers: its tokenizers.
         source: a line.
         target_ids: its translation, without END.
     """
-    (ids,) = tokenizers.source.encode([source])
-    framed = tokenizers.source.frame_source(ids)
-    encoder, decoder, cross = step_graph(model).attention(
-        np.array([framed], np.int32), np.array([[START_ID, *target_ids]], np.int32)
+    maps = forced_attention(model, tokenizers, source, target_ids)
+    encoder, decoder = model.graph.self_attention(
+        np.array([maps.source], np.int32), np.array([[START_ID, *target_ids]], np.int32)
     )
-    maps = [_stacked(each) for each in (encoder, decoder, cross)]
-    assert maps[2] is not None, "every architecture attends to the source"
-    return AttentionMaps(framed, [*target_ids, END_ID], maps[2], encoder=maps[0], decoder=maps[1])
+    return replace(maps, encoder=_stacked(encoder), decoder=_stacked(decoder))
 
 
 def _stacked(layers: list[Any]) -> Weights | None:

@@ -115,18 +115,17 @@ class StepGraph(ABC):
         """Return the softmax layer's input, rows [B * K, d]; the caches with the new columns; and
         each layer's attention to the source, [B, h, K, S]."""
 
-    @abstractmethod
-    def attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """Return the training model's attention weights, layer by layer.
+    def self_attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any]]:
+        """Return the training model's self-attention, layer by layer; empty if it has none.
 
         Args:
             source: ids [B, S].
             target: the decoder's input [B, T].
 
         Returns:
-            Self-attention of the encoder [B, h, S, S] and of the decoder [B, h, T, T], both empty
-            if the model has none, and cross-attention [B, h, T, S].
+            Weights of the encoder [B, h, S, S] and of the decoder [B, h, T, T].
         """
+        return [], []
 
     def onnx_encoder(self, opset: int) -> Any:
         """Return the encoder as an onnx.ModelProto, or None if tf2onnx converts it well."""

@@ -78,23 +78,6 @@ class RecurrentSteps(StepGraph):
         ]
         return attended, grown, seen
 
-    def attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """Return the training model's attention weights, which are cross-attention only."""
-        mask, keys, values, *first = self.encode(source)
-        width = self.config.d_model
-        states = [ops.reshape(each, (-1, width)) for each in first]
-        attended = ops.zeros_like(states[0])
-        seen: list[Any] = []
-
-        def attend(query: Any) -> Any:
-            seen.append(self.decoder.weights_of(query, 1, keys, mask))
-            return self.decoder.attend(query, 1, keys, values, mask)
-
-        x = self.target_embedding(target)  # [B, T, d]
-        for place in range(x.shape[1]):
-            attended, states = self.decoder.advance(x[:, place], states, attended, attend)
-        return [], [], [ops.concatenate(seen, axis=2)]
-
     def onnx_encoder(self, opset: int) -> Any:
         """Return the encoder in ONNX's recurrent operators, which tf2onnx does not use."""
         from nmt_cli.model.rnn.onnx_encoder import recurrent_encoder

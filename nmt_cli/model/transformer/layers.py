@@ -65,9 +65,10 @@ class _Block(ConfiguredLayer):
         kept = keras.random.uniform((), seed=self.seed_generator) >= self.config.layer_drop
         return ops.where(kept, after, before)
 
-    def _before(self, norm: LayerNorm, x: Any) -> Any:
-        """Return the input of the sub-layer of an input ``x``."""
-        return norm(x) if self.config.norm == "pre" else x
+    def attention_weights(self, x: Any, mask: Any) -> Any:
+        """Return the self-attention weights of :meth:`call`, [B, h, T, T]."""
+        normed = self.attention_norm(x) if self.config.norm == "pre" else x
+        return self.attention.weights_of(normed, mask)
 
     def _residual(
         self, x: Any, norm: LayerNorm, sublayer: Callable[[Any], Any], training: bool
@@ -88,10 +89,6 @@ class EncoderLayer(_Block):
         self.attention_norm = self._norm("attention_norm", inputs_shape)
         self.feed = self._feed_forward(inputs_shape)
         self.feed_norm = self._norm("feed_forward_norm", inputs_shape)
-
-    def attention_weights(self, x: Any, mask: Any) -> Any:
-        """Return the attention weights of :meth:`call`, [B, h, S, S]."""
-        return self.attention.weights_of(self._before(self.attention_norm, x), mask)
 
     def call(self, x: Any, mask: Any, training: bool = False) -> Any:
         """Map [B, S, d] to [B, S, d] under an additive padding mask."""
@@ -120,17 +117,6 @@ class DecoderLayer(_Block):
         self.cross_norm = self._norm("cross_norm", inputs_shape)
         self.feed = self._feed_forward(inputs_shape)
         self.feed_norm = self._norm("feed_forward_norm", inputs_shape)
-
-    def attention_weights(
-        self, x: Any, encoder_output: Any, self_mask: Any, cross_mask: Any
-    ) -> tuple[Any, Any]:
-        """Return self-attention [B, h, T, T] and cross-attention [B, h, T, S] of :meth:`call`."""
-        own = self.attention.weights_of(self._before(self.attention_norm, x), self_mask)
-        x = self._residual(
-            x, self.attention_norm, lambda normed: self.attention(normed, self_mask), False
-        )
-        cross = self.cross.weights_of(self._before(self.cross_norm, x), encoder_output, cross_mask)
-        return own, cross
 
     def call(
         self, x: Any, encoder_output: Any, self_mask: Any, cross_mask: Any, training: bool = False

@@ -86,11 +86,10 @@ class TransformerSteps(StepGraph):
             x = self.decoder_norm(x)
         return x, [*grown, *masked], seen
 
-    def attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """Return the training model's attention weights, layer by layer."""
+    def self_attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any]]:
+        """Return the training model's self-attention, layer by layer."""
         encoder: list[Any] = []
         decoder: list[Any] = []
-        cross: list[Any] = []
         source_mask = padding_mask(source, "float32", self.pad_ids)
         x = self._placed(self.source_embedding(source), self.source_positions)
         for layer in self.encoder_layers:
@@ -100,11 +99,9 @@ class TransformerSteps(StepGraph):
         mask = target_mask(target, "float32", self.pad_ids)
         x = self._placed(self.target_embedding(target), self.target_positions)
         for layer in self.decoder_layers:
-            own, other = layer.attention_weights(x, output, mask, source_mask)
-            decoder.append(own)
-            cross.append(other)
+            decoder.append(layer.attention_weights(x, mask))
             x = layer(x, output, mask, source_mask, training=False)
-        return encoder, decoder, cross
+        return encoder, decoder
 
     def _placed(self, x: Any, positions: Any) -> Any:
         return x if positions is None else positions(x)
