@@ -11,6 +11,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from nmt_cli.model.configured import SavedLayer
+
 
 def attend(
     query: Any, key: Any, value: Any, mask: Any, drop: Callable[[Any], Any] | None = None
@@ -55,7 +57,7 @@ def _join_rows(mixed: Any) -> Any:
     return ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, heads * size))
 
 
-class Attention(keras.layers.Layer):
+class Attention(SavedLayer):
     """Base of both kinds of attention: sizes of heads, and splitting into heads.
 
     Args:
@@ -124,17 +126,6 @@ class Attention(keras.layers.Layer):
             for each, size in zip(columns, sizes, strict=True)
         ]
         return [ops.transpose(each, (0, 2, 1, 3)) for each in split]
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of __init__."""
-        return {
-            **super().get_config(),
-            "heads": self.heads,
-            "dropout": self.dropout,
-            "key_size": self.key_size,
-            "value_size": self.value_size,
-            "bias": self.bias,
-        }
 
 
 def _cuts(sizes: list[int]) -> int | list[int]:

@@ -1,5 +1,6 @@
-"""Layers that are built from the recipe's [model] table."""
+"""Bases of the layers: how they are saved in a Keras file."""
 
+import inspect
 from dataclasses import asdict
 from typing import Any, Self
 
@@ -7,6 +8,15 @@ import keras
 
 from nmt_cli.recipe.architecture import ModelConfig
 from nmt_cli.recipe.reading import section_from
+
+
+class SavedLayer(keras.layers.Layer):
+    """A layer that is saved by the arguments of its __init__, each an attribute of that name."""
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments of __init__."""
+        names = inspect.signature(type(self).__init__).parameters.keys() - {"self", "options"}
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 class ConfiguredLayer(keras.layers.Layer):

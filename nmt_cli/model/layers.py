@@ -10,6 +10,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from nmt_cli.model.configured import SavedLayer
 from nmt_cli.text.tokenizer import PAD_ID
 
 # Added to attention scores of hidden positions. Finite, so that a row of nothing but padding
@@ -38,7 +39,7 @@ def target_mask(ids: Any, dtype: str, pad_ids: Sequence[int] = (PAD_ID,)) -> Any
     return ops.minimum(later, padding_mask(ids, dtype, pad_ids))
 
 
-class _PadMask(keras.layers.Layer):
+class _PadMask(SavedLayer):
     """Computes a mask from ids.
 
     Args:
@@ -48,10 +49,6 @@ class _PadMask(keras.layers.Layer):
     def __init__(self, pad_ids: Sequence[int] = (PAD_ID,), **options: Any) -> None:
         super().__init__(**options)
         self.pad_ids = tuple(pad_ids)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of __init__."""
-        return {**super().get_config(), "pad_ids": list(self.pad_ids)}
 
 
 @keras.saving.register_keras_serializable("nmt")
@@ -79,7 +76,7 @@ class TargetMask(_PadMask):
 
 
 @keras.saving.register_keras_serializable("nmt")
-class TokenEmbedding(keras.layers.Layer):
+class TokenEmbedding(SavedLayer):
     """Embeds tokens, by default scaled by sqrt(d) (Vaswani et al. 2017, section 3.4).
 
     With ``reverse=True`` it is the softmax layer with the same matrix: vectors [B, T, d] or
@@ -117,18 +114,9 @@ class TokenEmbedding(keras.layers.Layer):
         vectors = ops.cast(ops.take(self.matrix, inputs, axis=0), self.compute_dtype)
         return vectors * math.sqrt(self.d_model) if self.scaled else vectors
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of __init__."""
-        return {
-            **super().get_config(),
-            "vocab_size": self.vocab_size,
-            "d_model": self.d_model,
-            "scaled": self.scaled,
-        }
-
 
 @keras.saving.register_keras_serializable("nmt")
-class LayerNorm(keras.layers.Layer):
+class LayerNorm(SavedLayer):
     """Normalizes the last axis (Ba et al. 2016), always in float32.
 
     Not Keras' layer, because ONNX Runtime recognizes and fuses exactly these operations.
@@ -156,10 +144,6 @@ class LayerNorm(keras.layers.Layer):
         scale, offset = ops.cast(self.scale, "float32"), ops.cast(self.offset, "float32")
         return ops.cast(normal * scale + offset, self.compute_dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of __init__."""
-        return {**super().get_config(), "epsilon": self.epsilon}
-
 
 def gelu(x: Any) -> Any:
     """Return ``x P(X <= x)`` for a standard normal X, by erf: Keras uses erfc, which ONNX lacks."""
@@ -174,7 +158,7 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
 
 
 @keras.saving.register_keras_serializable("nmt")
-class FeedForward(keras.layers.Layer):
+class FeedForward(SavedLayer):
     """``f(x W1 + b1) W2 + b2`` (Vaswani et al. 2017, equation 2).
 
     f is max(0, .), or GELU (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415). SwiGLU
@@ -231,12 +215,3 @@ class FeedForward(keras.layers.Layer):
         outer = ops.pad(ops.convert_to_tensor(self.outer.kernel), (more, (0, 0)))
         hidden = self.drop(self._activate(ops.matmul(inputs, inner) + bias), training=True)
         return ops.matmul(hidden, outer) + ops.convert_to_tensor(self.outer.bias)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of __init__."""
-        return {
-            **super().get_config(),
-            "width": self.width,
-            "dropout": self.dropout,
-            "activation": self.activation,
-        }

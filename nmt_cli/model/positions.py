@@ -10,6 +10,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from nmt_cli.model.configured import SavedLayer
+
 
 def sinusoids(positions: Any, d_model: int, interleaved: bool = True) -> Any:
     """Return sinusoidal vectors, float32 [T, d], for positions [T].
@@ -38,7 +40,7 @@ def _added(vectors: Any, at: Callable[[Any, int], Any]) -> Any:
 
 
 @keras.saving.register_keras_serializable("nmt")
-class PositionalEncoding(keras.layers.Layer):
+class PositionalEncoding(SavedLayer):
     """Adds sinusoids.
 
     Args:
@@ -57,13 +59,9 @@ class PositionalEncoding(keras.layers.Layer):
         """Return float32 [T, d] for positions [T]."""
         return sinusoids(positions, d_model, self.interleaved)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of __init__."""
-        return {**super().get_config(), "interleaved": self.interleaved}
-
 
 @keras.saving.register_keras_serializable("nmt")
-class LearnedPositions(keras.layers.Layer):
+class LearnedPositions(SavedLayer):
     """Adds a learned vector for each position (Gehring et al. 2017, section 3.1,
     https://arxiv.org/abs/1705.03122).
 
@@ -92,7 +90,3 @@ class LearnedPositions(keras.layers.Layer):
     def at(self, positions: Any, d_model: int) -> Any:
         """Return [T, d] for positions [T]."""
         return ops.take(self.table, ops.minimum(positions, self.length - 1), axis=0)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of __init__."""
-        return {**super().get_config(), "length": self.length}
