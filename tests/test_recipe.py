@@ -199,9 +199,7 @@ def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -
         ),
     ],
 )
-def test_refusals_say_where_what_and_how_to_mend(
-    tmp_path: Path, text: str, message: str, hint: str
-) -> None:
+def test_errors_name_file_key_and_fix(tmp_path: Path, text: str, message: str, hint: str) -> None:
     error = refusal(tmp_path, text)
     assert error.message.startswith(f"{tmp_path / 'r.toml'}: ")
     assert message in error.message
@@ -257,7 +255,7 @@ def test_files_that_are_no_recipes(tmp_path: Path) -> None:
 
 
 def values(item: "dataclasses.Field") -> st.SearchStrategy:
-    """Anything that may stand in one field of a section."""
+    """Any valid value of a field."""
     low, high = (item.metadata.get(each) for each in ("minimum", "maximum"))
     if "options" in item.metadata:
         return st.sampled_from(item.metadata["options"])

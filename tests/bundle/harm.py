@@ -51,7 +51,7 @@ HOSTILE_VALUES: tuple[Any, ...] = (
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """A bundle's manifest as it stands."""
+    """A bundle's manifest, unchecked."""
     tree: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     return tree
 
@@ -97,7 +97,7 @@ def append(folder: Path, rng: np.random.Generator) -> str:
     path = any_file(folder, rng)
     with path.open("ab") as stream:
         stream.write(rng.bytes(int(rng.integers(1, 200))))
-    return f"bytes behind {path.name}"
+    return f"bytes appended to {path.name}"
 
 
 def swap(folder: Path, rng: np.random.Generator) -> str:

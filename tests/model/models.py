@@ -1,4 +1,4 @@
-"""Tiny models of every architecture, and what must hold of each."""
+"""Tiny models of every architecture, and checks that hold for all of them."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def check_steps(model: keras.Model) -> None:
 
 
 def check_beams(model: keras.Model) -> None:
-    """Two beams of one sentence that change places in the middle, against two full passes."""
+    """Two beams of one sentence that swap places halfway, against two full passes."""
     source, target = batch()
     beams = np.stack([target, batch(seed=9)[1]], axis=1)  # [3, 2, 6]
     stepper = KerasStepModel(model)
@@ -79,7 +79,7 @@ def check_beams(model: keras.Model) -> None:
 
 
 def check_selection(model: keras.Model) -> None:
-    """Sentences that go on alone give what they would have given with the others."""
+    """Selected sentences give the same results as with the others."""
     source, target = batch()
     stepper = KerasStepModel(model)
     whole, part = stepper.encode(source), None
@@ -105,7 +105,7 @@ def check_causality(model: keras.Model) -> None:
 
 
 def check_padding(model: keras.Model) -> None:
-    """Padding behind a source changes nothing, and padding alone gives numbers."""
+    """Padding after a source changes nothing, and a row of padding gives finite numbers."""
     source, target = batch()
     wider = np.pad(source, ((0, 0), (0, 5)))
     np.testing.assert_allclose(

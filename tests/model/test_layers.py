@@ -1,4 +1,4 @@
-"""Layers one by one: formulas by hand, serialization, masks."""
+"""Each layer: formulas by hand, serialization, masks."""
 
 import math
 
@@ -99,7 +99,7 @@ def test_learned_positions_are_rows_of_a_table():
     (table,) = layer.get_weights()
     assert table.shape == (3, 8)
     np.testing.assert_array_equal(found, x + table)
-    # A batch may be filled up beyond it with padding, which nothing looks at.
+    # A batch may be padded beyond it; nothing attends to padding.
     np.testing.assert_array_equal(layer.at(np.array([4]), 8), table[2:])
 
 
@@ -210,7 +210,7 @@ def test_masks_of_several_pad_symbols():
     np.testing.assert_array_equal(
         target[0, 0] == 0, np.array([[each == "1" for each in row] for row in expected])
     )
-    # PAD alone stands behind all else, and need not be hidden from what comes before it.
+    # PAD follows everything else, so that the causal mask hides it.
     alone = ops.convert_to_numpy(TargetMask()(ids))
     np.testing.assert_array_equal(alone, ops.convert_to_numpy(causal_mask(4, "float32")))
 
@@ -222,7 +222,7 @@ def test_layer_norm_is_that_of_keras():
     )
 
 
-def test_a_feed_forward_layer_is_trained_as_it_is_used():
+def test_a_feed_forward_layer_computes_the_same_in_training():
     tf = pytest.importorskip("tensorflow")
     layer, inputs = FeedForward(1024), tf.constant(numbers(2, 5, 8))
     layer(inputs)

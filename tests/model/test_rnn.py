@@ -45,7 +45,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("attention", "cell", "feeding"), PAIRS)
-def test_a_model_keeps_its_promises(attention, cell, feeding, tmp_path):
+def test_a_model_is_consistent(attention, cell, feeding, tmp_path):
     other = CELLS[cell == "lstm"]
     model = tiny(
         architecture="rnn",
@@ -70,13 +70,13 @@ def test_a_model_keeps_its_promises(attention, cell, feeding, tmp_path):
         {"scale_embeddings": False},
     ],
 )
-def test_a_variant_keeps_its_promises(keys):
+def test_a_variant_is_consistent(keys):
     model = tiny(architecture="rnn", **keys)
     check_steps(model)
     check_padding(model)
 
 
-def test_selected_sentences_go_on_unchanged():
+def test_selecting_sentences_does_not_change_them():
     check_selection(tiny(architecture="rnn"))
 
 
@@ -156,7 +156,7 @@ def test_a_step_by_hand(attention, feeding):
 
 
 @pytest.mark.parametrize(("layers", "drops"), [(1, False), (2, True)])
-def test_dropout_stands_between_the_layers_of_the_decoder(layers, drops):
+def test_dropout_applies_between_the_layers_of_the_decoder(layers, drops):
     decoder = tiny(architecture="rnn", dropout=0.5, decoder_layers=layers).get_layer("decoder")
     rng = np.random.default_rng(0)
     x, encoder_output = (rng.normal(size=(2, 3, 16)).astype(np.float32) for _ in range(2))

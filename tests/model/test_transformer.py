@@ -51,7 +51,7 @@ TIED = [
 
 
 @pytest.mark.parametrize(("norm", "embeddings"), TIED)
-def test_a_tied_model_keeps_its_promises(norm, embeddings, tmp_path):
+def test_a_model_with_tied_embeddings_is_consistent(norm, embeddings, tmp_path):
     model = tiny(norm=norm, embeddings=embeddings)
     check_steps(model)
     check_saving(model, tmp_path)
@@ -64,7 +64,7 @@ OFTEN = ("as it is", "wide keys", "tutorial positions", "swiglu", "several pad s
     "variant",
     [pytest.param(each, marks=[] if each in OFTEN else [pytest.mark.slow]) for each in VARIANTS],
 )
-def test_a_variant_keeps_its_promises(variant, tmp_path):
+def test_a_variant_is_consistent(variant, tmp_path):
     model = tiny(**VARIANTS[variant])
     check_steps(model)
     check_causality(model)
@@ -77,7 +77,7 @@ def test_beams_share_caches_without_seeing_each_other(variant):
     check_beams(tiny(**VARIANTS[variant]))
 
 
-def test_selected_sentences_go_on_unchanged():
+def test_selecting_sentences_does_not_change_them():
     check_selection(tiny())
 
 
@@ -105,7 +105,7 @@ def test_parameters_by_hand():
 
 
 def test_parameters_of_a_known_model():
-    """Two layers of two heads of 512, written out in the issue that asked for them."""
+    """Two layers of two heads of 512, with counts computed by hand."""
     config = TransformerConfig(
         d_model=512,
         heads=2,
