@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.search.attention import aligning_layer
 from nmt_cli.search.hypothesis import Hypothesis, coverage_penalty, penalty
-from nmt_cli.search.options import NO_REQUEST, Request, SearchOptions
+from nmt_cli.search.options import Request, SearchOptions
 from nmt_cli.search.processors import Processor
 from nmt_cli.search.ranking import Continuations, best
 from nmt_cli.search.step_model import StepModel
@@ -60,17 +60,17 @@ def beam_search(
         For each sentence, in order, ``options.n_best`` hypotheses, best first; fewer only if
         the vocabulary has no more.
     """
-    requests = requests or [NO_REQUEST] * len(source)
+    requests = requests or [Request()] * len(source)
     beams = _Beams(source, lengths, options, requests)
     chooser = None
-    if processors or options.sampling or any(each.prefix or each.phrases for each in requests):
+    if processors or options.sample or any(each.prefix or each.phrases for each in requests):
         from nmt_cli.search.choosing import Chooser  # rarely needed
 
         chooser = Chooser(options, requests, processors)
     state = model.encode(source)
     while beams.open:
-        if options.coverage_penalty:
-            beams.cover(aligning_layer(model.attention(state, beams.last, beams.ancestry())))
+        if beams.coverage is not None:
+            beams.coverage += aligning_layer(model.attention(state, beams.last, beams.ancestry()))
         if chooser:
             log_probs, state = model.log_probs(state, beams.last, beams.ancestry())
             beams.extend(
@@ -137,7 +137,7 @@ class _Beams:
         self.reach = penalty(self.limits, options.length_penalty)
         self.sums = np.full((count, beams), -np.inf, np.float32)
         # All beams start out equal: the search needs only one of them, sampling all.
-        self.sums[:, : None if options.sampling else 1] = 0.0
+        self.sums[:, : None if options.sample else 1] = 0.0
         self.last = np.full((count, beams), START_ID, np.int32)
         self.history = np.zeros((count, beams, 0), np.int32)
         self.lineage = np.zeros((count, beams, 0), np.bool_)
@@ -168,11 +168,6 @@ class _Beams:
     def past(self) -> NDArray[np.int32]:
         """The tokens so far, [B, K, steps]."""
         return self.history[..., : self.steps]
-
-    def cover(self, attention: NDArray[np.float32]) -> None:
-        """Add the attention of the next step, [B, K, S]."""
-        assert self.coverage is not None
-        self.coverage += attention
 
     def extend(self, chosen: Continuations) -> None:
         """Fill the free slots with the best continuations and close finished hypotheses."""
@@ -209,11 +204,20 @@ class _Beams:
             self.coverage = self.coverage[pick, parents]
 
     def _finish(self, ends: NDArray[np.int64], sums: NDArray[np.float32]) -> None:
-        """Keep each newly finished hypothesis that is among its sentence's best."""
+        """Keep each newly finished hypothesis that is among its sentence's best.
+
+        They are ordered by score; the first found of equal scores comes first.
+        """
         for sentence, slot in ends:
             score = self._score(sentence, slot, float(sums[sentence, slot]))
-            if score > self.bounds[sentence]:
-                self._keep(sentence, slot, score)
+            if score <= self.bounds[sentence]:
+                continue
+            kept = self.best[self.rows[sentence]]
+            place = sum(each.score >= score for each in kept)
+            kept.insert(place, self._hypothesis(sentence, slot, self.steps - 1, score))
+            del kept[self.options.n_best :]
+            if len(kept) == self.options.n_best:
+                self.bounds[sentence] = kept[-1].score
 
     def _close(self) -> None:
         """Mark sentences that cannot improve, and complete those at their maximum length."""
@@ -249,15 +253,6 @@ class _Beams:
             covered = self.coverage[sentence, slot]
             score += coverage_penalty(covered, self.options.coverage_penalty)
         return score
-
-    def _keep(self, sentence: np.integer[Any], slot: np.integer[Any], score: float) -> None:
-        """Insert a hypothesis by score, after those with the same score."""
-        kept = self.best[self.rows[sentence]]
-        place = sum(each.score >= score for each in kept)
-        kept.insert(place, self._hypothesis(sentence, slot, self.steps - 1, score))
-        del kept[self.options.n_best :]
-        if len(kept) == self.options.n_best:
-            self.bounds[sentence] = kept[-1].score
 
     def _hypothesis(
         self, sentence: np.integer[Any], slot: np.integer[Any], length: int, score: float

@@ -32,8 +32,8 @@ class Chooser:
         self._requests = list(requests)
         self._processors = processors
         self._sampler: Sampler | None = None
-        if options.sampling:
-            self._sampler = Sampler(options.sampling, [each.number for each in requests])
+        if options.sample:
+            self._sampler = Sampler(options, [each.number for each in requests])
 
     def select(self, rows: NDArray[np.int64]) -> None:
         """Keep only these sentences."""

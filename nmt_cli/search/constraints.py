@@ -65,30 +65,7 @@ def constrained_best(
         last: whether this is the last step.
     """
     wanted = sum(map(len, phrases))
-    banks: dict[int, list[Candidate]] = {}
-    for beam, token in _candidates(sums, log_probs, free, past, phrases, slots):
-        had, _ = progress([*past[beam].tolist(), token], phrases)
-        candidate = (-float(sums[beam] + log_probs[beam, token]), token, beam)
-        banks.setdefault(had, []).append(candidate)
-    if last and banks:  # only the fullest bank can still be complete
-        banks = {max(banks): banks[max(banks)]}
-    chosen: list[Candidate] = []
-    for had, share in _shares({had: len(each) for had, each in banks.items()}, wanted, slots):
-        chosen += sorted(banks[had])[:share]
-    return sorted(chosen)
-
-
-def _candidates(
-    sums: NDArray[np.float32],
-    log_probs: NDArray[np.float32],
-    free: NDArray[np.float32],
-    past: NDArray[np.int32],
-    phrases: Sequence[Phrase],
-    slots: int,
-) -> set[tuple[int, int]]:
-    """Candidate beams and tokens: the best overall, the best of each beam, and the next tokens of
-    each beam's phrases."""
-    wanted = sum(map(len, phrases))
+    # The next tokens of each beam's phrases, the best token of each beam, and the best overall.
     pairs: set[tuple[int, int]] = set()
     for beam in np.flatnonzero(sums > -np.inf).tolist():
         had, following = progress(past[beam].tolist(), phrases)
@@ -99,10 +76,21 @@ def _candidates(
             pairs.add((beam, token))
         pairs.add((beam, int(log_probs[beam].argmax())))
     totals = sums[:, None] + log_probs
-    vocabulary = log_probs.shape[1]
     best = np.argsort(-totals, axis=None, kind="stable")[:slots].tolist()
-    pairs |= {divmod(place, vocabulary) for place in best}
-    return {(beam, token) for beam, token in pairs if totals[beam, token] > -np.inf}
+    pairs |= {divmod(place, log_probs.shape[1]) for place in best}
+    banks: dict[int, list[Candidate]] = {}
+    for beam, token in pairs:
+        if totals[beam, token] == -np.inf:
+            continue
+        had, _ = progress([*past[beam].tolist(), token], phrases)
+        candidate = (-float(sums[beam] + log_probs[beam, token]), token, beam)
+        banks.setdefault(had, []).append(candidate)
+    if last and banks:  # only the fullest bank can still be complete
+        banks = {max(banks): banks[max(banks)]}
+    chosen: list[Candidate] = []
+    for had, share in _shares({had: len(each) for had, each in banks.items()}, wanted, slots):
+        chosen += sorted(banks[had])[:share]
+    return sorted(chosen)
 
 
 def _shares(counts: dict[int, int], wanted: int, slots: int) -> Iterator[tuple[int, int]]:

@@ -5,33 +5,14 @@ of h heads.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.search.attention import AttentionMaps, Weights, aligning_layer
+from nmt_cli.search.hypothesis import Hypothesis
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
-
-
-@dataclass(frozen=True)
-class Forced:
-    """One translation.
-
-    Attributes:
-        token_scores: log-probabilities of its tokens and of END, [T].
-        attention: of each token to the source in the layer that aligns best, [T, S]; None if it
-            was not requested.
-    """
-
-    token_scores: list[float]
-    attention: Weights | None = None
-
-    @property
-    def total(self) -> float:
-        """The sum of the token scores in float32, in order, as search computes it."""
-        return float(np.add.accumulate(np.array(self.token_scores, np.float32))[-1])
 
 
 def forced_steps(
@@ -66,7 +47,7 @@ def force(
     source: NDArray[np.int32],
     targets: Sequence[Sequence[int]],
     attention: bool = False,
-) -> list[Forced]:
+) -> list[Hypothesis]:
     """Score given translations.
 
     Args:
@@ -86,8 +67,11 @@ def force(
         if weights is not None:
             aligned.append(aligning_layer(weights))
     maps = np.stack(aligned, axis=1) if aligned else None  # [B, T, S]
+    sums = np.add.accumulate(scores, axis=1)  # in float32 and in order, as the search adds
     return [
-        Forced(
+        Hypothesis(
+            list(ids),
+            float(sums[row, len(ids)]),
             scores[row, : len(ids) + 1].tolist(),
             None if maps is None else maps[row, : len(ids) + 1],
         )

@@ -1,9 +1,11 @@
 """Hypotheses and their scores."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nmt_cli.search.attention import Weights
 
 # Lower bound of coverage, which keeps its logarithm finite.
 _LEAST_COVERAGE = 1e-9
@@ -15,13 +17,17 @@ class Hypothesis:
 
     Attributes:
         ids: its tokens.
-        score: penalised sum of their log-probabilities and END's.
-        token_scores: log-probabilities of the tokens and of END, if it has one.
+        score: penalised sum of their log-probabilities and END's; not penalised in forced
+            decoding.
+        token_scores: log-probabilities of the tokens and of END, if it has one, [T].
+        attention: of each token to the source in the layer that aligns best, [T, S]; None if not
+            computed.
     """
 
     ids: list[int]
     score: float
     token_scores: list[float]
+    attention: Weights | None = field(default=None, compare=False)
 
 
 def penalty(lengths: int | NDArray[np.int64], alpha: float) -> NDArray[np.float64]:

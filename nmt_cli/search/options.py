@@ -134,24 +134,6 @@ class DecodingOptions:
             raise OptionError("`suppress` needs a word or phrase")
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """How tokens are sampled.
-
-    Attributes:
-        seed: determines, with a sentence's number, all of its samples.
-        temperature: divides the log-probabilities.
-        top_k: size of the set sampled from; 0 for the whole vocabulary.
-        top_p: probability of the set sampled from (Holtzman et al. 2020,
-            https://arxiv.org/abs/1904.09751); 1 for the whole vocabulary.
-    """
-
-    seed: int = 0
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-
-
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions(DecodingOptions):
     """Decoding options with the model's values filled in: nothing is None but for sampling.
@@ -194,18 +176,6 @@ class SearchOptions(DecodingOptions):
             )
         return found
 
-    @property
-    def sampling(self) -> Sampling | None:
-        """How to sample; None for beam search."""
-        if not self.sample:
-            return None
-        given = {
-            name: getattr(self, name)
-            for name in ("seed", "temperature", "top_k", "top_p")
-            if getattr(self, name) is not None
-        }
-        return Sampling(**given)
-
     def limit(self, source_tokens: int) -> int:
         """The most tokens that a translation of so many source tokens may have."""
         return min(
@@ -231,9 +201,6 @@ class Request:
     def required(self) -> int:
         """How many tokens the prefix and the phrases have."""
         return len(self.prefix) + sum(map(len, self.phrases))
-
-
-NO_REQUEST = Request()
 
 
 def _check_range(name: str, value: Any, limits: dict[str, Any]) -> None:

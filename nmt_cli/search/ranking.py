@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.search.options import Sampling
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.step_model import Candidates
 from nmt_cli.text.tokenizer import PAD_ID, START_ID
 
@@ -70,13 +70,13 @@ class Sampler:
     batch.
 
     Args:
-        sampling: how to sample.
+        options: of the search.
         numbers: of the sentences, [B].
     """
 
-    def __init__(self, sampling: Sampling, numbers: Sequence[int]) -> None:
-        self._sampling = sampling
-        self._chances = [np.random.default_rng((sampling.seed, each)) for each in numbers]
+    def __init__(self, options: SearchOptions, numbers: Sequence[int]) -> None:
+        self._options = options
+        self._chances = [np.random.default_rng((options.seed or 0, each)) for each in numbers]
 
     def select(self, rows: NDArray[np.int64]) -> None:
         """Keep only these sentences."""
@@ -90,7 +90,7 @@ class Sampler:
             log_probs: [B, K, V].
         """
         chances = np.stack([each.random(sums.shape[1]) for each in self._chances])  # [B, K]
-        tokens = _drawn(log_probs, chances, self._sampling)
+        tokens = _drawn(log_probs, chances, self._options)
         added = np.take_along_axis(log_probs, tokens[..., None], axis=2)[..., 0]
         # Slots of finished samples come last, where the search expects them.
         parents = np.argsort(sums == -np.inf, axis=1, kind="stable")
@@ -99,27 +99,28 @@ class Sampler:
 
 
 def _drawn(
-    log_probs: NDArray[np.float32], chances: NDArray[np.float64], sampling: Sampling
+    log_probs: NDArray[np.float32], chances: NDArray[np.float64], options: SearchOptions
 ) -> NDArray[np.int32]:
-    """The tokens at which the cumulative probabilities exceed the chances, [B, K]."""
+    """The tokens at which the cumulative probabilities exceed the chances, [B, K].
+
+    Top-p is nucleus sampling (Holtzman et al. 2020, https://arxiv.org/abs/1904.09751).
+    """
     vocabulary = log_probs.shape[2]
-    limited = sampling.top_k or vocabulary
-    # Only top-k and top-p need the tokens in order.
-    ranked = sampling.top_k > 0 or sampling.top_p < 1
-    if ranked:
-        candidates = top_candidates(log_probs, limited)
+    top_p = options.top_p or 1.0
+    if options.top_k or top_p < 1:  # only these need the tokens in order
+        candidates = top_candidates(log_probs, options.top_k or vocabulary)
         ids, scores = candidates.ids, candidates.scores.astype(np.float64)
     else:
         ids = np.broadcast_to(np.arange(vocabulary, dtype=np.int32), log_probs.shape)
         scores = log_probs.astype(np.float64)
     scores = np.where((ids == PAD_ID) | (ids == START_ID), -np.inf, scores)  # never text
-    scores /= sampling.temperature
+    scores /= options.temperature or 1.0
     scores -= scores.max(axis=2, keepdims=True)
     probabilities = np.exp(scores)
     sums = probabilities.cumsum(axis=2)
-    if sampling.top_p < 1:
+    if top_p < 1:
         # The token that exceeds the threshold is the last that may be sampled.
-        enough = sums - probabilities < sampling.top_p * sums[..., -1:]
+        enough = sums - probabilities < top_p * sums[..., -1:]
         probabilities = np.where(enough, probabilities, 0)
         sums = probabilities.cumsum(axis=2)
     # The first sum above the chance belongs to a token with nonzero probability.

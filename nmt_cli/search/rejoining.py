@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nmt_cli.search.attention import Alignment, align_words
-from nmt_cli.search.forced import Forced
 from nmt_cli.search.hypothesis import Hypothesis
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import END_ID, UNK_ID, TokenizerPair
@@ -53,13 +52,11 @@ class Found:
     Attributes:
         source: ids that the encoder read.
         hypotheses: best first.
-        forced: for each hypothesis its forced decoding with attention; None where not needed.
         seconds: search time.
     """
 
     source: list[int]
     hypotheses: list[Hypothesis]
-    forced: list[Forced | None]
     seconds: float
 
 
@@ -82,12 +79,11 @@ def _rejoined(
     alignment: list[tuple[int, int]] = []
     source_words = target_words = 0  # in the segments so far
     for segment in segments:
-        place = min(rank, len(segment.hypotheses) - 1)
-        hypothesis, forced = segment.hypotheses[place], segment.forced[place]
+        hypothesis = segment.hypotheses[min(rank, len(segment.hypotheses) - 1)]
         texts.append(tokenizers.target.decode([hypothesis.ids])[0])
         with_end = [*hypothesis.ids, END_ID]
-        if forced is not None and forced.attention is not None:
-            aligned = align_words(forced.attention, segment.source, with_end, tokenizers)
+        if hypothesis.attention is not None:
+            aligned = align_words(hypothesis.attention, segment.source, with_end, tokenizers)
             if options.unk == "copy" and UNK_ID in hypothesis.ids:
                 texts[-1] = _with_copies(hypothesis, aligned, tokenizers)
             alignment += [(i + source_words, j + target_words) for i, j in pairs(aligned)]

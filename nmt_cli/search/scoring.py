@@ -26,21 +26,18 @@ class PairScore:
     token_scores: list[float]
 
 
-def score_pairs(
-    translator: Translator, pairs: Iterable[tuple[str, str]], window: int | None = None
-) -> Iterator[PairScore]:
+def score_pairs(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[PairScore]:
     """Score pairs of lines, in order; two blank lines score 0.
 
     Args:
         translator: the model, and the length penalty.
-        pairs: source and translation, read ``window`` ahead.
-        window: None for the translator's own.
+        pairs: source and translation, read WINDOW ahead.
 
     Raises:
         NmtError: there is not enough memory.
     """
     pairs = iter(pairs)
-    while read := list(islice(pairs, window or WINDOW)):
+    while read := list(islice(pairs, WINDOW)):
         yield from _window(translator, read)
 
 
@@ -88,7 +85,7 @@ def _window(translator: Translator, pairs: Sequence[tuple[str, str]]) -> Iterato
             found = next(forced)
             ids = [*target, END_ID]
             yield PairScore(
-                found.total / float(penalty(len(ids), options.length_penalty)),
+                found.score / float(penalty(len(ids), options.length_penalty)),
                 tokenizers.target.tokens(ids),
                 found.token_scores,
             )

@@ -12,7 +12,7 @@ import numpy as np
 from nmt_cli.errors import NmtError
 from nmt_cli.search.batching import in_batches, padded
 from nmt_cli.search.beam import beam_search
-from nmt_cli.search.forced import Forced, force
+from nmt_cli.search.forced import force
 from nmt_cli.search.hypothesis import Hypothesis
 from nmt_cli.search.options import Request, SearchOptions
 from nmt_cli.search.processors import Processor, processors_of
@@ -122,7 +122,7 @@ class Translator:
                 failure = error
                 break
             counts.append(len(pieces))
-        found = iter(self._found(segments))
+        found = iter(self._search(segments))
         for count in counts:
             of_line = list(islice(found, count))
             first, *others = rejoin(of_line, self.tokenizers, self.options)
@@ -184,26 +184,26 @@ class Translator:
             raise NmtError(f"{where}: {phrase!r} {problem}", "use other words")
         return tuple(ids)
 
-    def _found(self, segments: list[Segment]) -> list[Found]:
+    def _search(self, segments: list[Segment]) -> list[Found]:
         """What the search finds for each segment, in order; batches run in parallel."""
-        results = in_batches(
+        found = in_batches(
             [len(each.ids) for each in segments],
             max(1, self.batch_tokens // self.options.beam_size),
             self.workers,
             lambda rows: self._timed([segments[row] for row in rows]),
             self.warn,
         )
-        forced = self._forced(segments, [hypotheses for hypotheses, _ in results])
-        return [
-            Found(segment.ids, hypotheses, each, seconds)
-            for segment, (hypotheses, seconds), each in zip(segments, results, forced, strict=True)
-        ]
+        self._add_attention(found)
+        return found
 
-    def _timed(self, batch: list[Segment]) -> list[tuple[list[Hypothesis], float]]:
+    def _timed(self, batch: list[Segment]) -> list[Found]:
         began = time.perf_counter()
-        found = self._search_batch(batch)
+        results = self._search_batch(batch)
         seconds = (time.perf_counter() - began) / len(batch)
-        return [(each, seconds) for each in found]
+        return [
+            Found(segment.ids, hypotheses, seconds)
+            for segment, hypotheses in zip(batch, results, strict=True)
+        ]
 
     def _search_batch(self, batch: list[Segment]) -> list[list[Hypothesis]]:
         lengths = np.array([len(each.ids) for each in batch], np.int64)
@@ -216,25 +216,22 @@ class Translator:
             self.processors,
         )
 
-    def _forced(
-        self, segments: list[Segment], found: list[list[Hypothesis]]
-    ) -> list[list[Forced | None]]:
-        """Attention of the hypotheses that need it."""
+    def _add_attention(self, found: list[Found]) -> None:
+        """Add attention to the hypotheses that need it."""
+        options = self.options
         needed = [
-            (row, place)
-            for row, hypotheses in enumerate(found)
-            for place, each in enumerate(hypotheses)
-            if self.options.alignments or (self.options.unk == "copy" and UNK_ID in each.ids)
+            (each, place)
+            for each in found
+            for place, hypothesis in enumerate(each.hypotheses)
+            if options.alignments or (options.unk == "copy" and UNK_ID in hypothesis.ids)
         ]
-        pairs = [(segments[row].ids, found[row][place].ids) for row, place in needed]
-        results: list[list[Forced | None]] = [[None] * len(each) for each in found]
-        for (row, place), forced in zip(needed, self.force(pairs, attention=True), strict=True):
-            results[row][place] = forced
-        return results
+        pairs = [(each.source, each.hypotheses[place].ids) for each, place in needed]
+        for (each, place), forced in zip(needed, self.force(pairs, attention=True), strict=True):
+            each.hypotheses[place] = replace(each.hypotheses[place], attention=forced.attention)
 
     def force(
         self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool = False
-    ) -> list[Forced]:
+    ) -> list[Hypothesis]:
         """Decode given translations (forced decoding), in order.
 
         Args:

@@ -432,7 +432,7 @@ def test_forcing_a_translation_gives_the_score_of_search(seed: int, beams: int) 
     forced = force(FakeStepModel(follow), source, [each.ids for each in found], attention=True)
     for hypothesis, each in zip(found, forced, strict=True):
         if len(hypothesis.token_scores) > len(hypothesis.ids):
-            assert each.total == hypothesis.score
+            assert each.score == hypothesis.score
         assert each.token_scores[: len(hypothesis.ids)] == pytest.approx(
             hypothesis.token_scores[: len(hypothesis.ids)], abs=1e-6
         )
