@@ -3,10 +3,11 @@
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 from nmt_cli.errors import NmtError
 
@@ -39,7 +40,7 @@ def replacing_path(path: Path) -> Iterator[Path]:
             return
         place = Path(os.path.realpath(path))
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise unwritable(path, error) from None
     beside = _beside(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +51,7 @@ def replacing_path(path: Path) -> Iterator[Path]:
         beside.replace(place)
         sync(place.parent)
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise unwritable(path, error) from None
     finally:
         with suppress(OSError):
             beside.unlink()
@@ -77,7 +78,7 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
             )
         place = Path(os.path.realpath(folder))  # keep a link, replace its target
     except OSError as error:
-        raise _unwritable(folder, error) from None
+        raise unwritable(folder, error) from None
     beside = _beside(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +101,7 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
             beside.rename(place)
         sync(place.parent)
     except OSError as error:
-        raise _unwritable(folder, error) from None
+        raise unwritable(folder, error) from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
@@ -118,7 +119,8 @@ def _is_foreign(folder: Path, marker: str) -> bool:
     return not folder.is_dir() or any(folder.iterdir())
 
 
-def _unwritable(path: Path | str, error: OSError) -> NmtError:
+def unwritable(path: Path, error: OSError) -> NmtError:
+    """The error for a file or folder that cannot be written."""
     reason = error.strerror or error
     if isinstance(error, shutil.Error):  # of copying a folder: a list of (from, to, reason)
         reason = error.args[0][-1][-1]
@@ -126,6 +128,17 @@ def _unwritable(path: Path | str, error: OSError) -> NmtError:
         f"{path}: cannot be written ({reason})",
         "check the path, its permissions and the free disk space",
     )
+
+
+def standard_output(hint: str = "redirect it to a file") -> BinaryIO:
+    """Standard output.
+
+    Raises:
+        NmtError: it is closed.
+    """
+    if sys.stdout is None:
+        raise NmtError("standard output is closed", hint)
+    return sys.stdout.buffer
 
 
 def is_special(path: Path) -> bool:

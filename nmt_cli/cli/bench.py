@@ -9,8 +9,8 @@ import click
 
 from nmt_cli.bundle import PRECISIONS
 from nmt_cli.cli.options import say
-from nmt_cli.cli.streams import check_standard_output
 from nmt_cli.errors import NmtError
+from nmt_cli.files import standard_output
 
 
 def _batch(value: str) -> int:
@@ -82,7 +82,7 @@ def bench(
     from nmt_cli.models import kind_of
     from nmt_cli.text.lines import read_lines
 
-    check_standard_output()
+    standard_output()
     is_run = kind_of(model) == "run"
     if precision and not is_run:
         raise click.UsageError("--precision is for runs; a bundle has only one")

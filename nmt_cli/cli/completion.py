@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from nmt_cli.cli.environment import every_parameter
 from nmt_cli.cli.options import EXPORTS, RUNS, recipe_names
-from nmt_cli.cli.streams import check_standard_output
+from nmt_cli.files import standard_output
 
 
 @click.command(
@@ -32,7 +32,7 @@ def completion(context: click.Context, shell: str) -> None:
 
     It completes commands, options, recipes, and the models under exports/ and runs/.
     """
-    check_standard_output()
+    standard_output()
     kind = get_completion_class(shell)
     assert kind is not None, "click has a class for each of the choices"
     script = kind(context.find_root().command, {}, "nmt", "_NMT_COMPLETE").source()

@@ -16,9 +16,9 @@ from nmt_cli.cli.options import (
     open_model,
     say,
 )
-from nmt_cli.cli.streams import check_standard_output
 from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.texts import EvaluationText, read_text
+from nmt_cli.files import standard_output
 from nmt_cli.search.options import DecodingOptions
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def evaluate(
     """
     if context.get_parameter_source("model") is not ParameterSource.COMMANDLINE and translations:
         model = ()  # NMT_MODEL replaces the default, which is not needed here
-    check_standard_output()
+    standard_output()
     if not references and (source or translations or domains):
         raise click.UsageError("--source, --translation and --domains need --reference")
     if references and not source and (model or not translations):

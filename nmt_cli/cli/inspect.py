@@ -10,7 +10,7 @@ import click
 from nmt_cli.bundle.report import Check, Verification
 from nmt_cli.cli.environment import MODEL_VARIABLE
 from nmt_cli.cli.options import find_model
-from nmt_cli.cli.streams import check_standard_output
+from nmt_cli.files import standard_output
 
 Row = tuple[str, str]
 
@@ -28,7 +28,7 @@ def inspect(model: Path | None, as_json: bool) -> None:
     """
     from nmt_cli.models import describe
 
-    check_standard_output()
+    standard_output()
     found = describe(find_model(model))
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))

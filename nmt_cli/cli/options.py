@@ -81,45 +81,56 @@ class Hardware:
     )
 
 
-def decoding_options(*names: str) -> Decorator:
-    """The options of :class:`DecodingOptions` with these names, or all of them, and those of
-    :class:`Hardware`. The command gets them as ``decoding`` and ``hardware``."""
-    chosen = [each for each in fields(DecodingOptions) if not names or each.name in names]
+def option_group(kind: type[Any], parameter: str, names: Sequence[str] = ()) -> Decorator:
+    """The options that a dataclass's fields describe, or those with these names.
+
+    The command gets an instance of the dataclass as ``parameter``.
+    """
+    described = [each for each in fields(kind) if each.metadata]
+    chosen = [each for each in described if not names or each.name in names]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def with_options(**given: Any) -> Any:
-            decoding = DecodingOptions(**{each.name: given.pop(each.name) for each in chosen})
-            hardware = Hardware(**{each.name: given.pop(each.name) for each in fields(Hardware)})
-            return command(decoding=decoding, hardware=hardware, **given)
+            values = kind(**{each.name: given.pop(each.name) for each in chosen})
+            return command(**given, **{parameter: values})
 
         decorated: Callable[..., Any] = with_options
-        for each in reversed([*chosen, *fields(Hardware)]):
+        for each in reversed(chosen):
             decorated = _option(each)(decorated)
         return decorated
 
     return decorate
 
 
+def decoding_options(*names: str) -> Decorator:
+    """The options of :class:`DecodingOptions` with these names, or all of them, and those of
+    :class:`Hardware`. The command gets them as ``decoding`` and ``hardware``."""
+    decoding = option_group(DecodingOptions, "decoding", names)
+    hardware = option_group(Hardware, "hardware")
+    return lambda command: decoding(hardware(command))
+
+
 def _option(each: "Field[Any]") -> Decorator:
     """The Click option of a dataclass field, by its type and metadata."""
     details = dict(each.metadata)
+    low, high = details.get("minimum"), details.get("maximum")
     settings: dict[str, Any] = {"help": details["help"], "default": each.default}
     if "choices" in details:
         settings |= {"type": click.Choice(details["choices"]), "show_default": True}
     elif each.type is bool:
         settings["is_flag"] = True
     elif each.type in (int, int | None):
-        settings["type"] = click.IntRange(details.get("minimum"), details.get("maximum"))
+        settings["type"] = click.IntRange(low, high)
     elif each.type in (float, float | None):
-        low = details.get("minimum", details.get("above"))
-        open_below = "above" in details
-        settings["type"] = click.FloatRange(low, details.get("maximum"), min_open=open_below)
-    if each.type == tuple[str, ...]:
+        low, open_below = details.get("above", low), "above" in details
+        settings["type"] = click.FloatRange(low, high, min_open=open_below)
+    elif each.type == Path | None:
+        settings["type"] = click.Path(path_type=Path)
+    elif each.type == tuple[str, ...]:
         settings["multiple"] = True
-    return click.option(
-        f"--{each.name.replace('_', '-')}", metavar=details.get("metavar"), **settings
-    )
+    flags = (*details.get("flags", ()), f"--{each.name.replace('_', '-')}")
+    return click.option(*flags, metavar=details.get("metavar"), **settings)
 
 
 def option_error(error: OptionError, context: click.Context) -> click.UsageError:

@@ -10,6 +10,7 @@ import click
 
 from nmt_cli.cli.options import Hardware, decoding_options, models_option, open_model, say
 from nmt_cli.cli.streams import ending_by_sigpipe
+from nmt_cli.files import standard_output
 from nmt_cli.search.options import DecodingOptions
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def score(
     the model reads at a time.
     """
     from nmt_cli.pipeline.inputs import name_of, open_lines
-    from nmt_cli.pipeline.output import standard_output, stream_sink
+    from nmt_cli.pipeline.output import stream_sink
     from nmt_cli.search.scoring import aligned, score_pairs
 
     if str(source) == str(target) == "-":

@@ -2,22 +2,9 @@
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
-
-from nmt_cli.errors import NmtError
-
-
-def check_standard_output(hint: str = "redirect it to a file") -> None:
-    """Check that standard output is open.
-
-    Raises:
-        NmtError: it is closed.
-    """
-    if sys.stdout is None:
-        raise NmtError("standard output is closed", hint)
 
 
 def on_terminal(stream: TextIO | None) -> bool:

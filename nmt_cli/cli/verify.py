@@ -7,7 +7,7 @@ import click
 
 from nmt_cli.bundle.report import Check, require_passed
 from nmt_cli.cli.options import say
-from nmt_cli.cli.streams import check_standard_output
+from nmt_cli.files import standard_output
 from nmt_cli.frameworks import import_keras
 
 
@@ -29,7 +29,7 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
     """
     if checkpoint and not run:
         raise click.UsageError("--checkpoint needs --run")
-    check_standard_output()
+    standard_output()
     if run:
         _against(bundle, run, checkpoint)
         return

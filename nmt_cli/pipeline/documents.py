@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
-from nmt_cli.files import replacing_path
+from nmt_cli.files import replacing_path, standard_output
 from nmt_cli.formats.document import format_of, translate_document
 from nmt_cli.pipeline.inputs import Job, name_of, opened
-from nmt_cli.pipeline.output import standard_output
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.compression import plain_name, writing
 from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines

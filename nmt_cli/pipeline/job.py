@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from nmt_cli.errors import NmtError
-from nmt_cli.files import is_special
+from nmt_cli.files import is_special, standard_output
 from nmt_cli.pipeline.forms import Form, JsonLines, Plain, Table
 from nmt_cli.pipeline.inputs import STDIN, Job, check_apart, count_lines, jobs_of, name_of, opened
 from nmt_cli.pipeline.options import TranslateOptions
@@ -19,10 +19,9 @@ from nmt_cli.pipeline.output import (
     check_free,
     file_sink,
     part_of,
-    standard_output,
     stream_sink,
 )
-from nmt_cli.pipeline.stream import Counts, Details, Stream
+from nmt_cli.pipeline.stream import Counts, Stream
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import decode_lines
@@ -79,10 +78,7 @@ def translate_files(
 
 def line_stream(options: TranslateOptions, model: Model, sentences: int) -> Stream:
     """How lines become lines with these options, for about so many sentences."""
-    details = Details(options.scores, options.decoding.alignments, options.tokens, options.json)
-    window = 1 if options.line_buffered else None
-    translator = model.translator(options.decoding, sentences)
-    return Stream(translator, _form(options), details, window)
+    return Stream(model.translator(options.decoding, sentences), _form(options), options)
 
 
 def _form(options: TranslateOptions) -> Form:

@@ -6,50 +6,61 @@ from pathlib import Path
 
 from nmt_cli.errors import OptionError
 from nmt_cli.pipeline.inputs import STDIN, Shard
-from nmt_cli.search.options import DecodingOptions
-from nmt_cli.text.lines import STRICT
+from nmt_cli.search.options import DecodingOptions, option
+from nmt_cli.text.lines import REPLACE, SKIP_LINE, STRICT
+
+_NOT_INTERACTIVE = ("`json`", "`input_format`", "`constraints`", "`line_buffered`", "`shard`")
 
 _DEFAULTS = DecodingOptions()
-_NOT_INTERACTIVE = ("`json`", "`input_format`", "`constraints`", "`line_buffered`", "`shard`")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TranslateOptions:
-    """What to translate and how; the fields are options of ``nmt translate``.
-
-    Attributes:
-        files: files, folders or ``-``; none for standard input.
-        output: file, or with several files or a folder the folder for outputs; None for standard
-            output.
-        force: replace existing files.
-        resume: continue interrupted outputs, skip complete ones.
-        shard: ``I/N``, the I-th of N parts of each file; None for all.
-        errors: how to handle invalid UTF-8 (text.lines).
-        line_buffered: translate and write each line as it arrives.
-        interactive: prompt for lines.
-        input_format: "tsv" or "jsonl" for records; None for plain text.
-        field: the column or field of records to translate.
-        format: of documents whose markup is kept, or "auto"; None for lines.
-        json, scores, tokens: additional output.
-        constraints: each line is followed by tab-separated phrases.
-        decoding: options of the search.
-    """
+    """What to translate and how: the arguments and options of ``nmt translate``."""
 
     files: tuple[Path, ...] = ()
-    output: Path | None = None
-    force: bool = False
-    resume: bool = False
-    shard: str | None = None
-    errors: str = STRICT
-    line_buffered: bool = False
-    interactive: bool = False
-    input_format: str | None = None
-    field: str | None = None
-    format: str | None = None
-    json: bool = False
-    scores: bool = False
-    tokens: bool = False
-    constraints: bool = False
+    output: Path | None = option(  # noqa: RUF009 - it returns a field
+        None,
+        "File to write; with several FILEs or a folder, the folder for files of the same names. "
+        ".gz, .xz and .zst are compressed. Default, and -: standard output.",
+        flags=("-o",),
+    )
+    force: bool = option(False, "Replace existing files.")
+    resume: bool = option(False, "Continue interrupted outputs and skip complete ones.")
+    shard: str | None = option(
+        None,
+        "Translate the I-th of N parts of each FILE, e.g. 1/4; the outputs concatenated are the "
+        "whole translation.",
+        metavar="I/N",
+    )
+    errors: str = option(
+        STRICT,
+        "How to handle invalid UTF-8: stop, replace bad bytes with U+FFFD, or output a blank line.",
+        choices=(STRICT, REPLACE, SKIP_LINE),
+    )
+    line_buffered: bool = option(False, "Translate and write each line as it arrives.")
+    interactive: bool = option(False, "Prompt for lines, with a history.")
+    input_format: str | None = option(
+        None,
+        "Lines are records; one field is replaced by its translation, the others stay.",
+        choices=("tsv", "jsonl"),
+    )
+    field: str | None = option(
+        None, "Field of --input-format: a column number from 1 or a name.", metavar="FIELD"
+    )
+    format: str | None = option(
+        None,
+        "Translate the text of documents and keep their markup; auto: by file name suffix.",
+        choices=("srt", "po", "markdown", "auto"),
+    )
+    json: bool = option(
+        False, "Write one JSON object per line with all details; jsonl records are extended."
+    )
+    scores: bool = option(False, "Add the score: a column or a field.")
+    tokens: bool = option(False, "Add the tokens of the translation.")
+    constraints: bool = option(
+        False, "Each line is followed by tab-separated phrases that its translation must contain."
+    )
     decoding: DecodingOptions = _DEFAULTS
 
     @property
@@ -77,7 +88,7 @@ class TranslateOptions:
         for one, other in self._contradictions():
             raise OptionError(f"{one} and {other} cannot be combined")
         several_with_stdin = self.output and self.several and self.reads_stdin
-        for option, needed, missing in (
+        for name, needed, missing in (
             ("`input_format`", "`field`", self.input_format and not self.field),
             ("`field`", "`input_format`", self.field and not self.input_format),
             ("`resume`", "`output`", self.resume and not self.output),
@@ -85,7 +96,7 @@ class TranslateOptions:
             ("standard input among several FILEs", "standard output", several_with_stdin),
         ):
             if missing:
-                raise OptionError(f"{option} needs {needed}")
+                raise OptionError(f"{name} needs {needed}")
         if self.input_format == "tsv" and (self.field or "").strip("0") == "":
             raise OptionError(f"`field={self.field}`: columns are counted from 1")
         _ = self.part  # checks its form

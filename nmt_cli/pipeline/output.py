@@ -2,103 +2,56 @@
 
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from nmt_cli.errors import NmtError
-from nmt_cli.files import is_special, replacing_path, sync
+from nmt_cli.files import is_special, replacing_path, sync, unwritable
 from nmt_cli.text.compression import SUFFIXES, writing
 
 PART, RECORD = ".part", ".part.json"
 _SECONDS_BETWEEN_WRITES = 1.0
 
 
-class Sink(Protocol):
+class Sink:
     """A destination for lines.
-
-    Attributes:
-        done: lines of input whose output is already there.
-    """
-
-    done: int
-
-    def write(self, lines: list[str]) -> None:
-        """Write the output of one line of input; the lines come without their ends."""
-
-
-class StreamSink:
-    """Standard output, an open pipe or a device.
 
     Args:
         stream: to write to.
-        at_once: flush after each line.
+        seconds: between flushes; None to leave them to the stream.
+        done: lines of input whose output is already there.
     """
 
-    done = 0
-
-    def __init__(self, stream: BinaryIO, at_once: bool = False) -> None:
-        self._stream, self._at_once = stream, at_once
+    def __init__(self, stream: BinaryIO, seconds: float | None = None, done: int = 0) -> None:
+        self.done = done
+        self._stream, self._seconds = stream, seconds
+        self._flushed = time.monotonic()
 
     def write(self, lines: list[str]) -> None:
-        """See :class:`Sink`.
+        """Write the output of one line of input; the lines come without their ends.
 
         Raises:
             OSError: the disk is full.
             BrokenPipeError: the reader is gone.
         """
         self._stream.write("".join(f"{line}\n" for line in lines).encode())
-        if self._at_once:
+        if self._seconds is not None and time.monotonic() - self._flushed >= self._seconds:
             self._stream.flush()
-
-
-def standard_output(hint: str = "redirect it to a file") -> BinaryIO:
-    """Standard output.
-
-    Raises:
-        NmtError: it is closed.
-    """
-    if sys.stdout is None:
-        raise NmtError("standard output is closed", hint)
-    return sys.stdout.buffer
+            self._flushed = time.monotonic()
 
 
 @contextmanager
-def stream_sink(stream: BinaryIO, at_once: bool = False) -> Iterator[StreamSink]:
+def stream_sink(stream: BinaryIO, at_once: bool = False) -> Iterator[Sink]:
     """A sink for an open stream; lines written before an error still reach the reader."""
     try:
-        yield StreamSink(stream, at_once)
+        yield Sink(stream, seconds=0 if at_once else None)
     except NmtError:
         stream.flush()
         raise
     stream.flush()
-
-
-class FileSink:
-    """A file that grows as ``NAME.part`` and takes its name when it is complete.
-
-    Args:
-        path: of the file.
-        done: lines of input whose output it already holds.
-        stream: of the part.
-        lines_each: lines of output per line of input.
-    """
-
-    def __init__(self, path: Path, done: int, stream: BinaryIO, lines_each: int) -> None:
-        self.path, self.done = path, done
-        self._stream, self._lines_each = stream, lines_each
-        self._written = time.monotonic()
-
-    def write(self, lines: list[str]) -> None:
-        """See :class:`Sink`."""
-        assert len(lines) == self._lines_each, "resuming counts on it"
-        self._stream.write("".join(f"{line}\n" for line in lines).encode())
-        if time.monotonic() - self._written > _SECONDS_BETWEEN_WRITES:
-            self._stream.flush()
-            self._written = time.monotonic()
 
 
 @contextmanager
@@ -132,16 +85,13 @@ def file_sink(
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise NmtError(
-            f"{path}: cannot be written ({error.strerror or error})",
-            "check the path, its permissions and the free disk space",
-        ) from None
+        raise unwritable(path, error) from None
 
 
 @contextmanager
 def _growing(
     path: Path, lines_each: int, settings: str, resume: bool, force: bool
-) -> Iterator[FileSink]:
+) -> Iterator[Sink]:
     part, record = part_of(path), path.with_name(path.name + RECORD)
     if not (resume or force) and part.exists():
         raise NmtError(
@@ -155,7 +105,7 @@ def _growing(
             part.unlink(missing_ok=True)
             record.write_text(json.dumps({"settings": settings}) + "\n", encoding="utf-8")
         with part.open("ab") as stream:
-            yield FileSink(path, done, stream, lines_each)
+            yield Sink(stream, _SECONDS_BETWEEN_WRITES, done)
         _finish(part, path)
     except BaseException:
         if part.exists() and not part.stat().st_size:

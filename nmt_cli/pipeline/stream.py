@@ -7,43 +7,9 @@ from typing import Any
 
 from nmt_cli.errors import NmtError
 from nmt_cli.pipeline.forms import Form, Record
+from nmt_cli.pipeline.options import TranslateOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Line, Translator
-
-
-@dataclass(frozen=True)
-class Details:
-    """What the output contains in addition to the text.
-
-    Attributes:
-        scores, alignments, tokens: columns or fields to add.
-        json: write a JSON object per line with everything.
-    """
-
-    scores: bool = False
-    alignments: bool = False
-    tokens: bool = False
-    json: bool = False
-
-    def of(self, translation: Translation) -> dict[str, Any]:
-        """Fields by name, in the order of the columns."""
-        found: dict[str, Any] = {}
-        if self.scores or self.json:
-            found["score"] = round(translation.score, 6)
-        if self.alignments:
-            found["alignment"] = [f"{i}-{j}" for i, j in translation.alignment or []]
-        if self.tokens or self.json:
-            found["tokens"] = translation.tokens
-        if self.json:
-            found["token_scores"] = [round(each, 6) for each in translation.token_scores]
-        return found
-
-    def full(self, best: Translation) -> dict[str, Any]:
-        """All fields of a line: its translation, n-best list and time."""
-        found = {"translation": best.text, **self.of(best)}
-        if best.others:
-            found["n_best"] = [{"translation": each.text, **self.of(each)} for each in best.n_best]
-        return {**found, "seconds": round(best.seconds, 6)}
 
 
 @dataclass
@@ -80,19 +46,17 @@ class Stream:
     Attributes:
         translator: of the texts.
         form: how lines are read and written.
-        details: what is written in addition to the text.
-        window: lines read ahead; None for the translator's own.
+        options: what is written in addition to the text.
     """
 
     translator: Translator
     form: Form
-    details: Details
-    window: int | None = None
+    options: TranslateOptions
 
     @property
     def lines_each(self) -> int:
         """Lines of output per line of input."""
-        return 1 if self.details.json else self.translator.options.n_best
+        return 1 if self.options.json else self.translator.options.n_best
 
     def translate(
         self, lines: Iterable[str], name: str, counts: Counts, first_number: int = 1
@@ -121,7 +85,8 @@ class Stream:
             except NmtError as error:  # translate the lines before it first
                 failures.append(error)
 
-        for translation in self.translator.translate(requested(), first_number, self.window):
+        window = 1 if self.options.line_buffered else None
+        for translation in self.translator.translate(requested(), first_number, window):
             counts.add(translation)
             yield self._written(*waiting.popleft(), translation)
         if failures:
@@ -130,6 +95,24 @@ class Stream:
     def _written(self, raw: str, record: Record | None, best: Translation) -> list[str]:
         if record is None:
             return [raw] * self.lines_each
-        if self.details.json:
-            return [record.as_json(self.details.full(best))]
-        return [record.as_line(each.text, self.details.of(each)) for each in best.n_best]
+        if not self.options.json:
+            return [record.as_line(each.text, self._details(each)) for each in best.n_best]
+        found = {"translation": best.text, **self._details(best)}
+        if best.others:
+            n_best = [{"translation": each.text, **self._details(each)} for each in best.n_best]
+            found["n_best"] = n_best
+        return [record.as_json({**found, "seconds": round(best.seconds, 6)})]
+
+    def _details(self, translation: Translation) -> dict[str, Any]:
+        """Additional fields by name, in the order of the columns."""
+        options = self.options
+        found: dict[str, Any] = {}
+        if options.scores or options.json:
+            found["score"] = round(translation.score, 6)
+        if options.decoding.alignments:
+            found["alignment"] = [f"{i}-{j}" for i, j in translation.alignment or []]
+        if options.tokens or options.json:
+            found["tokens"] = translation.tokens
+        if options.json:
+            found["token_scores"] = [round(each, 6) for each in translation.token_scores]
+        return found

@@ -14,7 +14,7 @@ def option(default: Any, help: str, **details: Any) -> Any:
     Args:
         default: None leaves the choice to the model.
         help: one or two lines for ``--help``.
-        details: minimum, maximum, above (an excluded minimum), choices, metavar.
+        details: minimum, maximum, above (an excluded minimum), choices, metavar, flags.
     """
     return field(default=default, metadata={"help": help, **details})
 

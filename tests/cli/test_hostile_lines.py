@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.pipeline.forms import Plain
-from nmt_cli.pipeline.stream import Counts, Details, Stream
+from nmt_cli.pipeline.options import TranslateOptions
+from nmt_cli.pipeline.stream import Counts, Stream
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.lines import decode_lines
@@ -48,7 +49,7 @@ def made_up(count: int, seed: int) -> list[bytes]:
 @pytest.fixture(scope="module")
 def stream(system: Path) -> Stream:
     translator = load_bundle(system / BUNDLE, DecodingOptions(beam_size=1))
-    return Stream(translator, Plain(), Details())
+    return Stream(translator, Plain(), TranslateOptions())
 
 
 any_text = st.text(max_size=12).map(lambda text: text.encode("utf-8", "surrogatepass"))
@@ -58,9 +59,8 @@ any_text = st.text(max_size=12).map(lambda text: text.encode("utf-8", "surrogate
 @given(
     st.lists(st.binary(max_size=12) | any_text, max_size=8),
     st.sampled_from(["replace", "skip-line"]),
-    st.sampled_from([None, 1]),
 )
-def test_any_bytes(stream: Stream, lines: list[bytes], policy: str, window: int | None) -> None:
+def test_any_bytes(stream: Stream, lines: list[bytes], policy: str) -> None:
     raw = [line.replace(b"\n", b"") + b"\n" for line in lines]
     counts = Counts()
     found = list(stream.translate(decode_lines(raw, "x", policy), "x", counts))

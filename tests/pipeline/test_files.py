@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.pipeline.inputs import Job, Shard, check_apart, count_lines, jobs_of, opened
-from nmt_cli.pipeline.output import FileSink, file_sink, part_of, stream_sink
+from nmt_cli.pipeline.output import file_sink, part_of, stream_sink
 from nmt_cli.text.compression import SUFFIXES, plain_name, writing
 from nmt_cli.text.lines import decode_lines
 
@@ -132,7 +132,6 @@ def write(
 ) -> int:
     """Write what is lacking of `lines`; how much was there."""
     with file_sink(path, each, settings, resume, force) as sink:
-        assert isinstance(sink, FileSink)
         for at in range(sink.done * each, len(lines), each):
             sink.write(lines[at : at + each])
         return sink.done
