@@ -11,26 +11,25 @@ from nmt_cli.host import free_memory, peak_memory
 MIB = 2**20
 
 
-def test_the_peak_outlasts_the_memory():
-    size = peak_memory() + 50 * MIB
-    held = np.ones(size, np.uint8)
-    del held
-    assert peak_memory() > size
-
-
-def test_a_process_does_not_inherit_the_peak_of_its_parent():
+def test_the_peak_is_kept_and_not_inherited():
     # Unlike ru_maxrss, with which batch sizes came out too small in children of large processes.
     held = np.ones(400 * MIB, np.uint8)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_send_peak, args=(theirs,))
+    process = context.Process(target=_send_peaks, args=(theirs,))
     process.start()
-    assert ours.recv() < held.nbytes
+    before, after = ours.recv()
+    assert before < held.nbytes
+    assert after > before + 50 * MIB
     process.join()
 
 
-def _send_peak(connection: Connection) -> None:
-    connection.send(peak_memory())
+def _send_peaks(connection: Connection) -> None:
+    """Send the peak before and after memory was used and freed."""
+    before = peak_memory()
+    held = np.ones(before + 50 * MIB, np.uint8)
+    del held
+    connection.send((before, peak_memory()))
 
 
 def test_this_machine_has_some_memory_free():

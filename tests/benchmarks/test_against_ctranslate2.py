@@ -160,6 +160,7 @@ def test_ctranslate2_has_a_process_without_onnx_runtime():
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_all_combinations_are_measured(models, no_pause):
     tokenizer = load_tokenizers(models.tokenizer).source
     plan = Plan((2,), (4, 1), repeats=1, threads=2)

@@ -14,6 +14,7 @@ from nmt_cli.runtime.device import Threads
 from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translation
+from tests.conftest import Once
 from tests.systems import export_bundle, untrained_run
 
 SENTENCES = 500
@@ -41,13 +42,14 @@ def real_sentences(count: int) -> list[str]:
 
 
 @pytest.fixture(scope="module", params=MODELS)
-def folder(request, tmp_path_factory) -> Path:
-    place = tmp_path_factory.mktemp("independence")
-    decoding = {"max_length": 20, "length_ratio": 1.0, "length_extra": 1}
-    run = untrained_run(place, model=MODELS[request.param], decoding=decoding)
-    for precision in ("float32", "int8"):
-        export_bundle(run, place / precision, precision)
-    return place
+def folder(request: pytest.FixtureRequest, once: Once) -> Path:
+    def fill(place: Path) -> None:
+        decoding = {"max_length": 20, "length_ratio": 1.0, "length_extra": 1}
+        run = untrained_run(place, model=MODELS[request.param], decoding=decoding)
+        for precision in ("float32", "int8"):
+            export_bundle(run, place / precision, precision)
+
+    return once(f"independence-{request.param}", fill)
 
 
 def translate(

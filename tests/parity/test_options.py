@@ -1,6 +1,7 @@
 """All that can be asked of search, of a Keras model and of its ONNX bundle: the same answers."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,8 @@ from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.scoring import score_pairs
 from nmt_cli.search.translator import Line, Translator
 from nmt_cli.training.model import trained_model
+from nmt_cli.training.run import Run
+from tests.conftest import Once
 from tests.systems import WORDS, export_bundle, untrained_run
 
 LINES = [" ".join(WORDS[at : at + 1 + at % 5]) for at in range(12)] + ["", "casa " * 40]
@@ -24,12 +27,13 @@ PHRASES = [
 
 
 @pytest.fixture(scope="module", params=["transformer", "rnn"])
-def sides(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> list[Translator]:
-    folder = tmp_path_factory.mktemp("options")
-    run = untrained_run(folder, model={"architecture": request.param})
-    bundle = export_bundle(run, folder / "bundle", attention=True)
+def sides(request: pytest.FixtureRequest, once: Once) -> list[Translator]:
+    def fill(folder: Path) -> None:
+        run = untrained_run(folder, model={"architecture": request.param})
+        export_bundle(run, folder / "bundle", attention=True)
+
+    folder = once(f"options-{request.param}", fill)
+    run, bundle = Run.open(folder / "run"), folder / "bundle"
     model, _ = trained_model(run, run.checkpoint(1))
     options = SearchOptions.of(run.recipe.decoding)
     return [

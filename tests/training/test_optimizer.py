@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import product
 from typing import Any
 
 import keras
@@ -34,13 +35,22 @@ def recipe_of(training: dict[str, Any], **model: Any) -> Recipe:
     return recipe_from({"model": model, "training": {**RATE, **training}}, where="test")
 
 
-@pytest.mark.parametrize("architecture", ["transformer", "rnn"])
-@pytest.mark.parametrize("embeddings", ["all", "source-target", "target-softmax", "none"])
-@pytest.mark.parametrize(
-    "training",
-    [{}, {"optimizer": "adamw"}, {"optimizer": "nadam"}, {"clip_norm": 0.1}],
-    ids=str,
+EMBEDDINGS = ("all", "source-target", "target-softmax", "none")
+OPTIMIZERS: tuple[dict[str, Any], ...] = (
+    {},
+    {"optimizer": "adamw"},
+    {"optimizer": "nadam"},
+    {"clip_norm": 0.1},
 )
+# By default each kind of embeddings with one optimizer, and each optimizer with one kind.
+COMBINATIONS = [
+    pytest.param(*each, marks=[] if each[0] == "all" or not each[1] else [pytest.mark.slow])
+    for each in product(EMBEDDINGS, OPTIMIZERS)
+]
+
+
+@pytest.mark.parametrize("architecture", ["transformer", "rnn"])
+@pytest.mark.parametrize(("embeddings", "training"), COMBINATIONS, ids=str)
 def test_the_gradients_of_a_repeated_token_are_summed(
     architecture: str, embeddings: str, training: dict[str, Any]
 ) -> None:

@@ -175,7 +175,7 @@ def test_a_run_stopped_while_validating_starts_with_that_validation(tmp_path, wh
 
 
 @pytest.mark.traced
-@pytest.mark.parametrize("step", [6, 12])
+@pytest.mark.parametrize("step", [6, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_run_killed_after_a_validation_validates_again(tmp_path, whole, monkeypatch, step):
     save = Session.save
 
@@ -350,14 +350,14 @@ def test_the_newest_checkpoints_are_kept(tmp_path):
 
 
 def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, monkeypatch):
-    training = {"max_steps": 12, "validate_every": 2, "average": 3, "keep": 3}
+    training = {"max_steps": 6, "validate_every": 2, "average": 3, "keep": 3}
     recipe, prepared = toy_data(tmp_path, training=training)
     whole = train(recipe, prepared, tmp_path / "whole", say=silent)
     advance = Session._advance
 
     def signalled(self, position):
         advance(self, position)
-        self.signalled = self.progress.step == 11
+        self.signalled = self.progress.step == 5
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(Session, "_advance", signalled)
