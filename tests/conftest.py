@@ -48,9 +48,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def _out_of_the_collectors_sight() -> Iterator[None]:
-    """TensorFlow's graphs are cycles of many objects, each looked at in every full collection;
-    freeing one training's took nine seconds. Tests keep theirs instead (70 MB a training)."""
+def _exempt_from_garbage_collection() -> Iterator[None]:
+    """Keep what a test leaves: TensorFlow's graphs are cycles of many objects, which every full
+    collection traverses (70 MB per training; freeing one took nine seconds)."""
     yield
     gc.freeze()
 
