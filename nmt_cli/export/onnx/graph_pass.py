@@ -1,7 +1,7 @@
-"""What tf2onnx emits, brought into the forms that ONNX Runtime fuses.
+"""Rewriting the output of tf2onnx into forms that ONNX Runtime fuses.
 
-Each rule is a pattern and what stands for it; `benchmarks/graph_pass.py` measures each. The
-result is standard ONNX still, and is verified like any other graph.
+Each rule is a pattern and its replacement; `benchmarks/graph_pass.py` measures each. The result
+is standard ONNX, and is verified like any other graph.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from onnx_ir.passes.common import CommonSubexpressionEliminationPass, RemoveUnus
 from onnxscript.rewriter import RewriteRule, RewriteRuleSet, rewrite
 from onnxscript.rewriter.rules.common import reshape_reshape_rule
 
-# Patterns are written with the operators' own names, as methods of `op`. A constant is a
-# variable of the pattern, looked at by the rule's check.
+# In patterns, operators are methods of `op`. Constants are variables of the pattern, which the
+# rule's check inspects.
 
 
 def _layer_norm(op: Any, x: Any, epsilon: Any, scale: Any, offset: Any, axes: Any) -> Any:
@@ -26,7 +26,7 @@ def _layer_norm(op: Any, x: Any, epsilon: Any, scale: Any, offset: Any, axes: An
 
 
 def _fused_layer_norm(op: Any, x: Any, epsilon: Any, scale: Any, offset: Any, axes: Any) -> Any:
-    """Nine operators, of which ONNX Runtime fuses none as tf2onnx writes them."""
+    """Replace nine operators, none of which ONNX Runtime fuses as tf2onnx writes them."""
     value = float(epsilon.const_value.numpy())
     return op.LayerNormalization(x, scale, offset, axis=-1, epsilon=value)
 
@@ -43,7 +43,7 @@ def _take(op: Any, matrix: Any, ids: Any, size: Any, zero: Any) -> Any:
 
 
 def _plain_take(op: Any, matrix: Any, ids: Any, size: Any, zero: Any) -> Any:
-    """keras.ops.take wraps negative ids by hand, which Gather does itself."""
+    """Drop the handling of negative ids in keras.ops.take, which Gather includes."""
     return op.Gather(matrix, ids, axis=0)
 
 
@@ -57,7 +57,7 @@ def _late_bias(op: Any, x: Any, weight: Any, shape: Any, bias: Any) -> Any:
 
 
 def _early_bias(op: Any, x: Any, weight: Any, shape: Any, bias: Any) -> Any:
-    """A bias beside its product is part of it (Gemm); behind a Reshape it is not."""
+    """Move a bias next to its product, so that both become one operator (Gemm)."""
     return op.Reshape(op.Add(op.MatMul(x, weight), bias), shape)
 
 
@@ -65,8 +65,8 @@ def _is_bias(context: Any, weight: Any, bias: Any, shape: Any, **rest: Any) -> b
     if weight.const_value is None or bias.const_value is None:
         return False
     columns = weight.const_value.shape[-1]
-    parted = _constant(shape) is not None and _constant(shape)[-1] not in (-1, columns)
-    whole = len(weight.const_value.shape) == 2 and not parted
+    split = _constant(shape) is not None and _constant(shape)[-1] not in (-1, columns)
+    whole = len(weight.const_value.shape) == 2 and not split
     return whole and list(bias.const_value.shape) == [columns]
 
 
@@ -75,7 +75,7 @@ def _late_relu(op: Any, x: Any, shape: Any) -> Any:
 
 
 def _early_relu(op: Any, x: Any, shape: Any) -> Any:
-    """And an activation beside its product is part of it too."""
+    """Move an activation next to its product, for the same reason."""
     return op.Reshape(op.Relu(x), shape)
 
 
@@ -85,12 +85,12 @@ def _attend(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
 
 
 def _attention(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
-    """Products, mask and softmax head by head, while they are in the processor's cache."""
+    """Compute products, mask and softmax head by head, in the processor's cache."""
     return op.Attention(query, key, value, mask, scale=1.0)
 
 
 def _attend_turned(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
-    """As _attend: tf2onnx has made one of two transpositions of the keys."""
+    """Like _attend, where tf2onnx has merged two transpositions of the keys."""
     scores = op.MatMul(query, op.Transpose(key, perm=[0, 2, 3, 1])) + mask
     return op.MatMul(op.Softmax(scores), value)
 
@@ -103,7 +103,7 @@ def _is_attention(context: Any, query: Any, key: Any, value: Any, mask: Any) -> 
     shapes = [each.shape for each in (query, key, value, mask)]
     if any(shape is None or len(shape) != 4 for shape in shapes):
         return False
-    return mask.shape[2] != 1  # Attention wants a row of the mask for each query
+    return mask.shape[2] != 1  # Attention needs a row of the mask for each query
 
 
 def _top_k(op: Any, values: Any, count: Any) -> Any:
@@ -111,10 +111,10 @@ def _top_k(op: Any, values: Any, count: Any) -> Any:
 
 
 def _top_k_of_blocks(op: Any, values: Any, count: Any) -> Any:
-    """The best K lie in the K blocks with the best maxima: few are sorted, not all.
+    """Sort only the K blocks with the largest maxima, which contain the best K.
 
-    Blocks and so candidates stand in order of their ids, and TopK takes the lower of two that
-    are equal, as it would of all.
+    Blocks and candidates are ordered by id, so that TopK prefers the lower of two equal ones, as
+    in the whole row.
     """
     width = values.shape[-1]
     block = _block_width(width)
@@ -134,12 +134,12 @@ def _is_top_k(context: Any, values: Any, count: Any) -> bool:
     shape = values.shape
     if shape is None or len(shape) != 3 or not isinstance(shape[2], int):
         return False
-    # Not those that take its place.
+    # Do not match the replacement's own TopK.
     return values.producer().op_type == "LogSoftmax" and _block_width(shape[2]) is not None
 
 
 def _block_width(width: int) -> int | None:
-    """The divisor of a row's width nearest to what measures best; None if none is near."""
+    """The divisor of a row's width nearest to the fastest one measured; None if none is near."""
     near = [each for each in range(32, 257) if width % each == 0 and width // each >= 8]
     return min(near, key=lambda each: abs(each - 80), default=None)
 
@@ -157,7 +157,7 @@ RULES = {
 
 
 def apply_rules(proto: onnx.ModelProto, rules: Sequence[str] = tuple(RULES)) -> onnx.ModelProto:
-    """Apply rules, by name, until none matches any more."""
+    """Apply rules, by name, until none matches."""
     model = ir.from_proto(onnx.shape_inference.infer_shapes(proto))
     _fold_scales(model.graph)
     if rules:
@@ -168,9 +168,9 @@ def apply_rules(proto: onnx.ModelProto, rules: Sequence[str] = tuple(RULES)) -> 
 
 
 def _fold_scales(graph: Any) -> None:
-    """Multiply a projection's matrix and bias once instead of what it gives at every step.
+    """Scale the matrix and bias of attention's query projection once, instead of its output.
 
-    Attention's queries are scaled; Attention itself, told to scale them, is slower.
+    The scale attribute of Attention is slower.
     """
     for node in list(graph):
         if node.op_type == "Mul" and not node.outputs[0].is_graph_output():
@@ -182,7 +182,7 @@ def _fold_scales(graph: Any) -> None:
 
 def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
     """Scale what a value is computed from: (a part of) the columns of ``x W + b``."""
-    constants, parted, (place, parts) = [], [], (0, 1)
+    constants, reshapes, (place, parts) = [], [], (0, 1)
     while True:
         node = value.producer()
         readers = [user for user, _ in value.uses() if user.op_type != "Shape"]
@@ -191,7 +191,7 @@ def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
         if node.op_type == "Split" and parts == 1 and _splits_columns_evenly(node):
             place, parts = value.index(), len(node.outputs)
         elif node.op_type == "Reshape" and parts > 1:
-            parted.append(node.inputs[1])
+            reshapes.append(node.inputs[1])
         elif node.op_type in ("Add", "MatMul") and node.inputs[1].const_value is not None:
             constants.append((node, node.inputs[1]))
         elif parts > 1 or node.op_type not in ("Reshape", "Transpose"):
@@ -202,7 +202,7 @@ def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
     columns = constants[-1][1].shape[-1]
     if any(each.shape.rank() == 0 or each.shape[-1] != columns for _, each in constants):
         return False
-    if any(_last_size(shape) != columns for shape in parted):
+    if any(_last_size(shape) != columns for shape in reshapes):
         return False
     width = columns // parts
     for node, constant in constants:
@@ -219,7 +219,7 @@ def _splits_columns_evenly(node: Any) -> bool:
 
 
 def _last_size(shape: Any) -> int | None:
-    """The last entry of a shape, constant or put together at run time; None if unknown."""
+    """The last entry of a shape, constant or computed at run time; None if unknown."""
     node = shape.producer()
     while shape.const_value is None and node is not None and node.op_type in ("Cast", "Concat"):
         shape = node.inputs[-1]
@@ -240,5 +240,5 @@ def _vector(op: Any, values: list[int]) -> Any:
 
 
 def _constant(value: Any) -> Any:
-    """A constant's value as Python numbers; None for what is not constant."""
+    """A constant's value as Python numbers; None if it is not constant."""
     return None if value.const_value is None else value.const_value.numpy().tolist()

@@ -1,13 +1,13 @@
 """Matrix products in 8-bit integers, with standard ONNX operators.
 
 A product ``x W`` of float rows becomes ``s_x (q_x Q_W) s_w``: each row of x has a scale of its
-own, found when it is multiplied, and each column of W one found here. The integer product is
-exact, and a row's result depends on that row alone: a sentence translates alike whatever
-stands beside it. (ONNX Runtime's own dynamic quantisation shares one scale a batch.)
+own, computed at run time, and each column of W one computed here. The integer product is exact,
+and a row's result depends only on that row: a sentence's translation does not depend on its batch.
+(ONNX Runtime's own dynamic quantization uses one scale for a whole batch.)
 
-Weights keep 7 bits, -64 to 64. Processors with AVX2 alone add pairs of products of unsigned
-activations and signed weights in 16 bits, saturating; ``2 * 255 * 64 < 2^15`` never does, so
-that every processor gives the same integers.
+Weights keep 7 bits, -64 to 64. Processors with AVX2 but no VNNI add pairs of products of unsigned
+activations and signed weights in 16 bits, with saturation; ``2 * 255 * 64 < 2^15`` never saturates,
+so that every processor computes the same integers.
 """
 
 from typing import Any
@@ -20,9 +20,9 @@ from onnx_ir.passes.common import CommonSubexpressionEliminationPass, RemoveUnus
 from onnxscript.rewriter import RewriteRule, RewriteRuleSet, rewrite
 
 LARGEST_WEIGHT = 64
-# Activations of both signs are stored with 128 added; those behind a ReLU use all 256 steps.
+# Signed activations are stored with 128 added; those after a ReLU use all 256 steps.
 ZERO_POINT, LARGEST_SIGNED, LARGEST_UNSIGNED = 128, 127, 255
-# Keeps the scale of a column of zeros away from zero.
+# Prevents a scale of zero for a column of zeros.
 TINY = 1e-30
 
 
@@ -38,7 +38,7 @@ def quantize(proto: onnx.ModelProto) -> onnx.ModelProto:
 def quantized_columns(
     matrix: NDArray[np.float32],
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """An int8 matrix and the scale of each of its columns; their product is near the matrix."""
+    """An int8 matrix and the scales of its columns; their product approximates the matrix."""
     scales = np.maximum(np.abs(matrix).max(axis=0), TINY) / LARGEST_WEIGHT
     return np.round(matrix / scales).astype(np.int8), scales.astype(np.float32)
 
@@ -49,10 +49,10 @@ def _is_matrix(context: Any, weight: Any, **rest: Any) -> bool:
 
 
 class _Quantizer:
-    """The rules; remembers embeddings, which stand in two places, so as to store them once.
+    """The rewriting rules. An embedding that is used twice is stored once.
 
     Args:
-        tokens: the graph's first input: every product has a row for each of its tokens.
+        tokens: the graph's first input; every product has a row for each of its tokens.
     """
 
     def __init__(self, tokens: Any) -> None:
@@ -82,7 +82,7 @@ class _Quantizer:
         return self._scaled(op, x, matrix, scales, weight.name)
 
     def _transposed_product(self, op: Any, x: Any, weight: Any) -> Any:
-        """The embedding as softmax layer: stored as it is, transposed at loading."""
+        """An embedding as softmax layer: stored once, transposed when it is loaded."""
         values, scales = self._rows(op, weight)
         matrix = op.Transpose(values, perm=[1, 0])
         return self._scaled(op, x, matrix, scales.const_value.numpy(), weight.name)
@@ -108,12 +108,12 @@ class _Quantizer:
         zero, largest = (0, LARGEST_UNSIGNED) if _is_positive(x) else (ZERO_POINT, LARGEST_SIGNED)
         sizes = op.ReduceMax(x if zero == 0 else op.Abs(x), _vector(op, [-1]), keepdims=1)  # [N, 1]
         zero_point = op.Constant(value=ir.tensor(np.uint8(zero)))
-        # A row of zeros has size 0 and any integers: their product is 0 all the same.
+        # A row of zeros has size 0 and arbitrary integers: the result is 0.
         integers = op.QuantizeLinear(op.Div(x, sizes), _number(op, 1.0 / largest), zero_point)
         factors = op.initializer(ir.tensor(scales / np.float32(largest)), f"{name}_factors")
         product = op.Cast(op.MatMulInteger(integers, matrix, zero_point), to=ir.DataType.FLOAT)
-        # ONNX Runtime makes one operator of a product, its cast and a scale, if the scale is
-        # a number found at run time times a constant. The number is 1.
+        # ONNX Runtime fuses a product, its cast and a scale if the scale is a number computed at
+        # run time (here 1) times a constant.
         some = op.Min(op.Size(self._tokens), op.Constant(value=ir.tensor(np.int64(1))))
         columns_scaled = op.Mul(product, op.Mul(op.Cast(some, to=ir.DataType.FLOAT), factors))
         return op.Mul(columns_scaled, sizes)

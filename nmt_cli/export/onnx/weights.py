@@ -15,14 +15,14 @@ from onnx.external_data_helper import set_external_data
 
 from nmt_cli.bundle import WEIGHTS
 
-# Smaller tensors stay inside the graph, where shape inference wants some of them.
+# Smaller tensors stay inside the graph, where shape inference needs some of them.
 _SMALLEST = 1024
-# Runtimes map the file into memory: matrices begin on a page of their own.
+# Runtimes map the file into memory: matrices start at page boundaries.
 _PAGE = 4096
 
 
 def share_transposed(proto: onnx.ModelProto) -> None:
-    """Replace constants that are another one transposed by a Transpose of that one.
+    """Replace constants that are another constant transposed by a Transpose of that one.
 
     Runtimes fold it when they load the graph.
     """
@@ -40,7 +40,7 @@ def share_transposed(proto: onnx.ModelProto) -> None:
 
 
 def save_with_shared_weights(protos: Mapping[str, onnx.ModelProto], folder: Path) -> None:
-    """Write graphs, by file name, and their weights beside them; empties the graphs' own."""
+    """Write graphs, by file name, and their weights to WEIGHTS; removes them from the graphs."""
     places: dict[str, tuple[int, int]] = {}
     with (folder / WEIGHTS).open("wb") as stream:
         for name, proto in protos.items():

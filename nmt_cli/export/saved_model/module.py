@@ -72,17 +72,17 @@ class TranslationModule(tf.Module):
         self._search = GraphSearch(graph, decoding)
         self.source = graph_tokenizer(tokenizers, "source")
         self.target = graph_tokenizer(tokenizers, "target")
-        # What the saved graph keeps; the Keras model itself is not needed to serve.
+        # Saved with the graph, which does not need the Keras model.
         self.weights = [variable.value for variable in graph.model.weights]
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")], autograph=False)
     def translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Lines string [N] to {"translation": string [N], "score": float32 [N]}."""
-        pieces, counts = self._split(text)  # ragged [B, (ids)], [N]
-        framed = self.source.frame_source(pieces)
+        segments, counts = self._split(text)  # ragged [B, (ids)], [N]
+        framed = self.source.frame_source(segments)
         lengths = framed.row_lengths()
         source = framed.to_tensor(PAD_ID)
-        # Of no text there is no column, and recurrent layers read the first one.
+        # Empty text has no column, but recurrent layers read the first one.
         source = tf.pad(source, [[0, 0], [0, tf.maximum(0, 1 - tf.shape(source)[1])]])
         ids, scores = self._search.search(source, lengths)  # ragged, float64 [B]
         translations = tf.RaggedTensor.from_row_lengths(self.target.decode(ids), counts)
@@ -94,12 +94,12 @@ class TranslationModule(tf.Module):
         }
 
     def _split(self, text: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
-        """Ids of each piece [B, (ids)], and how many pieces each line has [N]."""
+        """Ids of each segment [B, (ids)], and the number of segments of each line [N]."""
         limit = tf.constant(self._decoding.max_source, tf.int64)
-        text = tf.strings.regex_replace(text, "\n", " ")  # below, it parts sentences
+        text = tf.strings.regex_replace(text, "\n", " ")  # used below to separate sentences
         whole = self.source.encode(text).row_lengths()
-        parted = tf.strings.regex_replace(text, SENTENCE_END, "\\1\n")
-        sentences = tf.strings.split(tf.where(whole > limit, parted, text), "\n")  # [N, (parts)]
+        split = tf.strings.regex_replace(text, SENTENCE_END, "\\1\n")
+        sentences = tf.strings.split(tf.where(whole > limit, split, text), "\n")  # [N, (sentences)]
         ids = self.source.encode(sentences.flat_values)
         lengths = ids.row_lengths()
         chunks = -tf.math.floordiv(-lengths, limit)  # of each sentence; none if it is blank
@@ -109,8 +109,8 @@ class TranslationModule(tf.Module):
 
 
 def _chunked(lengths: tf.Tensor, chunks: tf.Tensor, limit: tf.Tensor) -> tf.Tensor:
-    """Lengths of the pieces when each row is cut after every ``limit`` ids."""
-    row = tf.repeat(tf.range(tf.size(chunks)), chunks)  # of each piece
+    """Lengths of the segments when each row is cut after every ``limit`` ids."""
+    row = tf.repeat(tf.range(tf.size(chunks)), chunks)  # of each segment
     first = tf.cumsum(chunks, exclusive=True)
     number = tf.range(tf.size(row, tf.int64)) - tf.gather(first, row)  # within its row
     return tf.minimum(limit, tf.gather(lengths, row) - number * limit)

@@ -1,7 +1,7 @@
-"""The tokenizers as TensorFlow graphs, for exported models that take and give strings.
+"""The tokenizers as TensorFlow graphs, for exported models that take and return strings.
 
-They give the same ids and the same text as those of `nmt_cli.text` (`tests/parity` holds them
-to it), and keep their vocabulary inside the graph: a SavedModel with one needs no other file.
+They return the same ids and text as those of `nmt_cli.text` (tested in `tests/parity`), and
+contain their vocabulary: a SavedModel needs no other file.
 """
 
 from abc import ABC, abstractmethod
@@ -31,7 +31,7 @@ class GraphTokenizer(tf.Module, ABC):
 
     @abstractmethod
     def frame_source(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Return the ids of each line as the encoder wants them, with their end marks."""
+        """Return the ids of each line as the encoder reads them, with end tokens."""
 
     def decode(self, ids: tf.RaggedTensor) -> tf.Tensor:
         """Return the text `[N]` of int32 ids `[N, (ids)]`, without the silent ones."""
@@ -42,19 +42,19 @@ class GraphTokenizer(tf.Module, ABC):
 
     @abstractmethod
     def _join(self, ids: tf.RaggedTensor) -> tf.Tensor:
-        """Return the text of ids among which no silent ones are left."""
+        """Return the text of ids without silent ones."""
 
 
 def graph_tokenizer(folder: Path, side: Literal["source", "target"]) -> GraphTokenizer:
     """Build the tokenizer of one side from the files of `load_tokenizers`.
 
     Raises:
-        NmtError: if a file is missing, corrupt or not of the kind that it should be.
+        NmtError: a file is missing, corrupt or of another kind than recorded.
     """
     spec = TokenizerSpec.read(folder)
     path = folder / (spec.source if side == "source" else spec.target)
     if spec.kind == "sentencepiece":
-        # Of two vocabularies, the source side's alone has the tag.
+        # Of two vocabularies, only the source side's has the tag.
         tagged = side == "source" or spec.source == spec.target
         return SentencePieceGraph(path, spec.tag if tagged else "")
     return WordPieceGraph(path, lowercase=spec.lowercase)
@@ -74,7 +74,7 @@ class SentencePieceGraph(GraphTokenizer):
         return self._tokenizer.tokenize(text)
 
     def frame_source(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Return the ids of each line with the end mark behind them."""
+        """Return the ids of each line followed by the end token."""
         return tf.concat([ids, _column(END_ID, ids)], axis=1)
 
     def _join(self, ids: tf.RaggedTensor) -> tf.Tensor:
@@ -102,7 +102,7 @@ class WordPieceGraph(GraphTokenizer):
         return self._tokenizer.tokenize(text).merge_dims(-2, -1)
 
     def frame_source(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Return the ids of each line between a start and an end mark."""
+        """Return the ids of each line between a start and an end token."""
         return tf.concat([_column(START_ID, ids), ids, _column(END_ID, ids)], axis=1)
 
     def _join(self, ids: tf.RaggedTensor) -> tf.Tensor:
@@ -111,5 +111,5 @@ class WordPieceGraph(GraphTokenizer):
 
 
 def _column(value: int, beside: tf.RaggedTensor) -> tf.Tensor:
-    """Return one id for each row of `beside`, to be joined to it."""
+    """Return one id for each row of `beside`, to be concatenated with it."""
     return tf.fill([beside.nrows(), 1], tf.constant(value, beside.dtype))
