@@ -129,6 +129,8 @@ def synthesize(
                 counts.written += 1
         if not counts.written:
             raise NmtError(f"nothing to write: {counts.report()}", "check the text and the model")
+        for stream in (original, translation):
+            stream.flush()  # a full disk must show before either file is replaced
     return counts
 
 
