@@ -1,4 +1,4 @@
-"""Whole or not at all: what is on disk after a write went well, and after it did not."""
+"""Files on disk after a write that succeeded, and after one that failed."""
 
 import os
 import subprocess
@@ -52,13 +52,13 @@ def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> No
     assert listing(tmp_path) == {"a.txt": "old"}
 
 
-def test_the_file_beside_keeps_the_suffix(tmp_path: Path) -> None:
+def test_the_temporary_file_keeps_the_suffix(tmp_path: Path) -> None:
     with replacing_path(tmp_path / "a.weights.h5") as beside:
         assert beside.suffix == ".h5"
         assert beside.parent == tmp_path
 
 
-def test_a_folder_replaces_an_older_one_as_a_whole(tmp_path: Path) -> None:
+def test_a_folder_replaces_an_older_one_completely(tmp_path: Path) -> None:
     fill(tmp_path / "f", "one")
     fill(tmp_path / "f", "two")
     assert listing(tmp_path) == {"f/made.json": "two", "f/sub/two": "two"}
@@ -79,7 +79,7 @@ def test_an_exception_leaves_the_old_folder_and_nothing_else(
     assert len(list(tmp_path.iterdir())) == existing
 
 
-def test_the_old_folder_comes_back_when_the_new_one_cannot_be_put_in_place(
+def test_the_old_folder_is_restored_if_the_new_one_cannot_be_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(tmp_path / "f", "one")
@@ -97,7 +97,7 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot_be_put_in_place(
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_somebodys_own_folder_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
     (tmp_path / "file").write_text("mine")
@@ -152,7 +152,7 @@ for write in (text, folder):
 """
 
 
-def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_the_old_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("old")
     fill(tmp_path / "f", "one")
     before = listing(tmp_path)

@@ -111,15 +111,15 @@ def test_a_bundle_without_attention(tiny_bundle: Callable[[str], Path]) -> None:
 
 
 def test_an_ensemble(tiny_run: Run, tiny_bundle: Callable[[str], Path]) -> None:
-    alone = [each.text for each in nmt_cli.open(tiny_run.folder).translate(LINES)]
+    single = [each.text for each in nmt_cli.open(tiny_run.folder).translate(LINES)]
     both = nmt_cli.open(tiny_run.folder, tiny_bundle("float32"))
-    assert [each.text for each in both.translate(LINES)] == alone
+    assert [each.text for each in both.translate(LINES)] == single
     assert both.kind == "ensemble"
     with pytest.raises(NmtError, match="an ensemble has no attention weights"):
         nmt_cli.open(tiny_run.folder, tiny_run.folder).attention("um")
 
 
-def test_what_is_not_a_model(tmp_path: Path, tiny_run: Run) -> None:
+def test_folders_that_are_no_model(tmp_path: Path, tiny_run: Run) -> None:
     with pytest.raises(NmtError, match=r"neither a run \(no run.json\) nor a bundle"):
         nmt_cli.open(tmp_path)
     (tmp_path / "saved_model.pb").touch()

@@ -1,4 +1,4 @@
-"""nmt inspect: what it tells of bundles and runs, and that its numbers are right."""
+"""nmt inspect: what it prints of bundles and runs, and that its numbers are right."""
 
 import json
 import shutil
@@ -34,14 +34,14 @@ REPORT = {
 
 @pytest.fixture(scope="module")
 def bundle(tiny_bundle: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One with scores and a verification, as exports have them."""
+    """A bundle with scores and a verification."""
     place = tmp_path_factory.mktemp("inspected")
     folder = Path(shutil.copytree(tiny_bundle("float32"), place / "exports" / "toy"))
     harm.write(folder, {**harm.read(folder), "metrics": SCORES, "verification": REPORT})
     return folder
 
 
-def told(folder: Path) -> dict[str, list[str]]:
+def inspected(folder: Path) -> dict[str, list[str]]:
     """The lines of nmt inspect by their keys."""
     result = CliRunner().invoke(cli, ["inspect", str(folder)], catch_exceptions=False)
     assert (result.exit_code, result.stderr) == (0, "")
@@ -53,14 +53,14 @@ def told(folder: Path) -> dict[str, list[str]]:
 
 
 class TestParameters:
-    def test_as_a_checkpoint_has_them(self, tiny_run: Run) -> None:
+    def test_the_count_matches_a_checkpoint(self, tiny_run: Run) -> None:
         arrays, _ = read_checkpoint(tiny_run.last)
         saved = sum(each.size for name, each in arrays.items() if name.startswith("weights/"))
         assert describe_run(tiny_run.folder)["parameters"] == saved
 
 
 class TestBundle:
-    def test_the_whole_of_it(self, bundle: Path, tiny_run: Run) -> None:
+    def test_json_contains_everything(self, bundle: Path, tiny_run: Run) -> None:
         result = nmt("inspect", "--json", cwd=bundle.parents[1])  # it is the newest one
         assert (result.code, result.err) == (0, "")
         found = json.loads(result.out)
@@ -89,7 +89,7 @@ class TestBundle:
             assert graphs[f"{name}.onnx"]["outputs"] == manifest[name]["outputs"]
 
     def test_lines_for_people(self, bundle: Path) -> None:
-        rows = told(bundle)
+        rows = inspected(bundle)
         assert rows["languages"] == ["xx to yy"]
         assert rows["model"][0].startswith("A Transformer (1 encoder and 2 decoder layers")
         assert rows["score"] == [f"BLEU 41.26  test  {SIGNATURE}"]
@@ -104,33 +104,33 @@ class TestBundle:
 
     def test_lines_are_aligned(self, bundle: Path) -> None:
         lines = nmt("inspect", bundle, cwd=bundle).out.decode().splitlines()
-        width = max(len(key) for key in told(bundle))
+        width = max(len(key) for key in inspected(bundle))
         assert {line[width : width + 2] for line in lines} == {"  "}
         assert all(line[width + 2] != " " for line in lines)
 
-    def test_it_loads_nothing_to_run_models_with(self, bundle: Path) -> None:
+    def test_it_loads_no_onnxruntime(self, bundle: Path) -> None:
         result = nmt("inspect", bundle, cwd=bundle, command=LISTING_MODULES)
         assert result.code == 0
         loaded = {each.partition(".")[0] for each in json.loads(result.message)}
         assert not loaded & {*HEAVY, "onnxruntime", "sacrebleu", "matplotlib"}
 
-    def test_files_that_changed_their_size(self, bundle: Path, tmp_path: Path) -> None:
+    def test_files_of_another_size_are_reported(self, bundle: Path, tmp_path: Path) -> None:
         folder = Path(shutil.copytree(bundle, tmp_path / "toy"))
         (folder / "append.onnx").unlink()
         with (folder / "weights.bin").open("ab") as stream:
             stream.write(b"\0")
         assert describe_bundle(folder)["damaged"] == ["append.onnx", "weights.bin"]
-        rows = told(folder)
+        rows = inspected(folder)
         assert [each.partition(":")[0] for each in rows["damaged"]] == [
             "append.onnx",
             "weights.bin",
         ]
 
-    def test_whatever_stands_in_the_provenance(self, bundle: Path, tmp_path: Path) -> None:
+    def test_arbitrary_provenance(self, bundle: Path, tmp_path: Path) -> None:
         folder = Path(shutil.copytree(bundle, tmp_path / "toy"))
         strange = {"corpora": 3, "steps": [], "seed": {"a": [1]}, "licence": "CC-BY-4.0"}
         harm.write(folder, {**harm.read(folder), "provenance": strange})
-        rows = told(folder)
+        rows = inspected(folder)
         assert rows["provenance.corpora"] == ["3"]
         assert rows["provenance.licence"] == ["CC-BY-4.0"]
 
@@ -158,7 +158,7 @@ class TestRun:
         (folder / "log.jsonl").write_text(lines + '{"step": 4, "valid', encoding="utf-8")
         return folder
 
-    def test_the_whole_of_it(self, run: Path, tmp_path: Path, tiny_run: Run) -> None:
+    def test_json_contains_everything(self, run: Path, tmp_path: Path, tiny_run: Run) -> None:
         result = nmt("inspect", "--json", cwd=tmp_path)
         assert (result.code, result.err) == (0, "")
         found = json.loads(result.out)
@@ -183,19 +183,19 @@ class TestRun:
         assert found["files"]["best.npz"] == (run / "best.npz").stat().st_size
 
     def test_lines_for_people(self, run: Path) -> None:
-        rows = told(run)
+        rows = inspected(run)
         assert rows["steps"] == ["1 of at most 12, in 0.0 minutes"]
         assert "BLEU 9.00  best validation, at step 2" in rows["score"]
         assert [each for each in rows["checkpoint"] if each.endswith("(the one that is used)")]
         assert rows["training.max_steps"] == ["12"]
 
-    def test_one_that_has_saved_nothing_yet(self, run: Path) -> None:
+    def test_a_run_without_checkpoints(self, run: Path) -> None:
         shutil.rmtree(run / "checkpoints")
         (run / "best.npz").unlink()
         (run / "log.jsonl").unlink()
         found = describe_run(run)
         assert (found["steps"], found["preferred"], found["scores"]) == (None, None, [])
-        rows = told(run)
+        rows = inspected(run)
         assert rows["steps"] == ["none saved yet, of at most 12"]
 
     def test_it_needs_no_tensorflow(self, run: Path, tmp_path: Path) -> None:
@@ -205,14 +205,14 @@ class TestRun:
         assert (result.code, result.err) == (0, "")
 
 
-def test_what_is_neither(tmp_path: Path) -> None:
+def test_neither_a_run_nor_a_bundle(tmp_path: Path) -> None:
     assert_fails(nmt("inspect", cwd=tmp_path), "no model: neither a bundle")
     assert_fails(nmt("inspect", tmp_path, cwd=tmp_path), "neither a run", "nor a bundle")
     (tmp_path / "saved_model.pb").touch()
     assert_fails(nmt("inspect", tmp_path, cwd=tmp_path), "a TensorFlow SavedModel")
 
 
-def test_a_closed_reader_ends_it_quietly(bundle: Path) -> None:
+def test_a_closed_reader_ends_it_silently(bundle: Path) -> None:
     shell = ["bash", "-c", '"$@" | head -1; exit ${PIPESTATUS[0]}', "bash", sys.executable]
     script = [*shell, "-um", "nmt_cli"]
     result = nmt("inspect", bundle, cwd=bundle, command=script)

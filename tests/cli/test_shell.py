@@ -55,14 +55,14 @@ class TestHelp:
             assert len(line.strip()) <= 78
             assert line.strip("\b ") in shown
 
-    def test_summaries_are_whole_and_listed_once(self, tmp_path: Path) -> None:
+    def test_summaries_are_complete_and_listed_once(self, tmp_path: Path) -> None:
         shown = nmt("-h", cwd=tmp_path, environment={"COLUMNS": "80"}).out.decode()
         words = " ".join(shown.split())
         for name, command in cli.commands.items():
             assert shown.count(f"\n  {name} ") == 1
             assert command.get_short_help_str(1000) in words
 
-    def test_no_command_shows_them_all(self, tmp_path: Path) -> None:
+    def test_no_command_prints_the_help(self, tmp_path: Path) -> None:
         result = nmt(cwd=tmp_path)
         assert result.code == 2
         for name in cli.commands:
@@ -107,7 +107,7 @@ class TestTranslate:
         assert (result.code, result.out) == (0, b"")
         assert (place / "out.txt").read_bytes() == piped.out
 
-    def test_as_many_lines_out_as_in(self, place: Path) -> None:
+    def test_n_lines_in_n_lines_out(self, place: Path) -> None:
         text = "\ufeffo gato\r\n\r\n \n\to cão\u2028a casa\x0c.\n\na mesa".encode()
         result = nmt("translate", cwd=place, stdin=text)
         assert result.code == 0, result.err
@@ -117,7 +117,7 @@ class TestTranslate:
         plain = nmt("translate", cwd=place, stdin=b"o gato\n")
         assert plain.out == f"{lines[0]}\n".encode()
 
-    def test_nothing_in_nothing_out(self, place: Path) -> None:
+    def test_empty_input_gives_empty_output(self, place: Path) -> None:
         result = nmt("translate", cwd=place)
         assert (result.code, result.out, result.err) == (0, b"", "")
 
@@ -128,7 +128,7 @@ class TestTranslate:
         assert result.out.count(b"\n") == 1
         assert result.err.startswith("line 1: longer than 128 tokens, translated in ")
 
-    def test_a_closed_reader_ends_it_quietly(self, place: Path) -> None:
+    def test_a_closed_reader_ends_it_silently(self, place: Path) -> None:
         text = (place / "toy.pt").read_bytes() * 30
         shell = ["bash", "-c", '"$@" | head -1; exit ${PIPESTATUS[0]}', "bash", *NMT]
         result = nmt("translate", "--beam-size", 1, cwd=place, stdin=text, command=shell)
@@ -159,7 +159,7 @@ class TestTranslate:
         result = nmt("translate", cwd=place, stdin=b"o gato\n", command=shell)
         assert_fails(result, "is closed; give ")
 
-    def test_a_bundle_needs_nothing_of_tensorflow(self, place: Path) -> None:
+    def test_a_bundle_needs_no_tensorflow(self, place: Path) -> None:
         result = nmt("translate", cwd=place, stdin=b"o gato\n", command=LISTING_MODULES)
         assert result.code == 0
         assert result.out.count(b"\n") == 1
@@ -176,7 +176,7 @@ class TestTranslate:
 
 
 class TestDefaultModel:
-    def put(self, folder: Path, marker: str, age: int) -> Path:
+    def make_model(self, folder: Path, marker: str, age: int) -> Path:
         folder.mkdir(parents=True)
         (folder / marker).write_text("{}", encoding="utf-8")
         os.utime(folder / marker, (10_000 - age, 10_000 - age))
@@ -188,20 +188,20 @@ class TestDefaultModel:
         monkeypatch.chdir(tmp_path)
         with pytest.raises(NmtError, match="no model: neither a bundle .* nmt quickstart"):
             find_model(None)
-        self.put(Path("runs/old"), "run.json", age=9)
-        new_run = self.put(Path("runs/new"), "run.json", age=1)
+        self.make_model(Path("runs/old"), "run.json", age=9)
+        new_run = self.make_model(Path("runs/new"), "run.json", age=1)
         assert find_model(None) == new_run
-        self.put(Path("exports/z-old"), "manifest.json", age=8)
-        new_bundle = self.put(Path("exports/a-new"), "manifest.json", age=7)
-        self.put(Path("exports/.a-new.half"), "manifest.json", age=0)
-        self.put(Path("exports/saved-model"), "saved_model.pb", age=0)
+        self.make_model(Path("exports/z-old"), "manifest.json", age=8)
+        new_bundle = self.make_model(Path("exports/a-new"), "manifest.json", age=7)
+        self.make_model(Path("exports/.a-new.half"), "manifest.json", age=0)
+        self.make_model(Path("exports/saved-model"), "saved_model.pb", age=0)
         assert find_model(None) == new_bundle
         assert find_model(Path("runs/old")) == Path("runs/old")
 
     def test_translate_takes_it(self, place: Path) -> None:
         expected = nmt("translate", "-m", BUNDLE, cwd=place, stdin=b"o gato\n")
         assert nmt("translate", cwd=place, stdin=b"o gato\n").out == expected.out
-        self.put(place / "exports" / "damaged", "manifest.json", age=-(10**10))
+        self.make_model(place / "exports" / "damaged", "manifest.json", age=-(10**10))
         assert_fails(nmt("translate", cwd=place, stdin=b"o gato\n"), "exports/damaged")
 
 

@@ -1,4 +1,4 @@
-"""nmt backtranslate and nmt distill: two aligned files, or one line that says why not."""
+"""nmt backtranslate and nmt distill: two aligned files, or one line that explains why not."""
 
 import json
 import shutil
@@ -61,7 +61,7 @@ class TestPairs:
             result.err
         )
 
-    def test_the_report_names_the_recipe_to_be_written(self, place: Path) -> None:
+    def test_the_report_shows_the_recipe_key(self, place: Path) -> None:
         words = ["mono.xx", "-m", "bundle", "-o", "made", "--force"]
         expected = {
             "backtranslate": 'for a recipe from yy to xx: data.synthetic = ["made"]',
@@ -81,7 +81,7 @@ class TestPairs:
         plain = nmt("translate", *options, cwd=place, stdin=text)
         assert (place / "made.yy").read_bytes() == plain.out * 2
 
-    def test_with_a_bundle_it_needs_nothing_of_tensorflow(self, place: Path) -> None:
+    def test_a_bundle_needs_no_tensorflow(self, place: Path) -> None:
         script = (
             "import sys; from nmt_cli.cli import cli\n"
             "cli('distill mono.xx -m bundle -o made'.split(), standalone_mode=False)\n"
@@ -91,13 +91,13 @@ class TestPairs:
         assert result.message == "[]"
 
     @pytest.mark.slow
-    def test_a_run_will_do(self, place: Path) -> None:
+    def test_a_run_works_too(self, place: Path) -> None:
         result = nmt("backtranslate", "mono.xx", "-m", "run", "-o", "made", cwd=place)
         assert result.code == 0, result.err
         assert lines(place / "made.xx") == lines(place / "mono.xx")
         assert len(lines(place / "made.yy")) == 10
 
-    def test_a_translation_in_circles_is_left_out(self, place: Path) -> None:
+    def test_repetitive_translations_are_left_out(self, place: Path) -> None:
         endless = " ".join(f"{word} {other}" for word in WORDS for other in WORDS[::-1])
         (place / "mono.xx").write_text(f"um dois\n{endless}\n", encoding="utf-8")
         result = nmt("distill", "mono.xx", "-m", "bundle", "-o", "made", cwd=place)
@@ -105,7 +105,7 @@ class TestPairs:
         assert "1 with a degenerate one" in result.err
         assert lines(place / "made.xx") == ["um dois"]
 
-    def test_a_recipe_takes_them(self, place: Path) -> None:
+    def test_a_recipe_accepts_the_pairs(self, place: Path) -> None:
         assert nmt("distill", "mono.xx", "-m", "bundle", "-o", "made", cwd=place).code == 0
         settings = ("source=xx", "target=yy", "train=train", "synthetic=made", "synthetic_tag=<BT>")
         words = [word for each in settings for word in ("--set", f"data.{each}")]
@@ -118,7 +118,7 @@ class TestPairs:
 class TestRefusals:
     @pytest.mark.parametrize("command", COMMANDS)
     @pytest.mark.parametrize("suffix", ["xx", "yy"])
-    def test_existing_output_is_replaced_only_by_force(
+    def test_existing_output_is_replaced_only_with_force(
         self, place: Path, command: str, suffix: str
     ) -> None:
         (place / f"made.{suffix}").write_text("precious\n")
@@ -131,7 +131,7 @@ class TestRefusals:
         assert set(snapshot(place)) == {*before, "made.xx", "made.yy"}
 
     @pytest.mark.parametrize("force", [[], ["--force"]])
-    def test_the_text_itself_is_never_replaced(self, place: Path, force: list[str]) -> None:
+    def test_the_input_is_never_overwritten(self, place: Path, force: list[str]) -> None:
         before = snapshot(place)
         result = nmt("backtranslate", "mono.xx", "-m", "bundle", "-o", "mono", *force, cwd=place)
         assert_fails(result, "mono.xx: is the text to translate itself", "another -o")
@@ -150,7 +150,7 @@ class TestRefusals:
             ("bad.xx", "bundle", "made", ("bad.xx, line 2: invalid UTF-8", "iconv")),
         ],
     )
-    def test_one_line_and_nothing_written(
+    def test_refusals_are_one_line_and_write_nothing(
         self,
         place: Path,
         text: str,
@@ -165,7 +165,7 @@ class TestRefusals:
         assert snapshot(place) == before
 
     @pytest.mark.parametrize("language", ["../yy", ".", "xx"])
-    def test_a_bundle_whose_languages_name_no_files(self, place: Path, language: str) -> None:
+    def test_languages_that_cannot_name_files(self, place: Path, language: str) -> None:
         path = place / "bundle" / "manifest.json"
         tree = {**json.loads(path.read_text(encoding="utf-8")), "target_language": language}
         tree["manifest_sha256"] = manifest_digest(tree)
@@ -175,7 +175,7 @@ class TestRefusals:
         assert_fails(result, "bundle: its languages, 'xx' and", "cannot name two files")
         assert snapshot(place) == before
 
-    def test_what_must_be_given(self, place: Path) -> None:
+    def test_required_arguments(self, place: Path) -> None:
         for words in (["mono.xx", "-o", "made"], ["mono.xx", "-m", "bundle"], ["-m", "bundle"]):
             for command in COMMANDS:
                 result = nmt(command, *words, cwd=place)
@@ -184,7 +184,7 @@ class TestRefusals:
 
 
 class TestInterruption:
-    def test_a_full_disk_leaves_what_was_there(self, place: Path) -> None:
+    def test_a_full_disk_keeps_the_old_files(self, place: Path) -> None:
         (place / "mono.xx").write_text("um dois três\n" * 400, encoding="utf-8")
         (place / "made.yy").write_text("precious\n")
         before = snapshot(place)

@@ -18,12 +18,12 @@ TEXT = "o gato está aqui.\n\na mesa custa dez euros!\no pão já não existe ho
 
 
 def lines_of(out: bytes) -> list[str]:
-    """Lines that end at LF alone: what a hardly trained model says may hold anything else."""
+    """Split at LF only: a hardly trained model may output any other character."""
     return out.decode().removesuffix("\n").split("\n")
 
 
 class TestLines:
-    def test_each_line_is_handed_on_while_the_input_is_open(self, place: Path) -> None:
+    def test_line_buffered_writes_each_line_at_once(self, place: Path) -> None:
         words = [*NMT, "translate", "--line-buffered"]
         with subprocess.Popen(
             words, cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -38,7 +38,7 @@ class TestLines:
             assert on.wait(60) == 0
 
     @pytest.mark.parametrize(("number", "wait"), [(signal.SIGINT, 0.1), (signal.SIGTERM, 4.0)])
-    def test_a_signal_leaves_whole_lines(
+    def test_a_signal_leaves_complete_lines(
         self, place: Path, number: signal.Signals, wait: float
     ) -> None:
         (place / "long.txt").write_bytes(TEXT * 2000)
@@ -69,13 +69,13 @@ class TestLines:
 
 
 class TestFiles:
-    def put(self, place: Path) -> None:
+    def write_inputs(self, place: Path) -> None:
         (place / "in" / "sub").mkdir(parents=True)
         (place / "in" / "a.txt").write_bytes(TEXT)
         (place / "in" / "sub" / "b.txt.gz").write_bytes(gzip.compress(TEXT))
 
-    def test_a_folder_into_a_folder(self, place: Path) -> None:
-        self.put(place)
+    def test_a_folder_to_a_folder(self, place: Path) -> None:
+        self.write_inputs(place)
         plain = nmt("translate", cwd=place, stdin=TEXT).out
         result = nmt("translate", "in", "-o", "out", cwd=place)
         assert result.code == 0, result.err
@@ -83,7 +83,7 @@ class TestFiles:
         assert (place / "out" / "a.txt").read_bytes() == plain
         assert gzip.decompress((place / "out" / "sub" / "b.txt.gz").read_bytes()) == plain
         assert len(list((place / "out").rglob("*"))) == 3
-        # Once more: what is whole is left alone, and nothing is written over unasked.
+        # Again: complete files stay, and nothing is overwritten without --force.
         assert_fails(nmt("translate", "in", "-o", "out", cwd=place), "a.txt: exists", "--force")
         again = nmt("translate", "in", "-o", "out", "--resume", cwd=place)
         assert again.code == 0
@@ -91,7 +91,7 @@ class TestFiles:
         both = nmt("translate", "in/a.txt", "in/sub/b.txt.gz", cwd=place)
         assert both.out == plain * 2
 
-    def test_an_interrupted_file_is_continued_exactly(self, place: Path) -> None:
+    def test_an_interrupted_file_is_resumed_exactly(self, place: Path) -> None:
         text = TEXT * 1500
         (place / "long.txt").write_bytes(text)
         words = ["translate", "long.txt", "--beam-size", "1", "-o", "long.en"]
@@ -115,7 +115,7 @@ class TestFiles:
         assert not part.exists()
 
     @pytest.mark.parametrize("extra", [[], ["--sample", "--n-best", "2", "--seed", "5"]])
-    def test_shards_are_the_whole(self, place: Path, extra: list[str]) -> None:
+    def test_concatenated_shards_are_the_whole_output(self, place: Path, extra: list[str]) -> None:
         whole = nmt("translate", "toy.pt", *extra, cwd=place)
         parts = [
             nmt("translate", "toy.pt", "--shard", f"{at}/3", *extra, cwd=place).out
@@ -139,15 +139,15 @@ class TestFiles:
             == f'{{"n": 1.0, "text": {json.dumps(plain, ensure_ascii=False)}}}\n\n'
         )
         assert_fails(nmt(*words, "body", cwd=place), "r.jsonl, line 1: has no field 'body'")
-        told = nmt(*words, "text", "--json", cwd=place).out.decode()
-        assert told.startswith('{"n": 1.0, "text": "o gato", "translation": ')
-        assert told.endswith("\n\n")
+        extended = nmt(*words, "text", "--json", cwd=place).out.decode()
+        assert extended.startswith('{"n": 1.0, "text": "o gato", "translation": ')
+        assert extended.endswith("\n\n")
         (place / "r.jsonl").write_text('{"score": 1, "text": "o gato"}\n', encoding="utf-8")
         clash = nmt(*words, "text", "--json", cwd=place)
         assert_fails(clash, "r.jsonl, line 1: already has a field 'score', which --json would add")
 
-    def test_what_can_be_read_only_once(self, place: Path) -> None:
-        """A named pipe in, by a terminal that would like to count its lines; a device out."""
+    def test_pipes_and_devices(self, place: Path) -> None:
+        """A pipe as input, whose lines the progress bar cannot count; devices as output."""
         (place / "in.txt").write_bytes(TEXT)
         plain = nmt("translate", "in.txt", cwd=place).out
         script = (
@@ -171,7 +171,7 @@ class TestFiles:
         refused = nmt("translate", "other", "--shard", "1/2", cwd=place)
         assert_fails(refused, "other: is a pipe or a device; --shard reads its input twice")
 
-    def test_names_in_warnings_are_those_of_the_files_of_a_folder(self, place: Path) -> None:
+    def test_warnings_name_the_files_of_a_folder(self, place: Path) -> None:
         (place / "in").mkdir()
         for name in ("a.txt", "b.txt"):
             (place / "in" / name).write_text("o gato. " * 400 + "\n", encoding="utf-8")
@@ -179,7 +179,7 @@ class TestFiles:
         assert "in/a.txt, line 1: longer than" in result.err
         assert "in/b.txt, line 1: longer than" in result.err
 
-    def test_what_was_done_before_a_bad_line_goes_out(self, place: Path) -> None:
+    def test_lines_before_a_bad_line_are_written(self, place: Path) -> None:
         text = TEXT * 600 + b"o c\xe3o\n"
         result = nmt("translate", "--beam-size", 1, cwd=place, stdin=text)
         assert_fails(result, "standard input, line 2401: invalid UTF-8")
@@ -192,7 +192,7 @@ class TestFiles:
         assert_fails(third, "line 2: prefix and constraints take")
         assert third.out.count(b"\n") == 1
 
-    def test_records_keep_their_ends(self, place: Path) -> None:
+    def test_records_keep_their_line_ends(self, place: Path) -> None:
         plain = nmt("translate", cwd=place, stdin=b"o gato\n").out.rstrip(b"\n")
         words = ["translate", "--input-format", "tsv", "--field"]
         text = b"o gato\tb\r\no gato\tb\n"
@@ -205,7 +205,7 @@ class TestFiles:
         assert result.out.endswith(b"}\r\n")
         assert json.loads(result.out)["a"] == plain.decode()
 
-    def test_stderr_that_takes_nothing(self, place: Path) -> None:
+    def test_closed_and_full_stderr(self, place: Path) -> None:
         plain = nmt("translate", "toy.pt", cwd=place).out
         for closed in ("2>&-", "2>/dev/full"):
             shell = ["bash", "-c", f'"$@" {closed}', "bash", *NMT]
@@ -239,7 +239,7 @@ class TestFiles:
 
 
 class TestResults:
-    def test_json_tells_all(self, place: Path, with_attention: Path) -> None:
+    def test_json_contains_everything(self, place: Path, with_attention: Path) -> None:
         words = ["translate", "-m", with_attention, "--json", "--n-best", "3", "--alignments"]
         result = nmt(*words, cwd=place, stdin=TEXT)
         assert result.code == 0, result.err
@@ -293,7 +293,9 @@ class TestResults:
         words = ["translate", "-m", BUNDLE, "-m", BUNDLE]
         assert nmt(*words, cwd=place, stdin=TEXT).out == nmt("translate", cwd=place, stdin=TEXT).out
 
-    def test_a_run_does_all_that_its_bundle_does(self, place: Path, with_attention: Path) -> None:
+    def test_a_run_supports_the_same_options_as_its_bundle(
+        self, place: Path, with_attention: Path
+    ) -> None:
         options = "--n-best 2 --scores --alignments --min-length 3 --no-repeat-ngram 2 "
         options += "--repetition-penalty 1.2 --coverage-penalty 0.1 --suppress the --prefix a"
         words = ["translate", *options.split(), "-m"]
@@ -371,7 +373,7 @@ class TestMisuse:
         assert f"Error: {message}" in result.err
         assert snapshot(place) == before
 
-    def test_what_cannot_be(self, place: Path) -> None:
+    def test_impossible_requests_change_no_file(self, place: Path) -> None:
         (place / "two").mkdir()
         (place / "two" / "toy.pt").write_bytes(TEXT)
         before = snapshot(place)
@@ -387,14 +389,14 @@ class TestMisuse:
             assert_fails(result, *fragments)
             assert snapshot(place) == before
 
-    def test_a_bundle_that_does_not_tell(self, place: Path) -> None:
+    def test_options_that_need_attention(self, place: Path) -> None:
         for option in (["--alignments"], ["--unk", "copy"], ["--coverage-penalty", "1"]):
             result = nmt("translate", *option, cwd=place, stdin=TEXT)
             assert_fails(result, BUNDLE, "nmt export --onnx --attention")
 
 
 class TestScore:
-    def test_each_pair_of_a_list(self, place: Path) -> None:
+    def test_n_best_lists(self, place: Path) -> None:
         target = (place / "toy.en").read_bytes().splitlines(keepends=True)
         (place / "twice").write_bytes(b"".join(line * 2 for line in target))
         once = nmt("score", "toy.pt", "toy.en", cwd=place)
@@ -403,8 +405,7 @@ class TestScore:
         assert len(set(scores)) == 200
         twice = nmt("score", "toy.pt", "twice", "--n-best", "2", cwd=place).out.split()
         assert twice[::2] == twice[1::2] == scores
-        told = lines_of(nmt("score", "toy.pt", "toy.en", "--tokens", cwd=place).out)
-        for line in told:
+        for line in lines_of(nmt("score", "toy.pt", "toy.en", "--tokens", cwd=place).out):
             score, tokens, each = line.split("\t")
             values = [float(value) for value in each.split()]
             assert tokens.endswith(" </s>")
@@ -412,7 +413,7 @@ class TestScore:
             penalty = ((5 + len(values)) / 6) ** 0.6  # Wu et al. 2016, equation 14
             assert abs(float(score) - sum(values) / penalty) < 1e-4
 
-    def test_sides_that_differ(self, place: Path) -> None:
+    def test_different_line_counts(self, place: Path) -> None:
         (place / "one").write_bytes(b"the cat\n")
         assert_fails(nmt("score", "toy.pt", "one", cwd=place), "one: ends before line 2")
         for name in ("toy.pt", "toy.en"):

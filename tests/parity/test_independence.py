@@ -1,4 +1,4 @@
-"""A sentence's translation, and its score to the last bit, depend on the sentence alone.
+"""A sentence's translation, and its score to the last bit, depend only on the sentence.
 
 Random weights are a harsh test of it: the best candidates are near-ties all along.
 """
@@ -26,7 +26,7 @@ MODELS = {
 
 
 def real_sentences(count: int) -> list[str]:
-    """First lines of docstrings of Python's own library: real text on any machine."""
+    """First lines of the standard library's docstrings: real text on any machine."""
     found: dict[str, None] = {}
     for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8", errors="replace"))
@@ -64,7 +64,7 @@ def translate(
 @pytest.mark.parametrize(
     "count", [40, pytest.param(SENTENCES, marks=pytest.mark.slow)], ids=["some", "all"]
 )
-def test_company_order_and_threads_change_nothing(
+def test_batch_order_and_threads_change_nothing(
     folder: Path, precision: str, beams: int, count: int
 ) -> None:
     bundle, lines = folder / precision, real_sentences(count)

@@ -1,4 +1,4 @@
-"""All that can be asked of search, of a Keras model and of its ONNX bundle: the same answers."""
+"""Search options give the same results with a Keras model and its ONNX bundle."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -54,7 +54,7 @@ def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         {"n_best": 4},
         {"min_length": 6, "no_repeat_ngram": 2},
@@ -64,16 +64,18 @@ def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
         {"max_length": 5},
         {"sample": True, "seed": 4, "top_p": 0.9, "temperature": 0.7, "beam_size": 3, "n_best": 3},
     ],
-    ids=lambda asked: " ".join(asked),
+    ids=lambda options: " ".join(options),
 )
-def test_options(sides: list[Translator], asked: dict) -> None:
+def test_options(sides: list[Translator], options: dict) -> None:
     found = []
     for side in sides:
-        options = replace(side.options, suppress=("gato",), prefix="sol", alignments=True, **asked)
+        options = replace(
+            side.options, suppress=("gato",), prefix="sol", alignments=True, **options
+        )
         made = replace(side, options=options)
         found.append(list(made.translate(LINES)))
     assert_alike(*found)
-    assert len(found[0][0].others) == asked.get("n_best", 1) - 1
+    assert len(found[0][0].others) == options.get("n_best", 1) - 1
     for each in (one for line in found[0] for one in (line, *line.others)):
         assert "gato" not in each.text.split()
         assert each.text.startswith("sol") or not each.text
@@ -95,7 +97,7 @@ def test_an_ensemble_of_both(sides: list[Translator]) -> None:
     assert_alike(list(both.translate(LINES)), list(sides[0].translate(LINES)))
 
 
-def test_given_translations_score_as_search_scored_them(sides: list[Translator]) -> None:
+def test_forced_decoding_gives_the_scores_of_the_search(sides: list[Translator]) -> None:
     for side in sides:
         pieces = [
             side.tokenizers.source.frame_source(ids)

@@ -1,4 +1,4 @@
-"""Inputs, parts of them, compression, and files that appear when they are whole."""
+"""Inputs, shards, compression, and files that appear when they are complete."""
 
 import gzip
 import itertools
@@ -20,7 +20,7 @@ from nmt_cli.text.lines import decode_lines
 
 
 @given(st.integers(0, 10_000), st.integers(1, 50))
-def test_shards_are_the_whole_and_nearly_alike(total: int, count: int) -> None:
+def test_shards_cover_the_file_with_nearly_equal_sizes(total: int, count: int) -> None:
     spans = [Shard(number, count).lines(total) for number in range(1, count + 1)]
     assert spans[0][0] == 0
     assert spans[-1][1] == total
@@ -30,12 +30,12 @@ def test_shards_are_the_whole_and_nearly_alike(total: int, count: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "1", "a/b", "1/0", "-1/4", ""])
-def test_no_shards(text: str) -> None:
+def test_malformed_shards(text: str) -> None:
     with pytest.raises(OptionError, match="is not a shard such as 1/4"):
         Shard.parse(text)
 
 
-def test_a_folder_is_its_files(tmp_path: Path) -> None:
+def test_a_folder_yields_its_visible_files(tmp_path: Path) -> None:
     for name in ("b.txt", "a/c.txt", ".git/x", "a/.hidden"):
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "in" / name).touch()
@@ -62,7 +62,7 @@ def test_two_inputs_for_one_output(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["", *SUFFIXES])
-def test_what_is_written_is_read(tmp_path: Path, suffix: str) -> None:
+def test_compressed_files_are_read_back_and_reproducible(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"text.txt{suffix}"
     text = b"um\ndois\n" * 5000 + "três".encode()
     contents = []
@@ -99,7 +99,7 @@ def test_damaged_files(tmp_path: Path, suffix: str, harm: str) -> None:
         list(read)
 
 
-def test_the_usual_tools_read_them(tmp_path: Path) -> None:
+def test_standard_tools_read_compressed_files(tmp_path: Path) -> None:
     for suffix, library in ((".gz", gzip), (".xz", lzma)):
         with writing(tmp_path / "x", suffix) as stream:
             stream.write(b"abc\n")
@@ -130,7 +130,7 @@ def write(
     resume: bool = False,
     force: bool = False,
 ) -> int:
-    """Write what is lacking of `lines`; how much was there."""
+    """Write the missing lines; returns how many lines of input were already done."""
     with file_sink(path, each, settings, resume, force) as sink:
         for at in range(sink.done * each, len(lines), each):
             sink.write(lines[at : at + each])
@@ -148,7 +148,7 @@ def interrupted(path: Path, lines: list[str], each: int = 1) -> None:
         raise Stopped
 
 
-def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "new" / "out.txt"
     write(path, ["a", "", "ç"])
     assert path.read_bytes() == "a\n\nç\n".encode()
@@ -160,7 +160,7 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.text("ab ", max_size=3), max_size=12), st.data(), st.integers(1, 3))
-def test_what_was_cut_anywhere_is_continued_exactly(
+def test_a_part_cut_anywhere_is_resumed_exactly(
     lines: list[str], data: st.DataObject, each: int
 ) -> None:
     import tempfile
@@ -182,7 +182,7 @@ def test_what_was_cut_anywhere_is_continued_exactly(
         assert [one.name for one in Path(name).iterdir()] == ["out.txt"]
 
 
-def test_what_is_left_is_not_lost_by_accident(tmp_path: Path) -> None:
+def test_a_part_is_not_overwritten_by_accident(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     interrupted(path, ["a", "b"])
     with pytest.raises(
@@ -217,7 +217,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("resume", [False, True])
-def test_a_pipe_or_a_device_is_written_to_as_it_stands(tmp_path: Path, resume: bool) -> None:
+def test_pipes_and_devices_are_written_to_directly(tmp_path: Path, resume: bool) -> None:
     with file_sink(Path("/dev/null"), 1, "s", resume, False) as sink:
         sink.write(["a"])
     assert Path("/dev/null").is_char_device()
@@ -242,7 +242,7 @@ def test_a_full_device(tmp_path: Path) -> None:
         sink.write(["a"])
 
 
-def test_what_was_done_before_an_error_goes_out() -> None:
+def test_lines_before_an_error_are_written() -> None:
     reading, writing = os.pipe()
     with (
         open(writing, "wb") as pipe,
@@ -256,7 +256,7 @@ def test_what_was_done_before_an_error_goes_out() -> None:
         assert stream.read() == b"a\nb\n"
 
 
-def test_compressed_when_whole(tmp_path: Path) -> None:
+def test_a_complete_file_is_compressed(tmp_path: Path) -> None:
     path = tmp_path / "out.gz"
     interrupted(path, ["a"])
     assert write(path, ["a", "b"], resume=True) == 1

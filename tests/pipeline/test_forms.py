@@ -1,4 +1,4 @@
-"""Plain text, tables and JSON: what is translated, and what stays as it stands."""
+"""Plain text, tables and JSON: what is translated, and what passes unchanged."""
 
 import json
 from typing import Any
@@ -16,14 +16,14 @@ def test_plain_lines_are_translated_whole() -> None:
     record = Plain().read("a\tb", "line 1")
     assert record.line == Line("a\tb")
     assert record.as_line("x\ty", {}) == "x\ty"
-    # Beside other columns a tab would make one more.
+    # In front of other columns, a tab would add a column.
     assert (
         record.as_line("x\ty", {"score": -1.5, "alignment": ["0-1", "1-0"]})
         == "x y\t-1.500000\t0-1 1-0"
     )
 
 
-def test_constraints_stand_behind_tabs() -> None:
+def test_tab_separated_phrases_are_constraints() -> None:
     read = Plain(constraints=True).read
     assert read("a b\tone two\t\t three", "").line == Line("a b", ("one two", " three"))
     assert read("a b", "").line == Line("a b")
@@ -34,7 +34,7 @@ cell = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["C
 
 
 @given(st.lists(cell, min_size=1, max_size=5), st.data(), cell)
-def test_all_other_columns_stay(cells: list[str], data: st.DataObject, text: str) -> None:
+def test_other_columns_are_unchanged(cells: list[str], data: st.DataObject, text: str) -> None:
     place = data.draw(st.integers(0, len(cells) - 1))
     raw = "\t".join(cells)
     record = Table(str(place + 1)).read(raw, "")
@@ -48,7 +48,7 @@ def test_all_other_columns_stay(cells: list[str], data: st.DataObject, text: str
     assert record.as_line(text, {}) == "\t".join(wanted)
 
 
-def test_a_column_by_its_name() -> None:
+def test_a_column_by_name() -> None:
     table = Table("text")
     assert table.read("id\ttext", "line 1") is None
     record = table.read("7\tolá", "line 2")
@@ -59,7 +59,7 @@ def test_a_column_by_its_name() -> None:
     assert later.read("7\tolá", "line 90") is not None
 
 
-def test_a_column_that_is_not_there() -> None:
+def test_a_missing_column() -> None:
     with pytest.raises(NmtError, match=r"^t\.tsv, line 3: has 2 columns; --field 4 does not exist"):
         Table("4").read("a\tb", "t.tsv, line 3")
     with pytest.raises(
@@ -80,7 +80,7 @@ def test_a_column_that_is_not_there() -> None:
         ('{"e\\"}": "x", "text": ""}', '{"e\\"}": "x", "text": "X"}'),
     ],
 )  # fmt: skip
-def test_all_other_fields_stay_to_the_byte(raw: str, wanted: str) -> None:
+def test_other_fields_are_unchanged_to_the_byte(raw: str, wanted: str) -> None:
     record = JsonLines("text").read(raw, "line 1")
     assert record is not None
     assert record.as_line("X", {}) == wanted
@@ -122,12 +122,12 @@ def test_any_object(fields: dict[str, Any], text: str, ascii_only: bool) -> None
         (r'{"text": "\ud800"}', "line 2: the field 'text' has half a surrogate pair"),
     ],
 )
-def test_records_that_are_none(raw: str, message: str) -> None:
+def test_malformed_records(raw: str, message: str) -> None:
     with pytest.raises(NmtError, match=message):
         JsonLines("text").read(raw, "line 2")
 
 
-def test_half_characters_and_line_breaks() -> None:
+def test_unpaired_surrogates_and_line_breaks() -> None:
     raw = r'{"text": "a\ud800b\nc"}'
     for on_error, wanted in (("replace", "a\ufffdb c"), ("skip-line", "")):
         record = JsonLines("text", on_error).read(raw, "line 1")
@@ -138,7 +138,7 @@ def test_half_characters_and_line_breaks() -> None:
     assert whole.line.text == "🙂"
 
 
-def test_a_field_that_would_be_written_over() -> None:
+def test_json_fields_that_would_be_overwritten() -> None:
     record = JsonLines("text").read('{"text": "a", "score": 3}', "line 9")
     assert record is not None
     with pytest.raises(NmtError, match="line 9: already has a field 'score'"):
@@ -147,15 +147,15 @@ def test_a_field_that_would_be_written_over() -> None:
         record.as_json({"translation": "b", "score": 1.0})
 
 
-def test_what_is_told_stands_behind_a_record_that_stays_whole() -> None:
+def test_extra_fields_follow_the_unchanged_record() -> None:
     record = JsonLines("text").read('{"text":"olá\\u0021", "n" : 1.0 }', "")
     assert record is not None
-    told = record.as_json({"translation": "hi", "score": -1.5})
-    assert told == '{"text":"olá\\u0021", "n" : 1.0 , "translation": "hi", "score": -1.5}'
+    extended = record.as_json({"translation": "hi", "score": -1.5})
+    assert extended == '{"text":"olá\\u0021", "n" : 1.0 , "translation": "hi", "score": -1.5}'
     plain = Plain().read("olá", "").as_json({"translation": "hi"})
     assert plain == '{"source": "olá", "translation": "hi"}'
 
 
-def test_blank_records_stay() -> None:
+def test_blank_records_pass_unchanged() -> None:
     assert JsonLines("text").read("  ", "") is None
     assert Table("2").read("", "") is None

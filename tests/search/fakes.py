@@ -1,7 +1,7 @@
 """Step models and tokenizers small enough to reason about.
 
-The step models honour the contract of `nmt_cli.search.step_model`: they are told the last
-tokens and the ancestry alone, and find each beam's history from these. A wrong ancestry, a
+The step models honour the contract of `nmt_cli.search.step_model`: they get only the last
+tokens and the ancestry, and find each beam's history from these. A wrong ancestry, a
 wrong `select` or a wrong order of tokens gives them another history, and other scores.
 """
 
@@ -119,11 +119,11 @@ def hashed(seed: int, tokens: Sequence[int], grain: int = 16, end_from: int = 0)
 def reference_search(
     follow: Follow, source: tuple[int, ...], beams: int, alpha: float, limit: int
 ) -> tuple[list[int], float]:
-    """What `nmt_cli.search.beam` says of one sentence, in plain lists."""
+    """The result of `nmt_cli.search.beam` for one sentence, in plain lists."""
     hypotheses: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
     finished: list[tuple[float, list[int]]] = []
     for length in range(1, limit + 1):
-        # Ties: lower token, then lower beam. Where a beam stands counts finished ones too.
+        # Ties: lower token, then lower beam. A beam's position counts finished ones too.
         ranked = sorted(
             (-(total + score), token, place, history)
             for place, (total, history) in enumerate(hypotheses)
@@ -160,7 +160,7 @@ FIRST_CHARACTER_ID = 10
 
 
 class Characters:
-    """A tokenizer with one id a character; a line of white space alone has no ids."""
+    """A tokenizer with one id per character; a blank line has no ids."""
 
     vocab_size = FIRST_CHARACTER_ID + 0x110000
 

@@ -58,7 +58,7 @@ def test_beam_search_finds_what_greedy_search_misses() -> None:
     assert beam.score == pytest.approx(math.log(0.4 * 0.9))
 
 
-def test_scores_are_divided_by_the_penalty_of_the_length_with_its_end() -> None:
+def test_scores_are_divided_by_the_length_penalty_with_end_counted() -> None:
     for alpha in (0.6, 1.0):
         found = search(GARDEN_PATH, options(2, alpha))[0]
         assert found.ids == [B]
@@ -77,8 +77,8 @@ def test_penalty_is_equation_14() -> None:
 
 
 def test_finished_hypotheses_are_frozen() -> None:
-    # The empty translation (0.4) is the best. A search that goes on extending it would give
-    # it what the model says of a sentence behind its END, 0.01, and return [A, B] (0.21).
+    # The empty translation (0.4) is the best. A search that kept extending it would give
+    # it the probability of a token after END, 0.01, and return [A, B] (0.21).
     follow = chain(
         {
             (): {A: 0.6, END_ID: 0.4},
@@ -93,7 +93,7 @@ def test_finished_hypotheses_are_frozen() -> None:
 
 
 def test_finished_hypotheses_hold_their_slots() -> None:
-    # Behind the finished empty translation one slot is left: it goes to [A, C] (0.39), and
+    # The finished empty translation leaves one slot: it goes to [A, C] (0.39), and
     # [A, B] (0.21), which would have scored -0.88 against -0.92, is not followed.
     table = {
         (): {A: 0.6, END_ID: 0.4},
@@ -105,7 +105,7 @@ def test_finished_hypotheses_hold_their_slots() -> None:
     assert search(chain(table), options(3, 2.0))[0].ids == [A, B]
 
 
-def test_an_early_finish_does_not_stop_what_can_still_win() -> None:
+def test_an_early_finish_does_not_stop_better_open_hypotheses() -> None:
     # [] finishes first; [A, B, C] has less probability but, at alpha 1, the better score.
     follow = chain(
         {
@@ -124,13 +124,13 @@ def test_ties_go_to_the_lower_token() -> None:
     same = chain({(): {B: 0.5, A: 0.5}, (A,): {D: 0.5, C: 0.5}, (B,): {C: 0.5, D: 0.5}})
     assert search(same, options(1, limit=2))[0].ids == [A, C]
     assert search(same, options(2, limit=2))[0].ids == [A, C]
-    # All of four continuations tie; C of both beams stands before D of either.
+    # All of four continuations tie; C of both beams precedes D of either.
     assert search(same, options(3, limit=2))[0].ids == [A, C]
     end_first = chain({(): {END_ID: 0.5, A: 0.5}})
     assert search(end_first, options(1))[0].ids == []
 
 
-def test_the_limit_without_an_end() -> None:
+def test_the_maximum_length_is_reached_without_end() -> None:
     for beams in (1, 3):
         found = search(
             lambda source, history: {A: math.log(0.5), B: math.log(0.25)},
@@ -140,13 +140,13 @@ def test_the_limit_without_an_end() -> None:
         assert found.score == pytest.approx(math.log(0.5**4) / 1.5)
 
 
-def test_at_the_limit_a_finished_hypothesis_goes_before_a_better_open_one() -> None:
+def test_at_the_maximum_length_finished_hypotheses_precede_better_open_ones() -> None:
     follow = chain({(): {A: 0.9, END_ID: 0.1}, (A,): {B: 1.0}, (A, B): {C: 1.0}})
     assert search(follow, options(2, limit=3))[0].ids == []
     assert search(chain({(): {A: 0.9}, (A,): {END_ID: 1.0}}), options(1, limit=2))[0].ids == [A]
 
 
-def test_limits_follow_the_source() -> None:
+def test_the_maximum_length_depends_on_the_source() -> None:
     config = DecodingConfig(max_length=20, length_ratio=1.5, length_extra=10)
     settings = SearchOptions.of(config)
     assert [settings.limit(tokens) for tokens in (0, 1, 3, 6, 7, 100)] == [10, 12, 15, 19, 20, 20]
@@ -162,7 +162,7 @@ def test_limits_follow_the_source() -> None:
     assert [len(each.ids) for each in found] == [12, 15, 20]
 
 
-def test_no_sentence_at_all() -> None:
+def test_an_empty_batch() -> None:
     none = np.zeros((0, 4), np.int32)
     assert beam_search(FakeStepModel(hashed(0, [A])), none, np.zeros(0, np.int64), options()) == []
 
@@ -180,7 +180,7 @@ def exhaustive(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, ...]
 
 @settings(max_examples=60)
 @given(st.integers(0), st.sampled_from([0.0, 0.6, 1.0, 3.0]), st.integers(1, 4), st.integers(0, 4))
-def test_a_beam_wide_enough_is_exhaustive(
+def test_a_wide_enough_beam_is_exhaustive(
     seed: int, alpha: float, limit: int, end_from: int
 ) -> None:
     # With a slot for every open and every finished hypothesis nothing is ever pruned.
@@ -237,8 +237,8 @@ def test_beam_one_is_greedy(seed: int, end_from: int, grain: int) -> None:
     assert search(follow, options(1, 0.6, limit=8))[0].ids == list(history)
 
 
-def test_sentences_that_are_done_leave_the_batch() -> None:
-    # Sentence n is its own first token minus 3 long.
+def test_finished_sentences_leave_the_batch() -> None:
+    # A sentence's first token minus 3 is the length of its translation.
     def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
         end = len(history) >= source[0] - 3
         return {END_ID: -0.1 if end else -20.0, A: -0.1 if not end else -20.0}
@@ -251,7 +251,7 @@ def test_sentences_that_are_done_leave_the_batch() -> None:
 
 
 @given(st.integers(0), st.integers(1, 4))
-def test_the_score_is_that_of_the_ids(seed: int, beams: int) -> None:
+def test_the_score_matches_the_ids(seed: int, beams: int) -> None:
     follow = hashed(seed, (A, B, C, D), end_from=3)
     found = search(follow, options(beams, limit=30))[0]
     path = [*found.ids, END_ID][:30]

@@ -1,4 +1,4 @@
-"""What can be asked of search besides the best translation."""
+"""The options of the search."""
 
 import math
 from itertools import product
@@ -23,7 +23,7 @@ A, B, C, D = 4, 5, 6, 7
 SOURCE = (A, END_ID)
 
 
-def asked(
+def search_options(
     beams: int = 4, alpha: float = 0.0, limit: int = 8, n_best: int = 1, **others: float
 ) -> SearchOptions:
     return SearchOptions(
@@ -77,11 +77,13 @@ def every_sequence(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, 
 
 @settings(max_examples=40)
 @given(st.integers(0), st.sampled_from([0.0, 1.0]), st.integers(1, 3), st.integers(1, 6))
-def test_the_n_best_of_all_sequences(seed: int, alpha: float, limit: int, count: int) -> None:
+def test_n_best_matches_an_exhaustive_search(
+    seed: int, alpha: float, limit: int, count: int
+) -> None:
     slots = 3**limit + sum(3**length for length in range(limit))
     follow = hashed(seed, (A, B, C))
     scores = every_sequence(follow, alpha, limit)
-    (found,) = search(follow, asked(slots, alpha, limit, min(count, len(scores))))
+    (found,) = search(follow, search_options(slots, alpha, limit, min(count, len(scores))))
     wanted = sorted(scores.values(), reverse=True)[:count]
     assert [each.score for each in found] == pytest.approx(wanted, rel=1e-6)
     assert len({tuple(each.ids) for each in found}) == len(found)
@@ -89,32 +91,32 @@ def test_the_n_best_of_all_sequences(seed: int, alpha: float, limit: int, count:
 
 
 @given(st.integers(0), st.integers(1, 6), st.data(), st.sampled_from([0.0, 0.6, 2.0]))
-def test_the_first_of_n_is_the_best_one(
+def test_the_first_of_n_best_is_the_single_best(
     seed: int, beams: int, data: st.DataObject, alpha: float
 ) -> None:
     count = data.draw(st.integers(1, beams))
     follow = hashed(seed, (A, B, C, D), end_from=data.draw(st.integers(0, 4)))
-    (one,) = search(follow, asked(beams, alpha))
-    (several,) = search(follow, asked(beams, alpha, n_best=count))
+    (one,) = search(follow, search_options(beams, alpha))
+    (several,) = search(follow, search_options(beams, alpha, n_best=count))
     assert several[0] == one[0]
     assert len(several) == count
     finished = [each.score for each in several if len(each.token_scores) > len(each.ids)]
     assert finished == sorted(finished, reverse=True)
 
 
-def test_open_hypotheses_fill_up_what_did_not_finish() -> None:
+def test_open_hypotheses_fill_up_the_n_best_list() -> None:
     def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
         return {A: math.log(0.5), B: math.log(0.3), END_ID: math.log(0.6) if history else -math.inf}
 
-    (found,) = search(follow, asked(3, limit=2, n_best=3))
+    (found,) = search(follow, search_options(3, limit=2, n_best=3))
     assert [each.ids for each in found] == [[A], [B], [A, A]]
     assert [len(each.token_scores) - len(each.ids) for each in found] == [1, 1, 0]
 
 
 @given(st.integers(0), st.integers(1, 4))
-def test_token_scores_are_the_model_s(seed: int, beams: int) -> None:
+def test_token_scores_come_from_the_model(seed: int, beams: int) -> None:
     follow = hashed(seed, (A, B, C), end_from=2)
-    for found in search(follow, asked(beams, n_best=beams))[0]:
+    for found in search(follow, search_options(beams, n_best=beams))[0]:
         path = [*found.ids, END_ID][: len(found.token_scores)]
         wanted = [follow(SOURCE, tuple(path[:at]))[path[at]] for at in range(len(path))]
         assert found.token_scores == pytest.approx(wanted)
@@ -124,18 +126,18 @@ def test_token_scores_are_the_model_s(seed: int, beams: int) -> None:
 # rules
 
 
-def test_a_translation_has_the_least_length() -> None:
+def test_min_length() -> None:
     for beams in (1, 3):
         for least in (0, 1, 5):
             rules = (min_length(least),) if least else ()
-            options = asked(beams, min_length=least)
+            options = search_options(beams, min_length=least)
             (found,) = search(
                 lambda source, history: {A: -3.0, END_ID: -0.1}, options, None, None, rules
             )
             assert found[0].ids == [A] * least
 
 
-def test_the_limit_makes_room_for_the_least_length() -> None:
+def test_min_length_raises_the_length_limit() -> None:
     options = SearchOptions(
         beam_size=2,
         length_penalty=0.0,
@@ -143,7 +145,7 @@ def test_the_limit_makes_room_for_the_least_length() -> None:
         length_ratio=1.0,
         length_extra=0,
         min_length=9,
-    )  # ratio alone would allow 2
+    )  # ratio single would allow 2
     (found,) = search(
         lambda source, history: {A: -3.0, END_ID: -0.1}, options, None, None, (min_length(9),)
     )
@@ -152,29 +154,33 @@ def test_the_limit_makes_room_for_the_least_length() -> None:
 
 
 @given(st.integers(0), st.integers(1, 4), st.integers(1, 4))
-def test_no_ngram_stands_twice(seed: int, beams: int, size: int) -> None:
+def test_no_ngram_occurs_twice(seed: int, beams: int, size: int) -> None:
     follow = hashed(seed, (A, B, C), end_from=12)
     for ids in (
         each.ids
         for each in search(
-            follow, asked(beams, limit=20, n_best=beams), processors=(no_repeat(size),)
+            follow, search_options(beams, limit=20, n_best=beams), processors=(no_repeat(size),)
         )[0]
     ):
         ngrams = [tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)]
-        # Once nothing may follow, what is there is taken as it stands.
+        # A hypothesis that no token may follow is accepted unfinished.
         assert len(set(ngrams)) == len(ngrams)
 
 
-def test_repetition_penalty_is_the_paper_s() -> None:
+def test_repetition_penalty_follows_the_paper() -> None:
     (penalised,) = (
-        each for each in processors_of(asked(repetition_penalty=1.5), CHARACTERS.target)
+        each for each in processors_of(search_options(repetition_penalty=1.5), CHARACTERS.target)
     )
     log_probs = np.log(np.array([[[0.1, 0.2, 0.3, 0.4]]], np.float32))
     penalised(log_probs, np.array([[[3, 3, 1]]], np.int32))
     wanted = [math.log(0.1), 1.5 * math.log(0.2), math.log(0.3), 1.5 * math.log(0.4)]
     assert log_probs[0, 0].tolist() == pytest.approx(wanted)
     (follow_a,) = search(
-        lambda s, h: {A: -0.5, B: -0.7, END_ID: -5.0}, asked(1, limit=3), None, None, (penalised,)
+        lambda s, h: {A: -0.5, B: -0.7, END_ID: -5.0},
+        search_options(1, limit=3),
+        None,
+        None,
+        (penalised,),
     )
     assert follow_a[0].ids == [A, B, A]  # -0.5; then A would be -0.75; then both are penalised
 
@@ -208,19 +214,21 @@ def test_a_word_is_suppressed_however_it_is_split(past: list[int], banned: set[i
 def test_suppressed_words_do_not_appear(seed: int, beams: int) -> None:
     follow = hashed(seed, tuple(range(4, 13)), end_from=10)
     rule = Suppress(["cat", "New York", "dog"], SURFACES)
-    for found in search(follow, asked(beams, limit=14, n_best=beams), processors=(rule,))[0]:
+    for found in search(follow, search_options(beams, limit=14, n_best=beams), processors=(rule,))[
+        0
+    ]:
         text = b"".join(SURFACES[each] for each in found.ids) + b" "
         assert not any(word in text for word in (b" cat", b" New York", b" dog"))
 
 
-def test_the_unknown_token_is_never_taken() -> None:
-    rules = processors_of(asked(unk="avoid"), CHARACTERS.target)
+def test_unk_avoid_never_chooses_the_unknown_token() -> None:
+    rules = processors_of(search_options(unk="avoid"), CHARACTERS.target)
 
     def follow(source, history):
         return {UNK_ID: -0.1, A: -2.0, END_ID: -9.0 + 4 * len(history)}
 
-    assert UNK_ID in search(follow, asked(2))[0][0].ids
-    assert UNK_ID not in search(follow, asked(2), processors=rules)[0][0].ids
+    assert UNK_ID in search(follow, search_options(2))[0][0].ids
+    assert UNK_ID not in search(follow, search_options(2), processors=rules)[0][0].ids
 
 
 # prefixes and phrases
@@ -232,12 +240,12 @@ def test_a_prefix_is_forced_and_the_rest_is_searched(
 ) -> None:
     follow = hashed(seed, (A, B, C, D), end_from=3)
     request = Request(prefix=tuple(prefix))
-    (found, free) = search(follow, asked(beams), [request, Request()])
+    (found, free) = search(follow, search_options(beams), [request, Request()])
     assert found[0].ids[: len(prefix)] == prefix
-    assert free == search(follow, asked(beams))[0]
+    assert free == search(follow, search_options(beams))[0]
 
-    # What follows is what search finds for a model that has the prefix behind it.
-    def behind(source, history):
+    # The rest is what the search finds for a model that starts after the prefix.
+    def continued(source, history):
         return follow(source, (*prefix, *history))
 
     options = SearchOptions(
@@ -247,11 +255,11 @@ def test_a_prefix_is_forced_and_the_rest_is_searched(
         length_ratio=1.0,
         length_extra=6,
     )
-    (found,), (rest,) = search(follow, options, [request]), search(behind, asked(beams))
+    (found,), (rest,) = search(follow, options, [request]), search(continued, search_options(beams))
     assert found[0].ids == [*prefix, *rest[0].ids]
 
 
-def test_a_rule_does_not_break_a_prefix_or_a_phrase() -> None:
+def test_processors_do_not_forbid_a_prefix_or_phrase() -> None:
     rule = Suppress(["cat"], SURFACES)
 
     def follow(source, history):
@@ -259,7 +267,7 @@ def test_a_rule_does_not_break_a_prefix_or_a_phrase() -> None:
 
     prefixed, phrased, plain = search(
         follow,
-        asked(2),
+        search_options(2),
         [Request(prefix=(CAT,)), Request(phrases=((CAT,),)), Request()],
         processors=(rule,),
     )
@@ -283,11 +291,11 @@ def has(ids: list[int], phrase: tuple[int, ...]) -> bool:
     st.lists(st.tuples(phrases, st.lists(tokens, max_size=2).map(tuple)), min_size=1, max_size=4),
     st.integers(0, 4),
 )
-def test_every_phrase_stands_in_its_translation(
-    seed: int, beams: int, wishes: list, end_from: int
+def test_every_phrase_appears_in_its_translation(
+    seed: int, beams: int, drawn: list, end_from: int
 ) -> None:
     follow = hashed(seed, (A, B, C, D), end_from=end_from)
-    requests = [Request(prefix=prefix, phrases=tuple(each)) for each, prefix in wishes]
+    requests = [Request(prefix=prefix, phrases=tuple(each)) for each, prefix in drawn]
     options = SearchOptions(
         beam_size=beams,
         length_penalty=0.6,
@@ -299,12 +307,12 @@ def test_every_phrase_stands_in_its_translation(
     for request, found in zip(requests, together, strict=True):
         assert all(has(found[0].ids, each) for each in request.phrases)
         assert tuple(found[0].ids[: len(request.prefix)]) == request.prefix
-        assert found == search(follow, options, [request])[0]  # alone as in company
+        assert found == search(follow, options, [request])[0]  # the same in any batch
 
 
 @settings(max_examples=30)
 @given(st.integers(0), st.integers(2, 4), phrases)
-def test_with_room_for_all_the_best_that_has_the_phrases(
+def test_a_wide_enough_beam_finds_the_best_with_the_phrases(
     seed: int, limit: int, wanted: list
 ) -> None:
     wanted = [each for each in wanted if D not in each]
@@ -328,7 +336,7 @@ def test_with_room_for_all_the_best_that_has_the_phrases(
     assert found.score == pytest.approx(max(scores.values()), rel=1e-6)
 
 
-def test_progress_counts_what_is_there_and_says_what_follows() -> None:
+def test_progress_counts_tokens_and_returns_the_next_ones() -> None:
     wanted = [(A, B, C), (B, D)]
     assert progress([], wanted) == (0, {A, B})
     assert progress([A], wanted) == (1, {B})
@@ -342,14 +350,14 @@ def test_progress_counts_what_is_there_and_says_what_follows() -> None:
 # samples
 
 
-def test_samples_are_as_frequent_as_they_are_likely() -> None:
+def test_sample_frequencies_match_probabilities() -> None:
     chances = {A: 0.5, B: 0.3, C: 0.15, END_ID: 0.05}
 
     def follow(source, history):
         return {t: math.log(p) for t, p in chances.items()} if not history else {END_ID: 0.0}
 
     count = 4000
-    options = asked(4, n_best=4, sample=True, seed=3)  # type: ignore[arg-type]
+    options = search_options(4, n_best=4, sample=True, seed=3)  # type: ignore[arg-type]
     found = search(follow, options, [Request(number=each) for each in range(count // 4)])
     drawn = [each.ids[0] if each.ids else END_ID for four in found for each in four]
     for token, chance in chances.items():
@@ -363,11 +371,11 @@ def test_samples_are_as_frequent_as_they_are_likely() -> None:
     st.integers(1, 4),
     st.lists(st.integers(0, 99), min_size=1, max_size=5, unique=True),
 )
-def test_a_sample_depends_on_the_seed_and_its_number_alone(
+def test_samples_depend_only_on_seed_and_sentence_number(
     seed: int, count: int, numbers: list[int]
 ) -> None:
     follow = normal(hashed(seed, (A, B, C, D), end_from=1))
-    options = asked(count, n_best=count, sample=True, seed=seed % 1000, top_p=0.9)  # type: ignore[arg-type]
+    options = search_options(count, n_best=count, sample=True, seed=seed % 1000, top_p=0.9)  # type: ignore[arg-type]
     together = search(follow, options, [Request(number=each) for each in numbers])
     for number, found in zip(numbers, together, strict=True):
         assert found == search(follow, options, [Request(number=number)])[0]
@@ -378,12 +386,12 @@ def test_a_sample_depends_on_the_seed_and_its_number_alone(
 @pytest.mark.parametrize("sampling", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-3}])
 def test_samples_without_a_choice_are_greedy(sampling: dict[str, float]) -> None:
     follow = normal(hashed(5, (A, B, C, D), end_from=2))
-    (greedy,) = search(follow, asked(1))
-    (found,) = search(follow, asked(3, n_best=3, sample=True, **sampling))  # type: ignore[arg-type]
+    (greedy,) = search(follow, search_options(1))
+    (found,) = search(follow, search_options(3, n_best=3, sample=True, **sampling))  # type: ignore[arg-type]
     assert [each.ids for each in found] == [greedy[0].ids] * 3
 
 
-def test_top_k_and_top_p_keep_the_best() -> None:
+def test_top_k_and_top_p_keep_the_most_probable() -> None:
     chances = {A: 0.4, B: 0.3, C: 0.2, D: 0.1}
 
     def follow(source, history):
@@ -396,7 +404,7 @@ def test_top_k_and_top_p_keep_the_best() -> None:
         ({"top_k": 3, "top_p": 0.5}, {A, B}),
         ({}, {A, B, C, D}),
     ):
-        options = asked(50, n_best=50, sample=True, **sampling)  # type: ignore[arg-type]
+        options = search_options(50, n_best=50, sample=True, **sampling)  # type: ignore[arg-type]
         (found,) = search(follow, options)
         assert {each.ids[0] for each in found} == kept
 
@@ -405,16 +413,18 @@ def test_top_k_and_top_p_keep_the_best() -> None:
 
 
 @given(st.integers(0), st.integers(1, 4), st.sampled_from([1, 16]))
-def test_ranking_all_is_what_the_model_ranks(seed: int, beams: int, grain: int) -> None:
+def test_ranking_all_tokens_matches_the_model_s_ranking(seed: int, beams: int, grain: int) -> None:
     follow = hashed(seed, (A, B, C, D), grain, end_from=2)
 
     def nothing(log_probs, past):
         return None
 
-    assert search(follow, asked(beams)) == search(follow, asked(beams), processors=(nothing,))
+    assert search(follow, search_options(beams)) == search(
+        follow, search_options(beams), processors=(nothing,)
+    )
 
 
-def test_top_candidates_put_the_lower_of_equal_tokens_first() -> None:
+def test_top_candidates_order_ties_by_token_id() -> None:
     log_probs = np.array([[[-1.0, -0.5, -0.5, -np.inf, -0.5, 0.0]]], np.float32)
     found = top_candidates(log_probs, 4)
     assert found.ids.tolist() == [[[5, 1, 2, 4]]]
@@ -423,10 +433,10 @@ def test_top_candidates_put_the_lower_of_equal_tokens_first() -> None:
 
 
 @given(st.integers(0), st.integers(1, 4))
-def test_forcing_a_translation_gives_the_score_of_search(seed: int, beams: int) -> None:
+def test_forced_decoding_gives_the_score_of_the_search(seed: int, beams: int) -> None:
     follow = hashed(seed, (A, B, C), 7, end_from=2)
     sources = [(A, END_ID), (B, B, END_ID), (C, END_ID)]
-    options = asked(beams)
+    options = search_options(beams)
     found = [each[0] for each in search(follow, options, None, sources)]
     source = np.array([[A, END_ID, 0], [B, B, END_ID], [C, END_ID, 0]], np.int32)
     forced = force(FakeStepModel(follow), source, [each.ids for each in found], attention=True)
@@ -468,13 +478,13 @@ def test_an_ensemble_averages_probabilities() -> None:
 
 @settings(max_examples=20)
 @given(st.integers(0), st.integers(1, 4))
-def test_an_ensemble_of_one_model_twice_is_that_model(seed: int, beams: int) -> None:
+def test_an_ensemble_of_a_model_with_itself_is_that_model(seed: int, beams: int) -> None:
     follow = normal(hashed(seed, (A, B, C, D), end_from=1))
     twice = EnsembleStepModel([FakeStepModel(follow), FakeStepModel(follow)])
     source, lengths = np.array([SOURCE, (B, END_ID)], np.int32), np.array([2, 2])
-    ours = beam_search(twice, source, lengths, asked(beams))
-    alone = beam_search(FakeStepModel(follow), source, lengths, asked(beams))
-    for found, wanted in zip(ours, alone, strict=True):
+    ours = beam_search(twice, source, lengths, search_options(beams))
+    single = beam_search(FakeStepModel(follow), source, lengths, search_options(beams))
+    for found, wanted in zip(ours, single, strict=True):
         assert found[0].score == pytest.approx(wanted[0].score, rel=1e-5)
 
 
@@ -484,14 +494,14 @@ def test_coverage_penalty_is_equation_15() -> None:
     assert coverage_penalty(np.array([0.5, 0.25, 3.0], np.float32), 0.5) == pytest.approx(wanted)
 
 
-def test_coverage_prefers_what_reads_the_whole_source() -> None:
-    # The fake looks at a source token a step: [A] leaves three of five unseen.
+def test_coverage_penalty_prefers_translations_of_the_whole_source() -> None:
+    # The fake attends to one source token per step: [A] leaves three of five unseen.
     def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
         return {A: -0.6, END_ID: {1: -0.7, 4: -0.2}.get(len(history), -30.0)}
 
     source = (A, B, C, D, END_ID)
     short, long = (
-        search(follow, asked(3, coverage_penalty=beta), None, [source, (A, END_ID)])
+        search(follow, search_options(3, coverage_penalty=beta), None, [source, (A, END_ID)])
         for beta in (0.0, 0.2)
     )
     assert [each[0].ids for each in short] == [[A], [A]]

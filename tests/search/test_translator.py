@@ -40,7 +40,7 @@ line = st.one_of(st.sampled_from(["", "  ", "\t", "\u3000"]), st.text("ab .!\u20
 
 
 @given(st.lists(line, max_size=20), st.integers(1, 7), st.integers(1, 40), st.integers(1, 3))
-def test_as_many_lines_come_out_in_order(
+def test_n_lines_in_n_lines_out_in_order(
     lines: list[str], window: int, budget: int, beams: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -52,9 +52,7 @@ def test_as_many_lines_come_out_in_order(
 
 
 @given(st.lists(line, max_size=12), st.integers(1, 5), st.integers(1, 6))
-def test_nothing_is_lost_of_lines_that_are_split(
-    lines: list[str], window: int, longest: int
-) -> None:
+def test_split_lines_lose_no_text(lines: list[str], window: int, longest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(translator, "WINDOW", window)
         made, model, _ = copier(longest)
@@ -85,9 +83,9 @@ def test_an_over_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
     assert model.widths == [(6, 16)]  # 13 with END, in steps of 4
 
 
-def test_a_sentence_that_is_over_long_itself_is_cut_in_pieces() -> None:
+def test_an_over_long_sentence_is_cut_in_pieces() -> None:
     made, _, warnings = copier(max_source=4)
-    # What follows a cut is joined by a space, as nothing tells a cut inside a word.
+    # The pieces are joined by spaces, even where a word was cut.
     found = list(made.translate(["abcdefghij. xy."]))
     assert found[0].text == "abcd efgh ij. xy."
     assert warnings == ["line 1: longer than 4 tokens, translated in 4 parts"]
@@ -103,11 +101,11 @@ def test_a_sentence_that_is_over_long_itself_is_cut_in_pieces() -> None:
         ('"One here." Two.', 2),
         ("(One here!) Two.", 2),
         ("Version 1.25 is out", 2),  # no end of a sentence: cut at 12 tokens
-        ("One here. ", 1),  # nothing behind the white space
+        ("One here. ", 1),  # nothing after the white space
         ("One here.  \t Two.", 2),
     ],
 )
-def test_where_sentences_end(text: str, parts: int) -> None:
+def test_sentence_ends(text: str, parts: int) -> None:
     made, _, _ = copier(max_source=12)
     ids = CHARACTERS.source.encode([text + " " * 12 if parts == 1 else text])
     assert len(ids[0]) > 12
@@ -149,7 +147,7 @@ def test_no_more_than_a_window_is_read_ahead(monkeypatch: pytest.MonkeyPatch) ->
     assert list(copier()[0].translate([])) == []
 
 
-def test_long_lines_are_fewer_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fewer_long_lines_are_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translator, "WINDOW_CHARACTERS", 10)
     made, model, _ = copier()
     lines = ["abcdef", "abcdef", "a", "b"]
@@ -163,12 +161,12 @@ def test_line_breaks_in_a_translation_become_spaces() -> None:
     assert texts(copier(max_source=3)[0], ["a\rb\rc"]) == ["a b  c"]
 
 
-def test_batches_keep_the_budget_and_put_like_lengths_together() -> None:
+def test_batches_keep_the_budget_and_group_similar_lengths() -> None:
     lines = ["a" * length for length in (1, 9, 2, 30, 4, 4, 4, 9)]
     made, model, _ = copier(beams=2)
     made = replace(made, batch_tokens=40)
     assert texts(made, lines) == lines
-    # 20 tokens a batch at beam 2; a line longer than the budget goes alone.
+    # 20 tokens a batch at beam 2; a line longer than the budget is a batch of its own.
     assert model.widths == [(1, 32), (2, 12), (4, 8), (1, 4)]
     sizes = [len(each) for each in batches_of([5] * 9, 20, 1)]
     assert sizes == [4, 4, 1]
@@ -226,16 +224,16 @@ def test_one_sentence_too_large_for_memory_is_an_error() -> None:
 
 @settings(max_examples=20)
 @given(st.lists(line, max_size=30), st.integers(2, 5), st.integers(8, 60))
-def test_workers_side_by_side_keep_lines_and_order(
+def test_parallel_workers_keep_the_order_of_lines(
     lines: list[str], workers: int, budget: int
 ) -> None:
     made, _, _ = copier()
-    alone = list(replace(made, batch_tokens=budget).translate(lines))
+    serial = list(replace(made, batch_tokens=budget).translate(lines))
     found = list(replace(made, batch_tokens=budget, workers=workers).translate(lines))
-    assert found == alone
+    assert found == serial
 
 
-def test_workers_work_at_the_same_time_and_share_what_is_little() -> None:
+def test_workers_run_in_parallel_and_share_small_inputs() -> None:
     meeting = Barrier(3)
 
     class Waiting(FakeStepModel):
@@ -249,7 +247,7 @@ def test_workers_work_at_the_same_time_and_share_what_is_little() -> None:
     assert model.widths == [(1, 4)] * 3  # one batch would have held them all
 
 
-def test_an_error_in_a_worker_is_the_caller_s() -> None:
+def test_an_error_in_a_worker_reaches_the_caller() -> None:
     made = Translator(_Small(0, 0), CHARACTERS, options(1), 1000, workers=2)
     with pytest.raises(NmtError, match="not enough memory"):
         texts(made, ["ab", "cd", "ef"])
