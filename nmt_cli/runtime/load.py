@@ -11,8 +11,6 @@ from nmt_cli.bundle.report import PASSED
 from nmt_cli.runtime.contract import check_graphs, checked_tokenizers
 from nmt_cli.runtime.device import HOST, ONE_BATCH, Device, Threads, threads_for
 from nmt_cli.runtime.step_model import OnnxStepModel
-from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translator import Translator
 from nmt_cli.text.tokenizer import TokenizerPair
 
 
@@ -88,23 +86,3 @@ def load_step_model(
     """
     each = threads or threads_for(manifest.architecture, manifest.precision)
     return OnnxStepModel(folder, manifest, each, device)
-
-
-def load_bundle(
-    folder: Path,
-    options: DecodingOptions | None = None,
-    warn: Callable[[str], None] = lambda message: None,
-    threads: Threads = ONE_BATCH,
-    device: Device = HOST,
-) -> Translator:
-    """A translator over a bundle, with ``options`` or the bundle's own; as :func:`open_bundle`."""
-    bundle = open_bundle(folder, warn, threads, device)
-    decoding = bundle.manifest.decoding
-    return Translator(
-        bundle.model,
-        bundle.tokenizers,
-        SearchOptions.of(decoding, options),
-        decoding.max_source,
-        warn,
-        threads.workers,
-    )

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from nmt_cli.errors import NmtError
-from nmt_cli.runtime.load import load_bundle
 from tests.bundle import harm
+from tests.translators import load_bundle
 
 LINES = ("um dois três quatro", "", "casa gato água", "日本語 🙂 Ação", "sol " * 30)
 MEMORY = 6 << 30

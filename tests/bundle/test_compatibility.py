@@ -14,7 +14,7 @@ import pytest
 from nmt_cli.bundle.description import describe_bundle
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.bundle.report import PASSED
-from nmt_cli.runtime.load import load_bundle
+from tests.translators import load_bundle
 
 
 @pytest.fixture(scope="module")

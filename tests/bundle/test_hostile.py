@@ -11,9 +11,9 @@ from onnx import helper
 
 from nmt_cli.bundle import MANIFEST, WEIGHTS
 from nmt_cli.errors import NmtError
-from nmt_cli.runtime.load import load_bundle
 from nmt_cli.runtime.onnx_file import read_onnx
 from tests.bundle import harm
+from tests.translators import load_bundle
 
 
 def refusal(folder: Path) -> str:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from nmt_cli.pipeline.forms import Plain
 from nmt_cli.pipeline.options import TranslateOptions
 from nmt_cli.pipeline.stream import Counts, Stream
-from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.lines import decode_lines
 from tests.cli.conftest import nmt
+from tests.translators import load_bundle
 
 BUNDLE = "exports/toy-pt-en"
 MANY = 100_000

@@ -49,7 +49,7 @@ def test_no_bundle(place: Path) -> None:
     assert nmt("verify", BUNDLE, "--checkpoint", "x", cwd=place).code == 2
 
 
-def test_without_verification_each_use_says_so(place: Path) -> None:
+def test_an_unverified_bundle_warns_at_each_use(place: Path) -> None:
     tree = harm.read(place / BUNDLE)
     harm.write(
         place / BUNDLE, {**tree, "verification": {"outcome": "skipped", "checks": [], "version": 1}}

@@ -117,7 +117,7 @@ class TestLayerNorm:
         by_hand /= np.sqrt((by_hand**2).mean(-1, keepdims=True) + EPSILON)
         assert run(after, {"x": SQUARE})[0] == pytest.approx(by_hand * SCALE + OFFSET, abs=1e-5)
 
-    def test_sums_and_products_may_stand_either_way_round(self) -> None:
+    def test_sums_and_products_commute(self) -> None:
         nodes = (
             self.NODES.replace("Add(v, epsilon)", "Add(epsilon, v)")
             .replace("Mul(n, scale)", "Mul(scale, n)")
@@ -153,7 +153,7 @@ class TestLayerNorm:
             ("Add(v, epsilon)", "Add(m, epsilon)"),
         ],
     )
-    def test_not_what_only_looks_like_it(self, old: str, new: str) -> None:
+    def test_similar_patterns_do_not_match(self, old: str, new: str) -> None:
         nodes = self.NODES.replace(old, new)
         assert nodes != self.NODES
         before = graph(nodes, {"x": SQUARE}, self.CONSTANTS)
@@ -233,7 +233,7 @@ class TestTake:
         ],
         ids="+".join,
     )
-    def test_not_with_what_is_known_at_run_time_alone(self, given: tuple[str, ...]) -> None:
+    def test_values_known_only_at_run_time_do_not_match(self, given: tuple[str, ...]) -> None:
         # A size of 8 where the table has 9 rows.
         values = {**self.CONSTANTS, "size": np.array(8, np.int32)}
         inputs = {"ids": np.array([0, 3, -1], np.int32), **{name: values[name] for name in given}}
@@ -271,7 +271,7 @@ class TestBias:
     @pytest.mark.parametrize(
         ("name", "value"), [("b", OFFSET[:5]), ("w", MATRIX)], ids=["bias", "matrix"]
     )
-    def test_not_with_what_is_known_at_run_time_alone(self, name: str, value: NDArray) -> None:
+    def test_values_known_only_at_run_time_do_not_match(self, name: str, value: NDArray) -> None:
         inputs = {**self.X, name: value}
         constants = {key: each for key, each in self.CONSTANTS.items() if key != name}
         before = graph(self.NODES, inputs, constants)
@@ -283,7 +283,7 @@ class TestBias:
         before = graph(self.NODES, self.X, {**self.CONSTANTS, "shape": np.array([6, 5, 1])})
         assert_same(before, apply_rules(before), self.X)
 
-    def test_not_behind_a_product_with_a_vector(self) -> None:
+    def test_a_product_with_a_vector_does_not_match(self) -> None:
         twelve: Values = {"x": np.concatenate([SQUARE, SQUARE])}
         constants: Values = {"w": SCALE, "b": OFFSET, "shape": np.array([2, 6])}
         before = graph(self.NODES, twelve, constants)
@@ -335,7 +335,7 @@ class TestReshapes:
         before = graph(self.NODES, {"x": SQUARE}, constants)
         assert_same(before, apply_rules(before), {"x": SQUARE})
 
-    def test_not_where_it_is_known_at_run_time_alone(self) -> None:
+    def test_a_value_known_only_at_run_time_does_not_match(self) -> None:
         inputs: Values = {"x": SQUARE, "second": np.array([0, 6, -1])}
         before = graph(self.NODES, inputs, {"first": np.array([3, 12])})
         after = apply_rules(before)
@@ -369,7 +369,7 @@ class TestAttention:
         weights /= weights.sum(-1, keepdims=True)
         assert run(after, self.INPUTS)[0] == pytest.approx(weights @ self.INPUTS["v"], abs=1e-5)
 
-    def test_keys_that_were_turned_but_once(self) -> None:
+    def test_keys_transposed_only_once(self) -> None:
         inputs = {**self.INPUTS, "k": np.ascontiguousarray(self.INPUTS["k"].swapaxes(1, 2))}
         nodes = self.NODES.replace("perm=0,1,3,2", "perm=0,2,3,1")
         before = graph(nodes, inputs, {}, opset=24)
@@ -420,7 +420,7 @@ class TestTopK:
         assert_same(before, after, inputs)
 
     @pytest.mark.parametrize("count", [1, 3, 8, 30])
-    def test_equal_values_stand_lower_id_first(self, count: int) -> None:
+    def test_of_equal_values_the_lower_id_is_first(self, count: int) -> None:
         # Five values alone: ties within blocks, between them, and with those left out.
         x = RNG.integers(0, 5, (40, 4, 320)).astype(np.float32)
         before, after, inputs = self.both(x, count)
@@ -456,7 +456,7 @@ class TestScales:
     }
 
     @pytest.mark.parametrize("c", [np.float32(0.25), np.float32([0.25])])
-    def test_its_own_columns_alone(self, c: NDArray) -> None:
+    def test_only_its_own_columns(self, c: NDArray) -> None:
         constants = {**self.CONSTANTS, "c": c}
         before = graph(self.NODES, self.X, constants, outputs=("y", "k", "v"))
         after = apply_rules(before)

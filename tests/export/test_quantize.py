@@ -140,7 +140,7 @@ def test_onnx_runtime_fuses_the_product_with_its_scale(tmp_path: Path) -> None:
     assert "MatMulInteger" not in operators
 
 
-def test_weights_of_two_graphs_stand_once_outside_them(tmp_path: Path) -> None:
+def test_weights_of_two_graphs_are_stored_once_outside_them(tmp_path: Path) -> None:
     large = RNG.normal(size=(60, 6)).astype(np.float32)
     nodes = [
         helper.make_node("Gather", ["e", "ids"], ["v"], axis=0),

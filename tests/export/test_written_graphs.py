@@ -17,12 +17,12 @@ from nmt_cli.bundle import APPEND, DECODER, ENCODER, WEIGHTS
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.model.build import build_model, step_graph
-from nmt_cli.runtime.load import load_bundle
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.tokenizer import START_ID
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
+from tests.translators import load_bundle
 
 PRECISIONS = ("float32", "int8", "float16")
 PAGE = 4096
@@ -70,7 +70,7 @@ def test_only_standard_operators_and_the_forms_that_are_fused(
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_a_bias_stands_beside_each_product(tiny_bundle: Bundle, precision: str) -> None:
+def test_a_bias_follows_each_product(tiny_bundle: Bundle, precision: str) -> None:
     # Of float: an integer product has its scales in between.
     if precision == "int8":
         pytest.skip("scales stand between product and bias")
@@ -86,7 +86,7 @@ def test_a_bias_stands_beside_each_product(tiny_bundle: Bundle, precision: str) 
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_each_matrix_stands_once_outside_the_graphs(tiny_bundle: Bundle, precision: str) -> None:
+def test_each_matrix_is_stored_once_outside_the_graphs(tiny_bundle: Bundle, precision: str) -> None:
     folder = tiny_bundle(precision)
     for name in (ENCODER, DECODER, APPEND):
         proto = graph(folder, name)
@@ -136,7 +136,7 @@ def test_products_with_weights_are_of_integers(tiny_bundle: Bundle, name: str) -
 
 
 @pytest.mark.parametrize("name", [ENCODER, DECODER])
-def test_rows_behind_a_relu_use_all_256_steps(tiny_bundle: Bundle, name: str) -> None:
+def test_rows_after_a_relu_use_all_256_steps(tiny_bundle: Bundle, name: str) -> None:
     nodes = graph(tiny_bundle("int8"), name).graph.node
     producer = {each: node for node in nodes for each in node.output}
 

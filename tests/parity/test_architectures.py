@@ -11,13 +11,14 @@ from nmt_cli.export.onnx.bundle import GATES
 from nmt_cli.export.verification import divergence, given_log_probs
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES
-from nmt_cli.runtime.load import load_bundle, open_bundle
+from nmt_cli.runtime.load import open_bundle
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 from tests.parity.test_exports import assert_alike, export_saved_model, lines
 from tests.systems import export_bundle, untrained_run
+from tests.translators import load_bundle
 
 # Between them all keys of [model] that the graphs depend on; the first of each architecture in
 # the default suite.

@@ -18,12 +18,12 @@ from nmt_cli.export.onnx import EXPORTER, bundle
 from nmt_cli.export.saved_model import EXPORTER as SAVED_MODEL
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
-from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 from tests.systems import WORDS, export_bundle, untrained_run
+from tests.translators import load_bundle
 
 VARIANTS = {
     "pre, all tied, SentencePiece": {},

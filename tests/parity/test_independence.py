@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.runtime.device import Threads
-from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translation
 from tests.conftest import Once
 from tests.systems import export_bundle, untrained_run
+from tests.translators import load_bundle
 
 SENTENCES = 500
 # Sizes of real models, and some that are no multiple of what a processor adds at a time.

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.runtime.load import load_bundle
 from nmt_cli.search.ensemble import EnsembleStepModel
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rejoining import Translation
@@ -16,6 +15,7 @@ from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 from tests.conftest import Once
 from tests.systems import WORDS, export_bundle, untrained_run
+from tests.translators import load_bundle
 
 LINES = [" ".join(WORDS[at : at + 1 + at % 5]) for at in range(12)] + ["", "casa " * 40]
 PHRASES = [

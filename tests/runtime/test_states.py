@@ -223,7 +223,7 @@ def test_selecting_more_than_once(
 
 
 @pytest.mark.parametrize("made", [on_host, on_device])
-def test_two_states_of_one_model_in_turns(
+def test_two_states_of_one_model_take_turns(
     tiny_bundle: Bundle, made: Callable[[Path], OnnxStepModel]
 ) -> None:
     model = made(tiny_bundle("float32"))
