@@ -54,7 +54,7 @@ def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
+    "values",
     [
         {"n_best": 4},
         {"min_length": 6, "no_repeat_ngram": 2},
@@ -64,18 +64,16 @@ def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
         {"max_length": 5},
         {"sample": True, "seed": 4, "top_p": 0.9, "temperature": 0.7, "beam_size": 3, "n_best": 3},
     ],
-    ids=lambda options: " ".join(options),
+    ids=lambda values: " ".join(values),
 )
-def test_options(sides: list[Translator], options: dict) -> None:
+def test_options(sides: list[Translator], values: dict) -> None:
     found = []
     for side in sides:
-        options = replace(
-            side.options, suppress=("gato",), prefix="sol", alignments=True, **options
-        )
+        options = replace(side.options, suppress=("gato",), prefix="sol", alignments=True, **values)
         made = replace(side, options=options)
         found.append(list(made.translate(LINES)))
     assert_alike(*found)
-    assert len(found[0][0].others) == options.get("n_best", 1) - 1
+    assert len(found[0][0].others) == values.get("n_best", 1) - 1
     for each in (one for line in found[0] for one in (line, *line.others)):
         assert "gato" not in each.text.split()
         assert each.text.startswith("sol") or not each.text
