@@ -40,8 +40,6 @@ def average(
     The mean of a training's last checkpoints often translates better than each of them. Export
     it with nmt export --checkpoint.
     """
-    if last and checkpoints:
-        raise click.UsageError("give one of --last and --checkpoint")
     from nmt_cli.training.average import average_run
     from nmt_cli.training.run import Run
 

@@ -57,12 +57,7 @@ def train(
 
     Ctrl-C saves a checkpoint; --resume continues from it.
     """
-    if resume and force:
-        raise click.UsageError("give one of --resume and --force")
-    group = (coordinator, processes, process_id)
-    if any(each is not None for each in group) and None in group:
-        raise click.UsageError("--coordinator, --processes and --process-id go together")
-    from nmt_cli.training.job import TrainOptions, run_training
+    from nmt_cli.training.job import run_training
 
     loaded = find_recipe(recipe, overrides)
     folder = output or RUNS / loaded.label
@@ -77,18 +72,18 @@ def train(
     command = ["nmt", "train", recipe]
     command += [word for each in overrides for word in ("--set", each)]
     command += [word for pair in given.items() if pair[1] is not None for word in map(str, pair)]
-    options = TrainOptions(
+    run_training(
         loaded,
         folder,
         prepared or PREPARED / loaded.label,
-        resume,
-        force,
-        devices or 0,
-        coordinator or "",
-        processes or 1,
-        process_id or 0,
-        tuple(command),
+        resume=resume,
+        force=force,
+        devices=devices,
+        coordinator=coordinator,
+        processes=processes,
+        process_id=process_id,
+        command=command,
+        say=say,
     )
-    run_training(options, say)
     if not process_id:
         say(f"run written to {folder}; next: nmt export {folder} --onnx")

@@ -21,10 +21,10 @@ def learning_rates(recipe: Recipe, steps: int | None) -> Curve:
     """
     from keras import ops
 
-    from nmt_cli.training.optimizer import make_schedule
+    from nmt_cli.training.optimizer import WarmUp
 
     at = steps_to_draw(steps or recipe.training.max_steps)
-    schedule = make_schedule(recipe)
+    schedule = WarmUp(recipe)
     rates = [ops.convert_to_numpy(schedule(step * recipe.training.accumulate)) for step in at]
     return at, np.array(rates, np.float32)
 

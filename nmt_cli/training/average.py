@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.training.checkpoint import (
     Progress,
     check_match,
@@ -37,9 +37,12 @@ def average_run(
         The file written, and the checkpoints averaged.
 
     Raises:
+        OptionError: both ``last`` and ``checkpoints`` are given.
         NmtError: there are too few checkpoints; the output exists; a checkpoint is missing,
             damaged, or of a different model; the output cannot be written.
     """
+    if last and checkpoints:
+        raise OptionError("give one of `last` and `checkpoint`")
     paths = list(checkpoints) or run.checkpoints()[-(last or 0) :]
     needed = max(2, last or 0)
     if len(paths) < needed:

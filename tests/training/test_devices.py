@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from nmt_cli.cli.train import train as train_command
+from nmt_cli.cli import cli
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import Recipe
@@ -34,7 +34,7 @@ from pathlib import Path
 root, plan = Path(sys.argv[1]), json.loads(sys.argv[2])
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.training import cluster
-from nmt_cli.training.job import TrainOptions, run_training
+from nmt_cli.training.job import run_training
 from nmt_cli.training.log import TrainingLog
 if plan["devices"].get("process_id"):
     def record(self, step, seconds, values):
@@ -44,8 +44,7 @@ if plan["devices"].get("process_id"):
 cluster.CONNECT_SECONDS = plan["patience"]
 for name, steps, resume in plan["runs"]:
     recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])
-    where = {"folder": root / name, "prepared": root / "prepared", **plan["devices"]}
-    run_training(TrainOptions(recipe, resume=resume, **where))
+    run_training(recipe, root / name, root / "prepared", resume=resume, **plan["devices"])
 """
 
 
@@ -186,7 +185,7 @@ def test_invalid_options(devices, message):
 
 
 def test_the_three_options_go_together():
-    result = CliRunner().invoke(train_command, ["phrasebook", "--processes", "2"])
+    result = CliRunner().invoke(cli, ["train", "phrasebook", "--processes", "2"])
     assert result.exit_code == 2
     assert "--coordinator, --processes and --process-id go together" in result.output
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.training.loss import (
     SmoothedCrossEntropy,
     TokenAccuracy,
@@ -144,7 +145,8 @@ def test_the_loss_of_a_set_is_a_mean_over_its_tokens():
 
 
 def test_the_schedule_is_equation_3_of_the_paper():
-    schedule = WarmUp(512, 4000)
+    tree = {"model": {"d_model": 512}, "training": {"warmup_steps": 4000, "learning_rate": 1.0}}
+    schedule = WarmUp(recipe_from(tree, "test"))
     for step in (1, 2000, 4000, 4001, 100_000):
         expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
         assert float(schedule(step - 1)) == pytest.approx(expected, rel=1e-5)
@@ -152,7 +154,8 @@ def test_the_schedule_is_equation_3_of_the_paper():
 
 @pytest.mark.parametrize(("kind", "middle"), [("cosine", 0.5), ("linear", 0.5)])
 def test_schedules_that_end(kind, middle):
-    schedule = WarmUp(16, 100, 2.0, kind, 1100)
+    training = {"warmup_steps": 100, "learning_rate": 2.0, "schedule": kind, "max_steps": 1100}
+    schedule = WarmUp(recipe_from({"model": {"d_model": 16}, "training": training}, "test"))
     peak = 2.0 * (16 * 100) ** -0.5
     wanted = {50: 0.5, 100: 1.0, 600: middle, 1100: 0.0, 2000: 0.0}
     for step, share in wanted.items():
