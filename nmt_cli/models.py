@@ -21,7 +21,7 @@ from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.scoring import PairScore, aligned, score_pairs
 from nmt_cli.search.step_model import StepModel
-from nmt_cli.search.translator import Line, Translator
+from nmt_cli.search.translator import Translator
 from nmt_cli.text.tokenizer import TokenizerPair
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 RUN = "run.json"
 Warn = Callable[[str], None]
+# Threads, workers, device and provider, as of open.
+Hardware = tuple[int | None, int | None, str, str | None]
 
 
 def open(
@@ -62,11 +64,9 @@ def open(
     return models[0] if len(models) == 1 else _Ensemble(models, warn)
 
 
-def _open(
-    path: Path, hardware: tuple[int | None, int | None, str, str | None], warn: Warn
-) -> "TranslationModel":
+def _open(path: Path, hardware: Hardware, warn: Warn) -> "TranslationModel":
     if kind_of(path) == "bundle":
-        return _Bundle(path, *hardware, warn)
+        return _Bundle(path, hardware, warn)
     if hardware != (None, None, "cpu", None):
         raise NmtError(
             f"{path}: is a run; threads, workers, device and provider are for bundles only",
@@ -118,6 +118,7 @@ class TranslationModel(ABC):
     """A trained model with its tokenizers, ready to translate.
 
     Attributes:
+        kind: "run", "bundle" or "ensemble".
         path: its folder.
         languages: source and target, as the recipe named them.
         tokenizers: of both sides.
@@ -125,6 +126,7 @@ class TranslationModel(ABC):
         decoding: the search settings used unless options say otherwise.
     """
 
+    kind: str
     path: Path
     languages: tuple[str, str]
     tokenizers: TokenizerPair
@@ -134,11 +136,6 @@ class TranslationModel(ABC):
     def __init__(self, path: Path, warn: Warn) -> None:
         self.path = path
         self._warn = warn
-
-    @property
-    @abstractmethod
-    def kind(self) -> str:
-        """ "run", "bundle" or "ensemble"."""
 
     def translate(
         self, lines: Iterable[str], options: DecodingOptions | None = None, **overrides: Any
@@ -253,13 +250,11 @@ class TranslationModel(ABC):
         """Raise NmtError if the model provides no attention weights."""
 
     def _check_length(self, options: SearchOptions) -> None:
-        positions, length = (
-            architecture_of(self.config).max_positions(self.config),
-            options.max_length,
-        )
-        if positions is not None and length > positions:
+        positions = architecture_of(self.config).max_positions(self.config)
+        if positions is not None and options.max_length > positions:
             raise NmtError(
-                f"--max-length {length}: {self.path} has learned positions for {positions} tokens",
+                f"--max-length {options.max_length}: {self.path} has learned positions for "
+                f"{positions} tokens",
                 "use a smaller one",
             )
 
@@ -281,20 +276,12 @@ class _Bundle(TranslationModel):
 
     kind = "bundle"
 
-    def __init__(
-        self,
-        path: Path,
-        threads: int | None,
-        workers: int | None,
-        device: str,
-        provider: str | None,
-        warn: Warn,
-    ) -> None:
+    def __init__(self, path: Path, hardware: Hardware, warn: Warn) -> None:
         from nmt_cli.runtime.device import find_device
         from nmt_cli.runtime.load import checked_manifest
 
         super().__init__(path, warn)
-        self._threads, self._workers = threads, workers
+        self._threads, self._workers, device, provider = hardware
         self._device: Device = find_device(device, provider)
         self._manifest = checked_manifest(path, warn)
         self.languages = self._manifest.source_language, self._manifest.target_language
@@ -428,4 +415,4 @@ def _vocabularies(model: TranslationModel) -> list[list[str]]:
     return [each.tokens(range(each.vocab_size)) for each in sides]
 
 
-__all__ = ["Line", "TranslationModel", "describe", "kind_of", "open"]
+__all__ = ["TranslationModel", "describe", "kind_of", "open"]

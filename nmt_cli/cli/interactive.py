@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nmt_cli.cli.options import say
 from nmt_cli.errors import NmtError
+from nmt_cli.files import standard_output
 from nmt_cli.pipeline.job import line_stream
 from nmt_cli.pipeline.options import TranslateOptions
 from nmt_cli.pipeline.stream import Counts
@@ -25,9 +26,9 @@ def converse(options: TranslateOptions, model: "TranslationModel") -> None:
 
     On a terminal, lines can be edited, and the arrow keys recall earlier ones.
     """
-    if sys.stdin is None or sys.stdout is None:
-        closed = "input" if sys.stdin is None else "output"
-        raise NmtError(f"standard {closed} is closed", "--interactive needs a terminal")
+    if sys.stdin is None:
+        raise NmtError("standard input is closed", "--interactive needs a terminal")
+    standard_output("--interactive needs a terminal")
     stream = line_stream(options, model, sentences=1)
     terminal = sys.stdin.isatty()
     if terminal:

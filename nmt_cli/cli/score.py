@@ -71,14 +71,13 @@ def score(
 
 
 def _line(found: "PairScore", tokens: bool, as_json: bool) -> str:
+    from nmt_cli.pipeline.forms import in_column
+
     if as_json:
         # JSON has no NaN.
         total = None if math.isnan(found.score) else round(found.score, 6)
         rounded = [round(each, 6) for each in found.token_scores]
         record = {"score": total, "tokens": found.tokens, "token_scores": rounded}
         return json.dumps(record, ensure_ascii=False)
-    columns = [f"{found.score:.6f}"]
-    if tokens:
-        scores = " ".join(f"{each:.6f}" for each in found.token_scores)
-        columns += [" ".join(found.tokens), scores]
-    return "\t".join(columns)
+    columns = [found.score, found.tokens, found.token_scores] if tokens else [found.score]
+    return "\t".join(map(in_column, columns))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nmt_cli.search.constraints import constrained_best
 from nmt_cli.search.options import Request, SearchOptions
 from nmt_cli.search.processors import Processor
-from nmt_cli.search.ranking import Continuations, Sampler, best, top_candidates
+from nmt_cli.search.ranking import Continuations, best, sampled, top_candidates
 
 
 class Chooser:
@@ -29,17 +29,19 @@ class Chooser:
         requests: Sequence[Request],
         processors: Sequence[Processor],
     ) -> None:
+        self._options = options
         self._requests = list(requests)
         self._processors = processors
-        self._sampler: Sampler | None = None
+        self._generators: list[np.random.Generator] = []  # of each sentence, for sampling
         if options.sample:
-            self._sampler = Sampler(options, [each.number for each in requests])
+            seed = options.seed or 0
+            self._generators = [np.random.default_rng((seed, each.number)) for each in requests]
 
     def select(self, rows: NDArray[np.int64]) -> None:
         """Keep only these sentences."""
         self._requests = [self._requests[row] for row in rows]
-        if self._sampler:
-            self._sampler.select(rows)
+        if self._generators:
+            self._generators = [self._generators[row] for row in rows]
 
     def choose(
         self,
@@ -72,8 +74,8 @@ class Chooser:
                 token = each.prefix[step]
                 log_probs[row] = -np.inf
                 log_probs[row, :, token] = free.pop(row)[:, token]
-        if self._sampler:
-            return self._sampler.draw(sums, log_probs)
+        if self._options.sample:
+            return sampled(sums, log_probs, self._generators, self._options)
         chosen = best(sums, top_candidates(log_probs, sums.shape[1]))
         for row, unruled in free.items():
             found = constrained_best(

@@ -63,39 +63,27 @@ def top_candidates(log_probs: NDArray[np.float32], count: int) -> Candidates:
     return Candidates(np.take_along_axis(log_probs, found, axis=2), found.astype(np.int32))
 
 
-class Sampler:
-    """Samples one token per beam.
-
-    The samples of a sentence depend on its number and its own log-probabilities only, not on the
-    batch.
+def sampled(
+    sums: NDArray[np.float32],
+    log_probs: NDArray[np.float32],
+    generators: Sequence[np.random.Generator],
+    options: SearchOptions,
+) -> Continuations:
+    """Sample one continuation of each beam; open beams come first.
 
     Args:
-        options: of the search.
-        numbers: of the sentences, [B].
+        sums: [B, K].
+        log_probs: [B, K, V].
+        generators: one per sentence, whose samples so do not depend on the batch.
+        options: top-k, top-p and temperature.
     """
-
-    def __init__(self, options: SearchOptions, numbers: Sequence[int]) -> None:
-        self._options = options
-        self._chances = [np.random.default_rng((options.seed or 0, each)) for each in numbers]
-
-    def select(self, rows: NDArray[np.int64]) -> None:
-        """Keep only these sentences."""
-        self._chances = [self._chances[row] for row in rows]
-
-    def draw(self, sums: NDArray[np.float32], log_probs: NDArray[np.float32]) -> Continuations:
-        """Sample one continuation of each beam; open beams come first.
-
-        Args:
-            sums: [B, K].
-            log_probs: [B, K, V].
-        """
-        chances = np.stack([each.random(sums.shape[1]) for each in self._chances])  # [B, K]
-        tokens = _drawn(log_probs, chances, self._options)
-        added = np.take_along_axis(log_probs, tokens[..., None], axis=2)[..., 0]
-        # Slots of finished samples come last, where the search expects them.
-        parents = np.argsort(sums == -np.inf, axis=1, kind="stable")
-        rows = np.arange(len(sums))[:, None]
-        return Continuations(parents, tokens[rows, parents], (sums + added)[rows, parents])
+    chances = np.stack([each.random(sums.shape[1]) for each in generators])  # [B, K]
+    tokens = _drawn(log_probs, chances, options)
+    added = np.take_along_axis(log_probs, tokens[..., None], axis=2)[..., 0]
+    # Slots of finished samples come last, where the search expects them.
+    parents = np.argsort(sums == -np.inf, axis=1, kind="stable")
+    rows = np.arange(len(sums))[:, None]
+    return Continuations(parents, tokens[rows, parents], (sums + added)[rows, parents])
 
 
 def _drawn(

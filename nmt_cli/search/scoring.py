@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice
 
 from nmt_cli.errors import NmtError
 from nmt_cli.search.hypothesis import penalty
@@ -69,18 +69,16 @@ def _window(translator: Translator, pairs: Sequence[tuple[str, str]]) -> Iterato
     tokenizers, options = translator.tokenizers, translator.options
     sources = tokenizers.source.encode([source for source, _ in pairs])
     targets = tokenizers.target.encode([target for _, target in pairs])
-    both = list(zip(sources, targets, strict=True))
+    lengths = [(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
     readable = [
-        (tokenizers.source.frame_source(source), target)
-        for source, target in both
-        if _is_readable(source, target, translator)
+        any(pair) and pair[0] <= translator.max_source and pair[1] < options.max_length
+        for pair in lengths
     ]
-    forced = iter(translator.force(readable))
-    for source, target in both:
-        if not source and not target:
-            yield PairScore(0.0, [], [])
-        elif not _is_readable(source, target, translator):
-            yield PairScore(float("nan"), [], [])
+    framed = map(tokenizers.source.frame_source, compress(sources, readable))
+    forced = iter(translator.force(list(zip(framed, compress(targets, readable), strict=True))))
+    for pair, target, scored in zip(lengths, targets, readable, strict=True):
+        if not scored:
+            yield PairScore(float("nan") if any(pair) else 0.0, [], [])
         else:
             found = next(forced)
             ids = [*target, END_ID]
@@ -89,8 +87,3 @@ def _window(translator: Translator, pairs: Sequence[tuple[str, str]]) -> Iterato
                 tokenizers.target.tokens(ids),
                 found.token_scores,
             )
-
-
-def _is_readable(source: list[int], target: list[int], translator: Translator) -> bool:
-    fits = len(source) <= translator.max_source and len(target) < translator.options.max_length
-    return fits and bool(source or target)
