@@ -15,7 +15,7 @@ from nmt_cli.formats.patterns import (
     pair_tags,
     spans_finder,
 )
-from nmt_cli.formats.segments import Finder, Kind, Span
+from nmt_cli.formats.segments import Finder, Kind, Span, masked
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -151,12 +151,10 @@ def _markup(tokens: Sequence["Token"], text: str, offset: int) -> Iterator[Span]
 
 def _with_text_spans(text: str, spans: Sequence[Span]) -> list[Span]:
     """Add the spans found in the text outside of ``spans``."""
-    masked, covered = list(text), bytearray(len(text))
-    for span in spans:
-        # Unlike a space, a backtick separates no words; unlike a letter, it ends an address.
-        masked[span.start : span.end] = "`" * (span.end - span.start)
-        covered[span.start : span.end] = b"\1" * (span.end - span.start)
+    covered = {at for span in spans for at in range(span.start, span.end)}
     found = [
-        each for each in _find_in_text("".join(masked)) if not any(covered[each.start : each.end])
+        each
+        for each in _find_in_text(masked(text, spans))
+        if covered.isdisjoint(range(each.start, each.end))
     ]
     return sorted([*spans, *found], key=lambda each: each.start)

@@ -121,16 +121,7 @@ def _signature(token: "Token", numbers: Sequence[int]) -> tuple[Any, ...]:
     """What of a token must not change: all but its prose. Its lines come last."""
     place = range(numbers[token.map[0]], numbers[token.map[1]]) if token.map else range(0)
     content = "" if token.type == "inline" else token.content
-    inline = frozenset(Counter(_inline_signatures(token)).items())
-    return (token.type, token.level, token.markup, token.info, content, inline, place)
-
-
-def _inline_signatures(token: "Token") -> Iterator[tuple[Any, ...]]:
-    for child in token.children or []:
-        if child.type not in ("text", "softbreak"):
-            content = "" if child.type == "image" else child.content
-            yield (child.type, child.markup, content, child.attrGet("href"), child.attrGet("src"))
-        yield from _inline_signatures(child)
+    return (token.type, token.level, token.markup, token.info, content, place)
 
 
 def _blocks(

@@ -33,6 +33,14 @@ class Span:
     kind: Kind
 
 
+def masked(text: str, spans: Sequence[Span]) -> str:
+    """Replace spans by backticks, which neither separate words nor continue an address."""
+    characters = list(text)
+    for span in spans:
+        characters[span.start : span.end] = "`" * (span.end - span.start)
+    return "".join(characters)
+
+
 Place = tuple[int, int]
 Finder = Callable[[str], list[Span]]
 

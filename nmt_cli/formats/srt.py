@@ -1,12 +1,11 @@
 """SRT subtitles: the words change; numbers, times, positions, tags and line counts stay.
 
 The library ``srt`` finds the subtitles. Translations replace their text in place, and every
-other byte stays.
+other byte stays. A subtitle whose translation ``srt`` would read differently keeps its source.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from nmt_cli.errors import NmtError
 from nmt_cli.formats.patterns import (
@@ -21,31 +20,18 @@ from nmt_cli.formats.patterns import (
 from nmt_cli.formats.segments import Place, Segment, Translate, translate_segments
 from nmt_cli.formats.wrap import balanced, breaks_of
 
-_ARROW = r"-[ -]*>"
-# At the beginning of a line, srt may take these for part of the next subtitle.
-_LIKE_NUMBER = re.compile(r"\d+[,.:，．。：]\d+[,.:，．。：]\d+|-?\d+\.?\d*\s*\Z")
-
 find_spans = spans_finder(
     breaks=[*CONTROL, LINE_BREAK_TAG, r"\\[Nn]"],
     marks=[r"\{\\[^{}]*\}", r"\{[A-Za-z]:[^{}]*\}", r"[♪♫]+"],
     free=[COMMENT, ENTITY, *ADDRESSES],
     tags=[TAG],
-    # What a translation must not begin with: after a speaker's dash, ">" would complete an arrow.
-    fixed=[r"\\h", _ARROW, rf"\A\s*(?:{_LIKE_NUMBER.pattern})", r"\A[ -]*>"],
+    fixed=[r"\\h"],
 )
 
 # A speaker's dash, after tags if there are any. Two of them are a dialogue.
 _DASH = re.compile(r"\s*(?:\{\\[^{}]*\}|<[^<>]*>|\s)*[-–—‐](?!-)\s*(?=\S)")
 # A damaged time line, which srt takes for text.
 _BROKEN_TIME = re.compile(r"\d+[:.,]\d+\S*[ \t]*-+[ \t]*>")
-
-
-@dataclass(frozen=True)
-class _Utterance:
-    """Lines of a subtitle that belong together, each as a place in the file."""
-
-    lines: list[Place]
-    segment: Segment
 
 
 def translate_srt(text: str, name: str, translate: Translate) -> str:
@@ -57,35 +43,45 @@ def translate_srt(text: str, name: str, translate: Translate) -> str:
     Raises:
         NmtError: part of the file ``name`` is not a subtitle; names the line.
     """
-    utterances = [
-        utterance
-        for start, end in _contents(text, name)
-        for utterance in _utterances(text, start, end)
-    ]
-    results = translate_segments([each.segment for each in utterances], translate)
+    places = _contents(text, name)
+    groups = [list(_groups(text, *place)) for place in places]
+    sources = [" ".join(text[slice(*line)] for line in lines) for each in groups for lines in each]
+    segments = [Segment(source, find_spans) for source in sources]
+    results = zip(sources, translate_segments(segments, translate), strict=True)
     parts, at = [], 0
-    for utterance, result in zip(utterances, results, strict=True):
-        if result == utterance.segment.text:
-            continue
-        lines = _lines(result, len(utterance.lines))
-        for number, (start, end) in enumerate(utterance.lines):
-            if number < len(lines):
-                parts += [text[at:start], lines[number]]
-            at = end  # a line without a translation is dropped, and the line end before it
+    for number, ((start, end), lines_of) in enumerate(zip(places, groups, strict=True)):
+        new = _replaced(text[start:end], start, lines_of, results)
+        following = [first for first, _ in places[number + 1 : number + 2]]
+        before, after = text[at:start], text[end : following[0] if following else len(text)]
+        try:
+            found = _contents(before + new + after, name)
+        except NmtError:
+            found = []
+        here = (len(before), len(before) + len(new))
+        kept = found[:1] == [here] and len(found) == 1 + len(following)
+        parts += [before, new if kept else text[start:end]]
+        at = end
     return "".join([*parts, text[at:]])
 
 
-def _lines(result: str, count: int) -> list[str]:
-    """Split a translation into at most ``count`` lines."""
-    spans = find_spans(result)
-    number = len(result) - len(result.lstrip("0123456789"))  # a number is no line of its own
-    breaks = [
-        (start, end)
-        for start, end in breaks_of(result, spans, between_wide=True)
-        if start != number and not _LIKE_NUMBER.match(result, end)
-    ]
-    tags = [span for span in spans if result[span.start] in "<{"]
-    return balanced(result, breaks, [1] * count, tags)
+def _replaced(
+    text: str, offset: int, groups: list[list[Place]], results: Iterator[tuple[str, str]]
+) -> str:
+    """Put the next result in the place of each group of lines in a subtitle's text."""
+    parts, at = [], 0
+    for lines in groups:
+        source, result = next(results)
+        if result == source:
+            continue
+        spans = find_spans(result)
+        tags = [span for span in spans if result[span.start] in "<{"]
+        breaks = breaks_of(result, spans, between_wide=True)
+        new = balanced(result, breaks, [1] * len(lines), tags)
+        for number, (start, end) in enumerate(lines):
+            if number < len(new):
+                parts += [text[at : start - offset], new[number]]
+            at = end - offset  # a line without a translation is dropped with the line end before
+    return "".join([*parts, text[at:]])
 
 
 def _contents(text: str, name: str) -> list[Place]:
@@ -96,7 +92,7 @@ def _contents(text: str, name: str) -> list[Place]:
     """
     import srt
 
-    if not re.search(_ARROW, text):  # srt's pattern would take long to find that out
+    if not re.search(r"-[ -]*>", text):  # srt's pattern would take long to find that out
         if text.strip():
             raise _malformed(text, name, 0)
         return []
@@ -142,7 +138,7 @@ def _malformed(text: str, name: str, place: int) -> NmtError:
     )
 
 
-def _utterances(text: str, start: int, end: int) -> Iterator[_Utterance]:
+def _groups(text: str, start: int, end: int) -> Iterator[list[Place]]:
     """Group the lines of a subtitle; an empty line or a speaker's dash begins a new group."""
     groups: list[list[Place]] = [[]]
     for match in re.finditer(r"[^\n]+|\n(?=\r?\n)", text[start:end]):
@@ -156,7 +152,4 @@ def _utterances(text: str, start: int, end: int) -> Iterator[_Utterance]:
         else:
             at += len(line) - len(line.lstrip(" \t"))
         groups[-1].append((at, start + match.start() + len(line.rstrip(" \t\r"))))
-    for lines in groups:
-        if lines:
-            whole = " ".join(text[first:last] for first, last in lines)
-            yield _Utterance(lines, Segment(whole, find_spans))
+    return filter(None, groups)

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from nmt_cli.formats.segments import Place, Span
+from nmt_cli.formats.segments import Place, Span, masked
 
 _SPACES = re.compile(r"[ \t]+")
 # Scripts without spaces: CJK, kana and full-width forms, but no break before punctuation.
@@ -24,15 +24,8 @@ def breaks_of(text: str, spans: Sequence[Span], between_wide: bool = False) -> l
         spans: of the text, in order.
         between_wide: also break between Chinese and Japanese characters.
     """
-    ends = [span.end for span in spans]
-    result = []
-    for match in (_WIDE_OR_SPACES if between_wide else _SPACES).finditer(text):
-        start, end = match.span()
-        at = bisect_left(ends, start + 1)  # the first span that ends after the break starts
-        inside = at < len(spans) and spans[at].start < end
-        if start > 0 and end < len(text) and not inside:
-            result.append((start, end))
-    return result
+    found = (_WIDE_OR_SPACES if between_wide else _SPACES).finditer(masked(text, spans))
+    return [each.span() for each in found if each.start() > 0 and each.end() < len(text)]
 
 
 def balanced(

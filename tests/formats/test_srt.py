@@ -139,7 +139,7 @@ def test_a_translation_like_a_time_line_is_refused() -> None:
     text = cue("one") + cue("two") + cue("three", "", "four")
     answers = ["00:00:01,000 --> 00:00:02,000", "zwei", "drei", "10.12.2020 und so"]
     assert translate_srt(text, "a", lambda _: answers) == (
-        cue("one") + cue("zwei") + cue("drei", "", "four")
+        cue("one") + cue("zwei") + cue("three", "", "four")
     )
 
 
