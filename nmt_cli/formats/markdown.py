@@ -36,15 +36,6 @@ _BLOCK_MARK = re.compile(r"[-+*>#=|~<:`\[]|\d+[.)]")
 
 
 @dataclass(frozen=True)
-class _Parsed:
-    """A document: its tokens, link definitions, and what of them must not change."""
-
-    tokens: "list[Token]"
-    references: Mapping[str, Any]
-    structure: Counter[tuple[Any, ...]]
-
-
-@dataclass(frozen=True)
 class _Block:
     """The text of a paragraph, heading or cell: (line, from, to) for each of its lines."""
 
@@ -62,9 +53,9 @@ def translate_markdown(text: str, name: str, translate: Translate) -> str:
     split = re.split(r"(\r\n|\r|\n)", text)
     lines, ends = split[::2], [*split[1::2], ""]
     first = _front_matter(lines)
-    parsed = _parse(markdown, lines, first)
-    find = inline_finder(markdown, parsed.references)
-    blocks = list(_blocks(parsed.tokens, lines, first, find))
+    tokens, references, structure = _parse(markdown, lines, first)
+    find = inline_finder(markdown, references)
+    blocks = list(_blocks(tokens, lines, first, find))
     results = translate_segments([block.segment for block in blocks], translate)
     changes = {
         at: new
@@ -73,8 +64,8 @@ def translate_markdown(text: str, name: str, translate: Translate) -> str:
     }
     for _ in range(REPAIRS):
         new_lines = _replaced(lines, blocks, changes)
-        now = _parse(markdown, new_lines, first).structure
-        differing = (parsed.structure - now) + (now - parsed.structure)
+        _, _, now = _parse(markdown, new_lines, first)
+        differing = (structure - now) + (now - structure)
         if not differing:
             break
         broken = {line for each in differing if each[0] in _LEAVES for line in each[-1]}
@@ -105,8 +96,14 @@ def _front_matter(lines: Sequence[str]) -> int:
 _LEAVES = {"inline", "fence", "code_block", "html_block", "hr", "heading_open", "tr_open"}
 
 
-def _parse(markdown: "MarkdownIt", lines: Sequence[str | None], first: int) -> _Parsed:
-    """Parse lines from ``first`` on, without those that are None."""
+def _parse(
+    markdown: "MarkdownIt", lines: Sequence[str | None], first: int
+) -> "tuple[list[Token], Mapping[str, Any], Counter[tuple[Any, ...]]]":
+    """Parse lines from ``first`` on, without those that are None.
+
+    Returns:
+        tokens, link definitions, and what of them must not change.
+    """
     numbers = [at for at in range(first, len(lines)) if lines[at] is not None]
     env: dict[str, Any] = {}
     tokens = markdown.parse("\n".join(lines[at] or "" for at in numbers), env)
@@ -114,7 +111,7 @@ def _parse(markdown: "MarkdownIt", lines: Sequence[str | None], first: int) -> _
     numbers.append(len(lines))
     structure = Counter(_signature(token, numbers) for token in tokens)
     targets = ((name, each["href"], each["title"]) for name, each in references.items())
-    return _Parsed(tokens, references, structure + Counter(targets))
+    return tokens, references, structure + Counter(targets)
 
 
 def _signature(token: "Token", numbers: Sequence[int]) -> tuple[Any, ...]:

@@ -80,14 +80,8 @@ def translate_segments(segments: Sequence[Segment], translate: Translate) -> lis
     runs = {at: list(_runs(texts[at], 0, len(texts[at]), spans[at])) for at in broken}
     learn(texts[at][start:end] for at, places in runs.items() for start, end in places)
     for at, places in runs.items():
-        # If that brings spans, the runs whose translations have spans stay as they are.
-        sources = [texts[at][start:end] for start, end in places]
-        safe = {each: each if segments[at].find(known[each]) else known[each] for each in sources}
-        for answers in (known, safe):
-            results[at] = _filled(texts[at], places, answers)
-            if _keeps_spans(segments[at], results[at]):
-                break
-        else:
+        results[at] = _filled(texts[at], places, known)
+        if not _keeps_spans(segments[at], results[at]):
             results[at] = texts[at]
     return results
 
