@@ -4,7 +4,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol
+
+import msgspec
+from msgspec import Meta
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing
@@ -20,6 +23,9 @@ FRAMING_IDS = frozenset({PAD_ID, START_ID, END_ID})
 SPEC_FILE = "tokenizer.json"
 
 KINDS = ("sentencepiece", "wordpiece")
+
+# Of a file in the same folder; bundles may come from anyone.
+_FileName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^/\\:\x00]+$")]
 
 
 class Tokenizer(Protocol):
@@ -83,9 +89,9 @@ class TokenizerSpec:
             (SentencePiece only); empty for none.
     """
 
-    kind: str
-    source: str
-    target: str
+    kind: Annotated[str, Meta(pattern=f"^({'|'.join(KINDS)})$")]
+    source: _FileName
+    target: _FileName
     lowercase: bool = False
     tag: str = ""
 
@@ -98,24 +104,24 @@ class TokenizerSpec:
                 or outside the folder.
         """
         path = folder / SPEC_FILE
-        content = _read_json_object(path)
-        kind = content.get("kind")
-        if not isinstance(kind, str) or kind not in KINDS:
-            known = " or ".join(f'"{name}"' for name in KINDS)
-            raise NmtError(f"{path}: unknown tokenizer kind {kind!r}", f"it must be {known}")
-        lowercase = content.get("lowercase", False)
-        if not isinstance(lowercase, bool):
-            raise NmtError(f'{path}: "lowercase" must be true or false, not {lowercase!r}')
-        tag = content.get("tag", "")
-        if not isinstance(tag, str):
-            raise NmtError(f'{path}: "tag" must be a string, not {tag!r}')
-        return cls(
-            kind=kind,
-            source=_checked_file_name(path, "source", content.get("source")),
-            target=_checked_file_name(path, "target", content.get("target")),
-            lowercase=lowercase,
-            tag=tag,
-        )
+        try:
+            spec = msgspec.json.decode(path.read_bytes(), type=cls)
+        except OSError as error:
+            raise NmtError(
+                f"{path}: cannot be read ({error.strerror})",
+                "name a folder with tokenizers; nmt prepare writes this file",
+            ) from error
+        except msgspec.ValidationError as error:
+            raise NmtError(f"{path}: {str(error).replace('`', '')}") from error
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise NmtError(f"{path}: is not valid JSON ({error})") from error
+        for name in (spec.source, spec.target):
+            file = folder / name
+            if file.is_symlink() and not file.resolve().is_relative_to(folder.resolve()):
+                raise NmtError(f"{file}: is a link that leaves its folder")
+            if not file.is_file():
+                raise NmtError(f"{file}: no such file, but {SPEC_FILE} names it")
+        return spec
 
     def write(self, folder: Path) -> None:
         """Write the specification into `folder`, next to the files that it names."""
@@ -151,33 +157,3 @@ def _load(spec: TokenizerSpec, path: Path, tag: str) -> Tokenizer:
     from nmt_cli.text.word_piece import WordPieceTokenizer
 
     return WordPieceTokenizer(path, lowercase=spec.lowercase)
-
-
-def _read_json_object(path: Path) -> dict[str, object]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise NmtError(
-            f"{path}: cannot be read ({error.strerror})",
-            "name a folder with tokenizers; nmt prepare writes this file",
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise NmtError(f"{path}: is not valid JSON ({error})") from error
-    if not isinstance(content, dict):
-        raise NmtError(f"{path}: must hold a JSON object")
-    return content
-
-
-def _checked_file_name(spec: Path, key: str, name: object) -> str:
-    """Return `name` if it is the name of a file beside `spec`; bundles may come from anyone."""
-    plain = isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\:\0")
-    if not isinstance(name, str) or not plain:
-        raise NmtError(
-            f'{spec}: "{key}" must be the name of a file in the same folder, not {name!r}'
-        )
-    path = spec.parent / name
-    if path.is_symlink() and not path.resolve().is_relative_to(spec.parent.resolve()):
-        raise NmtError(f"{path}: is a link that leaves its folder")
-    if not path.is_file():
-        raise NmtError(f"{path}: no such file, but {spec.name} names it as the {key} vocabulary")
-    return name
