@@ -11,8 +11,6 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.model.configured import SavedLayer
-
 
 def attend(
     query: Any, key: Any, value: Any, mask: Any, drop: Callable[[Any], Any] | None = None
@@ -57,7 +55,7 @@ def _join_rows(mixed: Any) -> Any:
     return ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, heads * size))
 
 
-class Attention(SavedLayer):
+class Attention(keras.layers.Layer):
     """Base of both kinds of attention: sizes of heads, and splitting into heads.
 
     Args:
@@ -135,7 +133,6 @@ def _cuts(sizes: list[int]) -> int | list[int]:
     return [sum(sizes[: index + 1]) for index in range(len(sizes) - 1)]
 
 
-@keras.saving.register_keras_serializable("nmt")
 class SelfAttention(Attention):
     """Attention of a sequence to itself; query, key and value are one fused projection."""
 
@@ -184,7 +181,6 @@ class SelfAttention(Attention):
         return self.output_projection(mixed), keys, values
 
 
-@keras.saving.register_keras_serializable("nmt")
 class CrossAttention(Attention):
     """Attention of the decoder to the encoder's output; key and value are one projection."""
 

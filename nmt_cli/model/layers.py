@@ -10,7 +10,6 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.model.configured import SavedLayer
 from nmt_cli.text.tokenizer import PAD_ID
 
 # Added to attention scores of hidden positions. Finite, so that a row of nothing but padding
@@ -39,8 +38,8 @@ def target_mask(ids: Any, dtype: str, pad_ids: Sequence[int] = (PAD_ID,)) -> Any
     return ops.minimum(later, padding_mask(ids, dtype, pad_ids))
 
 
-class _PadMask(SavedLayer):
-    """Computes a mask from ids.
+class PaddingMask(keras.layers.Layer):
+    """Computes the additive mask [B, 1, 1, S] of ids [B, S].
 
     Args:
         pad_ids: tokens that attention does not see.
@@ -50,18 +49,12 @@ class _PadMask(SavedLayer):
         super().__init__(**options)
         self.pad_ids = tuple(pad_ids)
 
-
-@keras.saving.register_keras_serializable("nmt")
-class PaddingMask(_PadMask):
-    """Computes the additive mask [B, 1, 1, S] of ids [B, S]."""
-
     def call(self, ids: Any) -> Any:
         """:func:`padding_mask`."""
         return padding_mask(ids, self.compute_dtype, self.pad_ids)
 
 
-@keras.saving.register_keras_serializable("nmt")
-class TargetMask(_PadMask):
+class TargetMask(PaddingMask):
     """Computes the additive mask [1 or B, 1, T, T] of target ids [B, T].
 
     PAD follows a translation, so that the causal mask hides it from all tokens. Only other pad
@@ -75,8 +68,7 @@ class TargetMask(_PadMask):
         return target_mask(ids, self.compute_dtype, self.pad_ids)
 
 
-@keras.saving.register_keras_serializable("nmt")
-class TokenEmbedding(SavedLayer):
+class TokenEmbedding(keras.layers.Layer):
     """Embeds tokens, by default scaled by sqrt(d) (Vaswani et al. 2017, section 3.4).
 
     With ``reverse=True`` it is the softmax layer with the same matrix: vectors [B, T, d] or
@@ -115,8 +107,7 @@ class TokenEmbedding(SavedLayer):
         return vectors * math.sqrt(self.d_model) if self.scaled else vectors
 
 
-@keras.saving.register_keras_serializable("nmt")
-class LayerNorm(SavedLayer):
+class LayerNorm(keras.layers.Layer):
     """Normalizes the last axis (Ba et al. 2016), always in float32.
 
     Not Keras' layer, because ONNX Runtime recognizes and fuses exactly these operations.
@@ -157,8 +148,7 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@keras.saving.register_keras_serializable("nmt")
-class FeedForward(SavedLayer):
+class FeedForward(keras.layers.Layer):
     """``f(x W1 + b1) W2 + b2`` (Vaswani et al. 2017, equation 2).
 
     f is max(0, .), or GELU (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415). SwiGLU

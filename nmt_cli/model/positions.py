@@ -10,8 +10,6 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.model.configured import SavedLayer
-
 
 def sinusoids(positions: Any, d_model: int, interleaved: bool = True) -> Any:
     """Return sinusoidal vectors, float32 [T, d], for positions [T].
@@ -39,8 +37,7 @@ def _added(vectors: Any, at: Callable[[Any, int], Any]) -> Any:
     return vectors + ops.cast(table, vectors.dtype)
 
 
-@keras.saving.register_keras_serializable("nmt")
-class PositionalEncoding(SavedLayer):
+class PositionalEncoding(keras.layers.Layer):
     """Adds sinusoids.
 
     Args:
@@ -60,8 +57,7 @@ class PositionalEncoding(SavedLayer):
         return sinusoids(positions, d_model, self.interleaved)
 
 
-@keras.saving.register_keras_serializable("nmt")
-class LearnedPositions(SavedLayer):
+class LearnedPositions(keras.layers.Layer):
     """Adds a learned vector for each position (Gehring et al. 2017, section 3.1,
     https://arxiv.org/abs/1705.03122).
 

@@ -1,7 +1,5 @@
 """Tiny models of every architecture, and checks that hold for all of them."""
 
-from pathlib import Path
-
 import keras
 import numpy as np
 from keras import ops
@@ -113,13 +111,3 @@ def check_padding(model: keras.Model) -> None:
     )
     source[2] = 0
     assert np.isfinite(logits(model, source, target)).all()
-
-
-def check_saving(model: keras.Model, folder: Path) -> None:
-    """A saved model reloads to identical outputs."""
-    source, target = batch()
-    model.save(folder / "model.keras")
-    twin = keras.models.load_model(folder / "model.keras")
-    np.testing.assert_array_equal(logits(model, source, target), logits(twin, source, target))
-    for ours, theirs in zip(model.weights, twin.weights, strict=True):
-        assert ours.path.endswith(theirs.path)  # Keras forgets a Bidirectional's own name

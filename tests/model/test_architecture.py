@@ -18,7 +18,7 @@ from nmt_cli.recipe.architecture import (
     architecture_of,
 )
 from nmt_cli.recipe.reading import section_from
-from tests.model.models import VOCAB, batch, tiny
+from tests.model.models import VOCAB, batch
 
 # Every key of [model] that the number of weights depends on.
 TABLES: list[dict[str, Any]] = [
@@ -94,8 +94,3 @@ def test_architectures_are_known_without_keras() -> None:
     loaded = set(json.loads(done.stdout))
     assert set(ARCHITECTURES) <= loaded
     assert not loaded & {"keras", "tensorflow", "jax", "numpy", "onnxruntime"}
-
-
-def test_a_layers_config_round_trips() -> None:
-    layer = tiny(architecture="rnn").get_layer("decoder")
-    assert type(layer).from_config(layer.get_config()).config == layer.config

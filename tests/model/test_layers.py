@@ -1,6 +1,7 @@
-"""Each layer: formulas by hand, serialization, masks."""
+"""Each layer: formulas by hand, half precision, masks."""
 
 import math
+from functools import partial
 
 import keras
 import numpy as np
@@ -32,46 +33,31 @@ def numbers(*shape: int) -> np.ndarray:
 PRE = TransformerConfig(d_model=8, heads=2, feed_forward=16)
 POST = TransformerConfig(d_model=8, heads=2, feed_forward=16, norm="post", key_dim=3, value_dim=5)
 IDS = np.array([[1, 2, 0]], np.int32)
+STATES, SCORES = numbers(2, 5, 8), np.zeros((2, 1, 1, 5), np.float32)
 LAYERS = [
-    (TokenEmbedding(7, 8), [IDS]),
-    (TokenEmbedding(7, 8, scaled=False), [IDS]),
-    (PositionalEncoding(), [numbers(2, 5, 8)]),
-    (PositionalEncoding(interleaved=False), [numbers(2, 5, 8)]),
-    (LearnedPositions(6), [numbers(2, 5, 8)]),
-    (LayerNorm(1e-5), [numbers(2, 5, 8)]),
-    *((FeedForward(16, activation=each), [numbers(2, 5, 8)]) for each in ACTIVATIONS),
-    (PaddingMask(), [IDS]),
-    (PaddingMask((0, 2)), [IDS]),
-    (TargetMask(), [IDS]),
-    (TargetMask((0, 2)), [IDS]),
-    (SelfAttention(2), [numbers(2, 5, 8), np.zeros((2, 1, 1, 5), np.float32)]),
-    (CrossAttention(2), [numbers(2, 3, 8), numbers(2, 5, 8), np.zeros((2, 1, 1, 5), np.float32)]),
-    (
-        SelfAttention(2, key_size=3, value_size=5, bias=False),
-        [numbers(2, 5, 8), np.zeros((2, 1, 1, 5), np.float32)],
-    ),
-    (EncoderLayer(PRE), [numbers(2, 5, 8), np.zeros((1,) * 4, np.float32)]),
-    (
-        DecoderLayer(POST),
-        [numbers(2, 3, 8), numbers(2, 5, 8), *[np.zeros((1,) * 4, np.float32)] * 2],
-    ),
+    (partial(TokenEmbedding, 7, 8), [IDS]),
+    (partial(TokenEmbedding, 7, 8, scaled=False), [IDS]),
+    (PositionalEncoding, [STATES]),
+    (partial(PositionalEncoding, interleaved=False), [STATES]),
+    (partial(LearnedPositions, 6), [STATES]),
+    (partial(LayerNorm, 1e-5), [STATES]),
+    *((partial(FeedForward, 16, activation=each), [STATES]) for each in ACTIVATIONS),
+    (PaddingMask, [IDS]),
+    (partial(PaddingMask, (0, 2)), [IDS]),
+    (TargetMask, [IDS]),
+    (partial(TargetMask, (0, 2)), [IDS]),
+    (partial(SelfAttention, 2), [STATES, SCORES]),
+    (partial(SelfAttention, 2, key_size=3, value_size=5, bias=False), [STATES, SCORES]),
+    (partial(CrossAttention, 2), [numbers(2, 3, 8), STATES, SCORES]),
+    (partial(EncoderLayer, PRE), [STATES, SCORES]),
+    (partial(DecoderLayer, POST), [numbers(2, 3, 8), STATES, SCORES[..., :3], SCORES]),
 ]
 
 
-@pytest.mark.parametrize(("layer", "inputs"), LAYERS, ids=lambda each: type(each).__name__)
-def test_a_layer_comes_back_from_its_config(layer, inputs):
-    expected = ops.convert_to_numpy(layer(*inputs))
-    twin = type(layer).from_config(layer.get_config())
-    twin(*inputs)
-    twin.set_weights(layer.get_weights())
-    assert twin.get_config() == layer.get_config()
-    np.testing.assert_array_equal(ops.convert_to_numpy(twin(*inputs)), expected)
-
-
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
-@pytest.mark.parametrize(("layer", "inputs"), LAYERS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(("layer", "inputs"), LAYERS)
 def test_a_layer_computes_in_half_precision(layer, inputs, policy):
-    half = type(layer).from_config({**layer.get_config(), "dtype": policy})
+    half = layer(dtype=policy)
     kind = keras.DTypePolicy(policy).compute_dtype
     cast = [ops.cast(each, kind) if each.dtype == np.float32 else each for each in inputs]
     result = half(*cast)

@@ -16,7 +16,6 @@ from tests.model.models import (
     check_beams,
     check_causality,
     check_padding,
-    check_saving,
     check_selection,
     check_steps,
     tiny,
@@ -45,7 +44,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("attention", "cell", "feeding"), PAIRS)
-def test_a_model_is_consistent(attention, cell, feeding, tmp_path):
+def test_a_model_is_consistent(attention, cell, feeding):
     other = CELLS[cell == "lstm"]
     model = tiny(
         architecture="rnn",
@@ -58,7 +57,6 @@ def test_a_model_is_consistent(attention, cell, feeding, tmp_path):
     check_beams(model)
     check_causality(model)
     check_padding(model)
-    check_saving(model, tmp_path)
 
 
 @pytest.mark.parametrize(

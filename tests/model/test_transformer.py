@@ -1,4 +1,4 @@
-"""The Transformer: saving, masking, and the step graph against the full forward pass."""
+"""The Transformer: masking, and the step graph against the full forward pass."""
 
 from itertools import product
 
@@ -13,7 +13,6 @@ from tests.model.models import (
     check_beams,
     check_causality,
     check_padding,
-    check_saving,
     check_selection,
     check_steps,
     tiny,
@@ -51,10 +50,9 @@ TIED = [
 
 
 @pytest.mark.parametrize(("norm", "embeddings"), TIED)
-def test_a_model_with_tied_embeddings_is_consistent(norm, embeddings, tmp_path):
+def test_a_model_with_tied_embeddings_is_consistent(norm, embeddings):
     model = tiny(norm=norm, embeddings=embeddings)
     check_steps(model)
-    check_saving(model, tmp_path)
 
 
 OFTEN = ("as it is", "wide keys", "tutorial positions", "swiglu", "several pad symbols")
@@ -64,12 +62,11 @@ OFTEN = ("as it is", "wide keys", "tutorial positions", "swiglu", "several pad s
     "variant",
     [pytest.param(each, marks=[] if each in OFTEN else [pytest.mark.slow]) for each in VARIANTS],
 )
-def test_a_variant_is_consistent(variant, tmp_path):
+def test_a_variant_is_consistent(variant):
     model = tiny(**VARIANTS[variant])
     check_steps(model)
     check_causality(model)
     check_padding(model)
-    check_saving(model, tmp_path)
 
 
 @pytest.mark.parametrize("variant", ["as it is", "several pad symbols"])

@@ -15,7 +15,6 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.model.configured import ConfiguredLayer
 from nmt_cli.model.rnn.config import STATES, RecurrentConfig, cell_states
 
 CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
@@ -52,14 +51,13 @@ def seen_tokens(mask: Any) -> Any:
     return ops.equal(ops.squeeze(mask, (1, 2)), 0.0)
 
 
-@keras.saving.register_keras_serializable("nmt")
-class RecurrentDecoder(ConfiguredLayer):
+class RecurrentDecoder(keras.layers.Layer):
     """The decoder between embeddings and softmax."""
 
-    config: RecurrentConfig
-
     def __init__(self, config: RecurrentConfig, **options: Any) -> None:
-        super().__init__(config, **options)
+        super().__init__(**options)
+        self.config = config
+        self.drop = keras.layers.Dropout(config.dropout, dtype=self.dtype_policy)
         self.additive = config.attention in ("luong-concat", "bahdanau")
         self.attends_before = config.attention == "bahdanau"
 

@@ -14,18 +14,17 @@ import keras
 from keras import ops
 
 from nmt_cli.model.attention import Attention, CrossAttention, SelfAttention
-from nmt_cli.model.configured import ConfiguredLayer
 from nmt_cli.model.layers import FeedForward, LayerNorm
 from nmt_cli.model.transformer.config import TransformerConfig
 
 
-class _Block(ConfiguredLayer):
+class _Block(keras.layers.Layer):
     """Base of encoder and decoder layers."""
 
-    config: TransformerConfig
-
     def __init__(self, config: TransformerConfig, **options: Any) -> None:
-        super().__init__(config, **options)
+        super().__init__(**options)
+        self.config = config
+        self.drop = keras.layers.Dropout(config.dropout, dtype=self.dtype_policy)
         if config.layer_drop:
             self.seed_generator = keras.random.SeedGenerator()
 
@@ -79,7 +78,6 @@ class _Block(ConfiguredLayer):
         return norm(x + self.drop(sublayer(x), training=training))
 
 
-@keras.saving.register_keras_serializable("nmt")
 class EncoderLayer(_Block):
     """Self-attention and feed-forward."""
 
@@ -105,7 +103,6 @@ class EncoderLayer(_Block):
         return self._or_skipped(before, x, training)
 
 
-@keras.saving.register_keras_serializable("nmt")
 class DecoderLayer(_Block):
     """Masked self-attention, cross-attention and feed-forward."""
 
