@@ -11,7 +11,7 @@ import click
 import pytest
 
 from nmt_cli.cli import cli
-from nmt_cli.recipe.architecture import architecture, architecture_names
+from nmt_cli.recipe.architecture import ARCHITECTURES, architecture
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.training.run import SAFE_TO_CHANGE
@@ -37,7 +37,7 @@ PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 def test_every_key_of_a_recipe_is_explained() -> None:
     sections = [(each.name, each.type) for each in dataclasses.fields(Recipe)]
-    sections += [("model", architecture(name).config) for name in architecture_names()]
+    sections += [("model", architecture(name).config) for name in ARCHITECTURES]
     for name, section in sections:
         keys = [name]
         if dataclasses.is_dataclass(section):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nmt_cli.errors import NmtError
 from nmt_cli.model.rnn.config import RecurrentConfig
 from nmt_cli.model.transformer.config import TransformerConfig
-from nmt_cli.recipe.architecture import architecture, architecture_names
+from nmt_cli.recipe.architecture import ARCHITECTURES, architecture
 from nmt_cli.recipe.config import Recipe, fingerprint
 from nmt_cli.recipe.reading import load_recipe, recipe_from
 
@@ -274,7 +274,7 @@ def values(item: "dataclasses.Field") -> st.SearchStrategy:
 @st.composite
 def recipes(draw: st.DrawFn) -> Recipe:
     kinds = {field.name: field.type for field in dataclasses.fields(Recipe)}
-    kinds["model"] = architecture(draw(st.sampled_from(architecture_names()))).config
+    kinds["model"] = architecture(draw(st.sampled_from(list(ARCHITECTURES)))).config
     sections = {
         name: kind(**{f.name: draw(values(f)) for f in dataclasses.fields(kind) if f.init})
         for name, kind in kinds.items()

@@ -9,8 +9,8 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_graph import free_axes
+from nmt_cli.recipe.architecture import architecture
 from nmt_cli.search.step_model import Candidates
 
 
@@ -31,7 +31,7 @@ class KerasStepModel:
     """
 
     def __init__(self, model: keras.Model) -> None:
-        self.graph = step_graph(model)
+        self.graph = architecture(model.name).step_graph(model)
         self._encode = self.graph.encode
         self._step = self.graph.step
         self._attention = self.graph.step_attention

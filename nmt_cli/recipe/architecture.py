@@ -1,22 +1,26 @@
 """What the rest of nmt asks of an architecture, and the registry of architectures.
 
-An architecture is a folder under ``nmt_cli/model/`` whose ``__init__.py``, which must not import
-Keras, defines ``ARCHITECTURE``. It is imported when a recipe or a bundle names it.
+An architecture is a folder under ``nmt_cli/model/``. Its ``__init__.py``, which must not import
+Keras, defines ``ARCHITECTURE``; ``network.py`` defines ``build_model`` and ``steps.py`` the class
+``Steps``. They are imported when needed.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from nmt_cli.recipe.fields import bounded, one_of
 
 if TYPE_CHECKING:
+    import keras
+
+    from nmt_cli.model.step_graph import StepGraph
     from nmt_cli.recipe.config import Recipe
 
-# The first is the default. The last part of a module's name is the value of model.architecture.
-ARCHITECTURES = ("nmt_cli.model.transformer", "nmt_cli.model.rnn")
+# Folders by the value of model.architecture.
+ARCHITECTURES = {"transformer": "nmt_cli.model.transformer", "rnn": "nmt_cli.model.rnn"}
+DEFAULT = "transformer"
 
 # The sizes of a tensor. Letters are axes whose size is known only at run time: B sentences,
 # S source positions, K beams, P columns of the caches.
@@ -25,11 +29,6 @@ CacheShape = tuple[str, int, str, int]  # ("B", heads, "P", size)
 
 # What is wrong, as "key ...", and how to fix it.
 Fault = tuple[str, str]
-
-
-def architecture_names() -> tuple[str, ...]:
-    """The values of model.architecture, the default first."""
-    return tuple(each.rpartition(".")[2] for each in ARCHITECTURES)
 
 
 @dataclass(frozen=True)
@@ -118,9 +117,10 @@ class Architecture(ABC, Generic[Config]):
     def cross_attention(self, config: Config) -> tuple[int, int]:
         """Return how many layers attend to the source, and the heads of each."""
 
-    @abstractmethod
-    def build(self, config: Config, source_vocab: int, target_vocab: int, seed: int) -> Any:
-        """Build the Keras training model, named like the architecture.
+    def build(
+        self, config: Config, source_vocab: int, target_vocab: int, seed: int
+    ) -> "keras.Model":
+        """Build the training model, named like the architecture.
 
         Args:
             config: the recipe's [model] table.
@@ -128,31 +128,26 @@ class Architecture(ABC, Generic[Config]):
             seed: of the initial weights and of dropout.
 
         Returns:
-            A keras.Model: (source [B, S], target [B, T]) to logits [B, T, V], float32.
+            (source [B, S], target [B, T]) to logits [B, T, V], float32.
         """
+        network = import_module(".network", type(self).__module__)
+        return network.build_model(config, source_vocab, target_vocab, seed)
 
-    @abstractmethod
-    def step_graph(self, model: Any) -> Any:
-        """Return the nmt_cli.model.step_graph.StepGraph of a Keras model of this kind."""
+    def step_graph(self, model: "keras.Model") -> "StepGraph":
+        """Return the encoder and the decoder step of a training model."""
+        steps: StepGraph = import_module(".steps", type(self).__module__).Steps(model)
+        return steps
 
 
-@cache
 def architecture(name: str) -> Architecture[Any]:
     """Return the architecture that a value of model.architecture names."""
-    module = ARCHITECTURES[architecture_names().index(name)]
-    found: Architecture[Any] = import_module(module).ARCHITECTURE
+    found: Architecture[Any] = import_module(ARCHITECTURES[name]).ARCHITECTURE
     return found
 
 
 def architecture_of(config: ModelConfig) -> Architecture[Any]:
     """Return the architecture of a [model] table."""
     return architecture(config.architecture)
-
-
-def default_config() -> ModelConfig:
-    """Return the [model] table of a recipe that has none."""
-    config: ModelConfig = architecture(architecture_names()[0]).config()
-    return config
 
 
 def dense_parameters(inputs: int, outputs: int, bias: bool = True) -> int:

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from nmt_cli.recipe.architecture import ModelConfig, default_config
+from nmt_cli.recipe.architecture import DEFAULT, ModelConfig, architecture
 from nmt_cli.recipe.fields import bounded, one_of
 
 
@@ -118,7 +118,7 @@ class Recipe:
     seed: int = bounded(1, 0)
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
-    model: ModelConfig = field(default_factory=default_config)
+    model: ModelConfig = field(default_factory=lambda: architecture(DEFAULT).config())
     training: TrainingConfig = field(default_factory=TrainingConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 

@@ -3,7 +3,7 @@
 import dataclasses
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any, get_args, get_origin
 
 from nmt_cli.errors import NmtError
@@ -54,7 +54,7 @@ def checked(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
     return value
 
 
-def check_option(value: Any, options: Sequence[str], where: str) -> None:
+def check_option(value: Any, options: Collection[str], where: str) -> None:
     """Refuse what is not one of a few words.
 
     Raises:

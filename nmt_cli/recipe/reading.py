@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.architecture import ModelConfig, architecture, architecture_names
+from nmt_cli.recipe.architecture import ARCHITECTURES, DEFAULT, ModelConfig, architecture
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.fields import check_option, checked
 from nmt_cli.recipe.rules import check_together
@@ -58,9 +58,8 @@ def _section(kind: type[Section], tree: Mapping[str, Any], where: str, prefix: s
     """Build one dataclass from its table, checking keys, types and ranges."""
     known = _keys(kind)
     if kind is ModelConfig:
-        names = architecture_names()
-        name = tree.get("architecture", names[0])
-        check_option(name, names, f"{where}: {prefix}architecture")
+        name = tree.get("architecture", DEFAULT)
+        check_option(name, ARCHITECTURES.keys(), f"{where}: {prefix}architecture")
         kind = architecture(name).config
         known |= _keys(kind)
     values: dict[str, Any] = {}
@@ -83,7 +82,7 @@ def _keys(kind: Any) -> "dict[str, dataclasses.Field[Any]]":
     """The keys of a table by name; of [model], those of every architecture."""
     kinds = [kind]
     if kind is ModelConfig:
-        kinds = [architecture(name).config for name in architecture_names()]
+        kinds = [architecture(name).config for name in ARCHITECTURES]
     return {item.name: item for each in kinds for item in dataclasses.fields(each)}
 
 

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from nmt_cli.model.build import build_model
+from nmt_cli.model.transformer import ARCHITECTURE
 from nmt_cli.model.transformer.config import TransformerConfig
 from tests.model.models import (
     VOCAB,
@@ -114,7 +114,7 @@ def test_parameters_of_a_known_model():
         norm="post",
         embeddings="none",
     )
-    model = build_model(config, 1000, 1000, seed=1)
+    model = ARCHITECTURE.build(config, 1000, 1000, seed=1)
     counts = {layer.name: layer.count_params() for layer in model.layers}
     sides = {
         side: sum(
@@ -140,7 +140,7 @@ def test_the_papers_decoder_keeps_its_shape():
         decoder_layers=6,
         norm="post",
     )
-    model = build_model(config, 20, 20, seed=1)
+    model = ARCHITECTURE.build(config, 20, 20, seed=1)
     decoder = keras.Model(model.inputs, model.get_layer("decoder_5").output)
     ids = np.random.default_rng(0).integers(1, 20, (64, 5)).astype(np.int32)
     assert decoder([ids, ids]).shape == (64, 5, 512)
@@ -150,7 +150,7 @@ def test_the_seed_gives_the_weights():
     config = TransformerConfig(
         d_model=16, feed_forward=32, heads=2, encoder_layers=1, decoder_layers=1
     )
-    one, two, other = (build_model(config, VOCAB, VOCAB, seed) for seed in (1, 1, 2))
+    one, two, other = (ARCHITECTURE.build(config, VOCAB, VOCAB, seed) for seed in (1, 1, 2))
     for left, right in zip(one.get_weights(), two.get_weights(), strict=True):
         np.testing.assert_array_equal(left, right)
     assert not np.array_equal(one.get_weights()[0], other.get_weights()[0])

@@ -18,7 +18,6 @@ from nmt_cli.export.ctranslate2.spec import write_weights
 from nmt_cli.export.ctranslate2.translator import SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.verification import Gates, given_log_probs, is_cut
-from nmt_cli.model.build import step_graph
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.options import DecodingOptions, SearchOptions
@@ -230,7 +229,7 @@ def test_a_damaged_folder_is_refused(written, tmp_path, file, content, message):
 
 
 def test_two_tokens_of_the_same_string_are_refused(tiny_run, tmp_path):
-    graph = step_graph(trained_model(tiny_run, tiny_run.last)[0])
+    graph = KerasStepModel(trained_model(tiny_run, tiny_run.last)[0]).graph
     tokens = [f"t{at}" for at in range(graph.vocab_size)]
     with pytest.raises(NmtError, match="'t5' is the string of two ids"):
         write_weights(graph, tokens, [*tokens[:-1], "t5"], tmp_path)

@@ -12,7 +12,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.export.ctranslate2.translator import import_ctranslate2
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.transformer.config import TransformerConfig
-from nmt_cli.model.transformer.steps import TransformerSteps
+from nmt_cli.model.transformer.steps import Steps
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 
 _ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH"}
@@ -44,7 +44,7 @@ def write_weights(
         NmtError: ctranslate2 is not installed, cannot represent the model, or two ids have the
             same string.
     """
-    if not isinstance(graph, TransformerSteps):
+    if not isinstance(graph, Steps):
         raise NmtError(
             f"CTranslate2 has no models of architecture '{graph.config.architecture}'",
             "export it with --onnx, which supports every architecture",
@@ -108,7 +108,7 @@ def _check_tokens(*sides: Sequence[str]) -> None:
             raise NmtError(f"CTranslate2 needs one string for token {at} on both sides")
 
 
-def _encoder(spec: Any, graph: TransformerSteps) -> None:
+def _encoder(spec: Any, graph: Steps) -> None:
     spec.embeddings[0].weight = _array(graph.source_embedding.matrix)
     for layer, of in zip(spec.layer, graph.encoder_layers, strict=True):
         _self_attention(layer.self_attention, of)
@@ -117,7 +117,7 @@ def _encoder(spec: Any, graph: TransformerSteps) -> None:
         _norm(spec.layer_norm, graph.encoder_norm)
 
 
-def _decoder(spec: Any, graph: TransformerSteps) -> None:
+def _decoder(spec: Any, graph: Steps) -> None:
     spec.embeddings.weight = _array(graph.target_embedding.matrix)
     for layer, of in zip(spec.layer, graph.decoder_layers, strict=True):
         _self_attention(layer.self_attention, of)

@@ -1,20 +1,8 @@
 """The recurrent encoder-decoder with attention (Bahdanau et al. 2015,
 https://arxiv.org/abs/1409.0473; Luong et al. 2015, https://arxiv.org/abs/1508.04025)."""
 
-from typing import TYPE_CHECKING
-
 from nmt_cli.model.rnn.config import RecurrentConfig, cell_states
-from nmt_cli.recipe.architecture import (
-    Architecture,
-    CacheShape,
-    Shape,
-    dense_parameters,
-)
-
-if TYPE_CHECKING:
-    import keras
-
-    from nmt_cli.model.rnn.steps import RecurrentSteps
+from nmt_cli.recipe.architecture import Architecture, CacheShape, Shape, dense_parameters
 
 
 class Recurrent(Architecture[RecurrentConfig]):
@@ -65,20 +53,6 @@ class Recurrent(Architecture[RecurrentConfig]):
     def cross_attention(self, config: RecurrentConfig) -> tuple[int, int]:
         """Return one layer and one head."""
         return 1, 1
-
-    def build(
-        self, config: RecurrentConfig, source_vocab: int, target_vocab: int, seed: int
-    ) -> "keras.Model":
-        """Build the training model."""
-        from nmt_cli.model.rnn.network import build_rnn
-
-        return build_rnn(config, source_vocab, target_vocab, seed)
-
-    def step_graph(self, model: "keras.Model") -> "RecurrentSteps":
-        """Return the step graph of a training model."""
-        from nmt_cli.model.rnn.steps import RecurrentSteps
-
-        return RecurrentSteps(model)
 
 
 def _cell(kind: str, inputs: int, units: int) -> int:

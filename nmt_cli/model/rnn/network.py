@@ -10,13 +10,10 @@ from nmt_cli.model.rnn.config import RecurrentConfig
 from nmt_cli.model.rnn.layers import RecurrentDecoder, encoder_layer, seen_tokens, summary_of
 
 
-def build_rnn(
+def build_model(
     config: RecurrentConfig, source_vocab: int, target_vocab: int, seed: int
 ) -> keras.Model:
-    """Build the training model: (source [B, S], target [B, T]) to logits [B, T, V], float32.
-
-    Arguments: see nmt_cli.recipe.architecture.Architecture.build.
-    """
+    """Build the training model; see nmt_cli.recipe.architecture.Architecture.build."""
     keras.utils.set_random_seed(seed)
     source_ids = keras.Input((None,), dtype="int32", name="source")
     target_ids = keras.Input((None,), dtype="int32", name="target")

@@ -18,13 +18,13 @@ from nmt_cli.model.layers import MASKED
 from nmt_cli.text.tokenizer import PAD_ID
 
 if TYPE_CHECKING:
-    from nmt_cli.model.rnn.steps import RecurrentSteps
+    from nmt_cli.model.rnn.steps import Steps
 
 Weights = NDArray[np.float32]
 
 
-def recurrent_encoder(graph: "RecurrentSteps", opset: int) -> onnx.ModelProto:
-    """Write :meth:`RecurrentSteps.encode` as a graph with the same inputs and outputs."""
+def recurrent_encoder(graph: "Steps", opset: int) -> onnx.ModelProto:
+    """Write :meth:`Steps.encode` as a graph with the same inputs and outputs."""
     writer = _Writer()
     tokens = writer.add("Cast", "source", "ids", to=TensorProto.INT64)
     x, lengths = _embed(writer, graph.source_embedding, tokens), _lengths(writer, tokens)
@@ -159,7 +159,7 @@ class _Writer:
             y = self.add("Tanh", y, f"{name}_tanh")
         return y
 
-    def model(self, graph: "RecurrentSteps", opset: int) -> onnx.ModelProto:
+    def model(self, graph: "Steps", opset: int) -> onnx.ModelProto:
         value = helper.make_tensor_value_info
         outputs = [
             value(name, TensorProto.FLOAT, shape) for name, shape in graph.encoder_output.items()

@@ -17,7 +17,7 @@ from nmt_cli.model.rnn.layers import seen_tokens, summary_of
 from nmt_cli.model.step_graph import StepGraph, numbered_layers
 
 
-class RecurrentSteps(StepGraph):
+class Steps(StepGraph):
     """Caches are the states [B, 1, P, d] that the decoder carries from step to step."""
 
     config: RecurrentConfig

@@ -1,22 +1,9 @@
 """The Transformer (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762)."""
 
-from typing import TYPE_CHECKING
-
 from nmt_cli.model.transformer.config import TransformerConfig
-from nmt_cli.recipe.architecture import (
-    Architecture,
-    CacheShape,
-    Fault,
-    Shape,
-    dense_parameters,
-)
+from nmt_cli.recipe.architecture import Architecture, CacheShape, Fault, Shape, dense_parameters
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
-
-if TYPE_CHECKING:
-    import keras
-
-    from nmt_cli.model.transformer.steps import TransformerSteps
 
 _FRAME_TOKENS = 2  # START and END around a source, if its tokenizer adds both
 
@@ -121,20 +108,6 @@ class Transformer(Architecture[TransformerConfig]):
     def cross_attention(self, config: TransformerConfig) -> tuple[int, int]:
         """Return the decoder's layers and heads."""
         return config.decoder_layers, config.heads
-
-    def build(
-        self, config: TransformerConfig, source_vocab: int, target_vocab: int, seed: int
-    ) -> "keras.Model":
-        """Build the training model."""
-        from nmt_cli.model.transformer.network import build_transformer
-
-        return build_transformer(config, source_vocab, target_vocab, seed)
-
-    def step_graph(self, model: "keras.Model") -> "TransformerSteps":
-        """Return the step graph of a training model."""
-        from nmt_cli.model.transformer.steps import TransformerSteps
-
-        return TransformerSteps(model)
 
 
 def _sides(config: TransformerConfig, kind: str, axis: str) -> dict[str, CacheShape]:

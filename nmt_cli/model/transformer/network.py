@@ -14,16 +14,10 @@ from nmt_cli.model.transformer.config import TransformerConfig
 from nmt_cli.model.transformer.layers import DecoderLayer, EncoderLayer
 
 
-def build_transformer(
+def build_model(
     config: TransformerConfig, source_vocab: int, target_vocab: int, seed: int
 ) -> keras.Model:
-    """Build the training model: (source [B, S], target [B, T]) to logits [B, T, V], float32.
-
-    Args:
-        config: the recipe's [model] table.
-        source_vocab, target_vocab: sizes of the vocabularies.
-        seed: of the initial weights and of dropout.
-    """
+    """Build the training model; see nmt_cli.recipe.architecture.Architecture.build."""
     keras.utils.set_random_seed(seed)
     source_ids = keras.Input((None,), dtype="int32", name="source")
     target_ids = keras.Input((None,), dtype="int32", name="target")

@@ -15,7 +15,7 @@ from nmt_cli.model.transformer.config import TransformerConfig
 from nmt_cli.text.tokenizer import PAD_ID
 
 
-class TransformerSteps(StepGraph):
+class Steps(StepGraph):
     """Caches are keys [B, h, P, k] and values [B, h, P, v] of each layer's self-attention.
 
     If there are pad symbols other than PAD, the mask [B, 1, P, 1] of the tokens is one more.
