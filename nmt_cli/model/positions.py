@@ -1,10 +1,5 @@
-"""Position encodings.
+"""Position encodings."""
 
-Each layer adds the vectors of positions 0 .. T - 1 to vectors [B, T, d]; its method ``at`` returns
-the vectors [T, d] of given positions [T].
-"""
-
-from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -31,13 +26,20 @@ def sinusoids(positions: Any, d_model: int, interleaved: bool = True) -> Any:
     return ops.reshape(waves, (-1, d_model))
 
 
-def _added(vectors: Any, at: Callable[[Any, int], Any]) -> Any:
-    """Add the vectors ``at`` positions 0 .. T - 1 to vectors [B, T, d]."""
-    table = at(ops.arange(ops.shape(vectors)[1]), vectors.shape[-1])
-    return vectors + ops.cast(table, vectors.dtype)
+class _Positions(keras.layers.Layer):
+    """Adds a vector for each position."""
+
+    def call(self, vectors: Any) -> Any:
+        """Add the vectors of positions 0 .. T - 1 to [B, T, d]."""
+        table = self.at(ops.arange(ops.shape(vectors)[1]), vectors.shape[-1])
+        return vectors + ops.cast(table, vectors.dtype)
+
+    def at(self, positions: Any, d_model: int) -> Any:
+        """Return float32 [T, d] for positions [T]."""
+        raise NotImplementedError
 
 
-class PositionalEncoding(keras.layers.Layer):
+class PositionalEncoding(_Positions):
     """Adds sinusoids.
 
     Args:
@@ -48,16 +50,12 @@ class PositionalEncoding(keras.layers.Layer):
         super().__init__(**options)
         self.interleaved = interleaved
 
-    def call(self, vectors: Any) -> Any:
-        """Add the vectors of positions 0 .. T - 1 to [B, T, d]."""
-        return _added(vectors, self.at)
-
     def at(self, positions: Any, d_model: int) -> Any:
-        """Return float32 [T, d] for positions [T]."""
+        """Return sinusoids."""
         return sinusoids(positions, d_model, self.interleaved)
 
 
-class LearnedPositions(keras.layers.Layer):
+class LearnedPositions(_Positions):
     """Adds a learned vector for each position (Gehring et al. 2017, section 3.1,
     https://arxiv.org/abs/1705.03122).
 
@@ -79,10 +77,6 @@ class LearnedPositions(keras.layers.Layer):
             initializer=keras.initializers.RandomNormal(stddev=width**-0.5),
         )
 
-    def call(self, vectors: Any) -> Any:
-        """Add the vectors of positions 0 .. T - 1 to [B, T, d]."""
-        return _added(vectors, self.at)
-
     def at(self, positions: Any, d_model: int) -> Any:
-        """Return [T, d] for positions [T]."""
+        """Return rows of the table."""
         return ops.take(self.table, ops.minimum(positions, self.length - 1), axis=0)

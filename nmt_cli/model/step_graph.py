@@ -15,6 +15,9 @@ from keras import ops
 
 from nmt_cli.recipe.architecture import ModelConfig, Shape, architecture_of
 
+# Of the Keras backend.
+Tensors = list[Any]
+
 
 def free_axes(shape: Shape) -> list[int | None]:
     """Return a shape in TensorFlow's notation."""
@@ -25,7 +28,7 @@ class StepGraph(ABC):
     """Encoder and decoder step of one model.
 
     Args:
-        model: a training model, or one read back from a file.
+        model: a training model.
         config: the recipe's [model] table.
 
     Attributes:
@@ -44,6 +47,9 @@ class StepGraph(ABC):
         self.target_embedding = model.get_layer("target_embedding")
         self.source_embedding = named_layer(model, "source_embedding") or self.target_embedding
         self.dense_logits = named_layer(model, "logits")
+        self.encoder_layers = [
+            model.get_layer(f"encoder_{index}") for index in range(config.encoder_layers)
+        ]
         self.pad_ids = model.get_layer("source_mask").pad_ids
 
     @property
@@ -52,17 +58,12 @@ class StepGraph(ABC):
         return int(self.target_embedding.vocab_size)
 
     @abstractmethod
-    def encode(self, source: Any) -> list[Any]:
+    def encode(self, source: Any) -> Tensors:
         """Read source ids [B, S]; returns what :attr:`encoder_output` names."""
 
     def step(
-        self,
-        tokens: Any,
-        position: Any,
-        ancestry: Any,
-        encoder_output: list[Any],
-        caches: list[Any],
-    ) -> tuple[Any, Any, Any, list[Any]]:
+        self, tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
+    ) -> tuple[Any, Any, Any, Tensors]:
         """One step of search.
 
         Args:
@@ -91,13 +92,8 @@ class StepGraph(ABC):
         return scores, ops.cast(ids, "int32"), log_probs, grown
 
     def step_attention(
-        self,
-        tokens: Any,
-        position: Any,
-        ancestry: Any,
-        encoder_output: list[Any],
-        caches: list[Any],
-    ) -> tuple[Any, list[Any]]:
+        self, tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
+    ) -> tuple[Any, Tensors]:
         """Like :meth:`step`, but return the attention to the source, float32 [B, L, h, K, S] for L
         layers of h heads, and the caches."""
         _, grown, seen = self.decode(tokens, position, ancestry, encoder_output, caches)
@@ -105,17 +101,12 @@ class StepGraph(ABC):
 
     @abstractmethod
     def decode(
-        self,
-        tokens: Any,
-        position: Any,
-        ancestry: Any,
-        encoder_output: list[Any],
-        caches: list[Any],
-    ) -> tuple[Any, list[Any], list[Any]]:
+        self, tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
+    ) -> tuple[Any, Tensors, Tensors]:
         """Return the softmax layer's input, rows [B * K, d]; the caches with the new columns; and
         each layer's attention to the source, [B, h, K, S]."""
 
-    def self_attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any]]:
+    def self_attention(self, source: Any, target: Any) -> tuple[Tensors, Tensors]:
         """Return the training model's self-attention, layer by layer; empty if it has none.
 
         Args:
@@ -135,9 +126,3 @@ class StepGraph(ABC):
 def named_layer(model: keras.Model, name: str) -> Any:
     """Return the layer with a name, or None."""
     return next((layer for layer in model.layers if layer.name == name), None)
-
-
-def numbered_layers(model: keras.Model, prefix: str) -> list[Any]:
-    """Return the layers whose names are the prefix and a number, in order."""
-    layers = [layer for layer in model.layers if layer.name.removeprefix(prefix).isdigit()]
-    return sorted(layers, key=lambda layer: int(layer.name.removeprefix(prefix)))

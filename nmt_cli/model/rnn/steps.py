@@ -14,7 +14,7 @@ from keras import ops
 from nmt_cli.model.layers import padding_mask
 from nmt_cli.model.rnn.config import RecurrentConfig
 from nmt_cli.model.rnn.layers import seen_tokens, summary_of
-from nmt_cli.model.step_graph import StepGraph, numbered_layers
+from nmt_cli.model.step_graph import StepGraph, Tensors
 
 
 class Steps(StepGraph):
@@ -25,9 +25,8 @@ class Steps(StepGraph):
     def __init__(self, model: keras.Model) -> None:
         self.decoder = model.get_layer("decoder")
         super().__init__(model, self.decoder.config)
-        self.encoder_layers = numbered_layers(model, "encoder_")
 
-    def encode(self, source: Any) -> list[Any]:
+    def encode(self, source: Any) -> Tensors:
         """Read source ids [B, S].
 
         Returns:
@@ -42,13 +41,8 @@ class Steps(StepGraph):
         return [mask, *self.decoder.project(x), *map(_one_column, first)]
 
     def decode(
-        self,
-        tokens: Any,
-        position: Any,
-        ancestry: Any,
-        encoder_output: list[Any],
-        caches: list[Any],
-    ) -> tuple[Any, list[Any], list[Any]]:
+        self, tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
+    ) -> tuple[Any, Tensors, Tensors]:
         """Return the softmax layer's input, the caches and the attention to the source."""
         mask, keys, values, *first = encoder_output
         beams = ops.shape(tokens)[1]
@@ -60,7 +54,7 @@ class Steps(StepGraph):
             for cache, start in zip(caches, [*first, 0.0], strict=False)
         ]
 
-        seen: list[Any] = []
+        seen: Tensors = []
 
         def attend(query: Any) -> Any:
             seen.append(self.decoder.weights_of(query, beams, keys, mask))

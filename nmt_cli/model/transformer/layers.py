@@ -19,7 +19,13 @@ from nmt_cli.model.transformer.config import TransformerConfig
 
 
 class _Block(keras.layers.Layer):
-    """Base of encoder and decoder layers."""
+    """Base of encoder and decoder layers.
+
+    Args:
+        config: the recipe's [model] table.
+    """
+
+    attends_to_source = False
 
     def __init__(self, config: TransformerConfig, **options: Any) -> None:
         super().__init__(**options)
@@ -28,46 +34,58 @@ class _Block(keras.layers.Layer):
         if config.layer_drop:
             self.seed_generator = keras.random.SeedGenerator()
 
-    def _norm(self, name: str, inputs_shape: Any) -> LayerNorm:
-        layer = LayerNorm(self.config.epsilon, dtype=self.dtype_policy, name=name)
-        layer.build(inputs_shape)
-        return layer
+    def build(self, inputs_shape: Any) -> None:
+        """Create the sub-layers and their norms."""
+        config, policy = self.config, self.dtype_policy
 
-    def _attention(self, kind: type[Attention], name: str, inputs_shape: Any) -> Any:
-        layer = kind(
-            self.config.heads,
-            self.config.attention_dropout,
-            self.config.key_size,
-            self.config.value_size,
-            self.config.attention_bias,
-            dtype=self.dtype_policy,
-            name=name,
+        def built(layer: Any) -> Any:
+            layer.build(inputs_shape)
+            return layer
+
+        def attention(kind: type[Attention], name: str) -> Any:
+            sizes = config.key_size, config.value_size
+            rate, bias = config.attention_dropout, config.attention_bias
+            return built(kind(config.heads, rate, *sizes, bias, dtype=policy, name=name))
+
+        def norm(name: str) -> LayerNorm:
+            return built(LayerNorm(config.epsilon, dtype=policy, name=name))
+
+        self.attention = attention(SelfAttention, "attention")
+        self.attention_norm = norm("attention_norm")
+        if self.attends_to_source:
+            self.cross = attention(CrossAttention, "cross")
+            self.cross_norm = norm("cross_norm")
+        self.feed = built(
+            FeedForward(
+                config.feed_forward,
+                config.activation_dropout,
+                config.activation,
+                dtype=policy,
+                name="feed_forward",
+            )
         )
-        layer.build(inputs_shape)
-        return layer
-
-    def _feed_forward(self, inputs_shape: Any) -> FeedForward:
-        layer = FeedForward(
-            self.config.feed_forward,
-            self.config.activation_dropout,
-            self.config.activation,
-            dtype=self.dtype_policy,
-            name="feed_forward",
-        )
-        layer.build(inputs_shape)
-        return layer
-
-    def _or_skipped(self, before: Any, after: Any, training: bool) -> Any:
-        """Return the layer's output, or, at the rate of layer_drop, its input (Fan et al. 2020)."""
-        if not (training and self.config.layer_drop):
-            return after
-        kept = keras.random.uniform((), seed=self.seed_generator) >= self.config.layer_drop
-        return ops.where(kept, after, before)
+        self.feed_norm = norm("feed_forward_norm")
 
     def attention_weights(self, x: Any, mask: Any) -> Any:
         """Return the self-attention weights of :meth:`call`, [B, h, T, T]."""
         normed = self.attention_norm(x) if self.config.norm == "pre" else x
         return self.attention.weights_of(normed, mask)
+
+    def _attended(self, x: Any, mask: Any, training: bool) -> Any:
+        """Apply self-attention."""
+
+        def attend(normed: Any) -> Any:
+            return self.attention(normed, mask, training=training)
+
+        return self._residual(x, self.attention_norm, attend, training)
+
+    def _fed_forward(self, x: Any, training: bool) -> Any:
+        """Apply the feed-forward layer."""
+
+        def feed(normed: Any) -> Any:
+            return self.feed(normed, training=training)
+
+        return self._residual(x, self.feed_norm, feed, training)
 
     def _residual(
         self, x: Any, norm: LayerNorm, sublayer: Callable[[Any], Any], training: bool
@@ -77,63 +95,39 @@ class _Block(keras.layers.Layer):
             return x + self.drop(sublayer(norm(x)), training=training)
         return norm(x + self.drop(sublayer(x), training=training))
 
+    def _or_skipped(self, before: Any, after: Any, training: bool) -> Any:
+        """Return the layer's output, or, at the rate of layer_drop, its input (Fan et al. 2020)."""
+        if not (training and self.config.layer_drop):
+            return after
+        kept = keras.random.uniform((), seed=self.seed_generator) >= self.config.layer_drop
+        return ops.where(kept, after, before)
+
 
 class EncoderLayer(_Block):
     """Self-attention and feed-forward."""
 
-    def build(self, inputs_shape: Any) -> None:
-        """Create the sub-layers and their norms."""
-        self.attention = self._attention(SelfAttention, "attention", inputs_shape)
-        self.attention_norm = self._norm("attention_norm", inputs_shape)
-        self.feed = self._feed_forward(inputs_shape)
-        self.feed_norm = self._norm("feed_forward_norm", inputs_shape)
-
     def call(self, x: Any, mask: Any, training: bool = False) -> Any:
         """Map [B, S, d] to [B, S, d] under an additive padding mask."""
-        before = x
-        x = self._residual(
-            x,
-            self.attention_norm,
-            lambda normed: self.attention(normed, mask, training=training),
-            training,
-        )
-        x = self._residual(
-            x, self.feed_norm, lambda normed: self.feed(normed, training=training), training
-        )
-        return self._or_skipped(before, x, training)
+        attended = self._attended(x, mask, training)
+        return self._or_skipped(x, self._fed_forward(attended, training), training)
 
 
 class DecoderLayer(_Block):
     """Masked self-attention, cross-attention and feed-forward."""
 
-    def build(self, inputs_shape: Any) -> None:
-        """Create the sub-layers and their norms."""
-        self.attention = self._attention(SelfAttention, "attention", inputs_shape)
-        self.attention_norm = self._norm("attention_norm", inputs_shape)
-        self.cross = self._attention(CrossAttention, "cross", inputs_shape)
-        self.cross_norm = self._norm("cross_norm", inputs_shape)
-        self.feed = self._feed_forward(inputs_shape)
-        self.feed_norm = self._norm("feed_forward_norm", inputs_shape)
+    attends_to_source = True
 
     def call(
         self, x: Any, encoder_output: Any, self_mask: Any, cross_mask: Any, training: bool = False
     ) -> Any:
         """Map [B, T, d] to [B, T, d], attending to encoder_output [B, S, d]; masks are additive."""
 
-        def self_attention(normed: Any) -> Any:
-            return self.attention(normed, self_mask, training=training)
-
-        def cross_attention(normed: Any) -> Any:
+        def attend_to_source(normed: Any) -> Any:
             return self.cross(normed, encoder_output, cross_mask, training=training)
 
-        def feed(normed: Any) -> Any:
-            return self.feed(normed, training=training)
-
-        before = x
-        x = self._residual(x, self.attention_norm, self_attention, training)
-        x = self._residual(x, self.cross_norm, cross_attention, training)
-        x = self._residual(x, self.feed_norm, feed, training)
-        return self._or_skipped(before, x, training)
+        attended = self._attended(x, self_mask, training)
+        attended = self._residual(attended, self.cross_norm, attend_to_source, training)
+        return self._or_skipped(x, self._fed_forward(attended, training), training)
 
     def step(
         self,
@@ -163,5 +157,4 @@ class DecoderLayer(_Block):
 
         x = self._residual(x, self.attention_norm, self_attention, training=False)
         x = self._residual(x, self.cross_norm, cross_attention, training=False)
-        x = self._residual(x, self.feed_norm, self.feed, training=False)
-        return x, (grown[0], grown[1]), seen[0]
+        return self._fed_forward(x, training=False), (grown[0], grown[1]), seen[0]

@@ -10,7 +10,7 @@ import keras
 from keras import ops
 
 from nmt_cli.model.layers import MASKED, padding_mask, target_mask
-from nmt_cli.model.step_graph import StepGraph, named_layer, numbered_layers
+from nmt_cli.model.step_graph import StepGraph, Tensors, named_layer
 from nmt_cli.model.transformer.config import TransformerConfig
 from nmt_cli.text.tokenizer import PAD_ID
 
@@ -25,8 +25,9 @@ class Steps(StepGraph):
 
     def __init__(self, model: keras.Model) -> None:
         super().__init__(model, model.get_layer("decoder_0").config)
-        self.encoder_layers = numbered_layers(model, "encoder_")
-        self.decoder_layers = numbered_layers(model, "decoder_")
+        self.decoder_layers = [
+            model.get_layer(f"decoder_{index}") for index in range(self.config.decoder_layers)
+        ]
         shared = named_layer(model, "positions")
         self.source_positions = named_layer(model, "source_positions") or shared
         self.target_positions = named_layer(model, "target_positions") or shared
@@ -34,7 +35,7 @@ class Steps(StepGraph):
         self.decoder_norm = named_layer(model, "decoder_norm")
         self._hides = self.pad_ids != (PAD_ID,)
 
-    def encode(self, source: Any) -> list[Any]:
+    def encode(self, source: Any) -> Tensors:
         """Read source ids [B, S].
 
         Returns:
@@ -51,18 +52,13 @@ class Steps(StepGraph):
         return [mask, *projected]
 
     def decode(
-        self,
-        tokens: Any,
-        position: Any,
-        ancestry: Any,
-        encoder_output: list[Any],
-        caches: list[Any],
-    ) -> tuple[Any, list[Any], list[Any]]:
+        self, tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
+    ) -> tuple[Any, Tensors, Tensors]:
         """Return the softmax layer's input, the caches and the attention to the source."""
         source_mask, *cross = encoder_output
         hidden = ops.cast(ops.logical_not(ancestry), "float32") * MASKED
         self_mask = ops.expand_dims(hidden, 1)  # [B, 1, K, P + K]
-        masked: list[Any] = []
+        masked: Tensors = []
         if self._hides:
             own = ops.transpose(padding_mask(tokens, "float32", self.pad_ids), (0, 1, 3, 2))
             masked = [ops.concatenate([caches[-1], own], axis=2)]
@@ -73,8 +69,8 @@ class Steps(StepGraph):
         x = self.target_embedding(ops.reshape(tokens, (-1,)))
         if self.target_positions is not None:
             x = x + self.target_positions.at(position, x.shape[-1])  # [B * K, d]
-        grown: list[Any] = []
-        seen: list[Any] = []
+        grown: Tensors = []
+        seen: Tensors = []
         for index, layer in enumerate(self.decoder_layers):
             pair = slice(2 * index, 2 * index + 2)
             x, sides, weights = layer.step(
@@ -86,10 +82,10 @@ class Steps(StepGraph):
             x = self.decoder_norm(x)
         return x, [*grown, *masked], seen
 
-    def self_attention(self, source: Any, target: Any) -> tuple[list[Any], list[Any]]:
+    def self_attention(self, source: Any, target: Any) -> tuple[Tensors, Tensors]:
         """Return the training model's self-attention, layer by layer."""
-        encoder: list[Any] = []
-        decoder: list[Any] = []
+        encoder: Tensors = []
+        decoder: Tensors = []
         source_mask = padding_mask(source, "float32", self.pad_ids)
         x = self._placed(self.source_embedding(source), self.source_positions)
         for layer in self.encoder_layers:
