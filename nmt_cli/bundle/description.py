@@ -6,7 +6,7 @@ from typing import Any
 
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.card import LICENCE
-from nmt_cli.bundle.manifest import GraphSpec, Manifest, TensorSpec
+from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 from nmt_cli.recipe.config import DecodingConfig
@@ -75,21 +75,12 @@ def describe_system(
 
 def _damaged(folder: Path, manifest: Manifest) -> list[str]:
     """Compare sizes only, which is quick; nmt verify compares hashes."""
-    found = []
-    for name, record in manifest.files.items():
-        path = folder / name
-        if not path.is_file() or path.stat().st_size != record.bytes:
-            found.append(name)
-    return found
+
+    def is_damaged(path: Path, size: int) -> bool:
+        return not path.is_file() or path.stat().st_size != size
+
+    return [name for name, each in manifest.files.items() if is_damaged(folder / name, each.bytes)]
 
 
 def _graph(graph: GraphSpec) -> dict[str, Any]:
-    return {
-        "opset": graph.opset,
-        "inputs": [_tensor(each) for each in graph.inputs],
-        "outputs": [_tensor(each) for each in graph.outputs],
-    }
-
-
-def _tensor(tensor: TensorSpec) -> dict[str, Any]:
-    return {"name": tensor.name, "dtype": tensor.dtype, "shape": list(tensor.shape)}
+    return {key: value for key, value in asdict(graph).items() if key != "file"}

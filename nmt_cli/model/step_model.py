@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from nmt_cli.model.step_graph import free_axes
+from nmt_cli.model.step_graph import Tensors, free_axes
 from nmt_cli.recipe.architecture import architecture
 from nmt_cli.search.step_model import Candidates
 
@@ -18,8 +18,8 @@ from nmt_cli.search.step_model import Candidates
 class KerasState:
     """Encoder output, decoder caches and the number of steps so far."""
 
-    encoder_output: list[Any]
-    caches: list[Any]
+    encoder_output: Tensors
+    caches: Tensors
     steps: int
 
 
@@ -69,12 +69,12 @@ class KerasStepModel:
         """
         encode, step = self._compiled(self.graph.encode), self._compiled(self.graph.step)
 
-        def encode_filled(source: Any) -> list[Any]:
+        def encode_filled(source: Any) -> Tensors:
             return [each[: len(source)] for each in encode(_filled(np.asarray(source), 0))]
 
         def step_filled(
-            tokens: Any, position: Any, ancestry: Any, encoder_output: list[Any], caches: list[Any]
-        ) -> tuple[Any, Any, Any, list[Any]]:
+            tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
+        ) -> tuple[Any, Any, Any, Tensors]:
             rows, columns = len(tokens), caches[0].shape[2]
             past, own = np.split(np.asarray(ancestry), [columns], axis=2)
             past = _filled(past, 2)  # no beam sees the padding
@@ -101,7 +101,7 @@ class KerasStepModel:
         variables = self.graph.model.variables
 
         @jax.jit
-        def stateless(values: list[Any], inputs: tuple[Any, ...]) -> Any:
+        def stateless(values: Tensors, inputs: tuple[Any, ...]) -> Any:
             with keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True))):
                 return function(*inputs)
 
@@ -133,46 +133,35 @@ class KerasStepModel:
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
         """Attention of the next step to the source; see search.step_model."""
-        weights, _ = self._attention(
-            ops.convert_to_tensor(tokens),
-            ops.convert_to_tensor(np.array([state.steps], np.int32)),
-            ops.convert_to_tensor(ancestry),
-            state.encoder_output,
-            state.caches,
-        )
+        weights, _ = self._attention(*_inputs(state, tokens, ancestry))
         return ops.convert_to_numpy(weights)
 
     def _advance(
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[Candidates, Any, KerasState]:
-        scores, ids, log_probs, caches = self._step(
-            ops.convert_to_tensor(tokens),
-            ops.convert_to_tensor(np.array([state.steps], np.int32)),
-            ops.convert_to_tensor(ancestry),
-            state.encoder_output,
-            state.caches,
-        )
+        scores, ids, log_probs, caches = self._step(*_inputs(state, tokens, ancestry))
         candidates = Candidates(ops.convert_to_numpy(scores), ops.convert_to_numpy(ids))
-        return (
-            candidates,
-            log_probs,
-            KerasState(state.encoder_output, list(caches), state.steps + 1),
-        )
+        after = KerasState(state.encoder_output, list(caches), state.steps + 1)
+        return candidates, log_probs, after
 
     def select(self, state: KerasState, rows: NDArray[np.int64]) -> KerasState:
         """Return the state of some of the sentences."""
-        if keras.backend.backend() == "jax":  # ops.take would compile for every shape
-            return KerasState(
-                [np.asarray(each)[rows] for each in state.encoder_output],
-                [np.asarray(each)[rows] for each in state.caches],
-                state.steps,
-            )
-        chosen = ops.convert_to_tensor(rows.astype(np.int32))
-        return KerasState(
-            [ops.take(each, chosen, axis=0) for each in state.encoder_output],
-            [ops.take(each, chosen, axis=0) for each in state.caches],
-            state.steps,
-        )
+
+        def chosen(tensors: Tensors) -> Tensors:
+            if keras.backend.backend() == "jax":  # ops.take would compile for every shape
+                return [np.asarray(each)[rows] for each in tensors]
+            return [ops.take(each, rows.astype(np.int32), axis=0) for each in tensors]
+
+        return KerasState(chosen(state.encoder_output), chosen(state.caches), state.steps)
+
+
+def _inputs(
+    state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+) -> tuple[Any, Any, Any, Tensors, Tensors]:
+    """Return the arguments of :meth:`StepGraph.step`."""
+    ours = (tokens, np.array([state.steps], np.int32), ancestry)
+    tokens, position, ancestry = map(ops.convert_to_tensor, ours)
+    return tokens, position, ancestry, state.encoder_output, state.caches
 
 
 def _filled(array: NDArray[Any], axis: int) -> NDArray[Any]:
