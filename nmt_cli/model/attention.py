@@ -60,33 +60,27 @@ class Attention(keras.layers.Layer):
 
     Args:
         heads: h.
+        key_size: k.
+        value_size: v.
         dropout: rate for the attention weights in training.
-        key_size: k; None: d / h.
-        value_size: v; None: d / h.
         bias: whether the projections have biases.
     """
 
     def __init__(
         self,
         heads: int,
+        key_size: int,
+        value_size: int,
         dropout: float = 0.0,
-        key_size: int | None = None,
-        value_size: int | None = None,
         bias: bool = True,
         **options: Any,
     ) -> None:
         super().__init__(**options)
         self.heads = heads
         self.dropout = dropout
-        self.key_size = key_size
-        self.value_size = value_size
+        self.key_width, self.value_width = heads * key_size, heads * value_size
         self.bias = bias
         self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
-
-    def _sizes(self, width: int) -> tuple[int, int]:
-        """Return the widths of all heads' keys, h * k, and values, h * v."""
-        size = width // self.heads
-        return self.heads * (self.key_size or size), self.heads * (self.value_size or size)
 
     def _dropped(self, training: bool) -> Callable[[Any], Any] | None:
         """Return the dropout that :func:`attend` applies to its weights."""
@@ -140,10 +134,9 @@ class SelfAttention(Attention):
         """Create the fused projection [d, h * (2k + v)] and the output projection [h * v, d]."""
         width = inputs_shape[-1]
         assert width is not None
-        keys, values = self._sizes(width)
-        self.sizes = [keys, keys, values]
+        self.sizes = [self.key_width, self.key_width, self.value_width]
         self.query_key_value = self._dense(self.sizes, "query_key_value", width)
-        self.output_projection = self._dense([width], "output", values)
+        self.output_projection = self._dense([width], "output", self.value_width)
 
     def call(self, inputs: Any, mask: Any, training: bool = False) -> Any:
         """Map [B, T, d] to [B, T, d] under an additive mask."""
@@ -189,11 +182,10 @@ class CrossAttention(Attention):
         [h * v, d]."""
         width = inputs_shape[-1]
         assert width is not None
-        keys, values = self._sizes(width)
-        self.sizes = [keys, values]
-        self.query = self._dense([keys], "query", width)
+        self.sizes = [self.key_width, self.value_width]
+        self.query = self._dense([self.key_width], "query", width)
         self.key_value = self._dense(self.sizes, "key_value", width)
-        self.output_projection = self._dense([width], "output", values)
+        self.output_projection = self._dense([width], "output", self.value_width)
 
     def call(self, inputs: Any, encoder_output: Any, mask: Any, training: bool = False) -> Any:
         """Map [B, T, d] to [B, T, d], attending to encoder_output [B, S, d]."""

@@ -46,9 +46,9 @@ LAYERS = [
     (partial(PaddingMask, (0, 2)), [IDS]),
     (TargetMask, [IDS]),
     (partial(TargetMask, (0, 2)), [IDS]),
-    (partial(SelfAttention, 2), [STATES, SCORES]),
-    (partial(SelfAttention, 2, key_size=3, value_size=5, bias=False), [STATES, SCORES]),
-    (partial(CrossAttention, 2), [numbers(2, 3, 8), STATES, SCORES]),
+    (partial(SelfAttention, 2, 4, 4), [STATES, SCORES]),
+    (partial(SelfAttention, 2, 3, 5, bias=False), [STATES, SCORES]),
+    (partial(CrossAttention, 2, 4, 4), [numbers(2, 3, 8), STATES, SCORES]),
     (partial(EncoderLayer, PRE), [STATES, SCORES]),
     (partial(DecoderLayer, POST), [numbers(2, 3, 8), STATES, SCORES[..., :3], SCORES]),
 ]
@@ -128,7 +128,7 @@ def test_attention_by_hand():
 def test_attention_is_that_of_keras(keys, values, bias):
     """Keras' MultiHeadAttention with the same weights gives the same numbers."""
     x, encoder_output = numbers(2, 3, 8), numbers(2, 5, 8) * 0.5
-    ours = CrossAttention(2, key_size=keys, value_size=values, bias=bias)
+    ours = CrossAttention(2, keys, values, bias=bias)
     ours(x, encoder_output, np.zeros((1, 1, 1, 5), np.float32))
     theirs = keras.layers.MultiHeadAttention(2, keys, values, use_bias=bias)
     theirs(x, encoder_output)

@@ -43,9 +43,9 @@ class _Block(keras.layers.Layer):
             return layer
 
         def attention(kind: type[Attention], name: str) -> Any:
-            sizes = config.key_size, config.value_size
+            sizes = config.heads, config.key_size, config.value_size
             rate, bias = config.attention_dropout, config.attention_bias
-            return built(kind(config.heads, rate, *sizes, bias, dtype=policy, name=name))
+            return built(kind(*sizes, rate, bias, dtype=policy, name=name))
 
         def norm(name: str) -> LayerNorm:
             return built(LayerNorm(config.epsilon, dtype=policy, name=name))
