@@ -46,7 +46,8 @@ import train_sides
 from machine import machine
 from train_sides import PRODUCT, sequence
 
-from nmt_cli.data.batches import Batch, Batches, Epochs
+from nmt_cli.data.batches import Batch, Batches
+from nmt_cli.data.epochs import Epochs
 from nmt_cli.data.phrasebook import sentence_pairs
 from nmt_cli.data.prepare import prepare
 from nmt_cli.model.transformer.config import TransformerConfig

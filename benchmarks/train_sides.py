@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 # Before TensorFlow: nmt_cli sets its switches.
-from nmt_cli.data.batches import Batch, Batches, Epochs, Position
+from nmt_cli.data.batches import Batch, Batches, Position
+from nmt_cli.data.epochs import Epochs
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe

@@ -5,10 +5,8 @@ budget allows, including padding. The order of an epoch depends only on the seed
 number, so a position (epoch, index) is all that a checkpoint needs.
 """
 
-import functools
 import math
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,52 +126,6 @@ class Batches:
         """Return the share of target cells that are tokens, not padding, in one epoch."""
         cells = sum(self.pairs_of(width) * width for width, _ in self.epoch(0))
         return float((self.target.lengths + 1).sum()) / cells
-
-
-class Epochs:
-    """The batches of a training, epoch by epoch, from any position.
-
-    Args:
-        batches: returns the batches of an epoch, given its number.
-        curriculum: epochs until the longest pairs are used; before, the share of shorter pairs
-            grows with the root of the epoch's number (Platanios et al. 2019,
-            https://arxiv.org/abs/1903.09848, equation 7, with an initial competence of 0.1).
-    """
-
-    def __init__(self, batches: Callable[[int], Batches], curriculum: int = 0) -> None:
-        self._batches = functools.lru_cache(maxsize=1)(batches)
-        self._lock = threading.Lock()
-        self._curriculum = curriculum
-
-    def batches(self, epoch: int) -> Batches:
-        """Return those of an epoch, in one thread at a time: sampling has a global seed."""
-        with self._lock:
-            return self._batches(epoch)
-
-    def share(self, epoch: int) -> float:
-        """Return the share of the pairs that an epoch uses, in (0, 1]."""
-        if epoch >= self._curriculum:
-            return 1.0
-        return math.sqrt(epoch / self._curriculum * (1 - 0.1**2) + 0.1**2)
-
-    def order(self, epoch: int) -> list[tuple[int, NDArray[np.int64]]]:
-        """Return (width, row numbers) of each batch of an epoch."""
-        return self.batches(epoch).epoch(epoch, self.share(epoch))
-
-    def rows(self, at: Position) -> list[int]:
-        """Return the row numbers of a batch."""
-        return self.order(at.epoch)[at.index][1].tolist()
-
-    def from_(self, start: Position) -> Iterator[tuple[Position, Batch, Position]]:
-        """Yield (position, batch, next position) of the training batches, endlessly."""
-        epoch, index = start.epoch, start.index
-        while True:
-            batches, order = self.batches(epoch), self.order(epoch)
-            for at in range(index, len(order)):
-                last = at + 1 == len(order)
-                following = Position(epoch + 1, 0) if last else Position(epoch, at + 1)
-                yield Position(epoch, at), batches.make(*order[at]), following
-            epoch, index = epoch + 1, 0
 
 
 def _widths(longest: int) -> NDArray[np.int64]:

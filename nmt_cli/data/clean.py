@@ -1,6 +1,6 @@
 """Dropping bad training pairs: empty, too long, badly aligned or repeated."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.recipe.config import DataConfig
@@ -20,7 +20,7 @@ class Cleaning:
     ratio: int = 0
     duplicate: int = 0
     too_many_tokens: int = 0
-    kept: int = field(default=0)
+    kept: int = 0
 
     def report(self, pairs: str = "pairs") -> list[str]:
         """Return one line per reason for the user; ``pairs`` names the pairs."""

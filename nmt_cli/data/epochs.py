@@ -1,9 +1,68 @@
-"""The training batches of a recipe."""
+"""The training batches of a recipe, epoch by epoch.
 
-from nmt_cli.data.batches import Batches, Epochs
+With training.sample_subwords each epoch draws other subwords (subword regularization for unigram
+models, BPE-dropout for BPE), which depend only on the seed and the epoch.
+"""
+
+import functools
+import math
+import threading
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_cli.data.arrays import TokenArray
+from nmt_cli.data.batches import Batch, Batches, Position
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.data.sampling import SampledText
 from nmt_cli.recipe.config import Recipe
+from nmt_cli.text.sentence_piece import SentencePieceTokenizer
+
+
+class Epochs:
+    """The batches of a training, epoch by epoch, from any position.
+
+    Args:
+        batches: returns the batches of an epoch, given its number.
+        curriculum: epochs until the longest pairs are used; before, the share of shorter pairs
+            grows with the root of the epoch's number (Platanios et al. 2019,
+            https://arxiv.org/abs/1903.09848, equation 7, with an initial competence of 0.1).
+    """
+
+    def __init__(self, batches: Callable[[int], Batches], curriculum: int = 0) -> None:
+        self._batches = functools.lru_cache(maxsize=1)(batches)
+        self._lock = threading.Lock()
+        self._curriculum = curriculum
+
+    def batches(self, epoch: int) -> Batches:
+        """Return those of an epoch, in one thread at a time: sampling has a global seed."""
+        with self._lock:
+            return self._batches(epoch)
+
+    def share(self, epoch: int) -> float:
+        """Return the share of the pairs that an epoch uses, in (0, 1]."""
+        if epoch >= self._curriculum:
+            return 1.0
+        return math.sqrt(epoch / self._curriculum * (1 - 0.1**2) + 0.1**2)
+
+    def order(self, epoch: int) -> list[tuple[int, NDArray[np.int64]]]:
+        """Return (width, row numbers) of each batch of an epoch."""
+        return self.batches(epoch).epoch(epoch, self.share(epoch))
+
+    def rows(self, at: Position) -> list[int]:
+        """Return the row numbers of a batch."""
+        return self.order(at.epoch)[at.index][1].tolist()
+
+    def from_(self, start: Position) -> Iterator[tuple[Position, Batch, Position]]:
+        """Yield (position, batch, next position) of the training batches, endlessly."""
+        epoch, index = start.epoch, start.index
+        while True:
+            batches, order = self.batches(epoch), self.order(epoch)
+            for at in range(index, len(order)):
+                last = at + 1 == len(order)
+                following = Position(epoch + 1, 0) if last else Position(epoch, at + 1)
+                yield Position(epoch, at), batches.make(*order[at]), following
+            epoch, index = epoch + 1, 0
 
 
 def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
@@ -12,21 +71,38 @@ def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
     if not config.sample_subwords:
         fixed = Batches(*prepared.arrays("train"), config.batch_tokens, seed, config.copies)
         return Epochs(lambda epoch: fixed, config.curriculum)
-    text = SampledText(
-        prepared.text("train"),
-        prepared.tokenizers(),
-        recipe.data.max_tokens,
-        config.sample_subwords,
-        seed,
-    )
-    return Epochs(
+    text, tokenizers = prepared.text("train"), prepared.tokenizers()
+    limit = recipe.data.max_tokens
+
+    def sampled(epoch: int) -> Batches:
+        sources, targets = (
+            _sample(tokenizer, lines, limit, config.sample_subwords, seed * 1_000_003 + number)
+            for tokenizer, lines, number in (
+                (tokenizers.source, text.source, 2 * epoch),
+                (tokenizers.target, text.target, 2 * epoch + 1),
+            )
+        )
+        framed = TokenArray.of([tokenizers.source.frame_source(ids) for ids in sources])
         # The longest pair differs between epochs, and each new width would be compiled.
-        lambda epoch: Batches(
-            *text.arrays(epoch),
-            config.batch_tokens,
-            seed,
-            config.copies,
-            longest=recipe.data.max_tokens,
-        ),
-        config.curriculum,
-    )
+        return Batches(
+            framed, TokenArray.of(targets), config.batch_tokens, seed, config.copies, longest=limit
+        )
+
+    return Epochs(sampled, config.curriculum)
+
+
+def _sample(
+    tokenizer: object, lines: list[str], limit: int, alpha: float, seed: int
+) -> list[list[int]]:
+    """Draw subwords of lines; a sample of more than ``limit`` tokens is not used.
+
+    ``alpha`` is the smoothing of Kudo 2018 (arXiv:1804.10959, section 3.2) for unigram, and for
+    BPE the share of merges left out (Provilkov et al. 2020, arXiv:1910.13267).
+    """
+    assert isinstance(tokenizer, SentencePieceTokenizer), "recipe rules refuse others"
+    return [
+        ids if len(ids) + 1 <= limit else usual
+        for ids, usual in zip(
+            tokenizer.sample(lines, alpha, seed), tokenizer.encode(lines), strict=True
+        )
+    ]

@@ -9,7 +9,7 @@ import itertools
 import json
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from tqdm import tqdm
@@ -22,19 +22,10 @@ from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
 from nmt_cli.recipe.config import Recipe, fingerprint
+from nmt_cli.text.lines import write_lines
 from nmt_cli.text.tokenizer import TokenizerPair
 
 ENCODE_CHUNK = 2048  # lines between two updates of the progress bar
-
-
-@dataclass(frozen=True)
-class _Texts:
-    """The corpora of a recipe, as they were read."""
-
-    train: list[Corpus]
-    dev: list[Corpus]
-    test: list[Corpus]
-    synthetic: list[Corpus]
 
 
 def prepare(
@@ -57,34 +48,40 @@ def prepare(
         NmtError: a corpus cannot be read, nothing is left to train on or to validate with, the
             text is too small for the vocabulary, or the folder cannot be written.
     """
-    texts = _read(recipe)
+    if not recipe.data.train:
+        raise NmtError(
+            f"recipe '{recipe.name}' has no training text",
+            "set data.train, e.g. --set 'data.train=[\"PREFIX\"]' for PREFIX."
+            f"{recipe.data.source} and PREFIX.{recipe.data.target}",
+        )
+    texts = {
+        kind: [read_corpus(each, recipe.data) for each in getattr(recipe.data, kind)]
+        for kind in ("train", "dev", "test", "synthetic")
+    }
     key = _key(recipe, texts)
     if check:
         check(key)
     if not force and _is_current(folder, key):
         say(f"{folder} is up to date")
         return Prepared.open(folder)
-    pairs = choose_pairs(recipe, texts.train, texts.dev, texts.synthetic, say)
+    pairs = choose_pairs(recipe, texts["train"], texts["dev"], texts["synthetic"], say)
     with replacing_folder(folder, "prepared.json") as work:
         kept = _write_arrays(work, recipe, pairs, say)
-        tests = _unique(texts.test)
+        tests = _unique(texts["test"])
         for corpus in (pairs.dev, *tests):
             _write_text(corpus, work, recipe)
-        _write_record(work, recipe, key, [each.name for each in tests], pairs)
+        record = {
+            "format": FORMAT,
+            "key": key,
+            "languages": [recipe.data.source, recipe.data.target],
+            "tests": [each.name for each in tests],
+            "counts": asdict(pairs.counts),
+        }
+        if recipe.data.synthetic:
+            record["synthetic_counts"] = asdict(pairs.synthetic_counts)
+        (work / "prepared.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     say(f"prepared {kept:,} pairs in {folder}")
     return Prepared.open(folder)
-
-
-def _read(recipe: Recipe) -> _Texts:
-    data = recipe.data
-    if not data.train:
-        raise NmtError(
-            f"recipe '{recipe.name}' has no training text",
-            "set data.train, e.g. --set 'data.train=[\"PREFIX\"]' for PREFIX."
-            f"{data.source} and PREFIX.{data.target}",
-        )
-    named = (data.train, data.dev, data.test, data.synthetic)
-    return _Texts(*([read_corpus(each, data) for each in names] for names in named))
 
 
 def _write_arrays(work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str], None]) -> int:
@@ -131,10 +128,10 @@ def _write_arrays(work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str],
     return len(rows)
 
 
-def _key(recipe: Recipe, texts: _Texts) -> str:
+def _key(recipe: Recipe, texts: dict[str, list[Corpus]]) -> str:
     """Hash everything that the folder's content depends on: texts, cleaning, tokenizer, seed."""
     text = hashlib.sha256()
-    for corpus in (*texts.train, *texts.dev, *texts.test, *texts.synthetic):
+    for corpus in itertools.chain.from_iterable(texts.values()):
         text.update(corpus.name.encode())
         for side in (corpus.source, corpus.target):
             text.update("\n".join(side).encode("utf-8", "surrogatepass") + b"\0")
@@ -142,10 +139,9 @@ def _key(recipe: Recipe, texts: _Texts) -> str:
     # Only the text matters, not where it is.
     for place in ("root", "train", "dev", "test", "synthetic", "tsv_columns", "tfds_dir"):
         del data[place]
-    lengths = [len(recipe.data.train), len(recipe.data.dev), len(recipe.data.test)]
-    if recipe.data.synthetic:
-        lengths.append(len(recipe.data.synthetic))
-    else:  # they have no effect
+    lengths = [len(each) for each in texts.values()]
+    if not recipe.data.synthetic:  # they have no effect
+        lengths.pop()
         del data["synthetic_tag"], data["synthetic_ratio"]
     return fingerprint(FORMAT, data, recipe.tokenizer, recipe.seed, lengths, text.hexdigest())
 
@@ -195,24 +191,5 @@ def _unique(corpora: list[Corpus]) -> list[Corpus]:
 
 
 def _write_text(corpus: Corpus, folder: Path, recipe: Recipe) -> None:
-    for language, lines in (
-        (recipe.data.source, corpus.source),
-        (recipe.data.target, corpus.target),
-    ):
-        with (folder / f"{corpus.name}.{language}.txt").open(
-            "w", encoding="utf-8", newline="\n"
-        ) as stream:
-            stream.writelines(f"{line}\n" for line in lines)
-
-
-def _write_record(work: Path, recipe: Recipe, key: str, tests: list[str], pairs: Pairs) -> None:
-    record = {
-        "format": FORMAT,
-        "key": key,
-        "languages": [recipe.data.source, recipe.data.target],
-        "tests": tests,
-        "counts": asdict(pairs.counts),
-    }
-    if recipe.data.synthetic:
-        record["synthetic_counts"] = asdict(pairs.synthetic_counts)
-    (work / "prepared.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    write_lines(folder / f"{corpus.name}.{recipe.data.source}.txt", corpus.source)
+    write_lines(folder / f"{corpus.name}.{recipe.data.target}.txt", corpus.target)

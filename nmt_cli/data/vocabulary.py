@@ -76,15 +76,24 @@ def learn_tokenizers(
 def _learn_sentence_pieces(
     config: TokenizerConfig, lines: Iterator[str], name: str, seed: int, tag: str
 ) -> bytes:
-    text = _from_first_text(lines)
-    if text is None:  # sentencepiece 0.2.1 would exit
+    start = next((line for line in lines if _is_visible(line)), None)
+    if start is None:  # sentencepiece 0.2.1 would exit
         raise _unlearnable(config, name, "")
-    relay = _Relay(text)
+    failures: list[BaseException] = []
+
+    def text() -> Iterator[str]:
+        try:
+            yield start
+            yield from lines
+        except (Exception, KeyboardInterrupt) as error:
+            failures.append(error)  # the library would turn it into text
+            raise
+
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(seed)
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=relay,
+            sentence_iterator=text(),
             model_writer=model,
             model_type=config.model,
             vocab_size=config.vocab_size,
@@ -104,8 +113,8 @@ def _learn_sentence_pieces(
             minloglevel=_ERRORS_ONLY,
         )
     except (RuntimeError, SystemError) as error:
-        if relay.failure is not None:
-            raise relay.failure from None
+        if failures:
+            raise failures[0] from None
         # "INTERNAL: file.cc(12) [condition] Reason.", where the reason may be empty.
         reason = str(error).rpartition("] ")[2]
         if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
@@ -114,32 +123,8 @@ def _learn_sentence_pieces(
     return model.getvalue()
 
 
-def _from_first_text(lines: Iterator[str]) -> Iterator[str] | None:
-    """Return the lines from the first with a visible character; None if there is none."""
-    for line in lines:
-        if any(each.isprintable() and not each.isspace() for each in line):
-            return itertools.chain([line], lines)
-    return None
-
-
-class _Relay:
-    """An iterator that keeps exceptions, which the library would turn into text."""
-
-    def __init__(self, lines: Iterator[str]) -> None:
-        self._lines = lines
-        self.failure: BaseException | None = None
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        try:
-            return next(self._lines)
-        except StopIteration:
-            raise
-        except BaseException as error:
-            self.failure = error
-            raise
+def _is_visible(line: str) -> bool:
+    return any(each.isprintable() and not each.isspace() for each in line)
 
 
 def _learn_word_pieces(config: TokenizerConfig, lines: Iterator[str], name: str) -> bytes:

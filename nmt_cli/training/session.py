@@ -12,7 +12,8 @@ from typing import Any
 
 import keras
 
-from nmt_cli.data.batches import Epochs, Position
+from nmt_cli.data.batches import Position
+from nmt_cli.data.epochs import Epochs
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
 from nmt_cli.recipe.config import TrainingConfig

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.data.arrays import TokenArray
-from nmt_cli.data.batches import WIDTHS, Batch, Batches, Epochs, Position
+from nmt_cli.data.batches import WIDTHS, Batch, Batches, Position
+from nmt_cli.data.epochs import Epochs
 from nmt_cli.errors import NmtError
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
