@@ -33,7 +33,7 @@ def backtranslate(
     Name PREFIX in data.synthetic of the recipe; data.synthetic_tag marks these sources,
     data.synthetic_ratio limits their number.
     """
-    from nmt_cli.data.synthesize import synthesize_files
+    from nmt_cli.pipeline.synthesize import synthesize_files
 
     opened = open_model([model], hardware)
     synthesize_files([mono], opened, decoding, output, force, say)

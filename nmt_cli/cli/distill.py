@@ -37,7 +37,7 @@ def distill(
 
     Name PREFIX in data.train of the student's recipe, instead of the corpora or in addition.
     """
-    from nmt_cli.data.synthesize import synthesize_files
+    from nmt_cli.pipeline.synthesize import synthesize_files
 
     opened = open_model([model], hardware)
     synthesize_files(sources, opened, decoding, output, force, say)

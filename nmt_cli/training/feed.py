@@ -12,7 +12,7 @@ import numpy as np
 
 from nmt_cli.data.batches import Batch, Position
 from nmt_cli.text.tokenizer import PAD_ID
-from nmt_cli.training.devices import ONE_DEVICE, Devices
+from nmt_cli.training.devices import ONE_DEVICE, Devices, on_tensorflow
 
 PREFETCH = 4  # batches made ahead of the step that uses them
 
@@ -82,7 +82,7 @@ class Feed:
 
     def dataset(self) -> Any:
         """Return what fit and evaluate take; on TensorFlow one trace serves all shapes."""
-        if keras.backend.backend() != "tensorflow":
+        if not on_tensorflow():
             return self.arrays()
         import tensorflow as tf
 

@@ -33,9 +33,8 @@ def run_training(
         resume: continue an interrupted run.
         force: replace an existing run.
         devices: devices of this process; None: choose.
-        coordinator: HOST:PORT of process 0; None for a single process.
-        processes: number of processes.
-        process_id: number of this process, from 0.
+        coordinator, processes, process_id: as in :class:`nmt_cli.training.devices.Devices`; None
+            for a single process.
         command: the words of the command line without --resume and --force; shown with --resume
             when a signal stops the training.
         say: receives messages for the user.

@@ -82,12 +82,8 @@ class TrainingLog:
 
     def message(self, line: str) -> None:
         """Print a message above the progress line."""
-        if self._bar.disable:
+        with tqdm.external_write_mode():
             self._say(line)
-        else:
-            self._bar.clear()
-            self._say(line)
-            self._bar.refresh()
 
     def progress(self, step: int, epoch: int, values: dict[str, float], seconds: float) -> None:
         """Update the progress line, with the seconds left; without a terminal, print a line."""

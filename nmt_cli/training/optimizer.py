@@ -10,6 +10,7 @@ import keras
 from keras import ops
 
 from nmt_cli.recipe.config import Recipe
+from nmt_cli.training.devices import on_tensorflow
 
 # Without weight decay, as usual since BERT (Devlin et al. 2019).
 UNDECAYED = ("bias", "scale", "offset")
@@ -80,8 +81,7 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
         "adamw": keras.optimizers.AdamW,
         "nadam": keras.optimizers.Nadam,
     }[config.optimizer]
-    on_tensorflow = keras.backend.backend() == "tensorflow"
-    if on_tensorflow:
+    if on_tensorflow():
         kind = type(kind.__name__, (_SummedFirst if mirrored else _Dense, kind), {})
     decay = {"weight_decay": config.weight_decay} if config.optimizer == "adamw" else {}
     optimizer = kind(
@@ -101,7 +101,7 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
     # Half-precision gradients underflow without scaling; bfloat16 has float32's range.
     if config.precision == "mixed_float16":
         scaled = keras.optimizers.LossScaleOptimizer
-        if on_tensorflow:
+        if on_tensorflow():
             scaled = _MirroredScaled if mirrored else _Scaled
         optimizer = scaled(optimizer)
     return optimizer

@@ -4,7 +4,7 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -108,15 +108,9 @@ class Session(keras.callbacks.Callback):
         if result is None:
             return
         self._interval.restart()
-        best, score = self.progress.best_score, result.score(self.config.metric)
-        better = best is None or score > best
-        self.progress = replace(
-            self.progress,
-            best_score=score if better else best,
-            worse=0 if better else self.progress.worse + 1,
-            validated=self.progress.step,
-        )
-        self._log.validation(self.progress.step, self.progress.seconds, result, better)
+        better = self._note(result)
+        worse = 0 if better else self.progress.worse + 1
+        self.progress = replace(self.progress, worse=worse, validated=self.progress.step)
         # The progress is saved last: a run that is killed before validates again.
         if better:
             self._write(self._run.best)
@@ -131,18 +125,20 @@ class Session(keras.callbacks.Callback):
         result = self._validated(average)
         if result is None:
             return
-        best, score = self.progress.best_score, result.score(self.config.metric)
-        better = best is None or score > best
         self._log.message(f"average of the last {count} checkpoints:")
-        self._log.validation(self.progress.step, self.progress.seconds, result, better)
-        if not better:
-            return
-        self.progress = replace(self.progress, best_score=score)
-        if self._devices.is_main:
+        if self._note(result) and self._devices.is_main:
             with replacing_path(self._run.best) as unfinished:
                 shutil.copyfile(average, unfinished)
             # The model may hold the average by now, so only the progress is written.
             replace_progress(self._run.checkpoint(self.progress.step), self.progress)
+
+    def _note(self, result: ValidationResult) -> bool:
+        """Log a validation and note its score; return whether it is the best so far."""
+        best, score = self.progress.best_score, result.score(self.config.metric)
+        better = best is None or score > best
+        self.progress = replace(self.progress, best_score=score if better else best)
+        self._log.validation(self.progress.step, self.progress.seconds, result, better)
+        return better
 
     def _validated(self, checkpoint: Path | None = None) -> ValidationResult | None:
         """Validate the model or a checkpoint in process 0.
@@ -152,17 +148,10 @@ class Session(keras.callbacks.Callback):
         """
         result = None
         if self._devices.is_main:
-            self._validating = True
-            try:
-                if self.signalled:  # after the last check
-                    raise _ValidationStopped
-                if checkpoint:
-                    result = self._validator.validate_checkpoint(checkpoint)
-                else:
-                    result = self._validator.validate()
-            except _ValidationStopped:
-                pass
-            finally:
+            with suppress(_ValidationStopped):
+                self._validating = True
+                if not self.signalled:  # after the last check
+                    result = self._validator.validate(checkpoint)
                 self._validating = False
         result = self._validator.broadcast(result)
         self.interrupted = self.interrupted or result is None

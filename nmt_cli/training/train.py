@@ -64,7 +64,7 @@ def train(
     wait(devices, "opened")  # process 0 writes to the folder from now on
     if not resume and not devices.is_main:
         run = Run.open(folder)
-    return _train(run, prepared, resume, say if devices.is_main else _say_nothing, devices)
+    return _train(run, prepared, resume, say if devices.is_main else lambda line: None, devices)
 
 
 def _with_batch_tokens(recipe: Recipe, prepared: Prepared, say: Say, devices: Devices) -> Recipe:
@@ -127,17 +127,18 @@ def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Device
 
 def _load_newest(run: Run, model: keras.Model, say: Say) -> Progress:
     """Load the newest undamaged checkpoint; the steps after it are repeated exactly."""
-    for path in reversed(run.checkpoints()):
+    *others, path = run.checkpoints()
+    while True:
         try:
             start = load_checkpoint(path, model, training=True)
+            break
         except NmtError as error:
-            if path == run.checkpoints()[0]:
+            if not others:
                 raise
             say(f"{error.message}; using the previous checkpoint")
-        else:
-            say(f"resuming at step {start.step:,}")
-            return start
-    raise AssertionError("the caller checked that there is a checkpoint")
+            path = others.pop()
+    say(f"resuming at step {start.step:,}")
+    return start
 
 
 def _is_finished(run: Run, start: Progress) -> bool:
@@ -180,10 +181,6 @@ def _average(run: Run, session: Session, devices: Devices, say: Say) -> None:
     session.validate_average(unfinished, count)
     if devices.is_main and not session.interrupted:
         unfinished.replace(run.average)
-
-
-def _say_nothing(line: str) -> None:
-    """Used in all processes but the first."""
 
 
 class AsyncCallbacks(keras.callbacks.CallbackList):

@@ -101,19 +101,19 @@ class Validator:
             decoding.max_source,
         )
 
-    def validate(self) -> ValidationResult:
-        """Validate the model as it is now, in process 0."""
+    def validate(self, checkpoint: Path | None = None) -> ValidationResult:
+        """Validate the model as it is now, in process 0.
+
+        Args:
+            checkpoint: validate its weights instead, which may replace those of the model.
+        """
         with one_process(self._devices):
-            if self._twin is not self._model:
+            if checkpoint:
+                load_checkpoint(checkpoint, self._twin, training=False)
+            elif self._twin is not self._model:
                 current = moving_averages(self._model.optimizer) or self._model.trainable_weights
                 for ours, theirs in zip(self._twin.trainable_weights, current, strict=True):
                     ours.assign(np.asarray(theirs))
-            return self._result()
-
-    def validate_checkpoint(self, checkpoint: Path) -> ValidationResult:
-        """Validate the weights of a checkpoint, which may replace those of the model."""
-        with one_process(self._devices):
-            load_checkpoint(checkpoint, self._twin, training=False)
             return self._result()
 
     def broadcast(self, result: ValidationResult | None) -> ValidationResult | None:

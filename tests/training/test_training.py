@@ -200,10 +200,14 @@ def test_a_run_killed_after_a_validation_validates_again(tmp_path, whole, monkey
 def test_a_run_killed_while_validating_its_average_validates_it_again(tmp_path, monkeypatch):
     recipe, prepared = toy_data(tmp_path, training={"average": 2, "max_steps": 2})
 
-    def killed(self, checkpoint):
-        raise SystemExit
+    validate = Validator.validate
 
-    monkeypatch.setattr(Validator, "validate_checkpoint", killed)
+    def killed(self, checkpoint=None):
+        if checkpoint:
+            raise SystemExit
+        return validate(self)
+
+    monkeypatch.setattr(Validator, "validate", killed)
     with pytest.raises(SystemExit):
         train(recipe, prepared, tmp_path / "run", say=silent)
     assert not Run.open(tmp_path / "run").average.exists()
@@ -214,7 +218,7 @@ def test_a_run_killed_while_validating_its_average_validates_it_again(tmp_path, 
         train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
     longer = replace(recipe, training=replace(recipe.training, max_steps=4))
     with monkeypatch.context() as patched, pytest.raises(SystemExit):
-        patched.setattr(Validator, "validate_checkpoint", killed)
+        patched.setattr(Validator, "validate", killed)
         train(longer, prepared, tmp_path / "run", resume=True, say=silent)
     assert read_checkpoint(run.average)[1].step == 2
     run = train(longer, prepared, tmp_path / "run", resume=True, say=silent)
@@ -228,18 +232,16 @@ def test_the_best_average_sets_the_score_to_beat(tmp_path, monkeypatch, ema):
         training={"average": 2, "max_steps": 2, "validate_every": 1, "metric": "loss", "ema": ema},
     )
     single, mean, kept = 3.0, 2.0, {}
-    loss_of = Validator.validate_checkpoint
+    validate = Validator.validate
 
-    def judged(self):
-        return ValidationResult(single, accuracy=0.5, bleu=1.0, chrf=1.0)
-
-    def judged_weights(self, path):
+    def judged(self, checkpoint=None):
+        if not checkpoint:
+            return ValidationResult(single, accuracy=0.5, bleu=1.0, chrf=1.0)
         run = Run.open(tmp_path / "run")
         kept[run.last], _ = read_checkpoint(run.last)
-        return replace(loss_of(self, path), loss=mean)
+        return replace(validate(self, checkpoint), loss=mean)
 
     monkeypatch.setattr(Validator, "validate", judged)
-    monkeypatch.setattr(Validator, "validate_checkpoint", judged_weights)
     run = train(recipe, prepared, tmp_path / "run", say=silent)
     average = run.average.read_bytes()
     assert run.best.read_bytes() == average
@@ -275,11 +277,15 @@ def test_an_average_leaves_out_a_damaged_checkpoint(tmp_path):
 def test_a_signal_while_validating_the_average_leaves_it_to_the_resumed_run(tmp_path, monkeypatch):
     recipe, prepared = toy_data(tmp_path, training={"average": 2, "max_steps": 2})
 
-    def signalled(self, path):
-        os.kill(os.getpid(), signal.SIGTERM)
+    validate = Validator.validate
+
+    def signalled(self, checkpoint=None):
+        if checkpoint:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return validate(self, checkpoint)
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as caught:
-        patched.setattr(Validator, "validate_checkpoint", signalled)
+        patched.setattr(Validator, "validate", signalled)
         train(recipe, prepared, tmp_path / "run", say=silent)
     assert caught.value.args == (2,)
     assert not Run.open(tmp_path / "run").average.exists()

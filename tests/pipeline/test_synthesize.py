@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.data.synthesize import Synthesis, is_degenerate, synthesize
 from nmt_cli.errors import NmtError
+from nmt_cli.pipeline.synthesize import Synthesis, is_degenerate, synthesize
 from nmt_cli.search import translator
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import read_lines

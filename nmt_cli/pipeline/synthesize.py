@@ -5,15 +5,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, tee
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing
 from nmt_cli.pipeline.inputs import open_lines
+from nmt_cli.pipeline.output import check_free
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
+
+if TYPE_CHECKING:
+    from nmt_cli.models import TranslationModel
 
 # Some characters or words repeated four times in a row: the search fell into a loop.
 LOOP = re.compile(r"(.{3,60}?)\1{3}")
@@ -38,19 +42,9 @@ class Synthesis:
         )
 
 
-class Model(Protocol):
-    """What this job needs of a model; :func:`nmt_cli.open` returns one."""
-
-    path: Path
-    languages: tuple[str, str]
-
-    def translator(self, options: DecodingOptions | None, sentences: int) -> Translator:
-        """A translator with these options for about so many sentences."""
-
-
 def synthesize_files(
     files: Sequence[Path],
-    model: Model,
+    model: "TranslationModel",
     options: DecodingOptions,
     output: Path,
     force: bool,
@@ -80,28 +74,17 @@ def synthesize_files(
             "cannot name two files",
             "use a model whose recipe has codes such as pt and en",
         )
-    places = [_place(output, language) for language in languages]
+    if output.name in ("", ".."):
+        raise NmtError(f"{output}: is not a file name", "give a PREFIX, e.g. -o corpora/mono.bt")
+    places = [output.with_name(f"{output.name}.{language}") for language in languages]
     for place in places:
-        _check_free(place, files, force)
+        if place.exists() and any(each.exists() and place.samefile(each) for each in files):
+            raise NmtError(f"{place}: is the text to translate itself", "choose another -o")
+        check_free(place, force)
     first = list(islice(lines, 2))
     translator = model.translator(options, len(first))
     counts = synthesize(chain(first, lines), translator, *places)
     say(f"wrote {places[0]} and {places[1]}: {counts.report()}")
-
-
-def _place(output: Path, language: str) -> Path:
-    if output.name in ("", ".."):
-        raise NmtError(f"{output}: is not a file name", "give a PREFIX, e.g. -o corpora/mono.bt")
-    return output.with_name(f"{output.name}.{language}")
-
-
-def _check_free(place: Path, inputs: Sequence[Path], force: bool) -> None:
-    if not place.exists():
-        return
-    if any(each.exists() and place.samefile(each) for each in inputs):
-        raise NmtError(f"{place}: is the text to translate itself", "choose another -o")
-    if not force:
-        raise NmtError(f"{place}: already exists", "choose another -o, or replace it with --force")
 
 
 def synthesize(
