@@ -1,5 +1,6 @@
 """A CTranslate2 folder translates like the model it was made from."""
 
+import importlib
 import json
 import shutil
 import sys
@@ -185,6 +186,11 @@ def test_a_wrong_conversion_is_not_exported(tiny_run, tmp_path, monkeypatch):
         export(tiny_run, tmp_path / "model", force=True)
     assert (tmp_path / "model" / "model.bin").read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
+
+
+def test_the_model_cards_of_earlier_exports_still_work():
+    named = importlib.import_module("nmt_cli.runtime.ctranslate2_translator")
+    assert named.load_ctranslate2 is load_ctranslate2
 
 
 @pytest.mark.slow
