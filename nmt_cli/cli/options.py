@@ -25,7 +25,9 @@ PREPARED, RUNS, EXPORTS = Path("prepared"), Path("runs"), Path("exports")
 
 def recipe_argument(required: bool) -> Decorator:
     """RECIPE: a file, or the name of one that comes with nmt."""
-    return click.argument("recipe", required=required, default=None if required else DEFAULT_RECIPE)
+    if required:  # without default=None, which Click would take for a value
+        return click.argument("recipe")
+    return click.argument("recipe", required=False, default=DEFAULT_RECIPE)
 
 
 def set_option() -> Decorator:

@@ -78,6 +78,7 @@ class TestHelp:
         [
             ["export"],
             ["export", "--onnx", "--saved-model"],
+            ["prepare"],
             ["train", "toy.toml", "--resume", "--force"],
             ["translate", "--beam-size", "0"],
             ["evaluate", "--source", "toy.pt"],
