@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -145,7 +146,7 @@ def evaluate(
     found = evaluate_candidates(systems, texts, by, worst or 0, say)
     if as_json:
         names = [{"name": each.name, "path": str(each.path)} for each in systems]
-        tree = {"systems": names, "texts": [each.tree() for each in found]}
+        tree = {"systems": names, "texts": [asdict(each) for each in found]}
         _print([json.dumps(tree, ensure_ascii=False)])
         return
     for place, (columns, rows) in enumerate(tables(found)):

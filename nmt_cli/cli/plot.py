@@ -179,9 +179,11 @@ def positions(
     model: str, overrides: tuple[str, ...], length: int, side: str, dimensions: tuple[int, ...]
 ) -> "Figure":
     """Draw the position vectors of MODEL, a recipe or a run: a heat map, and curves."""
+    from nmt_cli.models import kind_of
     from nmt_cli.training.run import Run
 
-    run = Run.open(Path(model)) if (Path(model) / "run.json").exists() else None
+    path = Path(model)
+    run = Run.open(path) if path.is_dir() and kind_of(path) == "run" else None
     if run and overrides:
         raise click.UsageError("--set is for recipes; a run keeps the settings it was trained with")
     recipe = run.recipe if run else find_recipe(model, overrides)

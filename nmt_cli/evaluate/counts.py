@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.metrics import BLEU, CHRF, TER
-from sacrebleu.metrics.base import Metric, Signature
+from sacrebleu.metrics.base import Metric
 
 # BLEU (Papineni et al. 2002), chrF++ (Popović 2017), TER (Snover et al. 2006; lower is better).
 METRICS = ("BLEU", "chrF++", "TER")
@@ -43,10 +43,6 @@ class Counts:
     def score_of(self, rows: Sequence[int]) -> float:
         """Return the score of sentences, given their numbers from 0."""
         return self.score(self.rows[rows].sum(axis=0))
-
-    def signature(self) -> Signature:
-        """Return sacreBLEU's signature of the metric."""
-        return self.metric.get_signature()
 
 
 def count(

@@ -1,15 +1,13 @@
 """Evaluate systems on texts: scores, significance, scores of parts, worst sentences."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from nmt_cli.evaluate.breakdown import Bucket, by_domain, by_length
 from nmt_cli.evaluate.counts import METRICS, count, is_tokenized
+from nmt_cli.evaluate.parts import Bucket, Sentence, by_domain, by_length, worst_sentences
 from nmt_cli.evaluate.systems import Result, System, compare
 from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_translation
-from nmt_cli.evaluate.worst import Sentence, worst_sentences
 from nmt_cli.search.translator import Translator
 
 BY = ("length", "domain")
@@ -52,10 +50,6 @@ class Evaluation:
     results: list[Result]
     buckets: dict[str, list[Bucket]]
     worst: list[Sentence]
-
-    def tree(self) -> dict[str, Any]:
-        """Return plain values, for JSON."""
-        return asdict(self)
 
 
 def evaluate_candidates(

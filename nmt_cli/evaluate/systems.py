@@ -94,7 +94,7 @@ def _p_value(
 
 
 def _signature(counts: Counts) -> str:
-    signature = counts.signature()
+    signature = counts.metric.get_signature()
     signature.update("seed", SEED)
     signature.update("bs", DRAWS)
     return str(signature)

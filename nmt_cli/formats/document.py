@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from nmt_cli.errors import NmtError
 from nmt_cli.formats.markdown import translate_markdown
 from nmt_cli.formats.po import translate_po
 from nmt_cli.formats.segments import Translate
@@ -39,10 +38,8 @@ def translate_document(format: str, text: str, name: str, translate: Translate) 
             at most, and not for texts without a letter.
 
     Raises:
-        NmtError: the document cannot be parsed (names file and line), or the format is unknown.
+        NmtError: the document cannot be parsed; names file and line.
         ImportError: the format's library is not installed (``nmt_cli[formats]``).
     """
-    if format not in _TRANSLATORS:
-        raise NmtError(f"{format}: unknown format", f"use one of {', '.join(FORMATS)}")
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
     return mark + _TRANSLATORS[format](text.removeprefix(mark), name, translate)

@@ -17,6 +17,7 @@ from matplotlib.patches import Patch
 from nmt_cli.errors import NmtError
 from nmt_cli.model.layers import causal_mask, padding_mask, target_mask
 from nmt_cli.plot.figure import new_figure
+from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.text.tokenizer import PAD_ID, START_ID, Tokenizer
 from nmt_cli.training.run import Run
 
@@ -29,8 +30,8 @@ def run_masks(run: Run, texts: Sequence[str]) -> Figure:
     Raises:
         NmtError: its model has no self-attention to mask.
     """
-    pad_ids = getattr(run.recipe.model, "pad_ids", None)
-    if pad_ids is None:
+    pad_ids = architecture_of(run.recipe.model).pad_ids(run.recipe.model)
+    if not pad_ids:
         raise NmtError(f"{run.folder}: its model masks only padding", "use a Transformer")
     tokenizer = run.tokenizers().target
     return masks_figure(tokenizer.encode(list(texts)), tokenizer, pad_ids)

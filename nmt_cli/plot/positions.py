@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
 from nmt_cli.plot.figure import new_figure
+from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.run import Run
 
@@ -33,7 +34,7 @@ def position_table(
 
     from nmt_cli.model.positions import sinusoids
 
-    kind = getattr(recipe.model, "positions", "none")  # recurrent models have no such key
+    kind = architecture_of(recipe.model).positions(recipe.model)
     if kind == "none":
         raise NmtError(
             f"{recipe.label}: its model has no position vectors",

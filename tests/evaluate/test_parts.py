@@ -5,12 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from nmt_cli.evaluate.breakdown import by_domain, by_length
 from nmt_cli.evaluate.counts import count
 from nmt_cli.evaluate.evaluation import evaluate_systems
+from nmt_cli.evaluate.parts import by_domain, by_length, worst_sentences
 from nmt_cli.evaluate.systems import System
 from nmt_cli.evaluate.texts import EvaluationText
-from nmt_cli.evaluate.worst import worst_sentences
 from tests.evaluate.samples import REFERENCE, SECOND, SENTENCES, SYSTEMS
 
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.errors import NmtError
 from nmt_cli.formats.document import FORMATS, format_of, translate_document
 from tests.formats.models import recorded, unchanged, upper
 
@@ -20,11 +19,6 @@ def test_formats_by_name() -> None:
     names = ["a.srt", "b/A.SRT", "de.po", "x.pot", "README.md", "y.markdown", "z.txt", "md", ".md"]
     found = [format_of(Path(name)) for name in names]
     assert found == ["srt", "srt", "po", "po", "markdown", "markdown", None, None, None]
-
-
-def test_no_such_format() -> None:
-    with pytest.raises(NmtError, match="docx: unknown format; use one of srt, po, markdown"):
-        translate_document("docx", "", "a", unchanged)
 
 
 @pytest.mark.parametrize(

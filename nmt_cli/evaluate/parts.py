@@ -1,4 +1,4 @@
-"""The sentences with the lowest scores."""
+"""Scores of parts of a text: sentences of similar length, of one domain, or the worst ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from nmt_cli.evaluate.systems import System
 from nmt_cli.evaluate.texts import EvaluationText
 
+# Buckets and their minimum number of words; blank lines have their own.
+_LENGTHS = {"0": 0, "1-10": 1, "11-20": 11, "21-30": 21, "31-50": 31, "51+": 51}
 _METRIC = "chrF++"  # for a single sentence better than BLEU, which needs matching 4-grams
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A part of a text with its number of sentences; scores by system, then by metric."""
+
+    label: str
+    sentences: int
+    scores: dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,31 @@ class Sentence:
     source: str | None
     references: list[str]
     translation: str
+
+
+def by_length(lines: Sequence[str], systems: Sequence[System]) -> list[Bucket]:
+    """Group sentences by the number of words, separated by white space; shortest first."""
+    counts = [len(line.split()) for line in lines]
+    labels = [[key for key, least in _LENGTHS.items() if words >= least][-1] for words in counts]
+    return sorted(by_domain(labels, systems), key=lambda bucket: _LENGTHS[bucket.label])
+
+
+def by_domain(domains: Sequence[str], systems: Sequence[System]) -> list[Bucket]:
+    """Group sentences by domain, in order of first occurrence."""
+    rows: dict[str, list[int]] = {}
+    for row, domain in enumerate(domains):
+        rows.setdefault(domain, []).append(row)
+    return [
+        Bucket(
+            domain,
+            len(some),
+            {
+                system.name: {counts.name: counts.score_of(some) for counts in system.counts}
+                for system in systems
+            },
+        )
+        for domain, some in rows.items()
+    ]
 
 
 def worst_sentences(text: EvaluationText, systems: Sequence[System], limit: int) -> list[Sentence]:
