@@ -202,7 +202,7 @@ def schedule(recipes: tuple[str, ...], overrides: tuple[str, ...], steps: int | 
     """Draw the learning rate that each RECIPE plans."""
     loaded = {name: find_recipe(name, overrides) for name in recipes}
     import_keras()
-    from nmt_cli.plot.schedule import learning_rates, schedule_figure
+    from nmt_cli.plot.history import learning_rates, schedule_figure
 
     return schedule_figure({name: learning_rates(each, steps) for name, each in loaded.items()})
 

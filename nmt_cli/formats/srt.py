@@ -1,7 +1,7 @@
 """SRT subtitles: the words change; numbers, times, positions, tags and line counts stay.
 
 The library ``srt`` finds the subtitles. Translations replace their text in place, and every
-other byte stays. A subtitle whose translation ``srt`` would read differently keeps its source.
+other byte stays. If ``srt`` would read a translation as more than text, the source is kept.
 """
 
 import re
@@ -30,6 +30,8 @@ find_spans = spans_finder(
 
 # A speaker's dash, after tags if there are any. Two of them are a dialogue.
 _DASH = re.compile(r"\s*(?:\{\\[^{}]*\}|<[^<>]*>|\s)*[-–—‐](?!-)\s*(?=\S)")
+# Some programs take such a line for the beginning of a subtitle.
+_LIKE_NUMBER = re.compile(r"\d+[,.:，．。：]\d+[,.:，．。：]\d+|-?\d+\.?\d*\s*\Z")
 # A damaged time line, which srt takes for text.
 _BROKEN_TIME = re.compile(r"\d+[:.,]\d+\S*[ \t]*-+[ \t]*>")
 
@@ -50,38 +52,42 @@ def translate_srt(text: str, name: str, translate: Translate) -> str:
     results = zip(sources, translate_segments(segments, translate), strict=True)
     parts, at = [], 0
     for number, ((start, end), lines_of) in enumerate(zip(places, groups, strict=True)):
-        new = _replaced(text[start:end], start, lines_of, results)
-        following = [first for first, _ in places[number + 1 : number + 2]]
-        before, after = text[at:start], text[end : following[0] if following else len(text)]
+        new = _replaced(text, (start, end), lines_of, results)
+        is_last = number + 1 == len(places)
+        before, after = text[at:start], text[end : None if is_last else places[number + 1][0]]
         try:
             found = _contents(before + new + after, name)
         except NmtError:
             found = []
         here = (len(before), len(before) + len(new))
-        kept = found[:1] == [here] and len(found) == 1 + len(following)
+        kept = found[:1] == [here] and len(found) == 2 - is_last
         parts += [before, new if kept else text[start:end]]
         at = end
     return "".join([*parts, text[at:]])
 
 
 def _replaced(
-    text: str, offset: int, groups: list[list[Place]], results: Iterator[tuple[str, str]]
+    text: str, place: Place, groups: list[list[Place]], results: Iterator[tuple[str, str]]
 ) -> str:
-    """Put the next result in the place of each group of lines in a subtitle's text."""
-    parts, at = [], 0
+    """Return a subtitle's text with the next result in the place of each group of lines."""
+    parts, at = [], place[0]
     for lines in groups:
         source, result = next(results)
         if result == source:
             continue
         spans = find_spans(result)
         tags = [span for span in spans if result[span.start] in "<{"]
-        breaks = breaks_of(result, spans, between_wide=True)
+        breaks = [
+            (start, end)
+            for start, end in breaks_of(result, spans, between_wide=True)
+            if not result[:start].isdigit() and not _LIKE_NUMBER.match(result, end)
+        ]
         new = balanced(result, breaks, [1] * len(lines), tags)
-        for number, (start, end) in enumerate(lines):
-            if number < len(new):
-                parts += [text[at : start - offset], new[number]]
-            at = end - offset  # a line without a translation is dropped with the line end before
-    return "".join([*parts, text[at:]])
+        for row, (start, end) in enumerate(lines):
+            if row < len(new):
+                parts += [text[at:start], new[row]]
+            at = end  # a line without a translation is dropped, and the line end before it
+    return "".join([*parts, text[at : place[1]]])
 
 
 def _contents(text: str, name: str) -> list[Place]:

@@ -11,11 +11,10 @@ from nmt_cli.data.batches import Batches
 from nmt_cli.errors import NmtError
 from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import picture, write
-from nmt_cli.plot.history import history_figure
+from nmt_cli.plot.history import history_figure, schedule_figure, steps_to_draw
 from nmt_cli.plot.lengths import buckets_of, lengths_figure
 from nmt_cli.plot.masks import masks_figure
 from nmt_cli.plot.positions import positions_figure
-from nmt_cli.plot.schedule import schedule_figure, steps_to_draw
 from nmt_cli.search.attention import Alignment, AttentionMaps, align
 from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
 
