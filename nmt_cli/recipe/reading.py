@@ -44,18 +44,19 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
 
 def recipe_from(tree: Mapping[str, Any], where: str) -> Recipe:
     """Check a parsed TOML tree and return its recipe; ``where`` names the file in errors."""
-    recipe = _section(Recipe, tree, where, prefix="")
+    recipe = section_from(Recipe, tree, where)
     check_together(recipe, where)
     return recipe
 
 
-def section_from(kind: type[Section], tree: Mapping[str, Any], where: str) -> Section:
-    """Check one table of a recipe, e.g. a bundle's copy of [decoding]."""
-    return _section(kind, tree, where, prefix="")
+def section_from(
+    kind: type[Section], tree: Mapping[str, Any], where: str, prefix: str = ""
+) -> Section:
+    """Build one dataclass from its table, e.g. a bundle's copy of [decoding].
 
-
-def _section(kind: type[Section], tree: Mapping[str, Any], where: str, prefix: str) -> Section:
-    """Build one dataclass from its table, checking keys, types and ranges."""
+    Raises:
+        NmtError: a key is unknown, or its value has the wrong type or is out of range.
+    """
     known = _keys(kind)
     if kind is ModelConfig:
         name = tree.get("architecture", DEFAULT)
@@ -70,7 +71,7 @@ def _section(kind: type[Section], tree: Mapping[str, Any], where: str, prefix: s
         if not dataclasses.is_dataclass(wanted):
             values[key] = checked(known[key], value, f"{where}: {prefix}{key}")
         elif isinstance(value, Mapping):
-            values[key] = _section(wanted, value, where, f"{key}.")  # type: ignore[arg-type]
+            values[key] = section_from(wanted, value, where, f"{key}.")  # type: ignore[arg-type]
         else:
             raise NmtError(f"{where}: '{key}' must be a table", f"write [{key}]")
     # A recipe may carry the keys of other architectures, which do not apply.
