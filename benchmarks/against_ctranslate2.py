@@ -62,8 +62,8 @@ def main() -> None:
     from nmt_cli.export.ctranslate2.translator import import_ctranslate2
     from nmt_cli.host import cores
     from nmt_cli.models import kind_of
+    from nmt_cli.text.folder import load_tokenizers
     from nmt_cli.text.lines import read_lines
-    from nmt_cli.text.tokenizer import load_tokenizers
 
     options = parse()
     plan = Plan(

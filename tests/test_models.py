@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,22 +11,34 @@ import pytest
 
 import nmt_cli
 from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.models import TranslationModel
 from nmt_cli.training.run import Run
 
 LINES = ["um dois três", "", "casa gato", "sol"]
 
 
+@pytest.fixture(scope="module")
+def run(tiny_run: Run) -> Iterator[TranslationModel]:
+    with nmt_cli.open(str(tiny_run.folder)) as model:
+        yield model
+
+
+@pytest.fixture(scope="module")
+def bundle(tiny_bundle: Callable[[str], Path]) -> Iterator[TranslationModel]:
+    with nmt_cli.open(tiny_bundle("float32")) as model:
+        yield model
+
+
 @pytest.fixture(params=["run", "bundle"])
-def path(request: pytest.FixtureRequest, tiny_run: Run, tiny_bundle: Callable[[str], Path]) -> Path:
-    return tiny_run.folder if request.param == "run" else tiny_bundle("float32")
+def model(request: pytest.FixtureRequest) -> TranslationModel:
+    return request.getfixturevalue(request.param)
 
 
-def test_both_kinds_have_one_interface(path: Path) -> None:
-    with nmt_cli.open(str(path)) as model:
-        assert model.languages == ("xx", "yy")
-        assert model.tokenizers.source.vocab_size == model.describe()["vocabulary"]["source"]
-        assert model.describe()["kind"] == model.kind
-        found = list(model.translate(LINES))
+def test_both_kinds_have_one_interface(model: TranslationModel) -> None:
+    assert model.languages == ("xx", "yy")
+    assert model.tokenizers.source.vocab_size == model.describe()["vocabulary"]["source"]
+    assert model.describe()["kind"] == model.kind
+    found = list(model.translate(LINES))
     assert [bool(each.text) for each in found] == [True, False, True, True]
     assert isinstance(found[0], nmt_cli.Translation)
     assert found[0].tokens[-1] == "</s>" or len(found[0].ids) == len(found[0].tokens)
@@ -36,9 +48,8 @@ def test_both_kinds_have_one_interface(path: Path) -> None:
 
 
 def test_a_run_and_its_bundle_translate_alike(
-    tiny_run: Run, tiny_bundle: Callable[[str], Path]
+    run: TranslationModel, bundle: TranslationModel
 ) -> None:
-    run, bundle = nmt_cli.open(tiny_run.folder), nmt_cli.open(tiny_bundle("float32"))
     assert run.languages == bundle.languages
     for options in ({}, {"beam_size": 1}, {"n_best": 3}, {"prefix": "sol", "min_length": 3}):
         ours, theirs = (list(each.translate(LINES, **options)) for each in (run, bundle))
@@ -52,8 +63,7 @@ def test_a_run_and_its_bundle_translate_alike(
     )
 
 
-def test_options_and_overrides(path: Path) -> None:
-    model = nmt_cli.open(path)
+def test_options_and_overrides(model: TranslationModel) -> None:
     options = nmt_cli.DecodingOptions(beam_size=2, n_best=2)
     two = next(model.translate(LINES, options))
     assert len(two.n_best) == 2
@@ -68,7 +78,7 @@ def test_options_and_overrides(path: Path) -> None:
         model.translate(LINES, top_k=3)
 
 
-def test_translation_is_lazy_and_in_order(path: Path) -> None:
+def test_translation_is_lazy_and_in_order(model: TranslationModel) -> None:
     read: list[str] = []
 
     def endless():
@@ -76,42 +86,41 @@ def test_translation_is_lazy_and_in_order(path: Path) -> None:
             read.append("um dois")
             yield f"{'um ' * (len(read) % 3 + 1)}"
 
-    found = nmt_cli.open(path).translate(endless(), beam_size=1)
+    found = model.translate(endless(), beam_size=1)
     assert read == []
     next(found)
     assert 0 < len(read) <= 2048
 
 
-def test_scores_of_sides_with_different_line_counts(path: Path) -> None:
-    model = nmt_cli.open(path)
+def test_scores_of_sides_with_different_line_counts(model: TranslationModel) -> None:
     with pytest.raises(NmtError, match="target: ends before line 2, source does not"):
         list(model.score(["um", "dois"], ["um"]))
     with pytest.raises(NmtError, match="source: ends after line 1, target does not"):
         list(model.score(["um"], ["um", "dois"]))
 
 
-def test_attention_of_a_run(tiny_run: Run) -> None:
-    model = nmt_cli.open(tiny_run.folder)
-    maps = model.attention("um dois", "dois um")
+def test_attention_of_a_run(run: TranslationModel) -> None:
+    maps = run.attention("um dois", "dois um")
     assert maps.cross.shape[2:] == (len(maps.target), len(maps.source))
     np.testing.assert_allclose(maps.cross.sum(axis=-1), 1, atol=1e-5)
-    aligned = next(model.translate(["um dois"], alignments=True)).alignment
+    aligned = next(run.translate(["um dois"], alignments=True)).alignment
     assert aligned is not None
     with pytest.raises(NmtError, match="the source is blank; give a sentence"):
-        model.attention("")
+        run.attention("")
     with pytest.raises(NmtError, match=r"the target has \d+ tokens; the model reads at most 23"):
-        model.attention("um", "dois " * 100)
+        run.attention("um", "dois " * 100)
 
 
-def test_a_bundle_without_attention(tiny_bundle: Callable[[str], Path]) -> None:
-    model = nmt_cli.open(tiny_bundle("float32"))
-    for call in (lambda: model.attention("um"), lambda: model.translate(LINES, alignments=True)):
+def test_a_bundle_without_attention(bundle: TranslationModel) -> None:
+    for call in (lambda: bundle.attention("um"), lambda: bundle.translate(LINES, alignments=True)):
         with pytest.raises(NmtError, match="nmt export --onnx --attention"):
             call()
 
 
-def test_an_ensemble(tiny_run: Run, tiny_bundle: Callable[[str], Path]) -> None:
-    single = [each.text for each in nmt_cli.open(tiny_run.folder).translate(LINES)]
+def test_an_ensemble(
+    run: TranslationModel, tiny_run: Run, tiny_bundle: Callable[[str], Path]
+) -> None:
+    single = [each.text for each in run.translate(LINES)]
     both = nmt_cli.open(tiny_run.folder, tiny_bundle("float32"))
     assert [each.text for each in both.translate(LINES)] == single
     assert both.kind == "ensemble"

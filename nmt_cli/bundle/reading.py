@@ -24,7 +24,8 @@ from nmt_cli.errors import NmtError
 from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.recipe.reading import section_from
-from nmt_cli.text.tokenizer import END_ID, PAD_ID, SPEC_FILE, START_ID, UNK_ID
+from nmt_cli.text.folder import SPEC_FILE
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 
 TOKEN_IDS = {"pad": PAD_ID, "unk": UNK_ID, "start": START_ID, "end": END_ID}
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from nmt_cli.data.arrays import TokenArray
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.errors import NmtError
+from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.lines import read_lines
-from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
+from nmt_cli.text.tokenizer import TokenizerPair
 
 FORMAT = 2  # 2: with the training text, for subword sampling and for messages
 

@@ -7,7 +7,8 @@ from nmt_cli.bundle.contract import contract_breach
 from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.onnx_file import read_onnx
-from nmt_cli.text.tokenizer import TokenizerPair, TokenizerSpec, load_tokenizers
+from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
+from nmt_cli.text.tokenizer import TokenizerPair
 
 _HINT = "export the bundle again"
 

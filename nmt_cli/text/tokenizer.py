@@ -1,16 +1,8 @@
-"""The interface of tokenizers, and how a folder stores a pair of them."""
+"""The interface of tokenizers."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Protocol
-
-import msgspec
-from msgspec import Meta
-
-from nmt_cli.errors import NmtError
-from nmt_cli.files import replacing
+from typing import Protocol
 
 PAD_ID = 0
 UNK_ID = 1
@@ -19,13 +11,6 @@ END_ID = 3
 
 FRAMING_IDS = frozenset({PAD_ID, START_ID, END_ID})
 """Ids without text: decoding drops them wherever they occur."""
-
-SPEC_FILE = "tokenizer.json"
-
-KINDS = ("sentencepiece", "wordpiece")
-
-# Of a file in the same folder; bundles may come from anyone.
-_FileName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^/\\:\x00]+$")]
 
 
 class Tokenizer(Protocol):
@@ -74,86 +59,3 @@ class TokenizerPair:
     source: Tokenizer
     target: Tokenizer
     shared: bool
-
-
-@dataclass(frozen=True)
-class TokenizerSpec:
-    """The content of `tokenizer.json`: which files in its folder hold the vocabularies.
-
-    Attributes:
-        kind: the family of both tokenizers, one of `KINDS`.
-        source: plain file name of the source side's vocabulary.
-        target: plain file name of the target side's; equal to `source` when they share one.
-        lowercase: whether text is case-folded and stripped of accents (WordPiece only).
-        tag: marks the source of a synthetic pair, one piece of the source vocabulary
-            (SentencePiece only); empty for none.
-    """
-
-    kind: Annotated[str, Meta(pattern=f"^({'|'.join(KINDS)})$")]
-    source: _FileName
-    target: _FileName
-    lowercase: bool = False
-    tag: str = ""
-
-    @classmethod
-    def read(cls, folder: Path) -> "TokenizerSpec":
-        """Read the specification in `folder`.
-
-        Raises:
-            NmtError: the specification is missing or malformed, or names a file that is missing
-                or outside the folder.
-        """
-        path = folder / SPEC_FILE
-        try:
-            spec = msgspec.json.decode(path.read_bytes(), type=cls)
-        except OSError as error:
-            raise NmtError(
-                f"{path}: cannot be read ({error.strerror})",
-                "name a folder with tokenizers; nmt prepare writes this file",
-            ) from error
-        except msgspec.ValidationError as error:
-            raise NmtError(f"{path}: {str(error).replace('`', '')}") from error
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            raise NmtError(f"{path}: is not valid JSON ({error})") from error
-        for name in (spec.source, spec.target):
-            file = folder / name
-            if file.is_symlink() and not file.resolve().is_relative_to(folder.resolve()):
-                raise NmtError(f"{file}: is a link that leaves its folder")
-            if not file.is_file():
-                raise NmtError(f"{file}: no such file, but {SPEC_FILE} names it")
-        return spec
-
-    def write(self, folder: Path) -> None:
-        """Write the specification into `folder`, next to the files that it names."""
-        content: dict[str, str | bool]
-        content = {"kind": self.kind, "source": self.source, "target": self.target}
-        if self.kind == "wordpiece":
-            content["lowercase"] = self.lowercase
-        if self.tag:
-            content["tag"] = self.tag
-        with replacing(folder / SPEC_FILE) as out:
-            out.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-
-
-def load_tokenizers(folder: Path) -> TokenizerPair:
-    """Load the two tokenizers that `folder/tokenizer.json` names.
-
-    Raises:
-        NmtError: a file is missing, corrupt or of another kind than the specification says.
-    """
-    spec = TokenizerSpec.read(folder)
-    source = _load(spec, folder / spec.source, spec.tag)
-    if spec.source == spec.target:
-        return TokenizerPair(source, source, shared=True)
-    return TokenizerPair(source, _load(spec, folder / spec.target, ""), shared=False)
-
-
-def _load(spec: TokenizerSpec, path: Path, tag: str) -> Tokenizer:
-    # Imported here, because both modules import this one.
-    if spec.kind == "sentencepiece":
-        from nmt_cli.text.sentence_piece import SentencePieceTokenizer
-
-        return SentencePieceTokenizer(path, tag)
-    from nmt_cli.text.word_piece import WordPieceTokenizer
-
-    return WordPieceTokenizer(path, lowercase=spec.lowercase)

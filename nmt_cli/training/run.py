@@ -22,8 +22,9 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing, replacing_folder
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
+from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.lines import read_lines, write_lines
-from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
+from nmt_cli.text.tokenizer import TokenizerPair
 
 FORMAT = 2
 HELD_OUT = ("held_out.source.txt", "held_out.target.txt")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nmt_cli import __version__
 from nmt_cli.export.ctranslate2.translator import TOKENIZER
 from nmt_cli.recipe.config import DecodingConfig
-from nmt_cli.text.tokenizer import TokenizerSpec
+from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.training.run import Run
 
 _CARD = """\

@@ -20,7 +20,7 @@ from nmt_cli.recipe.reading import section_from
 from nmt_cli.search.hypothesis import Hypothesis
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import BATCH_TOKENS, Segment, Translator
-from nmt_cli.text.tokenizer import load_tokenizers
+from nmt_cli.text.folder import load_tokenizers
 
 SETTINGS = "nmt_ctranslate2.json"
 TOKENIZER = "tokenizer"

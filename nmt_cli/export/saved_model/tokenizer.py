@@ -11,8 +11,9 @@ from typing import Literal
 import tensorflow as tf
 import tensorflow_text
 
+from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
-from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, START_ID, TokenizerSpec
+from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, START_ID
 from nmt_cli.text.word_piece import read_vocabulary
 
 
