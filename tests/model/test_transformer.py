@@ -69,7 +69,9 @@ def test_a_variant_is_consistent(variant):
     check_padding(model)
 
 
-@pytest.mark.parametrize("variant", ["as it is", "several pad symbols"])
+@pytest.mark.parametrize(
+    "variant", ["as it is", pytest.param("several pad symbols", marks=pytest.mark.slow)]
+)
 def test_beams_share_caches_without_seeing_each_other(variant):
     check_beams(tiny(**VARIANTS[variant]))
 

@@ -225,7 +225,7 @@ def test_a_run_killed_while_validating_its_average_validates_it_again(tmp_path, 
     assert read_checkpoint(run.average)[1].step == 4
 
 
-@pytest.mark.parametrize("ema", [0.0, 0.9])
+@pytest.mark.parametrize("ema", [0.0, pytest.param(0.9, marks=pytest.mark.slow)])
 def test_the_best_average_sets_the_score_to_beat(tmp_path, monkeypatch, ema):
     recipe, prepared = toy_data(
         tmp_path,
