@@ -1,7 +1,8 @@
 """SRT subtitles: the words change; numbers, times, positions, tags and line counts stay.
 
 The library ``srt`` finds the subtitles. Translations replace their text in place, and every
-other byte stays. If ``srt`` would read a translation as more than text, the source is kept.
+other byte stays. A translation that ``srt`` would read as more than text, or that has other markup,
+is replaced by its source.
 """
 
 import re
@@ -61,9 +62,16 @@ def translate_srt(text: str, name: str, translate: Translate) -> str:
             found = []
         here = (len(before), len(before) + len(new))
         kept = found[:1] == [here] and len(found) == 2 - is_last
+        kept = kept and _markup(new) == _markup(text[start:end])
         parts += [before, new if kept else text[start:end]]
         at = end
     return "".join([*parts, text[at:]])
+
+
+def _markup(text: str) -> list[str]:
+    """Return the markup of a subtitle: two speakers' translations can form a comment together."""
+    line = re.sub(r"[\n\t]", " ", text.replace("\r", ""))
+    return sorted(line[each.start : each.end] for each in find_spans(line))
 
 
 def _replaced(

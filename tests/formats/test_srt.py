@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
@@ -181,6 +181,7 @@ def film(cues: list[list[str]], end: str) -> str:
 
 
 @given(CUES, st.sampled_from(["\n", "\r\n"]), st.integers(0, 10**6))
+@example([["字", "- 10.12.2020", "one "]], "\n", 0)
 def test_any_film_and_any_model(cues: list[list[str]], end: str, seed: int) -> None:
     text = film(cues, end)
     models: list[Translate] = [unchanged, marked, hostile(seed)]

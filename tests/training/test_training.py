@@ -158,7 +158,7 @@ def stop_at(monkeypatch, step: int) -> None:
 def test_a_run_stopped_while_validating_starts_with_that_validation(tmp_path, whole, monkeypatch):
     recipe, prepared = whole.recipe, whole.prepared
 
-    def signal_comes(self):
+    def signal_comes(self, checkpoint=None):
         os.kill(os.getpid(), signal.SIGTERM)
         raise AssertionError("the signal stops the validation")
 
