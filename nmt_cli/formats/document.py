@@ -20,7 +20,7 @@ FORMATS = tuple(_TRANSLATORS)
 
 
 def format_of(path: Path) -> str | None:
-    """Return the format that a file's suffix stands for, if any."""
+    """Return the format of a file's suffix, if it is a known one."""
     return _SUFFIXES.get(path.suffix.lower())
 
 

@@ -33,7 +33,7 @@ def jobs_of(files: Iterable[Path], folder: Path | None) -> list[Job]:
     """The files to read, those in folders included, and the output of each.
 
     Args:
-        files: files and folders; a folder stands for all files in it, at any depth, except hidden
+        files: files and folders; a folder means all files in it, at any depth, except hidden
             ones.
         folder: for outputs, which get the same names; None for standard output.
 
