@@ -268,6 +268,7 @@ DOCUMENTS = st.lists(PIECES, max_size=25).map("".join)
 @given(DOCUMENTS | st.text(max_size=30), st.integers(0, 10**6))
 @example("---\n---", 0)
 @example("a\n\n" * 6, 1)
+@example("one http://x.y\\\none ", 0)
 def test_any_document_and_any_model(text: str, seed: int) -> None:
     assert translate_markdown(text, "a", unchanged) == text
     for model in (upper, marked, hostile(seed)):
