@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from nmt_cli.recipe.fields import bounded, one_of
-
 if TYPE_CHECKING:
     import keras
 
@@ -31,12 +29,19 @@ CacheShape = tuple[str, int, str, int]  # ("B", heads, "P", size)
 Fault = tuple[str, str]
 
 
+def bounded(default: Any, minimum: float, maximum: float = float("inf")) -> Any:
+    """A dataclass field for a number in [minimum, maximum]."""
+    return field(default=default, metadata={"minimum": minimum, "maximum": maximum})
+
+
+def one_of(default: str, *others: str) -> Any:
+    """A dataclass field for one of a few words."""
+    return field(default=default, metadata={"options": (default, *others)})
+
+
 @dataclass(frozen=True)
 class ModelConfig:
-    """The [model] table: the keys that all architectures have.
-
-    Each architecture adds its own in a subclass, and defines ``architecture``.
-    """
+    """The keys of [model] that all architectures have; each adds its own in a subclass."""
 
     architecture: str = field(default="", init=False)
     d_model: int = bounded(256, 2)
@@ -53,11 +58,7 @@ Config = TypeVar("Config", bound=ModelConfig)
 
 
 class Architecture(ABC, Generic[Config]):
-    """One kind of model.
-
-    Attributes:
-        config: the dataclass of its [model] table.
-    """
+    """One kind of model. A ``config`` is a recipe's [model] table, of the class ``self.config``."""
 
     config: type[Config]
 
@@ -89,12 +90,7 @@ class Architecture(ABC, Generic[Config]):
         """Describe a model in half a sentence, e.g. "A Transformer (...)"."""
 
     def count_parameters(self, config: Config, source_vocab: int, target_vocab: int) -> int:
-        """Count a model's weights, without moving averages and optimizer states.
-
-        Args:
-            config: the recipe's [model] table.
-            source_vocab, target_vocab: sizes of the vocabularies.
-        """
+        """Count a model's weights, without moving averages and optimizer states."""
         count = target_vocab * config.d_model
         if config.embeddings in ("target-softmax", "none"):
             count += source_vocab * config.d_model
@@ -130,27 +126,20 @@ class Architecture(ABC, Generic[Config]):
     ) -> "keras.Model":
         """Build the training model, named like the architecture.
 
-        Args:
-            config: the recipe's [model] table.
-            source_vocab, target_vocab: sizes of the vocabularies.
-            seed: of the initial weights and of dropout.
-
-        Returns:
-            (source [B, S], target [B, T]) to logits [B, T, V], float32.
+        It maps source [B, S] and target [B, T] to logits [B, T, V], float32. The seed is that of
+        the initial weights and of dropout.
         """
         network = import_module(".network", type(self).__module__)
         return network.build_model(config, source_vocab, target_vocab, seed)
 
     def step_graph(self, model: "keras.Model") -> "StepGraph":
         """Return the encoder and the decoder step of a training model."""
-        steps: StepGraph = import_module(".steps", type(self).__module__).Steps(model)
-        return steps
+        return import_module(".steps", type(self).__module__).Steps(model)
 
 
 def architecture(name: str) -> Architecture[Any]:
     """Return the architecture that a value of model.architecture names."""
-    found: Architecture[Any] = import_module(ARCHITECTURES[name]).ARCHITECTURE
-    return found
+    return import_module(ARCHITECTURES[name]).ARCHITECTURE
 
 
 def architecture_of(config: ModelConfig) -> Architecture[Any]:

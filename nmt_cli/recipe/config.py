@@ -4,14 +4,12 @@ A recipe is a TOML file whose tables are the dataclasses below. Those of [model]
 architectures (nmt_cli.recipe.architecture).
 """
 
-import dataclasses
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from nmt_cli.recipe.architecture import DEFAULT, ModelConfig, architecture
-from nmt_cli.recipe.fields import bounded, one_of
+from nmt_cli.recipe.architecture import DEFAULT, ModelConfig, architecture, bounded, one_of
 
 
 @dataclass(frozen=True)
@@ -22,16 +20,15 @@ class DataConfig:
     (shipped with nmt), ``FILE.tsv``, or ``PREFIX`` for the two files ``PREFIX.pt`` and
     ``PREFIX.en`` (the suffixes are the two languages).
 
-    Synthetic pairs (``nmt backtranslate``, ``nmt distill``) are cleaned like real ones, but never
-    held out. Their tag is one vocabulary entry, which translations never contain (tagged
-    back-translation, Caswell et al. 2019, https://arxiv.org/abs/1906.06442).
+    Synthetic pairs are never held out. Their tag is one vocabulary entry, which translations never
+    contain (tagged back-translation, Caswell et al. 2019, https://arxiv.org/abs/1906.06442).
     """
 
     source: str = "pt"
     target: str = "en"
     root: str = ""  # relative paths below start here; empty: the current folder
     train: tuple[str, ...] = ()
-    synthetic: tuple[str, ...] = ()  # from nmt backtranslate or distill
+    synthetic: tuple[str, ...] = ()  # corpora from nmt backtranslate or nmt distill
     synthetic_tag: str = ""  # prepended to synthetic source lines, e.g. <BT>; empty: none
     synthetic_ratio: float = bounded(0.0, 0.0)  # synthetic pairs per real pair; 0: all
     dev: tuple[str, ...] = ()
@@ -85,9 +82,7 @@ class TrainingConfig:
     validate_every: int = bounded(1000, 1)  # steps
     validate_sentences: int = bounded(500, 1)  # translated at each validation
     metric: str = one_of("bleu", "chrf", "loss")  # that selects the best checkpoint
-    patience: int = bounded(
-        0, 0
-    )  # validations without improvement before training stops; 0: no limit
+    patience: int = bounded(0, 0)  # validations without improvement before it stops; 0: no limit
     log_every: int = bounded(50, 1)  # steps
 
     @property
@@ -103,9 +98,7 @@ class DecodingConfig:
     beam_size: int = bounded(4, 1, 256)
     length_penalty: float = bounded(0.6, 0.0, 10.0)  # alpha of Wu et al. 2016, equation 14
     max_length: int = bounded(256, 1)  # tokens, END included
-    length_ratio: float = bounded(
-        1.5, 0.1
-    )  # a translation has at most ratio * source + extra tokens
+    length_ratio: float = bounded(1.5, 0.1)  # at most ratio * source + extra tokens
     length_extra: int = bounded(10, 1)
     max_source: int = bounded(128, 2)  # longer sources are split at sentence ends
 
@@ -129,29 +122,24 @@ class Recipe:
 
     def dump(self) -> str:
         """Return the recipe as TOML, with every value."""
-        lines = [f"{key} = {_toml(value)}" for key, value in _scalars(self)]
-        for section in dataclasses.fields(self):
-            value = getattr(self, section.name)
-            if dataclasses.is_dataclass(value):
-                lines += ["", f"[{section.name}]"]
-                lines += [f"{key} = {_toml(item)}" for key, item in _scalars(value)]
+        lines: list[str] = []
+        for key, value in asdict(self).items():
+            if isinstance(value, dict):
+                lines += ["", f"[{key}]"]
+                lines += [f"{name} = {_toml(each)}" for name, each in value.items()]
+            else:
+                lines.append(f"{key} = {_toml(value)}")
         return "\n".join(lines) + "\n"
 
 
 def fingerprint(*parts: Any) -> str:
     """Return the SHA-256 (hex) of dataclasses and plain values, to name folders by content."""
-    plain = [dataclasses.asdict(part) if dataclasses.is_dataclass(part) else part for part in parts]  # type: ignore[arg-type]
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
-
-
-def _scalars(section: Any) -> list[tuple[str, Any]]:
-    pairs = [(each.name, getattr(section, each.name)) for each in dataclasses.fields(section)]
-    return [(key, value) for key, value in pairs if not dataclasses.is_dataclass(value)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=asdict).encode()).hexdigest()
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, tuple):
-        return "[" + ", ".join(_toml(each) for each in value) + "]"
+        return "[" + ", ".join(map(_toml, value)) + "]"
     if isinstance(value, str):
         # A JSON string is a TOML basic string, except for DEL, which TOML also escapes.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

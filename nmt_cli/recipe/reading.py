@@ -1,23 +1,22 @@
-"""Read recipes from TOML.
-
-Unknown keys are refused, naming the nearest known one. Types and ranges are checked here, keys
-that contradict each other in nmt_cli.recipe.rules.
-"""
+"""Read recipes from TOML: known keys, types, ranges, and keys that contradict each other."""
 
 import dataclasses
 import difflib
+import math
+import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.architecture import ARCHITECTURES, DEFAULT, ModelConfig, architecture
+from nmt_cli.recipe.architecture import ARCHITECTURES, DEFAULT, Fault, ModelConfig, architecture
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.recipe.fields import check_option, checked
-from nmt_cli.recipe.rules import check_together
 
 Section = TypeVar("Section")
+
+_NOUNS = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
+_PLURALS = {int: "whole numbers", str: "strings"}
 
 
 def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
@@ -33,19 +32,22 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
         raise NmtError(f"{path}: no such recipe", "see the recipes/ folder") from None
     except OSError as error:
         raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise NmtError(f"{path}: not valid UTF-8", "save the recipe as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise NmtError(f"{path}: not valid TOML: {error}") from None
+    except ValueError as error:
+        raise NmtError(f"{path}: not valid TOML in UTF-8: {error}") from None
     for override in overrides:
         _apply(tree, override)
     return recipe_from(tree, where=str(path))
 
 
 def recipe_from(tree: Mapping[str, Any], where: str) -> Recipe:
-    """Check a parsed TOML tree and return its recipe; ``where`` names the file in errors."""
+    """Check a parsed TOML tree and return its recipe; ``where`` names the file in errors.
+
+    Raises:
+        NmtError: as :func:`load_recipe`.
+    """
     recipe = section_from(Recipe, tree, where)
-    check_together(recipe, where)
+    for problem, hint in _conflicts(recipe):
+        raise NmtError(f"{where}: {problem}", hint)
     return recipe
 
 
@@ -60,7 +62,7 @@ def section_from(
     known = _keys(kind)
     if kind is ModelConfig:
         name = tree.get("architecture", DEFAULT)
-        check_option(name, ARCHITECTURES.keys(), f"{where}: {prefix}architecture")
+        _check_option(name, ARCHITECTURES.keys(), f"{where}: {prefix}architecture")
         kind = architecture(name).config
         known |= _keys(kind)
     values: dict[str, Any] = {}
@@ -69,7 +71,7 @@ def section_from(
             raise NmtError(f"{where}: unknown key '{prefix}{key}'", _suggestion(key, prefix, known))
         wanted: Any = known[key].type
         if not dataclasses.is_dataclass(wanted):
-            values[key] = checked(known[key], value, f"{where}: {prefix}{key}")
+            values[key] = _checked(known[key], value, f"{where}: {prefix}{key}")
         elif isinstance(value, Mapping):
             values[key] = section_from(wanted, value, where, f"{key}.")  # type: ignore[arg-type]
         else:
@@ -85,6 +87,35 @@ def _keys(kind: Any) -> "dict[str, dataclasses.Field[Any]]":
     if kind is ModelConfig:
         kinds = [architecture(name).config for name in ARCHITECTURES]
     return {item.name: item for each in kinds for item in dataclasses.fields(each)}
+
+
+def _checked(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
+    """A value from TOML or JSON as its field stores it."""
+    wanted: Any = item.type
+    if get_origin(wanted) is tuple:
+        element = get_args(wanted)[0]
+        items = [value] if isinstance(value, element) else value
+        if not isinstance(items, list | tuple) or not all(type(each) is element for each in items):
+            raise NmtError(f"{where} must be a list of {_PLURALS[element]}, not {value!r}")
+        return tuple(items)
+    if wanted is float and type(value) is int:
+        value = float(value)
+    if type(value) is not wanted:
+        raise NmtError(f"{where} must be {_NOUNS[wanted]}, not {value!r}")
+    if "options" in item.metadata:
+        _check_option(value, item.metadata["options"], where)
+    low, high = item.metadata.get("minimum"), item.metadata.get("maximum")
+    if low is not None and not (low <= value <= high and math.isfinite(value)):
+        bounds = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
+        raise NmtError(f"{where} must be {bounds}, not {value!r}")
+    return value
+
+
+def _check_option(value: Any, options: Collection[str], where: str) -> None:
+    if value not in options:
+        near = difflib.get_close_matches(value, options, 1) if isinstance(value, str) else []
+        hint = f"did you mean '{near[0]}'?" if near else ""
+        raise NmtError(f"{where} must be one of {', '.join(options)}, not {value!r}", hint)
 
 
 def _suggestion(key: str, prefix: str, known: Mapping[str, Any]) -> str:
@@ -115,3 +146,56 @@ def _apply(tree: dict[str, Any], override: str) -> None:
         if not isinstance(tree, dict):
             raise NmtError(f"--set {override}: '{table}' is not a table")
     tree[last] = value
+
+
+def _conflicts(recipe: Recipe) -> Iterator[Fault]:
+    """What is wrong with keys that contradict each other, and how to fix it."""
+    model, data, training = recipe.model, recipe.data, recipe.training
+    kind = architecture(model.architecture)
+    if fault := kind.fault(model) or kind.conflict(model, recipe):
+        yield f"model.{fault[0]}", fault[1]
+    if model.embeddings in ("all", "source-target") and not recipe.tokenizer.joint:
+        yield (
+            f"model.embeddings = '{model.embeddings}' needs one joint vocabulary",
+            "set tokenizer.joint=true or model.embeddings=target-softmax",
+        )
+    if data.source == data.target:
+        yield f"data.source and data.target are both '{data.source}'", ""
+    # No text and no normalization may produce a tag.
+    if data.synthetic_tag and not re.fullmatch("<[!-~]+>", data.synthetic_tag):
+        yield (
+            "data.synthetic_tag must be ASCII between < and >, without white space, "
+            f"not {data.synthetic_tag!r}",
+            "e.g. data.synthetic_tag='<BT>'",
+        )
+    if recipe.tokenizer.kind != "sentencepiece":
+        for key, value in (
+            ("data.synthetic_tag", data.synthetic_tag),
+            ("training.sample_subwords", training.sample_subwords),
+        ):
+            if value:
+                yield (
+                    f"{key} needs tokenizer.kind = 'sentencepiece', not '{recipe.tokenizer.kind}'",
+                    f"change tokenizer.kind, or leave {key} out",
+                )
+    if not recipe.name or Path(recipe.label).name != recipe.label:
+        yield "name, data.source and data.target must be usable as the name of a folder", ""
+    if 0 < training.batch_tokens < training.copies * data.max_tokens:
+        copies = "two copies (training.r_drop) of " if training.r_drop else ""
+        yield (
+            f"training.batch_tokens = {training.batch_tokens} is smaller than {copies}"
+            f"one sentence of data.max_tokens = {data.max_tokens}",
+            "raise the first or lower the second",
+        )
+    if training.schedule != "inverse-sqrt" and training.warmup_steps >= training.max_steps:
+        yield (
+            f"training.warmup_steps = {training.warmup_steps} leaves none of training.max_steps = "
+            f"{training.max_steps} for the {training.schedule} schedule",
+            "lower the first or raise the second",
+        )
+    if training.average > training.keep:
+        yield (
+            f"training.average = {training.average} needs as many checkpoints, but training.keep = "
+            f"{training.keep}",
+            f"set training.keep={training.average}",
+        )

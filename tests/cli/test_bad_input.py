@@ -252,7 +252,7 @@ class TestRun:
             ("run.json", '{"format": 99}', ("newer nmt (format 99", "upgrade nmt")),
             ("tokenizer/tokenizer.json", "{", ("tokenizer.json: is not valid JSON",)),
             ("tokenizer/joint.model", "{", ("joint.model: is not a SentencePiece model",)),
-            ("recipe.toml", "[", ("recipe.toml: not valid TOML",)),
+            ("recipe.toml", "[", ("recipe.toml: not valid TOML in UTF-8",)),
         ],
     )
     def test_damaged_run(

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from nmt_cli.recipe.architecture import ModelConfig
-from nmt_cli.recipe.fields import one_of
+from nmt_cli.recipe.architecture import ModelConfig, one_of
 
 # What a cell carries from step to step.
 STATES = {"lstm": ("hidden", "cell"), "gru": ("hidden",)}

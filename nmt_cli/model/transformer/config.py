@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from nmt_cli.recipe.architecture import ModelConfig
-from nmt_cli.recipe.fields import bounded, one_of
+from nmt_cli.recipe.architecture import ModelConfig, bounded, one_of
 from nmt_cli.text.tokenizer import PAD_ID
 
 
