@@ -95,7 +95,7 @@ def test_translation_is_lazy_and_in_order(model: TranslationModel) -> None:
 def test_scores_of_sides_with_different_line_counts(model: TranslationModel) -> None:
     with pytest.raises(NmtError, match="target: ends before line 2, source does not"):
         list(model.score(["um", "dois"], ["um"]))
-    with pytest.raises(NmtError, match="source: ends after line 1, target does not"):
+    with pytest.raises(NmtError, match="source: ends before line 2, target does not"):
         list(model.score(["um"], ["um", "dois"]))
 
 

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-import numpy as np
 from comparison.plan import OWN, latency_rows
 
 from nmt_cli import models
@@ -104,8 +103,7 @@ class Ours:
         return results
 
     def _search(self, pieces: Sequence[Ids], options: SearchOptions) -> list[Ids]:
-        lengths = np.array([len(each) for each in pieces], np.int64)
-        found = beam_search(self._translator.model, padded(pieces), lengths, options)
+        found = beam_search(self._translator.model, padded(pieces), options)
         return [hypotheses[0].ids for hypotheses in found]
 
 

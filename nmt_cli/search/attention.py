@@ -12,17 +12,14 @@ Weights = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class AttentionMaps:
-    """Weights by layer and head; each row sums to 1.
-
-    S source tokens, T target tokens, L layers, h heads.
+    """Weights by layer and head; each row sums to 1. L layers, h heads.
 
     Attributes:
         source: ids that the encoder read, [S].
         target: ids of the translation with END, [T]: the decoder's output at each step.
         cross: [L, h, T, S].
         encoder: self-attention [L, h, S, S]; None if the model has none or does not provide it.
-        decoder: self-attention [L, h, T, T], whose columns are the decoder's inputs; None
-            likewise.
+        decoder: self-attention [L, h, T, T], whose columns are the decoder's inputs; likewise.
     """
 
     source: list[int]
@@ -34,15 +31,16 @@ class AttentionMaps:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Words of both sides, and the weight of each source word for each target word.
-
-    Attributes:
-        weights: [target words, source words]; rows sum to 1.
-    """
+    """Words of both sides, and weights [target words, source words], whose rows sum to 1."""
 
     source: list[str]
     target: list[str]
     weights: Weights
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """For each target word the source word with the largest weight: (source, target)."""
+        rows = self.weights if self.source else ()
+        return [(int(np.argmax(row)), at) for at, row in enumerate(rows)]
 
 
 def aligning_layer(weights: Weights) -> Weights:

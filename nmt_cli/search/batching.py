@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -37,12 +38,12 @@ def in_batches(
 ) -> list[Result]:
     """Apply ``work`` to all rows in batches and return the results in order.
 
+    A batch for which ``work`` raises BatchTooLarge is halved, with a warning.
+
     Args:
         sizes: tokens of each row.
         budget: tokens of a batch, padding included.
         workers: batches run in parallel, each in its own thread.
-        work: returns the results of some rows; may raise BatchTooLarge.
-        warn: receives a message when there is not enough memory for a batch, which is then halved.
 
     Raises:
         NmtError: there is not enough memory for a single row.
@@ -67,11 +68,7 @@ def in_batches(
     else:
         with ThreadPoolExecutor(workers) as pool:
             found = list(pool.map(run, batches))
-    results = {
-        row: result
-        for rows, of_batch in zip(batches, found, strict=True)
-        for row, result in zip(rows, of_batch, strict=True)
-    }
+    results = dict(zip(chain(*batches), chain(*found), strict=True))
     return [results[row] for row in range(len(sizes))]
 
 
@@ -83,8 +80,7 @@ def batches_of(sizes: Sequence[int], budget: int, workers: int) -> Iterator[Rows
     share = -(-len(sizes) // workers)
     batch: Rows = []
     for row in sorted(range(len(sizes)), key=lambda row: -sizes[row]):
-        full = (len(batch) + 1) * sizes[batch[0]] > budget if batch else False
-        if full or len(batch) == share:
+        if batch and (len(batch) == share or (len(batch) + 1) * sizes[batch[0]] > budget):
             yield batch
             batch = []
         batch.append(row)

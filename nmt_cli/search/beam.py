@@ -24,10 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.search.attention import aligning_layer
-from nmt_cli.search.hypothesis import Hypothesis, coverage_penalty, penalty
 from nmt_cli.search.options import Request, SearchOptions
 from nmt_cli.search.processors import Processor
-from nmt_cli.search.ranking import Continuations, best
+from nmt_cli.search.ranking import Continuations, Hypothesis, best, coverage_penalty, penalty
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
@@ -41,7 +40,6 @@ _ROOM = 32
 def beam_search(
     model: StepModel,
     source: NDArray[np.int32],
-    lengths: NDArray[np.int64],
     options: SearchOptions,
     requests: Sequence[Request] | None = None,
     processors: Sequence[Processor] = (),
@@ -49,10 +47,7 @@ def beam_search(
     """Find the best hypotheses of each source sentence.
 
     Args:
-        model: what gives the probabilities.
         source: [B, S], framed and padded.
-        lengths: [B], tokens of each sentence without padding.
-        options: beam size, penalties and limits.
         requests: what each translation must contain; None for nothing.
         processors: change log-probabilities before tokens are ranked.
 
@@ -61,50 +56,47 @@ def beam_search(
         the vocabulary has no more.
     """
     requests = requests or [Request()] * len(source)
-    beams = _Beams(source, lengths, options, requests)
-    chooser = None
-    if processors or options.sample or any(each.prefix or each.phrases for each in requests):
-        from nmt_cli.search.choosing import Chooser  # rarely needed
-
-        chooser = Chooser(options, requests, processors)
+    beams = Beams(source, options, requests)
+    has_rules = bool(processors) or options.sample or any(each.required for each in requests)
+    if has_rules:
+        from nmt_cli.search.choosing import choose  # rarely needed
     state = model.encode(source)
     while beams.open:
+        ancestry = beams.ancestry()
         if beams.coverage is not None:
-            beams.coverage += aligning_layer(model.attention(state, beams.last, beams.ancestry()))
-        if chooser:
-            log_probs, state = model.log_probs(state, beams.last, beams.ancestry())
-            beams.extend(
-                chooser.choose(beams.sums, log_probs, beams.past, beams.finished, beams.limits)
-            )
+            beams.coverage += aligning_layer(model.attention(state, beams.last, ancestry))
+        if has_rules:
+            log_probs, state = model.log_probs(state, beams.last, ancestry)
+            beams.extend(choose(beams, log_probs, processors))
         else:
-            candidates, state = model.step(state, beams.last, beams.ancestry())
+            candidates, state = model.step(state, beams.last, ancestry)
             beams.extend(best(beams.sums, candidates))
-        keep = beams.worth_keeping()
+        keep = beams.drop_done()
         if keep is not None:
-            beams.select(keep)
-            if chooser:
-                chooser.select(keep)
             state = model.select(state, keep)
     return beams.best
 
 
-class _Beams:
+class Beams:
     """The bookkeeping of one batch. B counts the sentences still in it, K the slots.
 
     A step of one sentence takes half a millisecond: what is needed only when a beam ends is
     computed only then.
 
     Attributes:
+        requests: of all sentences.
+        generators: of all sentences, for sampling.
         open: number of sentences that are not done.
-        rows: [B], index of each sentence's result.
+        rows: [B], index of each sentence's request and result.
+        limits: [B], maximum number of tokens.
+        reach: float64 [B], length penalty at the limit.
         sums: float32 [B, K], summed log-probabilities of open beams, -inf where closed.
         last: int32 [B, K], last token of each beam.
         history: int32 [B, K, T], tokens so far, and space for more.
         lineage: bool [B, K, T * K], cache columns that belong to each beam's past, likewise.
+        trail: float32 [B, K, T], summed log-probabilities after each token so far, likewise.
         finished: [B], number of slots held by finished hypotheses.
         done: bool [B].
-        reach: float64 [B], length penalty at each sentence's maximum length.
-        trail: float32 [B, K, T], summed log-probabilities after each token so far, likewise.
         bounds: float64 [B], the score that a hypothesis must beat to be kept; -inf while fewer
             than ``n_best`` are kept.
         best: kept hypotheses of each sentence, best first.
@@ -113,27 +105,18 @@ class _Beams:
     """
 
     def __init__(
-        self,
-        source: NDArray[np.int32],
-        lengths: NDArray[np.int64],
-        options: SearchOptions,
-        requests: Sequence[Request],
+        self, source: NDArray[np.int32], options: SearchOptions, requests: Sequence[Request]
     ) -> None:
         count, beams = len(source), options.beam_size
-        self.options = options
+        self.options, self.requests = options, requests
         self.open = count
         self.steps = 0
         self.rows = np.arange(count)
-        self.limits = np.array(
-            [
-                min(
-                    options.max_length,
-                    max(options.limit(int(length)), options.min_length + 1) + each.required,
-                )
-                for length, each in zip(lengths, requests, strict=True)
-            ],
-            np.int64,
-        )
+        longest = [
+            max(options.limit(length), options.min_length + 1) + each.required
+            for length, each in zip((source != PAD_ID).sum(axis=1), requests, strict=True)
+        ]
+        self.limits = np.minimum(np.array(longest, np.int64), options.max_length)
         self.reach = penalty(self.limits, options.length_penalty)
         self.sums = np.full((count, beams), -np.inf, np.float32)
         # All beams start out equal: the search needs only one of them, sampling all.
@@ -150,6 +133,8 @@ class _Beams:
         if options.coverage_penalty:
             # Padding counts as covered: its logarithm is 0.
             self.coverage = np.repeat((source == PAD_ID).astype(np.float32)[:, None], beams, 1)
+        seeds = [(options.seed or 0, each.number) for each in requests if options.sample]
+        self.generators = [np.random.default_rng(each) for each in seeds]
         self._own = np.eye(beams, dtype=np.bool_)
 
     def ancestry(self) -> NDArray[np.bool_]:
@@ -164,112 +149,80 @@ class _Beams:
         self.lineage[..., used : used + beams] = self._own
         return self.lineage[..., : used + beams]
 
-    @property
-    def past(self) -> NDArray[np.int32]:
-        """The tokens so far, [B, K, steps]."""
-        return self.history[..., : self.steps]
-
     def extend(self, chosen: Continuations) -> None:
         """Fill the free slots with the best continuations and close finished hypotheses."""
-        tokens, sums = chosen.tokens, chosen.sums
-        beams = sums.shape[1]
+        tokens, sums, parents = chosen.tokens, chosen.sums, chosen.parents
+        beams, past = sums.shape[1], self.steps
         if self.finished.any():
             # Finished hypotheses hold slots: only the best (K - finished) candidates count.
             sums[np.arange(beams) >= (beams - self.finished)[:, None]] = -np.inf
-        self._follow(chosen.parents)
-        self.history[..., self.steps] = tokens
-        self.trail[..., self.steps] = sums
+        if (parents != np.arange(beams)).any():
+            rows, used = np.arange(len(parents))[:, None], (past + 1) * beams
+            self.history[..., :past] = self.history[rows, parents, :past]
+            self.lineage[..., :used] = self.lineage[rows, parents, :used]
+            self.trail[..., :past] = self.trail[rows, parents, :past]
+            if self.coverage is not None:
+                self.coverage = self.coverage[rows, parents]
+        self.history[..., past] = tokens
+        self.trail[..., past] = sums
         self.steps += 1
+        self.last, self.sums = tokens, sums
         ends = tokens == END_ID
         if ends.any():
             ends &= sums > -np.inf
             ends[self.done] = False
-            self._finish(np.argwhere(ends), sums)
+            for sentence, slot in np.argwhere(ends):
+                self._keep(sentence, self._hypothesis(sentence, slot, past))
             self.finished += ends.sum(axis=1)
             sums[ends] = -np.inf
-        self.last, self.sums = tokens, sums
         self._close()
 
-    def _follow(self, parents: NDArray[np.int64]) -> None:
-        """Give each slot the history of its parent."""
-        beams = parents.shape[1]
-        if (parents == np.arange(beams)).all():
+    def _keep(self, sentence: np.integer[Any], found: Hypothesis) -> None:
+        """Keep a finished hypothesis if it is among its sentence's best; ties: the first found."""
+        if found.score <= self.bounds[sentence]:
             return
-        pick = np.arange(len(parents))[:, None]
-        past, used = self.steps, (self.steps + 1) * beams
-        self.history[..., :past] = self.history[pick, parents, :past]
-        self.lineage[..., :used] = self.lineage[pick, parents, :used]
-        self.trail[..., :past] = self.trail[pick, parents, :past]
-        if self.coverage is not None:
-            self.coverage = self.coverage[pick, parents]
-
-    def _finish(self, ends: NDArray[np.int64], sums: NDArray[np.float32]) -> None:
-        """Keep each newly finished hypothesis that is among its sentence's best.
-
-        They are ordered by score; the first found of equal scores comes first.
-        """
-        for sentence, slot in ends:
-            score = self._score(sentence, slot, float(sums[sentence, slot]))
-            if score <= self.bounds[sentence]:
-                continue
-            kept = self.best[self.rows[sentence]]
-            place = sum(each.score >= score for each in kept)
-            kept.insert(place, self._hypothesis(sentence, slot, self.steps - 1, score))
-            del kept[self.options.n_best :]
-            if len(kept) == self.options.n_best:
-                self.bounds[sentence] = kept[-1].score
+        kept = self.best[self.rows[sentence]]
+        kept.insert(sum(each.score >= found.score for each in kept), found)
+        del kept[self.options.n_best :]
+        if len(kept) == self.options.n_best:
+            self.bounds[sentence] = kept[-1].score
 
     def _close(self) -> None:
-        """Mark sentences that cannot improve, and complete those at their maximum length."""
-        open_best = self.sums.max(axis=1)  # [B]
-        at_limit = self.steps >= self.limits
+        """Mark sentences that cannot improve; fill up their n-best lists with open beams."""
         # A coverage penalty only lowers scores, so the bound still holds.
-        settled = at_limit | (open_best / self.reach <= self.bounds)
+        settled = self.sums.max(axis=1) / self.reach <= self.bounds
+        settled |= self.steps >= self.limits
         settled &= ~self.done
         if not settled.any():
             return
         for sentence in np.flatnonzero(settled):
-            self._fill_up(sentence)
+            kept = self.best[self.rows[sentence]]
+            order = np.argsort(-self.sums[sentence], kind="stable")
+            for slot in order[: self.options.n_best - len(kept)]:
+                if not kept or self.sums[sentence, slot] > -np.inf:
+                    kept.append(self._hypothesis(sentence, slot, self.steps))
         self.done |= settled
         self.sums[settled] = -np.inf
         self.open = len(self.done) - int(self.done.sum())
 
-    def _fill_up(self, sentence: np.integer[Any]) -> None:
-        """Fill up a sentence's n-best list with open beams."""
-        kept = self.best[self.rows[sentence]]
-        unfinished: list[Hypothesis] = []
-        for slot in np.argsort(-self.sums[sentence], kind="stable"):
-            total = float(self.sums[sentence, slot])
-            missing = self.options.n_best - len(kept) - len(unfinished)
-            if missing <= 0 or (total == -np.inf and (kept or unfinished)):
-                break
-            score = self._score(sentence, slot, total)
-            unfinished.append(self._hypothesis(sentence, slot, self.steps, score))
-        kept += unfinished
-
-    def _score(self, sentence: np.integer[Any], slot: np.integer[Any], total: float) -> float:
+    def _hypothesis(
+        self, sentence: np.integer[Any], slot: np.integer[Any], length: int
+    ) -> Hypothesis:
+        total = float(self.sums[sentence, slot])
         score = total / float(penalty(self.steps, self.options.length_penalty))
         if self.coverage is not None:
             covered = self.coverage[sentence, slot]
             score += coverage_penalty(covered, self.options.coverage_penalty)
-        return score
-
-    def _hypothesis(
-        self, sentence: np.integer[Any], slot: np.integer[Any], length: int, score: float
-    ) -> Hypothesis:
         sums = self.trail[sentence, slot, : self.steps].tolist()
         scores = [now - before for before, now in zip([0.0, *sums], sums, strict=False)]
         return Hypothesis(self.history[sentence, slot, :length].tolist(), score, scores)
 
-    def worth_keeping(self) -> NDArray[np.int64] | None:
-        """The sentences that are not done, if enough of the batch is; else None."""
+    def drop_done(self) -> NDArray[np.int64] | None:
+        """Drop the sentences that are done once they are enough; returns the others if so."""
         count = len(self.done)
         if not 0 < self.open <= count - max(1, math.ceil(DONE_SHARE * count)):
             return None
-        return np.flatnonzero(~self.done)
-
-    def select(self, keep: NDArray[np.int64]) -> None:
-        """Keep only these sentences."""
+        keep = np.flatnonzero(~self.done)
         self.rows, self.limits, self.reach = self.rows[keep], self.limits[keep], self.reach[keep]
         self.sums, self.last = self.sums[keep], self.last[keep]
         self.history, self.lineage = self.history[keep], self.lineage[keep]
@@ -277,3 +230,4 @@ class _Beams:
         self.bounds, self.trail = self.bounds[keep], self.trail[keep]
         if self.coverage is not None:
             self.coverage = self.coverage[keep]
+        return keep

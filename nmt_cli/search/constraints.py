@@ -7,7 +7,7 @@ always candidates. The fullest bank grows by a token per step, and no hypothesis
 contains all phrases.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,10 @@ def progress(past: Sequence[int], phrases: Sequence[Phrase]) -> tuple[int, set[i
     """
     missing = [each for each in phrases if not _contains(past, each)]
     had = sum(map(len, phrases)) - sum(map(len, missing))
-    begun = max((_begun(past, each) for each in missing), default=0)
-    following = {each[begun] for each in missing if begun and _ends_with(past, each[:begun])}
-    return had + begun, following or {each[0] for each in missing}
+    lengths = [_begun(past, each) for each in missing]
+    begun = max(lengths, default=0)
+    pairs = zip(missing, lengths, strict=True)
+    return had + begun, {each[begun] for each, length in pairs if length == begun}
 
 
 def _contains(past: Sequence[int], phrase: Phrase) -> bool:
@@ -36,12 +37,9 @@ def _contains(past: Sequence[int], phrase: Phrase) -> bool:
 
 
 def _begun(past: Sequence[int], phrase: Phrase) -> int:
+    """How many tokens of a phrase, but not all, a text ends with."""
     lengths = range(min(len(past), len(phrase) - 1), 0, -1)
-    return next((each for each in lengths if _ends_with(past, phrase[:each])), 0)
-
-
-def _ends_with(past: Sequence[int], tokens: Phrase) -> bool:
-    return tuple(past[len(past) - len(tokens) :]) == tokens
+    return next((each for each in lengths if tuple(past[-each:]) == phrase[:each]), 0)
 
 
 def constrained_best(
@@ -87,19 +85,13 @@ def constrained_best(
         banks.setdefault(had, []).append(candidate)
     if last and banks:  # only the fullest bank can still be complete
         banks = {max(banks): banks[max(banks)]}
+    # Equal shares; what is left over goes to the fullest banks that can use it.
+    share = slots // (wanted + 1)
+    left = slots - sum(min(len(each), share) for each in banks.values())
     chosen: list[Candidate] = []
-    for had, share in _shares({had: len(each) for had, each in banks.items()}, wanted, slots):
-        chosen += sorted(banks[had])[:share]
+    for had in sorted(banks, reverse=True):
+        bank = banks[had]
+        more = min(left, max(0, len(bank) - share))
+        left -= more
+        chosen += sorted(bank)[: share + more]
     return sorted(chosen)
-
-
-def _shares(counts: dict[int, int], wanted: int, slots: int) -> Iterator[tuple[int, int]]:
-    """Slots of each bank: equal shares; what is left over goes to the fullest banks that can use
-    it."""
-    shares = {had: min(count, slots // (wanted + 1)) for had, count in counts.items()}
-    free = slots - sum(shares.values())
-    for had in sorted(counts, reverse=True):
-        more = min(free, counts[had] - shares[had])
-        shares[had] += more
-        free -= more
-    yield from shares.items()

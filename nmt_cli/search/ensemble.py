@@ -1,6 +1,7 @@
 """Several models as one, with averaged probabilities."""
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,7 @@ from nmt_cli.search.step_model import Candidates, StepModel
 
 
 class EnsembleStepModel:
-    """Step models with the same vocabularies (search.step_model.StepModel).
-
-    Args:
-        models: two or more.
-    """
+    """A StepModel of two or more with the same vocabularies."""
 
     def __init__(self, models: Sequence[StepModel]) -> None:
         self._models = list(models)
@@ -36,14 +33,10 @@ class EnsembleStepModel:
         self, state: list[Any], tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], list[Any]]:
         """Logarithms of the mean probabilities."""
-        found = [
-            model.log_probs(each, tokens, ancestry)
-            for model, each in zip(self._models, state, strict=True)
-        ]
-        total = found[0][0]
-        for log_probs, _ in found[1:]:
-            total = np.logaddexp(total, log_probs)
-        return total - np.float32(np.log(len(found))), [each for _, each in found]
+        pairs = zip(self._models, state, strict=True)
+        found = [model.log_probs(each, tokens, ancestry) for model, each in pairs]
+        log_probs, states = zip(*found, strict=True)
+        return reduce(np.logaddexp, log_probs) - np.float32(np.log(len(found))), list(states)
 
     def attention(
         self, state: list[Any], tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]

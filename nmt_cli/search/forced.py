@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.search.attention import AttentionMaps, Weights, aligning_layer
-from nmt_cli.search.hypothesis import Hypothesis
+from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
 
@@ -21,7 +21,6 @@ def forced_steps(
     """Decode given translations step by step.
 
     Args:
-        model: gives the probabilities.
         source: [B, S], framed and padded.
         targets: [B, T], padded with END.
         attention: also compute attention weights.
@@ -32,10 +31,9 @@ def forced_steps(
     Raises:
         NmtError: attention is requested, and the model does not give it.
     """
-    count = len(targets)
-    state, last = model.encode(source), np.full((count, 1), START_ID, np.int32)
+    state, last = model.encode(source), np.full((len(targets), 1), START_ID, np.int32)
     for step in range(targets.shape[1]):
-        ancestry = np.ones((count, 1, step + 1), np.bool_)
+        ancestry = np.ones((len(targets), 1, step + 1), np.bool_)
         weights = model.attention(state, last, ancestry)[:, :, :, 0] if attention else None
         log_probs, state = model.log_probs(state, last, ancestry)
         yield log_probs[:, 0], weights
@@ -48,16 +46,8 @@ def force(
     targets: Sequence[Sequence[int]],
     attention: bool = False,
 ) -> list[Hypothesis]:
-    """Score given translations.
-
-    Args:
-        model, source, attention: as of :func:`forced_steps`.
-        targets: ids of the translations, without END.
-
-    Raises:
-        NmtError: attention is requested, and the model does not give it.
-    """
-    table = np.full((len(targets), max(map(len, targets), default=-1) + 1), END_ID, np.int32)
+    """Score given translations, without END; other arguments and errors as of forced_steps."""
+    table = np.full((len(targets), max(map(len, targets)) + 1), END_ID, np.int32)
     for row, ids in zip(table, targets, strict=True):
         row[: len(ids)] = ids
     scores = np.zeros(table.shape, np.float32)
@@ -82,13 +72,7 @@ def force(
 def forced_attention(
     model: StepModel, tokenizers: TokenizerPair, source: str, target_ids: Sequence[int]
 ) -> AttentionMaps:
-    """Attention of all layers and heads to the source, as a translation is decoded.
-
-    Args:
-        model: gives the weights.
-        tokenizers: of the model.
-        source: a line.
-        target_ids: its translation, without END.
+    """Attention of all layers and heads to a line, as its translation, without END, is decoded.
 
     Raises:
         NmtError: the model does not give attention weights.

@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
+from dataclasses import dataclass, field, replace
 
 from nmt_cli.search.attention import Alignment, align_words
-from nmt_cli.search.hypothesis import Hypothesis
 from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.text.tokenizer import END_ID, UNK_ID, TokenizerPair
 
 LINE_BREAK = re.compile(r"[\r\n]+")
@@ -47,13 +45,7 @@ class Translation:
 
 @dataclass(frozen=True)
 class Found:
-    """What the search found for one segment.
-
-    Attributes:
-        source: ids that the encoder read.
-        hypotheses: best first.
-        seconds: search time.
-    """
+    """What the search found for one segment: source ids, hypotheses (best first), search time."""
 
     source: list[int]
     hypotheses: list[Hypothesis]
@@ -62,13 +54,15 @@ class Found:
 
 def rejoin(
     segments: Sequence[Found], tokenizers: TokenizerPair, options: SearchOptions
-) -> list[Translation]:
-    """The translations of a line, best first; no segments for a blank line.
+) -> Translation:
+    """The translation of a line; no segments for a blank line.
 
     The second best of a line with several segments joins the second best of each segment, and so
     on.
     """
-    return [_rejoined(segments, tokenizers, options, rank) for rank in range(options.n_best)]
+    ranks = range(options.n_best)
+    first, *others = (_rejoined(segments, tokenizers, options, rank) for rank in ranks)
+    return replace(first, others=others, seconds=sum((each.seconds for each in segments), 0.0))
 
 
 def _rejoined(
@@ -86,7 +80,7 @@ def _rejoined(
             aligned = align_words(hypothesis.attention, segment.source, with_end, tokenizers)
             if options.unk == "copy" and UNK_ID in hypothesis.ids:
                 texts[-1] = _with_copies(hypothesis, aligned, tokenizers)
-            alignment += [(i + source_words, j + target_words) for i, j in pairs(aligned)]
+            alignment += [(i + source_words, j + target_words) for i, j in aligned.pairs()]
             source_words += len(aligned.source)
             target_words += len(aligned.target)
         score += hypothesis.score
@@ -104,18 +98,11 @@ def _rejoined(
     )
 
 
-def pairs(alignment: Alignment) -> list[tuple[int, int]]:
-    """For each target word the source word with the largest weight."""
-    if not alignment.source:
-        return []
-    return [(int(np.argmax(row)), at) for at, row in enumerate(alignment.weights)]
-
-
 def _with_copies(hypothesis: Hypothesis, aligned: Alignment, tokenizers: TokenizerPair) -> str:
     """The text with aligned source words in place of unknown words."""
     words = list(aligned.target)
     groups = tokenizers.target.words(hypothesis.ids)
-    for source, target in pairs(aligned):
+    for source, target in aligned.pairs():
         if any(hypothesis.ids[place] == UNK_ID for place in groups[target]):
             words[target] = aligned.source[source]
     return " ".join(words)

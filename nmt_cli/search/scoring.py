@@ -1,11 +1,11 @@
 """Scores of given translations."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import compress, islice
+from itertools import compress, islice, zip_longest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.search.hypothesis import penalty
+from nmt_cli.search.ranking import penalty
 from nmt_cli.search.translator import WINDOW, Translator
 from nmt_cli.text.tokenizer import END_ID
 
@@ -27,18 +27,32 @@ class PairScore:
 
 
 def score_pairs(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[PairScore]:
-    """Score pairs of lines, in order; two blank lines score 0.
-
-    Args:
-        translator: the model, and the length penalty.
-        pairs: source and translation, read WINDOW ahead.
+    """Score pairs of source and translation, in order, WINDOW at a time; two blank lines score 0.
 
     Raises:
         NmtError: there is not enough memory.
     """
-    pairs = iter(pairs)
+    pairs, options = iter(pairs), translator.options
+    source_side, target_side = translator.tokenizers.source, translator.tokenizers.target
     while read := list(islice(pairs, WINDOW)):
-        yield from _window(translator, read)
+        sources = source_side.encode([source for source, _ in read])
+        targets = target_side.encode([target for _, target in read])
+        encoded = list(zip(sources, targets, strict=True))
+        readable = [
+            bool(source or target)
+            and len(source) <= translator.max_source
+            and len(target) < options.max_length
+            for source, target in encoded
+        ]
+        framed = [(source_side.frame_source(one), two) for one, two in compress(encoded, readable)]
+        forced = iter(translator.force(framed))
+        for (source, target), scored in zip(encoded, readable, strict=True):
+            if scored:
+                found, ids = next(forced), [*target, END_ID]
+                score = found.score / float(penalty(len(ids), options.length_penalty))
+                yield PairScore(score, target_side.tokens(ids), found.token_scores)
+            else:
+                yield PairScore(float("nan") if source or target else 0.0, [], [])
 
 
 def aligned(
@@ -49,41 +63,11 @@ def aligned(
     Raises:
         NmtError: one side has more lines than the other.
     """
-    rest, number = iter(targets), 0
-    for number, source in enumerate(sources, start=1):
-        target = next(rest, None)
-        if target is None:
+    for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
+        if source is None or target is None:
+            short, long = names if source is None else names[::-1]
             raise NmtError(
-                f"{names[1]}: ends before line {number}, {names[0]} does not",
+                f"{short}: ends before line {number}, {long} does not",
                 "give aligned sides with equal line counts",
             )
         yield source, target
-    if next(rest, None) is not None:
-        raise NmtError(
-            f"{names[0]}: ends after line {number}, {names[1]} does not",
-            "give aligned sides with equal line counts",
-        )
-
-
-def _window(translator: Translator, pairs: Sequence[tuple[str, str]]) -> Iterator[PairScore]:
-    tokenizers, options = translator.tokenizers, translator.options
-    sources = tokenizers.source.encode([source for source, _ in pairs])
-    targets = tokenizers.target.encode([target for _, target in pairs])
-    lengths = [(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
-    readable = [
-        any(pair) and pair[0] <= translator.max_source and pair[1] < options.max_length
-        for pair in lengths
-    ]
-    framed = map(tokenizers.source.frame_source, compress(sources, readable))
-    forced = iter(translator.force(list(zip(framed, compress(targets, readable), strict=True))))
-    for pair, target, scored in zip(lengths, targets, readable, strict=True):
-        if not scored:
-            yield PairScore(float("nan") if any(pair) else 0.0, [], [])
-        else:
-            found = next(forced)
-            ids = [*target, END_ID]
-            yield PairScore(
-                found.score / float(penalty(len(ids), options.length_penalty)),
-                tokenizers.target.tokens(ids),
-                found.token_scores,
-            )

@@ -45,7 +45,7 @@ class StepModel(Protocol):
         """Read one more token a beam and rank what may follow.
 
         Args:
-            state: of the step before, or of :meth:`encode`.
+            state: used up by the step.
             tokens: [B, K], the last token of each beam.
             ancestry: [B, K, (t + 1) * K]: which cache columns are the beam's own history,
                 the token just given included (column ``t * K + k`` for beam k: a beam
@@ -53,7 +53,7 @@ class StepModel(Protocol):
 
         Returns:
             The K best candidates a beam (C = K; the arrays may be the state's own, good until
-            its next step), and the new state. The old state is used up.
+            its next step), and the new state.
         """
 
     def log_probs(

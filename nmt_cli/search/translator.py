@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
-import numpy as np
-
 from nmt_cli.errors import NmtError
 from nmt_cli.search.batching import in_batches, padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.forced import force
-from nmt_cli.search.hypothesis import Hypothesis
 from nmt_cli.search.options import Request, SearchOptions
 from nmt_cli.search.processors import Processor, processors_of
+from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Found, Translation, rejoin
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair
@@ -45,12 +43,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Segment:
-    """What the model reads at a time: a line, or a part of an over-long one.
-
-    Attributes:
-        ids: framed.
-        request: what its translation must contain.
-    """
+    """What the model reads at a time: framed ids of a line, or of a part of an over-long one."""
 
     ids: list[int]
     request: Request
@@ -61,9 +54,6 @@ class Translator:
     """A model with its tokenizers and search options.
 
     Attributes:
-        model: the step model, on Keras or ONNX Runtime.
-        tokenizers: of both sides.
-        options: of the search.
         max_source: source tokens above which a line is split at sentence ends.
         warn: receives a message when that happens.
         workers: batches searched in parallel, each in its own thread.
@@ -88,12 +78,9 @@ class Translator:
     def translate(
         self, lines: Iterable[str | Line], first_number: int = 1, window: int | None = None
     ) -> Iterator[Translation]:
-        """Translate lines, in order.
+        """Translate lines, in order, which are read ``window`` (default: WINDOW) ahead.
 
-        Args:
-            lines: read ``window`` ahead.
-            first_number: of the first line, for messages and sampling.
-            window: None for WINDOW.
+        The number of the first line is for messages and sampling.
 
         Raises:
             NmtError: a line's phrases cannot be placed (names the line), or there is not enough
@@ -124,10 +111,7 @@ class Translator:
             counts.append(len(pieces))
         found = iter(self._search(segments))
         for count in counts:
-            of_line = list(islice(found, count))
-            first, *others = rejoin(of_line, self.tokenizers, self.options)
-            seconds = sum((each.seconds for each in of_line), 0.0)
-            yield replace(first, others=others, seconds=seconds)
+            yield rejoin(list(islice(found, count)), self.tokenizers, self.options)
         if failure:
             raise failure
 
@@ -150,11 +134,7 @@ class Translator:
     def _segments(
         self, line: Line, number: int, pieces: list[list[int]], prefix: tuple[int, ...]
     ) -> list[Segment]:
-        """The segments of a line; the prefix belongs to the first.
-
-        Raises:
-            NmtError: the line's phrases cannot be placed.
-        """
+        """The segments of a line; the prefix belongs to the first."""
         if not pieces:  # a blank line stays blank
             return []
         where = f"{self.name}line {number}"
@@ -186,35 +166,24 @@ class Translator:
 
     def _search(self, segments: list[Segment]) -> list[Found]:
         """What the search finds for each segment, in order; batches run in parallel."""
-        found = in_batches(
-            [len(each.ids) for each in segments],
-            max(1, self.batch_tokens // self.options.beam_size),
-            self.workers,
-            lambda rows: self._timed([segments[row] for row in rows]),
-            self.warn,
-        )
+
+        def timed(rows: list[int]) -> list[Found]:
+            batch = [segments[row] for row in rows]
+            began = time.perf_counter()
+            results = self._search_batch(batch)
+            seconds = (time.perf_counter() - began) / len(batch)
+            pairs = zip(batch, results, strict=True)
+            return [Found(segment.ids, hypotheses, seconds) for segment, hypotheses in pairs]
+
+        sizes = [len(each.ids) for each in segments]
+        budget = max(1, self.batch_tokens // self.options.beam_size)
+        found = in_batches(sizes, budget, self.workers, timed, self.warn)
         self._add_attention(found)
         return found
 
-    def _timed(self, batch: list[Segment]) -> list[Found]:
-        began = time.perf_counter()
-        results = self._search_batch(batch)
-        seconds = (time.perf_counter() - began) / len(batch)
-        return [
-            Found(segment.ids, hypotheses, seconds)
-            for segment, hypotheses in zip(batch, results, strict=True)
-        ]
-
     def _search_batch(self, batch: list[Segment]) -> list[list[Hypothesis]]:
-        lengths = np.array([len(each.ids) for each in batch], np.int64)
-        return beam_search(
-            self.model,
-            padded([each.ids for each in batch]),
-            lengths,
-            self.options,
-            [each.request for each in batch],
-            self.processors,
-        )
+        source, requests = padded([each.ids for each in batch]), [each.request for each in batch]
+        return beam_search(self.model, source, self.options, requests, self.processors)
 
     def _add_attention(self, found: list[Found]) -> None:
         """Add attention to the hypotheses that need it."""
@@ -241,22 +210,16 @@ class Translator:
         Raises:
             NmtError: the model does not provide attention, or there is not enough memory.
         """
-        return in_batches(
-            [max(len(source), len(target)) for source, target in pairs],
-            self.batch_tokens,
-            self.workers,
-            lambda rows: force(
-                self.model,
-                padded([pairs[row][0] for row in rows]),
-                [pairs[row][1] for row in rows],
-                attention,
-            ),
-            self.warn,
-        )
+
+        def forced(rows: list[int]) -> list[Hypothesis]:
+            source, targets = zip(*(pairs[row] for row in rows), strict=True)
+            return force(self.model, padded(source), targets, attention)
+
+        sizes = [max(len(source), len(target)) for source, target in pairs]
+        return in_batches(sizes, self.batch_tokens, self.workers, forced, self.warn)
 
 
 def _read_ahead(lines: Iterator[str | Line], most: int) -> list[Line]:
-    """The next lines."""
     read: list[Line] = []
     characters = 0
     for each in lines:

@@ -420,7 +420,7 @@ class TestScore:
             (place / f"{name}.gz").write_bytes(gzip.compress((place / name).read_bytes()))
         packed = nmt("score", "toy.pt.gz", "toy.en.gz", cwd=place)
         assert packed.out == nmt("score", "toy.pt", "toy.en", cwd=place).out
-        assert_fails(nmt("score", "one", "toy.en", cwd=place), "one: ends after line 1")
+        assert_fails(nmt("score", "one", "toy.en", cwd=place), "one: ends before line 2")
         assert nmt("score", "-", "-", cwd=place).code == 2
         shell = ["bash", "-c", '"$@" | true; exit ${PIPESTATUS[0]}', "bash", *NMT]
         closed = nmt("score", "toy.pt", "toy.en", cwd=place, command=shell)

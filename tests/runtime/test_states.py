@@ -99,7 +99,7 @@ def recorded(
         length_ratio=1.0,
         length_extra=0,
     )
-    beam_search(recorder, source, np.array(lengths, np.int64), options)
+    beam_search(recorder, source, options)
     return source, recorder.calls
 
 

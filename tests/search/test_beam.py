@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.search.beam import beam_search
-from nmt_cli.search.hypothesis import Hypothesis, penalty
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.ranking import Hypothesis, penalty
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 from tests.search.fakes import FakeStepModel, Follow, hashed, options, reference_search
 
@@ -32,11 +32,10 @@ def search(
     follow: Follow, settings: SearchOptions, sources: list[tuple[int, ...]] | None = None
 ) -> list[Hypothesis]:
     sources = sources or [(A, END_ID)]
-    lengths = np.array([len(each) for each in sources], np.int64)
-    source = np.full((len(sources), int(lengths.max())), PAD_ID, np.int32)
+    source = np.full((len(sources), max(map(len, sources))), PAD_ID, np.int32)
     for row, each in enumerate(sources):
         source[row, : len(each)] = each
-    found = beam_search(FakeStepModel(follow), source, lengths, settings)
+    found = beam_search(FakeStepModel(follow), source, settings)
     return [hypotheses[0] for hypotheses in found]
 
 
@@ -164,7 +163,7 @@ def test_the_maximum_length_depends_on_the_source() -> None:
 
 def test_an_empty_batch() -> None:
     none = np.zeros((0, 4), np.int32)
-    assert beam_search(FakeStepModel(hashed(0, [A])), none, np.zeros(0, np.int64), options()) == []
+    assert beam_search(FakeStepModel(hashed(0, [A])), none, options()) == []
 
 
 def exhaustive(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, ...], float]:
@@ -245,7 +244,7 @@ def test_finished_sentences_leave_the_batch() -> None:
 
     model = FakeStepModel(follow)
     source = np.array([[4], [11], [4], [6], [4], [5], [4], [4]], np.int32)
-    found = beam_search(model, source, np.ones(8, np.int64), options(2))
+    found = beam_search(model, source, options(2))
     assert [len(each[0].ids) for each in found] == [1, 8, 1, 3, 1, 2, 1, 1]
     assert model.batches == [8, 8, 3, 2] + [1] * 5
 

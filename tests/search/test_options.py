@@ -1,6 +1,7 @@
 """The options of the search."""
 
 import math
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -12,10 +13,15 @@ from nmt_cli.search.beam import beam_search
 from nmt_cli.search.constraints import progress
 from nmt_cli.search.ensemble import EnsembleStepModel
 from nmt_cli.search.forced import force
-from nmt_cli.search.hypothesis import Hypothesis, coverage_penalty
 from nmt_cli.search.options import Request, SearchOptions
-from nmt_cli.search.processors import Processor, Suppress, min_length, no_repeat, processors_of
-from nmt_cli.search.ranking import top_candidates
+from nmt_cli.search.processors import (
+    Processor,
+    Suppress,
+    forbid_repeats,
+    processors_of,
+    require_length,
+)
+from nmt_cli.search.ranking import Hypothesis, coverage_penalty, top_candidates
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 from tests.search.fakes import CHARACTERS, FakeStepModel, Follow, hashed
 
@@ -45,11 +51,10 @@ def search(
     processors: tuple[Processor, ...] = (),
 ) -> list[list[Hypothesis]]:
     sources = sources or [SOURCE] * len(requests or [SOURCE])
-    lengths = np.array([len(each) for each in sources], np.int64)
-    source = np.full((len(sources), int(lengths.max())), PAD_ID, np.int32)
+    source = np.full((len(sources), max(map(len, sources))), PAD_ID, np.int32)
     for row, each in zip(source, sources, strict=True):
         row[: len(each)] = each
-    return beam_search(FakeStepModel(follow), source, lengths, options, requests, processors)
+    return beam_search(FakeStepModel(follow), source, options, requests, processors)
 
 
 def normal(follow: Follow) -> Follow:
@@ -129,7 +134,7 @@ def test_token_scores_come_from_the_model(seed: int, beams: int) -> None:
 def test_min_length() -> None:
     for beams in (1, 3):
         for least in (0, 1, 5):
-            rules = (min_length(least),) if least else ()
+            rules = (partial(require_length, least),) if least else ()
             options = search_options(beams, min_length=least)
             (found,) = search(
                 lambda source, history: {A: -3.0, END_ID: -0.1}, options, None, None, rules
@@ -147,7 +152,9 @@ def test_min_length_raises_the_length_limit() -> None:
         min_length=9,
     )  # ratio single would allow 2
     (found,) = search(
-        lambda source, history: {A: -3.0, END_ID: -0.1}, options, None, None, (min_length(9),)
+        lambda source, history: {A: -3.0, END_ID: -0.1},
+        options,
+        processors=(partial(require_length, 9),),
     )
     assert found[0].ids == [A] * 9
     assert len(found[0].token_scores) == 10
@@ -159,7 +166,9 @@ def test_no_ngram_occurs_twice(seed: int, beams: int, size: int) -> None:
     for ids in (
         each.ids
         for each in search(
-            follow, search_options(beams, limit=20, n_best=beams), processors=(no_repeat(size),)
+            follow,
+            search_options(beams, limit=20, n_best=beams),
+            processors=(partial(forbid_repeats, size),),
         )[0]
     ):
         ngrams = [tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)]
@@ -481,9 +490,9 @@ def test_an_ensemble_averages_probabilities() -> None:
 def test_an_ensemble_of_a_model_with_itself_is_that_model(seed: int, beams: int) -> None:
     follow = normal(hashed(seed, (A, B, C, D), end_from=1))
     twice = EnsembleStepModel([FakeStepModel(follow), FakeStepModel(follow)])
-    source, lengths = np.array([SOURCE, (B, END_ID)], np.int32), np.array([2, 2])
-    ours = beam_search(twice, source, lengths, search_options(beams))
-    single = beam_search(FakeStepModel(follow), source, lengths, search_options(beams))
+    source = np.array([SOURCE, (B, END_ID)], np.int32)
+    ours = beam_search(twice, source, search_options(beams))
+    single = beam_search(FakeStepModel(follow), source, search_options(beams))
     for found, wanted in zip(ours, single, strict=True):
         assert found[0].score == pytest.approx(wanted[0].score, rel=1e-5)
 

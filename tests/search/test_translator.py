@@ -172,20 +172,19 @@ def test_batches_keep_the_budget_and_group_similar_lengths() -> None:
     assert sizes == [4, 4, 1]
 
 
-def test_padding_and_lengths_reach_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_gets_padded_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def spy(model, source, lengths, *others):  # type: ignore[no-untyped-def]
-        seen.append((source.copy(), lengths.copy()))
-        return original(model, source, lengths, *others)
+    def spy(model, source, *others):  # type: ignore[no-untyped-def]
+        seen.append(source.copy())
+        return original(model, source, *others)
 
     original = translator.beam_search
     monkeypatch.setattr(translator, "beam_search", spy)
     texts(copier()[0], ["a", "abc"])
-    ((source, lengths),) = seen
+    (source,) = seen
     a, b, c = (FIRST_CHARACTER_ID + ord(each) for each in "abc")
     assert source.tolist() == [[a, b, c, END_ID], [a, END_ID, PAD_ID, PAD_ID]]
-    assert lengths.tolist() == [4, 2]
     assert source.dtype == np.int32
 
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.recipe.reading import section_from
-from nmt_cli.search.hypothesis import Hypothesis
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.translator import BATCH_TOKENS, Segment, Translator
 from nmt_cli.text.folder import load_tokenizers
 
