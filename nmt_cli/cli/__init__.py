@@ -5,16 +5,18 @@ Commands are imported when they are used, and import what they need inside their
 """
 
 import errno
+import os
 import signal
 import sys
 import traceback
+from pathlib import Path
 from typing import NoReturn
 
 import click
+from click.core import ParameterSource
 
 from nmt_cli import __version__
 from nmt_cli.cli.commands import Commands, Group
-from nmt_cli.cli.environment import naming_variable, refused_variable
 from nmt_cli.cli.options import say
 from nmt_cli.errors import NmtError
 
@@ -22,7 +24,6 @@ USER_ERROR, INTERRUPTED = 1, 130
 # The extra that installs a package, if it is not "train".
 _EXTRAS = {
     "jax": "train,jax",
-    "jaxlib": "train,jax",
     "matplotlib": "plot",
     "jinja2": "train,plot",
     "srt": "formats",
@@ -61,17 +62,25 @@ def main() -> None:
     try:
         sys.exit(cli(prog_name="nmt", standalone_mode=False))
     except click.UsageError as error:
-        variable = refused_variable(error)
-        if not variable:
-            error.show()
-            sys.exit(error.exit_code)
-        reason = f"{variable}: {error.message.rstrip('.')}; change or unset it"
-        _fail(reason, error.exit_code)
+        if variable := _refused_variable(error):
+            reason = error.message.rstrip(".")
+            _fail(f"{variable}: {reason}; change or unset it", error.exit_code)
+        error.show()
+        sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort) as error:
         # click replaces a KeyboardInterrupt by an Abort without its message.
         _fail(str(error.__cause__ or error) or "interrupted", INTERRUPTED)
     except Exception as error:
         _fail(_explain(error), USER_ERROR)
+
+
+def _refused_variable(error: click.UsageError) -> str:
+    """The variable whose value is invalid; "" if the value was typed."""
+    if not isinstance(error, click.BadParameter) or not error.ctx or not error.param:
+        return ""
+    if error.ctx.get_parameter_source(error.param.name or "") is not ParameterSource.ENVIRONMENT:
+        return ""
+    return next(each for each in error.param.envvar or "" if os.environ.get(each))
 
 
 def _explain(error: Exception) -> str:
@@ -98,5 +107,14 @@ def _explain(error: Exception) -> str:
 def _fail(message: str, code: int) -> NoReturn:
     if "--debug" in sys.argv[1:]:  # not the parsed value: parsing may have failed
         traceback.print_exc()
-    say(f"nmt: {naming_variable(message)}")
+    say(f"nmt: {message}{_origin(message)}")
     sys.exit(code)
+
+
+def _origin(message: str) -> str:
+    """The NMT_* variable that the path of an error message comes from, if there is one."""
+    for name, value in sorted(os.environ.items()):
+        for path in filter(None, value.split(os.pathsep) if name.startswith("NMT_") else []):
+            if message.startswith((f"{Path(path)}:", f"{Path(path)}/")):
+                return f" (from {name})"
+    return ""

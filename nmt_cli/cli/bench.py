@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from nmt_cli.bundle import PRECISIONS
-from nmt_cli.cli.options import say
+from nmt_cli.cli.options import PATH, say
 from nmt_cli.errors import NmtError
 from nmt_cli.files import standard_output
 
@@ -19,10 +19,8 @@ def _batch(value: str) -> int:
 
 
 @click.command(epilog="\b\nExample: nmt bench exports/docs-pt-en-int8 --text test.pt --limit 200")
-@click.argument("model", type=click.Path(path_type=Path))
-@click.option(
-    "--text", type=click.Path(path_type=Path), help="Source lines; default: a run's held-out ones."
-)
+@click.argument("model", type=PATH)
+@click.option("--text", type=PATH, help="Source lines; default: a run's held-out ones.")
 @click.option("--limit", type=click.IntRange(1), help="Use only the first so many lines.")
 @click.option(
     "--precision",

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from nmt_cli.cli.options import (
+    PATH,
     Hardware,
     decoding_options,
     find_model,
@@ -25,7 +26,6 @@ from nmt_cli.search.options import DecodingOptions
 if TYPE_CHECKING:
     from nmt_cli.evaluate.evaluation import Candidate
 
-_PATH = click.Path(path_type=Path)
 _ORDER = "nmt_cli.cli.evaluate.order"
 
 
@@ -52,7 +52,7 @@ class _InOrder(click.Command):
     "-m",
     "--model",
     multiple=True,
-    type=_PATH,
+    type=PATH,
     help="Run or bundle; repeatable. Default without --translation: the newest under exports/, "
     "else under runs/; without --source, the newest run.",
 )
@@ -60,15 +60,15 @@ class _InOrder(click.Command):
     "--translation",
     "translations",
     multiple=True,
-    type=_PATH,
+    type=PATH,
     help="File of translations to score, one line per sentence; repeatable.",
 )
-@click.option("--source", type=_PATH, help="Source text, one line per sentence.")
+@click.option("--source", type=PATH, help="Source text, one line per sentence.")
 @click.option(
     "--reference",
     "references",
     multiple=True,
-    type=_PATH,
+    type=PATH,
     help="Reference translation, aligned; repeatable.",
 )
 @click.option(
@@ -78,7 +78,7 @@ class _InOrder(click.Command):
     help="Also score parts of the text: by number of words (of the source, else of the first "
     "reference), or by --domains, else by test set; repeatable.",
 )
-@click.option("--domains", type=_PATH, help="File with a label for each line, for --by domain.")
+@click.option("--domains", type=PATH, help="File with a label for each line, for --by domain.")
 @click.option(
     "--worst",
     type=click.IntRange(1),

@@ -8,15 +8,14 @@ from typing import Any
 import click
 
 from nmt_cli.bundle.report import Check, Verification
-from nmt_cli.cli.environment import MODEL_VARIABLE
-from nmt_cli.cli.options import find_model
+from nmt_cli.cli.options import PATH, find_model
 from nmt_cli.files import standard_output
 
 Row = tuple[str, str]
 
 
 @click.command(epilog="\b\nExample: nmt inspect exports/docs-pt-en | grep ^score")
-@click.argument("model", required=False, envvar=[MODEL_VARIABLE], type=click.Path(path_type=Path))
+@click.argument("model", required=False, envvar=["NMT_MODEL"], type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def inspect(model: Path | None, as_json: bool) -> None:
     """Describe MODEL, a run or a bundle (default: the newest bundle, else the newest run).

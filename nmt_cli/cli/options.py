@@ -1,8 +1,9 @@
 """Options and lookups that several commands share."""
 
-import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import Field, dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.errors import NmtError
 from nmt_cli.search.options import DecodingOptions, option
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-DEFAULT_RECIPE = "ted-pt-en"
+PATH = click.Path(path_type=Path)
+PATH_OR_STDIN = click.Path(path_type=Path, allow_dash=True)
 PREPARED, RUNS, EXPORTS = Path("prepared"), Path("runs"), Path("exports")
 
 
@@ -27,7 +29,7 @@ def recipe_argument(required: bool) -> Decorator:
     """RECIPE: a file, or the name of one that comes with nmt."""
     if required:  # without default=None, which Click would take for a value
         return click.argument("recipe")
-    return click.argument("recipe", required=False, default=DEFAULT_RECIPE)
+    return click.argument("recipe", required=False, default="ted-pt-en")
 
 
 def set_option() -> Decorator:
@@ -43,7 +45,7 @@ def set_option() -> Decorator:
 
 def output_option(help: str) -> Decorator:
     """-o/--output, a folder."""
-    return click.option("-o", "--output", type=click.Path(path_type=Path), help=help)
+    return click.option("-o", "--output", type=PATH, help=help)
 
 
 def models_option() -> Decorator:
@@ -53,7 +55,7 @@ def models_option() -> Decorator:
         "--model",
         "models",
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=PATH,
         help="Run or bundle; default: the newest under exports/, else under runs/. Repeatable: "
         "an ensemble averages the probabilities of its models.",
     )
@@ -128,21 +130,11 @@ def _option(each: "Field[Any]") -> Decorator:
         low, open_below = details.get("above", low), "above" in details
         settings["type"] = click.FloatRange(low, high, min_open=open_below)
     elif each.type == Path | None:
-        settings["type"] = click.Path(path_type=Path)
+        settings["type"] = PATH
     elif each.type == tuple[str, ...]:
         settings["multiple"] = True
     flags = (*details.get("flags", ()), f"--{each.name.replace('_', '-')}")
     return click.option(*flags, metavar=details.get("metavar"), **settings)
-
-
-def option_error(error: OptionError, context: click.Context) -> click.UsageError:
-    """A usage error that shows option names as they are typed: n_best=4 as --n-best 4."""
-
-    def typed(name: "re.Match[str]") -> str:
-        flag, value = f"--{name[1].replace('_', '-')}", name[2]
-        return f"{flag} {value}" if value is not None else flag
-
-    return click.UsageError(re.sub(r"`(\w+)(?:=([^`]*))?`", typed, str(error)), context)
 
 
 def open_model(models: Sequence[Path | None], hardware: Hardware) -> "TranslationModel":
@@ -169,6 +161,16 @@ def say(message: str) -> None:
     """Print a message for people on stderr: stdout carries results only."""
     with suppress(OSError):  # a closed stderr must not abort the command
         click.echo(message, err=True)
+
+
+@contextmanager
+def ending_by_sigpipe() -> Iterator[None]:
+    """End silently like other filters if the reader of standard output is gone."""
+    try:
+        yield
+    except BrokenPipeError:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
 
 
 def find_recipe(name: str, overrides: tuple[str, ...]) -> "Recipe":

@@ -1,4 +1,4 @@
-"""nmt plot."""
+"""nmt plot and nmt report."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,6 +9,7 @@ import click
 
 from nmt_cli.cli.commands import Group
 from nmt_cli.cli.options import (
+    PATH,
     PREPARED,
     Hardware,
     find_model,
@@ -25,8 +26,6 @@ from nmt_cli.frameworks import import_keras
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_PATH = click.Path(path_type=Path)
 
 
 @click.group(
@@ -61,7 +60,7 @@ def _picture(example: str) -> Callable[[Callable[..., "Figure"]], click.Command]
 
         command = plot.command(epilog=f"\b\nExample: nmt plot {example}")(draw)
         command.params += [
-            click.Option(["-o", "--output"], type=_PATH, help="PNG or SVG file to write."),
+            click.Option(["-o", "--output"], type=PATH, help="PNG or SVG file to write."),
             click.Option(["--show"], is_flag=True, help="Show the picture in a window."),
         ]
         return command
@@ -74,7 +73,7 @@ def _sentence(command: Callable[..., Any]) -> Callable[..., Any]:
     click.option(
         "-m",
         "--model",
-        type=_PATH,
+        type=PATH,
         help="Run, or bundle exported with --attention; default: the newest that has the weights.",
     )(command)
     click.option("--target", help="Its translation; default: the model's own.")(command)
@@ -139,7 +138,7 @@ def alignment(source: str, target: str | None, model: Path | None) -> "Figure":
 
 @_picture("masks 'Good morning!' Yes -m runs/docs-pt-en -o masks.png")
 @click.argument("text", nargs=-1, required=True)
-@click.option("-m", "--model", type=_PATH, help="Run; default: the newest under runs/.")
+@click.option("-m", "--model", type=PATH, help="Run; default: the newest under runs/.")
 def masks(text: tuple[str, ...], model: Path | None) -> "Figure":
     """Draw which tokens of the sentences TEXT, as a batch of translations, may attend to which."""
     from nmt_cli.training.run import Run
@@ -208,7 +207,7 @@ def schedule(recipes: tuple[str, ...], overrides: tuple[str, ...], steps: int | 
 
 
 @_picture("history runs/docs-pt-en runs/ted-pt-en -o history.svg")
-@click.argument("runs", nargs=-1, type=_PATH, metavar="[RUN]...")
+@click.argument("runs", nargs=-1, type=PATH, metavar="[RUN]...")
 def history(runs: tuple[Path, ...]) -> "Figure":
     """Draw loss, accuracy, BLEU and learning rate of each RUN (default: the newest)."""
     from nmt_cli.plot.history import history_figure, log_records
@@ -219,7 +218,7 @@ def history(runs: tuple[Path, ...]) -> "Figure":
 @_picture("lengths docs-pt-en -o lengths.png")
 @recipe_argument(required=False)
 @set_option()
-@click.option("--prepared", type=_PATH, help="Prepared data; default: prepared/NAME.")
+@click.option("--prepared", type=PATH, help="Prepared data; default: prepared/NAME.")
 def lengths(recipe: str, overrides: tuple[str, ...], prepared: Path | None) -> "Figure":
     """Draw how long RECIPE's training sentences are, and how well they fill its batches."""
     loaded = find_recipe(recipe, overrides)
@@ -228,3 +227,28 @@ def lengths(recipe: str, overrides: tuple[str, ...], prepared: Path | None) -> "
 
     opened = Prepared.open(prepared or PREPARED / loaded.label)
     return lengths_figure(first_epoch(opened, loaded), opened.languages, loaded.label)
+
+
+@click.command(epilog="\b\nExample: nmt report runs/docs-pt-en -o docs.html")
+@click.argument("run", required=False, type=PATH)
+@click.option("-o", "--output", type=PATH, help="HTML file; default: report.html in the run.")
+@click.option(
+    "--lines",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Number of held-out lines to translate.",
+)
+def report(run: Path | None, output: Path | None, lines: int) -> None:
+    """Write a report on RUN (default: the newest): one HTML page that needs no other file.
+
+    It shows scores with their signatures, model, speed and size, training curves, translations
+    beside their references, the worst sentences, attention and the recipe.
+    """
+    folder = find_run(run)
+    page = output or folder / "report.html"
+    import_keras()
+    from nmt_cli.plot.report import write_report
+
+    write_report(folder, page, lines, say)
+    say(f"report written to {page}")

@@ -24,8 +24,7 @@ def quickstart(context: click.Context) -> None:
     """
     from nmt_cli.cli.evaluate import evaluate
     from nmt_cli.cli.export import export
-    from nmt_cli.cli.prepare import prepare
-    from nmt_cli.cli.train import train
+    from nmt_cli.cli.train import prepare, train
     from nmt_cli.cli.translate import translate
 
     began = time.monotonic()

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nmt_cli.cli.options import Hardware, decoding_options, models_option, open_model, say
-from nmt_cli.cli.streams import ending_by_sigpipe
+from nmt_cli.cli.options import (
+    PATH_OR_STDIN,
+    Hardware,
+    decoding_options,
+    ending_by_sigpipe,
+    models_option,
+    open_model,
+    say,
+)
 from nmt_cli.files import standard_output
 from nmt_cli.search.options import DecodingOptions
 
@@ -20,8 +27,8 @@ if TYPE_CHECKING:
 @click.command(
     epilog="\b\nExample: nmt score test.pt test.en -m exports/docs-pt-en | paste - test.pt"
 )
-@click.argument("source", type=click.Path(path_type=Path, allow_dash=True))
-@click.argument("target", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("source", type=PATH_OR_STDIN)
+@click.argument("target", type=PATH_OR_STDIN)
 @models_option()
 @click.option(
     "--n-best",

@@ -10,20 +10,21 @@ from pathlib import Path
 import click
 
 from nmt_cli.cli.options import (
+    PATH_OR_STDIN,
     Hardware,
     decoding_options,
+    ending_by_sigpipe,
     models_option,
     open_model,
     option_group,
     say,
 )
-from nmt_cli.cli.streams import ending_by_sigpipe, on_terminal
 from nmt_cli.pipeline.options import TranslateOptions
 from nmt_cli.search.options import DecodingOptions
 
 
 @click.command(epilog="\b\nExample: echo 'Onde fica a farmácia?' | nmt translate -m exports/mine")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("files", nargs=-1, type=PATH_OR_STDIN)
 @models_option()
 @option_group(TranslateOptions, "options")
 @decoding_options()
@@ -50,11 +51,12 @@ def translate(
 
         converse(options, model)
         return
-    began, terminal = time.monotonic(), on_terminal(sys.stderr)
+    began = time.monotonic()
+    terminal = sys.stderr is not None and sys.stderr.isatty()
     # A progress bar would mix with translations on the same terminal.
-    bar = terminal and (output is not None or not on_terminal(sys.stdout))
+    mixed = output is None and sys.stdout is not None and sys.stdout.isatty()
     with ending_by_sigpipe():
-        counts = translate_files(options, model, say, _progress if bar else None)
+        counts = translate_files(options, model, say, _progress if terminal and not mixed else None)
     if counts.lines and (output or terminal):
         say(counts.summary(time.monotonic() - began))
 

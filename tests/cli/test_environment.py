@@ -14,12 +14,13 @@ import click
 import pytest
 
 from nmt_cli.cli import cli
-from nmt_cli.cli.environment import every_parameter
+from nmt_cli.cli.commands import every_command
 from nmt_cli.training.log import TrainingLog
 from tests.cli.conftest import NMT, assert_fails, nmt
 
-COMMANDS = {name for name, _ in every_parameter(cli, "nmt")}
-VARIABLES = {name for _, each in every_parameter(cli, "nmt") for name in each.envvar or []}
+COMMANDS = dict(every_command(cli, "nmt"))
+PARAMETERS = [(name, each) for name in COMMANDS for each in COMMANDS[name].params if name != "nmt"]
+VARIABLES = {name for _, each in PARAMETERS for name in each.envvar or []}
 PAGE = Path(__file__).parents[2] / "docs" / "shell.md"
 
 
@@ -91,18 +92,13 @@ class TestVariables:
         assert parsed("translate") == before
 
     def test_no_two_options_share_one(self) -> None:
-        own = [
-            name
-            for _, each in every_parameter(cli, "nmt")
-            for name in each.envvar or []
-            if name != "NMT_MODEL"
-        ]
+        own = [name for _, each in PARAMETERS for name in each.envvar or [] if name != "NMT_MODEL"]
         assert len(own) == len(set(own))
         assert all(re.fullmatch("NMT(_[A-Z0-9]+)+", each) for each in own)
 
     def test_every_option_has_one(self) -> None:
-        assert {"nmt translate", "nmt plot attention"} <= COMMANDS
-        for command, each in every_parameter(cli, "nmt"):
+        assert {"nmt translate", "nmt plot attention"} <= set(COMMANDS)
+        for command, each in PARAMETERS:
             argument = isinstance(each, click.Argument)
             assert each.envvar or argument, (command, each.name)
 
@@ -131,7 +127,7 @@ class TestModel:
         assert_fails(result, "exports/one: no such run or bundle (from NMT_MODEL)")
 
     def test_nothing_else_takes_it(self) -> None:
-        for command, each in every_parameter(cli, "nmt"):
+        for command, each in PARAMETERS:
             wanted = "--model" in each.opts or (command, each.name) == ("nmt inspect", "model")
             assert ("NMT_MODEL" in (each.envvar or [])) == wanted
 
