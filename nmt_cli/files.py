@@ -1,7 +1,6 @@
 """Write files and folders completely or not at all: under a temporary name, then renamed."""
 
 import os
-import secrets
 import shutil
 import sys
 from collections.abc import Iterator
@@ -110,7 +109,7 @@ def _beside(place: Path) -> Path:
     """A new name next to a file or folder, chosen before anything is created under it, so that an
     interrupted call cleans up.
     """
-    return place.parent / f".{place.name}.{secrets.token_hex(4)}{place.suffix}"
+    return place.parent / f".{place.name}.{os.urandom(4).hex()}{place.suffix}"
 
 
 def _is_foreign(folder: Path, marker: str) -> bool:

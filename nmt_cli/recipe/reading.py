@@ -4,7 +4,6 @@ import dataclasses
 import difflib
 import math
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
@@ -26,6 +25,8 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
         NmtError: the file is missing or is not TOML, a key is unknown, a value has the wrong type
             or is out of range, or keys contradict each other.
     """
+    import tomllib  # here: reading a bundle's manifest does not need it
+
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -59,12 +60,14 @@ def section_from(
     Raises:
         NmtError: a key is unknown, or its value has the wrong type or is out of range.
     """
-    known = _keys(kind)
+    table = kind
     if kind is ModelConfig:
         name = tree.get("architecture", DEFAULT)
         _check_option(name, ARCHITECTURES.keys(), f"{where}: {prefix}architecture")
         kind = architecture(name).config
-        known |= _keys(kind)
+    known = _keys(kind)
+    if not tree.keys() <= known.keys():
+        known = _keys(table) | known
     values: dict[str, Any] = {}
     for key, value in tree.items():
         if key not in known:
@@ -136,6 +139,8 @@ def _apply(tree: dict[str, Any], override: str) -> None:
     key, separator, text = override.partition("=")
     if not separator or not key.strip():
         raise NmtError(f"--set {override}: not of the form KEY=VALUE", "e.g. --set model.heads=4")
+    import tomllib
+
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

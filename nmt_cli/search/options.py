@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt_cli.errors import OptionError
-from nmt_cli.recipe.config import DecodingConfig
+
+if TYPE_CHECKING:  # every command's help reads this module
+    from nmt_cli.recipe.config import DecodingConfig
 
 
 def option(default: Any, help: str, **details: Any) -> Any:
@@ -150,7 +152,9 @@ class SearchOptions(DecodingOptions):
     length_extra: int = field()
 
     @classmethod
-    def of(cls, config: DecodingConfig, options: DecodingOptions | None = None) -> "SearchOptions":
+    def of(
+        cls, config: "DecodingConfig", options: DecodingOptions | None = None
+    ) -> "SearchOptions":
         """The options as given, and a recipe's settings for the rest.
 
         Raises:
