@@ -1,48 +1,98 @@
-"""Describe bundles, and what bundles and runs have in common, as plain values."""
+"""Describe bundles, and what bundles and runs have in common: MODEL_CARD.md and plain values."""
 
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.bundle.card import LICENCE
-from nmt_cli.bundle.manifest import GraphSpec, Manifest
+from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 from nmt_cli.recipe.config import DecodingConfig
+
+LICENCE = "The licence of the model depends on that of its training text."
+_CARD = """\
+# {manifest.name}: {manifest.source_language} to {manifest.target_language}
+
+{summary} in {manifest.precision}, exported by nmt {version}.
+
+## Use
+
+    nmt translate -m THIS_FOLDER file.txt
+
+It needs onnxruntime, sentencepiece and numpy, not TensorFlow. Without nmt:
+`manifest.json` describes every input and output of `encoder.onnx` and `decoder.onnx`.
+
+## Training
+
+Steps: {steps}. Training text: {corpora}. {licence}
+
+## Scores
+
+{scores}
+
+## Verification
+
+{report}
+"""
+
+
+def model_card(manifest: Manifest) -> str:
+    """Return a Markdown page: what the bundle is, how it was trained and how good it is."""
+    provenance, config = manifest.provenance, manifest.architecture
+    scores = ["Not evaluated at export."]
+    if manifest.metrics:
+        scores = ["| set | metric | score | signature |", "|---|---|---|---|"]
+    for row in manifest.metrics:
+        score = f"{row['metric']} | {row['value']:.2f} | `{row['signature']}`"
+        scores.append(f"| {row['set']} | {score} |")
+    return _CARD.format(
+        manifest=manifest,
+        summary=architecture_of(config).summary(config),
+        version=provenance.get("nmt_version", "?"),
+        steps=provenance.get("steps", "?"),
+        corpora=", ".join(provenance.get("corpora", [])) or "not recorded",
+        licence=LICENCE,
+        scores="\n".join(scores),
+        report="\n".join(f"- {line}" for line in manifest.verification.lines()),
+    )
 
 
 def describe_bundle(folder: Path) -> dict[str, Any]:
     """Return everything that a bundle's manifest records, for JSON.
 
-    "damaged" names files that are missing or have another size than in the manifest; their
-    contents are not read.
+    "damaged" names files that are missing or have another size than in the manifest; nmt verify
+    compares their contents, too.
 
     Raises:
         NmtError: the folder is not a bundle, or the manifest is damaged or of a newer format.
     """
     manifest = read_manifest(folder)
     files = {name: record.bytes for name, record in manifest.files.items()}
-    size = (folder / MANIFEST).stat().st_size + sum(files.values())
-    languages = manifest.source_language, manifest.target_language
-    system = describe_system(
-        manifest.architecture, manifest.decoding, languages, manifest.vocabulary
-    )
+    found = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    graphs = {each.file: asdict(each) for each in manifest.graphs}
+    for each in graphs.values():
+        del each["file"]
     return {
         "path": str(folder),
         "kind": "bundle",
         "format": manifest.format,
         "name": manifest.name,
-        **system,
+        **describe_system(
+            manifest.architecture,
+            manifest.decoding,
+            (manifest.source_language, manifest.target_language),
+            manifest.vocabulary,
+        ),
         "precision": manifest.precision,
-        "bytes": size,
+        "bytes": (folder / MANIFEST).stat().st_size + sum(files.values()),
         "files": files,
-        "damaged": _damaged(folder, manifest),
+        "damaged": [name for name, size in files.items() if found.get(folder / name) != size],
         "scores": manifest.metrics,
         "verification": asdict(manifest.verification),
         "provenance": manifest.provenance,
         "licence": LICENCE,
-        "graphs": {each.file: _graph(each) for each in manifest.graphs},
+        "graphs": graphs,
     }
 
 
@@ -52,14 +102,7 @@ def describe_system(
     languages: tuple[str, str],
     vocabulary: dict[str, int],
 ) -> dict[str, Any]:
-    """Return what a model is and how it decodes, for JSON.
-
-    Args:
-        config: the recipe's [model] table.
-        decoding: defaults of the search.
-        languages: source and target.
-        vocabulary: sizes, "source" and "target".
-    """
+    """Return what a model is and how it decodes, for JSON; ``vocabulary`` has the sizes."""
     architecture = architecture_of(config)
     sizes = vocabulary["source"], vocabulary["target"]
     return {
@@ -67,20 +110,7 @@ def describe_system(
         "target": languages[1],
         "summary": architecture.summary(config),
         "parameters": architecture.count_parameters(config, *sizes),
-        "vocabulary": dict(vocabulary),
+        "vocabulary": vocabulary,
         "architecture": asdict(config),
         "decoding": asdict(decoding),
     }
-
-
-def _damaged(folder: Path, manifest: Manifest) -> list[str]:
-    """Compare sizes only, which is quick; nmt verify compares hashes."""
-
-    def is_damaged(path: Path, size: int) -> bool:
-        return not path.is_file() or path.stat().st_size != size
-
-    return [name for name, each in manifest.files.items() if is_damaged(folder / name, each.bytes)]
-
-
-def _graph(graph: GraphSpec) -> dict[str, Any]:
-    return {key: value for key, value in asdict(graph).items() if key != "file"}

@@ -1,6 +1,9 @@
-"""Read manifest.json into a Manifest, checking every value."""
+"""Read manifest.json into a Manifest, checking every value, and compare files with their hashes."""
 
+import hashlib
 import math
+import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -9,7 +12,6 @@ from msgspec import Meta
 
 from nmt_cli.bundle import MANIFEST, PRECISIONS, TOKENIZER
 from nmt_cli.bundle.contract import graphs_breach
-from nmt_cli.bundle.hashes import is_inside
 from nmt_cli.bundle.manifest import (
     DIGEST,
     FORMAT,
@@ -54,33 +56,23 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        if not path.resolve().is_relative_to(folder.resolve()):
+        if _is_outside(path, folder):
             raise ValueError("a link that leaves the bundle")
         if not path.exists():
             raise NmtError(f"{folder}: not a bundle", "make one with nmt export --onnx")
         tree = read_object(path)
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise damaged(path, error) from None
     version = tree.get("format")
-    if type(version) is not int or version < 1:
+    if type(version) is not int or version < FORMAT:  # older formats were never released
         raise NmtError(f"{path}: not a bundle's manifest", HINT)
     if version > FORMAT:
         raise NmtError(
             f"{folder}: a bundle of a newer nmt (format {version}, this one reads up to {FORMAT})",
             "upgrade nmt",
         )
-    if version < FORMAT:
-        raise NmtError(
-            f"{folder}: a bundle of format {version}, from before nmt's first release",
-            "export it again",
-        )
     if tree.get(DIGEST) != manifest_digest(tree):
         raise NmtError(f"{path}: was changed after the export ({DIGEST} differs)", HINT)
-    return _manifest(tree, path)
-
-
-def _manifest(tree: dict[str, Any], path: Path) -> Manifest:
-    _check_files(tree.get("files", {}), path)
     converted(tree.get("metrics", []), list[_Metric], path, "metrics")
     sizes = converted(tree.get("vocabulary"), _Vocabulary, path, "vocabulary")
     flat = tree | {"vocabulary": sizes, "architecture": {}, "decoding": {}}
@@ -89,27 +81,9 @@ def _manifest(tree: dict[str, Any], path: Path) -> Manifest:
         architecture=_section(tree, "architecture", ModelConfig, WIDEST, path),
         decoding=_section(tree, "decoding", DecodingConfig, _LONGEST, path),
     )
-    problem = (
-        _config_fault(manifest.architecture)
-        or _fault(manifest)
-        or graphs_breach(
-            manifest.graphs,
-            manifest.architecture,
-            manifest.vocabulary["target"],
-            manifest.precision,
-        )
-    )
-    if problem:
+    for problem in _problems(manifest):
         raise damaged(path, problem)
     return manifest
-
-
-def _check_files(files: Any, path: Path) -> None:
-    """Check the records one by one, so that errors name the file."""
-    for name, record in converted(files, dict[str, Any], path, "files").items():
-        if not is_inside(name):
-            raise NmtError(f"{path}: names a file outside the bundle: {short(name)}", HINT)
-        converted(record, FileRecord, path, f"files.{name}")
 
 
 def _section(tree: dict[str, Any], key: str, kind: type[Any], most: int, path: Path) -> Any:
@@ -122,31 +96,69 @@ def _section(tree: dict[str, Any], key: str, kind: type[Any], most: int, path: P
     return section_from(kind, section, f"{path}, {key}")
 
 
-def _config_fault(config: ModelConfig) -> str:
-    """Find what recipes refuse, and tensors that would exhaust the machine."""
+def _problems(manifest: Manifest) -> Iterator[str]:
+    """Find values that no recipe allows, that exhaust the machine or contradict each other."""
+    config = manifest.architecture
     architecture = architecture_of(config)
-    fault = architecture.fault(config)
-    if fault:
-        return f"architecture.{fault[0]}"
+    if fault := architecture.fault(config):
+        yield f"architecture.{fault[0]}"
     for name, shape in (architecture.encoder_output(config) | architecture.caches(config)).items():
         numbers = math.prod(each for each in shape if isinstance(each, int))
         if numbers > WIDEST:
-            return f"architecture: {name} has {numbers:,} numbers per column, at most {WIDEST:,}"
-    return ""
-
-
-def _fault(manifest: Manifest) -> str:
-    """Find values that contradict each other."""
-    sizes = manifest.vocabulary
-    tied = manifest.architecture.embeddings in ("all", "source-target")
-    if tied and sizes["source"] != sizes["target"]:
-        return f"vocabulary.target must be {sizes['source']}, as embeddings are shared"
+            yield f"architecture: {name} has {numbers:,} numbers per column, at most {WIDEST:,}"
     if manifest.token_ids != TOKEN_IDS:
-        return f"token_ids must be {TOKEN_IDS}, not {short(manifest.token_ids)}"
+        yield f"token_ids must be {TOKEN_IDS}, not {short(manifest.token_ids)}"
     if manifest.precision not in PRECISIONS:
-        return f"precision must be one of {', '.join(PRECISIONS)}, not {short(manifest.precision)}"
-    spec = f"{TOKENIZER}/{SPEC_FILE}"
-    for name in (spec, *(each.file for each in manifest.graphs)):
+        yield f"precision must be one of {', '.join(PRECISIONS)}, not {short(manifest.precision)}"
+    for name in (f"{TOKENIZER}/{SPEC_FILE}", *(each.file for each in manifest.graphs)):
         if name not in manifest.files:  # its hash would not be checked
-            return f"files has no record of {name}"
-    return ""
+            yield f"files has no record of {name}"
+    target_vocab = manifest.vocabulary["target"]
+    if breach := graphs_breach(manifest.graphs, config, target_vocab, manifest.precision):
+        yield breach
+
+
+def check_files(folder: Path, manifest: Manifest) -> None:
+    """Compare every file of a bundle with its record.
+
+    Raises:
+        NmtError: a file is missing, differs, or lies outside the folder.
+    """
+    for name, wanted in manifest.files.items():
+        path = folder / name
+        if _is_outside(path, folder):
+            raise NmtError(f"{folder}: {short(name)} lies outside the bundle", HINT)
+        try:
+            size = path.stat().st_size
+            if not path.is_file():
+                raise NmtError(f"{path}: is not a file", HINT)
+            # A file of another size, which may be endless, is not read.
+            same = size == wanted.bytes and file_record(path) == wanted
+        except OSError as error:
+            raise NmtError(f"{path}: cannot be read ({error.strerror})", HINT) from None
+        if not same:
+            raise NmtError(
+                f"{path}: is not the file that was exported ({size:,} bytes, {wanted.bytes:,} "
+                "expected; SHA-256 differs)",
+                HINT,
+            )
+
+
+def _is_outside(path: Path, folder: Path) -> bool:
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def file_record(path: Path) -> FileRecord:
+    """Hash a file."""
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return FileRecord(digest, path.stat().st_size)
+
+
+def file_records(folder: Path) -> dict[str, FileRecord]:
+    """Hash every file of a folder except its manifest."""
+    return {
+        path.relative_to(folder).as_posix(): file_record(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != MANIFEST
+    }

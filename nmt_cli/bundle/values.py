@@ -32,8 +32,8 @@ def read_object(path: Path) -> dict[str, Any]:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: the file is not one JSON object, or contains what no manifest does: huge
-            numbers, control characters, a key twice, deep nesting.
+        ValueError, RecursionError: the file is not one JSON object, or contains what no manifest
+            does: huge numbers, control characters, deep nesting.
     """
     if not path.is_file():  # opening a pipe would block
         raise ValueError("not a file")
@@ -41,12 +41,7 @@ def read_object(path: Path) -> dict[str, Any]:
         content = stream.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         raise ValueError(f"larger than {_MOST_BYTES:,} bytes")
-    try:
-        tree = json.loads(
-            content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse_constant
-        )
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    tree = json.loads(content.decode("utf-8"))
     if not isinstance(tree, dict):
         raise ValueError("not a JSON object")
     _check_plain(tree, _DEEPEST)
@@ -56,13 +51,8 @@ def read_object(path: Path) -> dict[str, Any]:
 def converted(tree: Any, kind: type[Value], path: Path, key: str = "") -> Value:
     """Convert plain values to a dataclass or another type, checking types and bounds.
 
-    Args:
-        tree: from :func:`read_object`.
-        kind: what to make of it.
-        path, key: file, and key in it, for errors.
-
     Raises:
-        NmtError: a value is missing, of another type or out of bounds.
+        NmtError: a value is missing, of another type or out of bounds; names ``path`` and ``key``.
     """
     try:
         return msgspec.convert(tree, kind)
@@ -78,20 +68,6 @@ def short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that appears twice: readers differ on which of the two counts."""
-    tree = dict(pairs)
-    if len(tree) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {short(twice)} appears twice")
-    return tree
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
-
-
 def _check_plain(value: Any, depth: int) -> None:
     if isinstance(value, (dict, list)):
         if not depth:
@@ -103,4 +79,4 @@ def _check_plain(value: Any, depth: int) -> None:
         if len(value) > _LONGEST or _UNPRINTABLE.search(value):
             raise ValueError(f"{short(value)} is too long or contains control characters")
     elif isinstance(value, (int, float)) and not abs(value) <= _LARGEST:
-        raise ValueError("a number that is too large")
+        raise ValueError(f"{short(value)} is too large or not a number")

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_cli.bundle.hashes import check_files
 from nmt_cli.bundle.manifest import Manifest
-from nmt_cli.bundle.reading import read_manifest
+from nmt_cli.bundle.reading import check_files, read_manifest
 from nmt_cli.bundle.report import PASSED
 from nmt_cli.runtime.contract import check_graphs, checked_tokenizers
 from nmt_cli.runtime.device import HOST, ONE_BATCH, Device, Threads, threads_for

@@ -6,8 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.bundle.card import LICENCE
-from nmt_cli.bundle.description import describe_system
+from nmt_cli.bundle.description import LICENCE, describe_system
 from nmt_cli.errors import NmtError
 from nmt_cli.training.checkpoint import read_progress
 from nmt_cli.training.log import read_log

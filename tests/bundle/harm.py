@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.bundle.hashes import file_record
 from nmt_cli.bundle.manifest import DIGEST, manifest_digest
+from nmt_cli.bundle.reading import file_record
 
 Harm = Callable[[Path, np.random.Generator], str]
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmt_cli.bundle.hashes import file_records
-from nmt_cli.bundle.reading import read_manifest
+from nmt_cli.bundle.reading import file_records, read_manifest
 from nmt_cli.bundle.report import PASSED, SKIPPED, Verification
 from nmt_cli.errors import NmtError
 from nmt_cli.export import verification

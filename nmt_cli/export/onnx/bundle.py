@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from nmt_cli import __version__
 from nmt_cli.bundle import APPEND, ATTENTION, DECODER, ENCODER, MANIFEST, TOKENIZER
-from nmt_cli.bundle.card import model_card
-from nmt_cli.bundle.hashes import file_record, file_records
+from nmt_cli.bundle.description import model_card
 from nmt_cli.bundle.manifest import Manifest
-from nmt_cli.bundle.reading import TOKEN_IDS, read_manifest
+from nmt_cli.bundle.reading import TOKEN_IDS, file_record, file_records, read_manifest
 from nmt_cli.bundle.report import PASSED, Verification, require_passed
 from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import ExportOptions, Trained
