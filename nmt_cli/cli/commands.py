@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nmt_cli.cli.options import recipe_names
+from nmt_cli.cli.options import EVERY_BUNDLE, EVERY_RUN, recipe_names
 from nmt_cli.errors import OptionError
 
 if TYPE_CHECKING:  # click imports it for completion only
@@ -39,9 +39,8 @@ MODULES = {
     "report": "plot",
     "completion": "completion",
 }
-_BUNDLES, _RUNS = "exports/[!.]*/manifest.json", "runs/[!.]*/run.json"  # no half-written ones
 # What completes the arguments and options of these names (or their plurals) that are folders.
-_MARKERS = {"bundle": (_BUNDLES,), "run": (_RUNS,), "model": (_BUNDLES, _RUNS)}
+_MARKERS = {"bundle": [EVERY_BUNDLE], "run": [EVERY_RUN], "model": [EVERY_BUNDLE, EVERY_RUN]}
 
 
 class Commands(Mapping[str, click.Command]):
@@ -118,7 +117,7 @@ def _complete(parameter: click.Parameter, names: Callable[[], list[str]], other:
     parameter.shell_complete = complete  # type: ignore[method-assign, assignment]
 
 
-def _folders(markers: tuple[str, ...]) -> list[str]:
+def _folders(markers: list[str]) -> list[str]:
     return sorted(str(each.parent) for marker in markers for each in Path().glob(marker))
 
 

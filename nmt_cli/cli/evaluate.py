@@ -14,7 +14,7 @@ from nmt_cli.cli.options import (
     Hardware,
     decoding_options,
     find_model,
-    newest_run,
+    find_run,
     open_model,
     say,
 )
@@ -137,7 +137,7 @@ def evaluate(
     if domains and "domain" not in by:
         raise click.UsageError("--domains is for --by domain")
     if not model and not translations:
-        model = (find_model(None) if references else newest_run("only a run names test sets"),)
+        model = (find_model(None) if references else find_run(None, "only a run names test sets"),)
     texts = [read_text(source, references, domains)] if references else _test_sets(model, by)
     from nmt_cli.evaluate.evaluation import evaluate_candidates, tables
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from nmt_cli.bundle.report import Check, require_passed
-from nmt_cli.cli.options import PATH, find_run, output_option, say
+from nmt_cli.cli.options import PATH, find_run, say
 from nmt_cli.export.exporter import ExportOptions, exporters
 from nmt_cli.files import standard_output
 from nmt_cli.frameworks import import_keras
@@ -42,9 +42,12 @@ def _format_options(command: Any) -> Any:
     is_flag=True,
     help="Also export attention weights (adds attention.onnx; needed for plots and alignments).",
 )
-@output_option(
-    "Folder to write; default: exports/NAME, followed by -ctranslate2 or -saved-model, and by the "
-    "value of --quantize."
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    help="Folder to write; default: exports/NAME, followed by -ctranslate2 or -saved-model, and by "
+    "the value of --quantize.",
 )
 @click.option("--force", is_flag=True, help="Replace an older export in the same folder.")
 @click.option(

@@ -22,43 +22,28 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 PATH = click.Path(path_type=Path)
 PATH_OR_STDIN = click.Path(path_type=Path, allow_dash=True)
+DEFAULT_RECIPE = "ted-pt-en"
+RECIPES = Path(__file__).parent.parent / "recipes"  # linked into this package and its wheel
 PREPARED, RUNS, EXPORTS = Path("prepared"), Path("runs"), Path("exports")
+EVERY_BUNDLE, EVERY_RUN = "exports/[!.]*/manifest.json", "runs/[!.]*/run.json"  # no half-written
 
 
-def recipe_argument(required: bool) -> Decorator:
-    """RECIPE: a file, or the name of one that comes with nmt."""
-    if required:  # without default=None, which Click would take for a value
-        return click.argument("recipe")
-    return click.argument("recipe", required=False, default="ted-pt-en")
-
-
-def set_option() -> Decorator:
-    """--set KEY=VALUE, repeatable."""
-    return click.option(
-        "--set",
-        "overrides",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="Override a recipe key, e.g. --set model.heads=4; repeatable.",
-    )
-
-
-def output_option(help: str) -> Decorator:
-    """-o/--output, a folder."""
-    return click.option("-o", "--output", type=PATH, help=help)
-
-
-def models_option() -> Decorator:
-    """-m/--model, repeatable; the command gets ``models``."""
-    return click.option(
-        "-m",
-        "--model",
-        "models",
-        multiple=True,
-        type=PATH,
-        help="Run or bundle; default: the newest under exports/, else under runs/. Repeatable: "
-        "an ensemble averages the probabilities of its models.",
-    )
+set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a recipe key, e.g. --set model.heads=4; repeatable.",
+)
+models_option = click.option(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    type=PATH,
+    help="Run or bundle; default: the newest under exports/, else under runs/. Repeatable: "
+    "an ensemble averages the probabilities of its models.",
+)
 
 
 @dataclass(frozen=True)
@@ -146,15 +131,7 @@ def open_model(models: Sequence[Path | None], hardware: Hardware) -> "Translatio
     from nmt_cli.models import open
 
     first, *more = [find_model(each) for each in models or (None,)]
-    return open(
-        first,
-        *more,
-        threads=hardware.threads,
-        workers=hardware.workers,
-        device=hardware.device,
-        provider=hardware.provider,
-        warn=say,
-    )
+    return open(first, *more, warn=say, **vars(hardware))
 
 
 def say(message: str) -> None:
@@ -183,7 +160,7 @@ def find_recipe(name: str, overrides: tuple[str, ...]) -> "Recipe":
 
     path = Path(name)
     if not path.exists():
-        shipped = _shipped_recipes() / f"{path.stem}.toml"
+        shipped = RECIPES / f"{path.stem}.toml"
         # "recipes/x.toml" means the shipped one too when one is elsewhere than a checkout.
         if shipped.exists() and path.parent in (Path(), Path("recipes")):
             path = shipped
@@ -195,37 +172,25 @@ def find_recipe(name: str, overrides: tuple[str, ...]) -> "Recipe":
 
 def recipe_names() -> list[str]:
     """Recipes that come with nmt."""
-    return sorted(each.stem for each in _shipped_recipes().glob("*.toml"))
+    return sorted(each.stem for each in RECIPES.glob("*.toml"))
 
 
-def _shipped_recipes() -> Path:
-    """recipes/ of the project: linked into this package, and so part of its wheel."""
-    return Path(__file__).parent.parent / "recipes"
-
-
-def find_run(path: Path | None) -> Path:
+def find_run(path: Path | None, reason: str = "") -> Path:
     """The run folder given, else the newest under runs/.
 
+    Args:
+        path: None for the newest.
+        reason: why only a run will do, to be printed with the one chosen.
+
     Raises:
         NmtError: there is none.
     """
-    if path:
-        return path
-    newest = _newest(RUNS, "run.json")
-    if newest is None:
+    found = path or _newest(EVERY_RUN)
+    if not found:
         raise NmtError("no run under runs/", "train first with nmt train, or name a run folder")
-    return newest
-
-
-def newest_run(reason: str) -> Path:
-    """The newest run under runs/, where only a run can answer; prints which it is, and why.
-
-    Raises:
-        NmtError: there is none.
-    """
-    folder = find_run(None)
-    say(f"using the newest run, {folder}: {reason}")
-    return folder
+    if reason:
+        say(f"using the newest run, {found}: {reason}")
+    return found
 
 
 def find_model(path: Path | None) -> Path:
@@ -234,21 +199,18 @@ def find_model(path: Path | None) -> Path:
     Raises:
         NmtError: there is none.
     """
-    if path:
-        if not path.exists():
-            raise NmtError(f"{path}: no such run or bundle")
-        return path
-    newest = _newest(EXPORTS, "manifest.json") or _newest(RUNS, "run.json")
-    if newest is None:
+    found = path or _newest(EVERY_BUNDLE) or _newest(EVERY_RUN)
+    if not found:
         raise NmtError(
             "no model: neither a bundle under exports/ nor a run under runs/",
             "make one with nmt quickstart, or give one with -m",
         )
-    return newest
+    if not found.exists():
+        raise NmtError(f"{path}: no such run or bundle")
+    return found
 
 
-def _newest(folder: Path, marker: str) -> Path | None:
-    # Names with a dot in front are half-written.
-    markers = (each for each in folder.glob(f"[!.]*/{marker}"))
-    found = [(each.stat().st_mtime_ns, each.parent) for each in markers]
-    return max(found)[1] if found else None
+def _newest(pattern: str) -> Path | None:
+    markers = Path().glob(pattern)
+    newest = max(markers, key=lambda each: each.stat().st_mtime_ns, default=None)
+    return newest and newest.parent

@@ -9,15 +9,14 @@ import click
 
 from nmt_cli.cli.commands import Group
 from nmt_cli.cli.options import (
+    DEFAULT_RECIPE,
     PATH,
     PREPARED,
     Hardware,
     find_model,
     find_recipe,
     find_run,
-    newest_run,
     open_model,
-    recipe_argument,
     say,
     set_option,
 )
@@ -95,7 +94,7 @@ def _with_attention(model: Path | None, part: str = "cross") -> Path:
     if model:
         reason = f"{folder}: a bundle has no {part} self-attention weights"
         raise NmtError(reason, "name its run, as in -m runs/NAME")
-    return newest_run(f"{folder} has no {part} attention weights")
+    return find_run(None, f"{folder} has no {part} attention weights")
 
 
 @_picture("attention 'Bom dia!' -m runs/docs-pt-en -o heads.png")
@@ -152,7 +151,7 @@ def masks(text: tuple[str, ...], model: Path | None) -> "Figure":
 
 @_picture("positions transformer-tutorial -o positions.png")
 @click.argument("model")
-@set_option()
+@set_option
 @click.option(
     "--length",
     type=click.IntRange(2, 100_000),
@@ -195,7 +194,7 @@ def positions(
 
 @_picture("schedule ted-pt-en docs-pt-en -o schedule.png")
 @click.argument("recipes", nargs=-1, required=True, metavar="RECIPE...")
-@set_option()
+@set_option
 @click.option("--steps", type=click.IntRange(2), help="How many; default: training.max_steps.")
 def schedule(recipes: tuple[str, ...], overrides: tuple[str, ...], steps: int | None) -> "Figure":
     """Draw the learning rate that each RECIPE plans."""
@@ -216,8 +215,8 @@ def history(runs: tuple[Path, ...]) -> "Figure":
 
 
 @_picture("lengths docs-pt-en -o lengths.png")
-@recipe_argument(required=False)
-@set_option()
+@click.argument("recipe", default=DEFAULT_RECIPE)
+@set_option
 @click.option("--prepared", type=PATH, help="Prepared data; default: prepared/NAME.")
 def lengths(recipe: str, overrides: tuple[str, ...], prepared: Path | None) -> "Figure":
     """Draw how long RECIPE's training sentences are, and how well they fill its batches."""

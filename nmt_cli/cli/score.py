@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 @click.argument("source", type=PATH_OR_STDIN)
 @click.argument("target", type=PATH_OR_STDIN)
-@models_option()
+@models_option
 @click.option(
     "--n-best",
     type=click.IntRange(1),

@@ -5,22 +5,21 @@ from pathlib import Path
 import click
 
 from nmt_cli.cli.options import (
+    DEFAULT_RECIPE,
     PATH,
     PREPARED,
     RUNS,
     find_recipe,
     find_run,
-    output_option,
-    recipe_argument,
     say,
     set_option,
 )
 
 
 @click.command(epilog="\b\nExample: nmt prepare docs-pt-en --set data.root=corpora")
-@recipe_argument(required=True)
-@set_option()
-@output_option("Folder to write; default: prepared/NAME.")
+@click.argument("recipe")
+@set_option
+@click.option("-o", "--output", type=PATH, help="Folder to write; default: prepared/NAME.")
 @click.option("--force", is_flag=True, help="Prepare again even if the folder is up to date.")
 def prepare(recipe: str, overrides: tuple[str, ...], output: Path | None, force: bool) -> None:
     """Clean RECIPE's text, learn its vocabulary, write token arrays.
@@ -34,9 +33,9 @@ def prepare(recipe: str, overrides: tuple[str, ...], output: Path | None, force:
 
 
 @click.command(epilog="\b\nExample: nmt train docs-pt-en --set data.root=corpora --resume")
-@recipe_argument(required=False)
-@set_option()
-@output_option("Run folder to write; default: runs/NAME.")
+@click.argument("recipe", default=DEFAULT_RECIPE)
+@set_option
+@click.option("-o", "--output", type=PATH, help="Run folder to write; default: runs/NAME.")
 @click.option(
     "--prepared",
     type=PATH,

@@ -25,7 +25,7 @@ from nmt_cli.search.options import DecodingOptions
 
 @click.command(epilog="\b\nExample: echo 'Onde fica a farmácia?' | nmt translate -m exports/mine")
 @click.argument("files", nargs=-1, type=PATH_OR_STDIN)
-@models_option()
+@models_option
 @option_group(TranslateOptions, "options")
 @decoding_options()
 def translate(
