@@ -47,8 +47,8 @@ from machine import machine
 from train_sides import PRODUCT, sequence
 
 from nmt_cli.data.batches import Batch, Batches
+from nmt_cli.data.corpus import sentence_pairs
 from nmt_cli.data.epochs import Epochs
-from nmt_cli.data.phrasebook import sentence_pairs
 from nmt_cli.data.prepare import prepare
 from nmt_cli.model.transformer.config import TransformerConfig
 from nmt_cli.recipe.config import DataConfig, Recipe, TokenizerConfig, TrainingConfig

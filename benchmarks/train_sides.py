@@ -167,7 +167,7 @@ def torch_side(
     turns = Turns(lambda: a @ b)
     while steps := turns.begin():
         made = [
-            [torch.from_numpy(each).long() for each in vars(batch).values()]
+            [torch.from_numpy(each).long() for each in batch]
             for _, batch, _ in itertools.islice(batches, steps)
         ]
         turns.start()

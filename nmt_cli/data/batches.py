@@ -1,4 +1,4 @@
-"""Token-budget batches: deterministic, seekable, with a bounded set of shapes.
+"""Token-budget batches of token arrays: deterministic, seekable, with a bounded set of shapes.
 
 Pairs of similar length are padded to a common width from the list below, with as many rows as the
 budget allows, including padding. The order of an epoch depends only on the seed and the epoch's
@@ -6,27 +6,84 @@ number, so a position (epoch, index) is all that a checkpoint needs.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.data.arrays import TokenArray
+from nmt_cli.errors import NmtError
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
 # Differences grow with the width: padding stays near 10% with few shapes.
 WIDTHS = (8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 
 
-@dataclass(frozen=True)
-class Batch:
-    """One training batch; all arrays int32, padded with PAD.
+class TokenArray:
+    """Read-only sequences of ids: one flat array and the offsets of its rows.
 
     Attributes:
-        source: [rows, width], as the tokenizer frames it (WordPiece: also START).
-        target_in: [rows, width], START then the sentence.
-        target_out: [rows, width], the sentence then END.
+        ids: int32 [tokens], all sequences concatenated.
+        offsets: int64 [sequences + 1]; sequence i is ``ids[offsets[i]:offsets[i + 1]]``.
+    """
+
+    def __init__(self, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+        self.ids = ids
+        self.offsets = offsets
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int]]) -> "TokenArray":
+        """Pack sequences into one array in memory."""
+        offsets = np.cumsum([0, *map(len, sequences)], dtype=np.int64)
+        flat = (token for sequence in sequences for token in sequence)
+        return cls(np.fromiter(flat, np.int32, int(offsets[-1])), offsets)
+
+    @classmethod
+    def open(cls, stem: Path) -> "TokenArray":
+        """Map ``stem.ids.npy`` and ``stem.offsets.npy``.
+
+        Raises:
+            NmtError: a file is missing, truncated or not a token array.
+        """
+        try:
+            ids = np.load(f"{stem}.ids.npy", mmap_mode="r", allow_pickle=False)
+            offsets = np.load(f"{stem}.offsets.npy", allow_pickle=False)
+            if (ids.dtype, offsets.dtype) != (np.int32, np.int64) or ids.shape != tuple(
+                offsets[-1:]
+            ):
+                raise ValueError("not token arrays")
+        except (OSError, ValueError, IndexError, EOFError) as error:
+            raise NmtError(
+                f"{stem}.*.npy: cannot be read ({error})", "run nmt prepare --force"
+            ) from None
+        return cls(ids, offsets)
+
+    def save(self, stem: Path) -> None:
+        """Write ``stem.ids.npy`` and ``stem.offsets.npy``."""
+        np.save(f"{stem}.ids.npy", self.ids)
+        np.save(f"{stem}.offsets.npy", self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> NDArray[np.int32]:
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each sequence, [sequences]."""
+        return np.diff(self.offsets)
+
+
+class Batch(NamedTuple):
+    """One training batch; all arrays int32 [rows, width], padded with PAD.
+
+    Attributes:
+        source: as the tokenizer frames it (WordPiece: also START).
+        target_in: START, then the sentence.
+        target_out: the sentence, then END.
     """
 
     source: NDArray[np.int32]
@@ -66,16 +123,16 @@ class Batches:
         self.source, self.target = source, target
         self.batch_tokens, self.seed, self.copies = batch_tokens, seed, copies
         needed = np.maximum(source.lengths, target.lengths + 1)
-        self.widths = _widths(int(needed.max(initial=max(longest, WIDTHS[0]))))
+        widest = int(needed.max(initial=max(longest, WIDTHS[0])))
+        ladder = [*WIDTHS, *range(WIDTHS[-1] + 32, widest, 32)]
+        self.widths = [each for each in ladder if each < widest] + [widest]
         self._bucket = np.searchsorted(self.widths, needed)
         self._by_length = np.argsort(needed, kind="stable")
 
     def epoch(self, epoch: int, share: float = 1.0) -> list[tuple[int, NDArray[np.int64]]]:
-        """Return (width, row numbers) of each batch of an epoch.
+        """Return (width, row numbers) of each batch of an epoch, numbered from 0.
 
-        Args:
-            epoch: number of the epoch, from 0.
-            share: share of the pairs to use, the shortest ones.
+        With ``share``, only that share of the pairs is used, the shortest ones.
         """
         rng = np.random.default_rng([self.seed, epoch])
         used = np.zeros(len(self.source), bool)
@@ -85,21 +142,13 @@ class Batches:
         batches = []
         for bucket, width in enumerate(self.widths):
             rows = order[self._bucket[order] == bucket]
-            size = self.pairs_of(int(width))
-            batches += [(int(width), rows[at : at + size]) for at in range(0, len(rows), size)]
+            size = self.pairs_of(width)
+            batches += [(width, rows[at : at + size]) for at in range(0, len(rows), size)]
         return [batches[index] for index in rng.permutation(len(batches))]
 
     def pairs_of(self, width: int) -> int:
         """Return the number of pairs in a full batch of this width."""
         return max(1, self.batch_tokens // (width * self.copies))
-
-    def steps_per_epoch(self) -> int:
-        """Return the number of batches in an epoch of all pairs."""
-        counts = np.bincount(self._bucket, minlength=len(self.widths))
-        return sum(
-            -(-int(count) // self.pairs_of(int(width)))
-            for count, width in zip(counts, self.widths, strict=True)
-        )
 
     def make(self, width: int, rows: NDArray[np.int64]) -> Batch:
         """Make a batch of the given pairs, padded to the full shape of its width."""
@@ -112,10 +161,7 @@ class Batches:
             batch.target_in[at, 1 : len(target) + 1] = target
             batch.target_out[at, : len(target)] = target
             batch.target_out[at, len(target)] = END_ID
-        if self.copies == 1:
-            return batch
-        sides = (batch.source, batch.target_in, batch.target_out)
-        return Batch(*(np.repeat(each, self.copies, axis=0) for each in sides))
+        return Batch(*(np.repeat(each, self.copies, axis=0) for each in batch))
 
     def once(self) -> Iterator[tuple[Position, Batch, Position]]:
         """Yield the batches of epoch 0, for validation, as :meth:`Epochs.from_` does."""
@@ -126,9 +172,3 @@ class Batches:
         """Return the share of target cells that are tokens, not padding, in one epoch."""
         cells = sum(self.pairs_of(width) * width for width, _ in self.epoch(0))
         return float((self.target.lengths + 1).sum()) / cells
-
-
-def _widths(longest: int) -> NDArray[np.int64]:
-    """Return the widths up to the longest sequence, which is the last one."""
-    widths = [*WIDTHS, *range(WIDTHS[-1] + 32, longest, 32)]
-    return np.array([width for width in widths if width < longest] + [longest], np.int64)

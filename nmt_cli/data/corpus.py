@@ -11,25 +11,26 @@ All readers return pairs in the recipe's direction: with data.source and data.ta
 recipe trains the other direction.
 """
 
+import bz2
 import contextlib
 import io
 import logging
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nmt_cli.data.phrasebook import sentence_pairs
 from nmt_cli.errors import NmtError
 from nmt_cli.frameworks import import_keras
 from nmt_cli.recipe.config import DataConfig
 from nmt_cli.text.lines import decode_lines, open_binary, read_lines
 
-LINE_BREAK = re.compile(r"[\r\n]+")
+SPLITS = ("train", "dev", "test")  # of the phrasebook
 
 
 @dataclass(frozen=True)
@@ -64,35 +65,26 @@ def read_corpus(specification: str, config: DataConfig) -> Corpus:
     path = Path(config.root) / specification
     if not specification or not path.name:
         raise NmtError(f"'{specification}' is no corpus", "see data.train, data.dev, data.test")
+    paths = [path.with_name(f"{path.name}.{each}") for each in (config.source, config.target)]
+    for each in [path] if path.suffix == ".tsv" else paths:
+        if not each.exists():
+            raise NmtError(
+                f"{each}: no such file",
+                "set the folder of the corpora with --set data.root=DIR; comments in the recipe "
+                "say where its data comes from",
+            )
     if path.suffix == ".tsv":
         return _tsv(path, config)
-    return _two_files(path, config)
-
-
-def _check_exists(path: Path) -> None:
-    if not path.exists():
-        raise NmtError(
-            f"{path}: no such file",
-            "set the folder of the corpora with --set data.root=DIR; comments in the recipe say "
-            "where its data comes from",
-        )
-
-
-def _two_files(prefix: Path, config: DataConfig) -> Corpus:
-    paths = [prefix.with_name(f"{prefix.name}.{each}") for each in (config.source, config.target)]
-    for path in paths:
-        _check_exists(path)
     source, target = map(read_lines, paths)
     if len(source) != len(target):
         raise NmtError(
             f"{paths[0]} has {len(source)} lines, {paths[1]} has {len(target)}",
             "parallel files need one sentence per line, aligned",
         )
-    return Corpus(prefix.name, source, target)
+    return Corpus(path.name, source, target)
 
 
 def _tsv(path: Path, config: DataConfig) -> Corpus:
-    _check_exists(path)
     columns = config.tsv_columns or (config.source, config.target)
     for language in (config.source, config.target):
         if language not in columns:
@@ -127,28 +119,70 @@ def _phrasebook(split: str, config: DataConfig) -> Corpus:
     return Corpus(f"phrasebook.{split}", source, target)
 
 
+def sentence_pairs(split: str) -> list[dict[str, str]]:
+    """Return the phrasebook's pairs of one split in order, each {"pt": ..., "en": ...}.
+
+    tools/phrasebook in the source repository generates them. Dev (300 pairs) and test (1,000)
+    contain no sentence of another split, in either language, even if case and punctuation are
+    ignored, and no word that is not in train. About one in twenty-five combinations of a verb and
+    its object (wash, dress) or of a noun and its adjective (box, heavy) occurs in test only.
+
+    Raises:
+        NmtError: there is no such split.
+    """
+    if split not in SPLITS:
+        raise NmtError(f"phrasebook:{split}: no such split", "choose train, dev or test")
+    packed = files("nmt_cli.data").joinpath("phrasebook.tsv.bz2").read_bytes()
+    rows = (line.split("\t") for line in bz2.decompress(packed).decode("utf-8").splitlines())
+    return [{"pt": pt, "en": en} for name, pt, en in rows if name == split]
+
+
 def _tfds(rest: str, config: DataConfig) -> Corpus:
     name, _, split = rest.rpartition(":")
     if not name or not split:
         raise NmtError(f"tfds:{rest}: not of the form tfds:NAME:SPLIT")
     builder = _tfds_builder(name, split, config)
-    records = list(_tfds_records(builder, split, (config.source, config.target)))
-    source, target = ([each[side] for each in records] for side in (0, 1))
-    return Corpus(f"{name.replace('/', '-')}.{split}", source, target)
+    corpus = Corpus(f"{name.replace('/', '-')}.{split}", [], [])
+    sides = {config.source: corpus.source, config.target: corpus.target}
+    for language in sides:
+        if language not in builder.info.features:
+            raise NmtError(
+                f"{builder.name} has no language '{language}' "
+                f"(it has {', '.join(builder.info.features)})",
+                "set data.source and data.target",
+            )
+    try:
+        for record in builder.as_dataset(split=split).as_numpy_iterator():
+            for language, lines in sides.items():
+                # A line break inside a record would break the alignment of the prepared text.
+                lines.append(re.sub(r"[\r\n]+", " ", record[language].decode("utf-8")))
+    except Exception as error:
+        raise NmtError(
+            f"{builder.data_path}: split '{split}' cannot be read ({_reason(error)})",
+            "delete the folder and download it again",
+        ) from None
+    return corpus
 
 
 def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
     import_keras()
     try:
         import tensorflow_datasets as tfds
+        from tensorflow_datasets.core.download import downloader
     except ImportError:
         raise NmtError(
             f"tfds:{name} needs tensorflow-datasets", "pip install 'nmt_cli[train]'"
         ) from None
+    # Ten retries with doubling pauses would take 200 s without internet.
+    downloader.MAX_RETRIES = min(downloader.MAX_RETRIES, 4)
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
+    if not sys.stderr.isatty():
+        tfds.disable_progress_bar()
     try:
         builder = tfds.builder(name, data_dir=config.tfds_dir or None)
         if not builder.data_path.exists():
-            _download(builder)
+            with contextlib.redirect_stdout(io.StringIO()):  # messages about unknown sizes
+                builder.download_and_prepare()
     except Exception as error:  # of many kinds: no network, no such name, an incomplete folder
         raise NmtError(
             f"TensorFlow Datasets cannot get {name} ({_reason(error)})",
@@ -165,20 +199,6 @@ def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
     return builder
 
 
-def _download(builder: Any) -> None:
-    """Let TensorFlow Datasets download the data."""
-    import tensorflow_datasets as tfds
-    from tensorflow_datasets.core.download import downloader
-
-    # Ten retries with doubling pauses would take 200 s without internet.
-    downloader.MAX_RETRIES = min(downloader.MAX_RETRIES, 4)
-    logging.getLogger("urllib3").setLevel(logging.ERROR)
-    if not sys.stderr.isatty():
-        tfds.disable_progress_bar()
-    with contextlib.redirect_stdout(io.StringIO()):  # messages about unknown sizes
-        builder.download_and_prepare()
-
-
 def _reason(error: Exception) -> str:
     """Return what went wrong, in one short line."""
     request = getattr(error, "request", None)  # of an exception of the library requests
@@ -186,22 +206,3 @@ def _reason(error: Exception) -> str:
         return f"cannot connect to {urlsplit(request.url).hostname}"
     lines = str(error).strip().splitlines() or [repr(error)]
     return textwrap.shorten(lines[0], 150, placeholder=" ...")
-
-
-def _tfds_records(builder: Any, split: str, languages: tuple[str, str]) -> Iterator[list[str]]:
-    features = builder.info.features
-    missing = [language for language in languages if language not in features]
-    if missing:
-        raise NmtError(
-            f"{builder.name} has no language '{missing[0]}' (it has {', '.join(features)})",
-            "set data.source and data.target",
-        )
-    try:
-        for record in builder.as_dataset(split=split).as_numpy_iterator():
-            # A line break inside a record would break the alignment of the prepared text.
-            yield [LINE_BREAK.sub(" ", record[each].decode("utf-8")) for each in languages]
-    except Exception as error:
-        raise NmtError(
-            f"{builder.data_path}: split '{split}' cannot be read ({_reason(error)})",
-            "delete the folder and download it again",
-        ) from None

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.data.arrays import TokenArray
-from nmt_cli.data.batches import Batch, Batches, Position
+from nmt_cli.data.batches import Batch, Batches, Position, TokenArray
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
@@ -49,10 +48,6 @@ class Epochs:
         """Return (width, row numbers) of each batch of an epoch."""
         return self.batches(epoch).epoch(epoch, self.share(epoch))
 
-    def rows(self, at: Position) -> list[int]:
-        """Return the row numbers of a batch."""
-        return self.order(at.epoch)[at.index][1].tolist()
-
     def from_(self, start: Position) -> Iterator[tuple[Position, Batch, Position]]:
         """Yield (position, batch, next position) of the training batches, endlessly."""
         epoch, index = start.epoch, start.index
@@ -74,14 +69,16 @@ def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
     text, tokenizers = prepared.text("train"), prepared.tokenizers()
     limit = recipe.data.max_tokens
 
+    def sample(tokenizer: object, lines: list[str], number: int) -> list[list[int]]:
+        """Draw subwords of lines; a sample of more than ``limit`` tokens is not used."""
+        assert isinstance(tokenizer, SentencePieceTokenizer), "recipe rules refuse others"
+        drawn = tokenizer.sample(lines, config.sample_subwords, seed * 1_000_003 + number)
+        pairs = zip(drawn, tokenizer.encode(lines), strict=True)
+        return [ids if len(ids) + 1 <= limit else usual for ids, usual in pairs]
+
     def sampled(epoch: int) -> Batches:
-        sources, targets = (
-            _sample(tokenizer, lines, limit, config.sample_subwords, seed * 1_000_003 + number)
-            for tokenizer, lines, number in (
-                (tokenizers.source, text.source, 2 * epoch),
-                (tokenizers.target, text.target, 2 * epoch + 1),
-            )
-        )
+        sources = sample(tokenizers.source, text.source, 2 * epoch)
+        targets = sample(tokenizers.target, text.target, 2 * epoch + 1)
         framed = TokenArray.of([tokenizers.source.frame_source(ids) for ids in sources])
         # The longest pair differs between epochs, and each new width would be compiled.
         return Batches(
@@ -89,20 +86,3 @@ def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
         )
 
     return Epochs(sampled, config.curriculum)
-
-
-def _sample(
-    tokenizer: object, lines: list[str], limit: int, alpha: float, seed: int
-) -> list[list[int]]:
-    """Draw subwords of lines; a sample of more than ``limit`` tokens is not used.
-
-    ``alpha`` is the smoothing of Kudo 2018 (arXiv:1804.10959, section 3.2) for unigram, and for
-    BPE the share of merges left out (Provilkov et al. 2020, arXiv:1910.13267).
-    """
-    assert isinstance(tokenizer, SentencePieceTokenizer), "recipe rules refuse others"
-    return [
-        ids if len(ids) + 1 <= limit else usual
-        for ids, usual in zip(
-            tokenizer.sample(lines, alpha, seed), tokenizer.encode(lines), strict=True
-        )
-    ]

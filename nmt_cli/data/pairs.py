@@ -1,4 +1,4 @@
-"""Choosing the training and development pairs of a recipe, real and synthetic.
+"""Choosing the training and development pairs of a recipe: cleaning, holding out, mixing.
 
 A tag before each synthetic source marks it as machine-written for the model (Caswell et al. 2019,
 https://arxiv.org/abs/1906.06442); sources to translate have no tag.
@@ -9,24 +9,46 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nmt_cli.data.clean import Cleaning, clean
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.config import DataConfig, Recipe
 
 HELD_OUT = 500  # maximum number of pairs
 HOLD_OUT_EVERY = 20  # hold out at most one pair in this many
+# The length ratio is not applied if the longer side has at most this many characters: it means
+# little for short texts ("Sim.", "Yes, please.").
+SHORT = 20
+
+
+@dataclass
+class Cleaning:
+    """Numbers of pairs read, dropped by reason, and kept."""
+
+    read: int = 0
+    empty: int = 0
+    too_long: int = 0
+    ratio: int = 0
+    duplicate: int = 0
+    too_many_tokens: int = 0
+    kept: int = 0
+
+    def report(self, pairs: str = "pairs") -> list[str]:
+        """Return one line per reason for the user; ``pairs`` names the pairs."""
+        rows = [
+            (f"{pairs} read", self.read),
+            ("dropped, a side empty", self.empty),
+            ("dropped, a side too long", self.too_long),
+            ("dropped, length ratio", self.ratio),
+            ("dropped, exact duplicate", self.duplicate),
+            ("dropped, too many tokens", self.too_many_tokens),
+            (f"{pairs} kept", self.kept),
+        ]
+        return [f"{label:<26}{count:>10,}" for label, count in rows]
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs to use.
-
-    Attributes:
-        real, synthetic: training pairs.
-        dev: development pairs.
-        counts, synthetic_counts: numbers of real and synthetic pairs read, dropped and kept.
-    """
+    """The pairs to use: training pairs, development pairs, and what became of those read."""
 
     real: Corpus
     synthetic: Corpus
@@ -36,21 +58,22 @@ class Pairs:
 
 
 def choose_pairs(
-    recipe: Recipe,
-    train: list[Corpus],
-    dev: list[Corpus],
-    synthetic: list[Corpus],
-    say: Callable[[str], None],
+    recipe: Recipe, texts: dict[str, list[Corpus]], say: Callable[[str], None]
 ) -> Pairs:
     """Clean the training text, hold out development pairs if needed, draw synthetic pairs.
+
+    Args:
+        recipe: the recipe.
+        texts: its corpora "train", "dev" and "synthetic".
+        say: receives messages for the user.
 
     Raises:
         NmtError: no pair is left to train on, or to validate with.
     """
-    data = recipe.data
+    data, dev = recipe.data, texts["dev"]
     seen: set[tuple[str, str]] = set()
-    real, counts = clean(train, data, seen)
-    made, synthetic_counts = clean(synthetic, data, seen)
+    real, counts = clean(texts["train"], data, seen)
+    made, synthetic_counts = clean(texts["synthetic"], data, seen)
     if not counts.read:
         raise NmtError(f"data.train: no lines in {', '.join(data.train)}")
     if not real:
@@ -64,7 +87,10 @@ def choose_pairs(
         [line for corpus in dev for line in corpus.target],
     )
     if not dev:
-        real, held_out = _hold_out(real)
+        every = max(HOLD_OUT_EVERY, -(-len(real) // HELD_OUT))
+        held = range(every - 1, len(real), every)
+        held_out = replace(real.select(held), name="dev")
+        real = real.select(row for row in range(len(real)) if row not in held)
         made = without_held_out(made, held_out)
         say(f"data.dev is empty: {len(held_out):,} training pairs are held out instead")
     if not held_out:
@@ -79,12 +105,34 @@ def choose_pairs(
     return Pairs(real, drawn, held_out, counts, synthetic_counts)
 
 
-def _hold_out(kept: Corpus) -> tuple[Corpus, Corpus]:
-    """Split every n-th pair from the training text for validation."""
-    every = max(HOLD_OUT_EVERY, -(-len(kept) // HELD_OUT))
-    held = range(every - 1, len(kept), every)
-    rest = sorted(set(range(len(kept))) - set(held))
-    return kept.select(rest), replace(kept.select(held), name="dev")
+def clean(
+    corpora: list[Corpus], config: DataConfig, seen: set[tuple[str, str]]
+) -> tuple[Corpus, Cleaning]:
+    """Concatenate corpora, strip white space, and drop bad pairs.
+
+    Pairs that were ``seen`` before count as duplicates; the pairs kept are added to them.
+    """
+    counts = Cleaning()
+    kept = Corpus("train", [], [])
+    for corpus in corpora:
+        for source, target in zip(corpus.source, corpus.target, strict=True):
+            counts.read += 1
+            source, target = source.strip(), target.strip()
+            shorter, longer = sorted((len(source), len(target)))
+            if not shorter:
+                counts.empty += 1
+            elif longer > config.max_characters:
+                counts.too_long += 1
+            elif longer > SHORT and longer > config.max_ratio * shorter:
+                counts.ratio += 1
+            elif (source, target) in seen:
+                counts.duplicate += 1
+            else:
+                seen.add((source, target))
+                kept.source.append(source)
+                kept.target.append(target)
+    counts.kept = len(kept)
+    return kept, counts
 
 
 def without_held_out(synthetic: Corpus, held_out: Corpus) -> Corpus:
@@ -115,18 +163,15 @@ def mix(real: Corpus, synthetic: Corpus, tag: str) -> Corpus:
     Raises:
         NmtError: the tag occurs in the text, where decoding would drop it.
     """
-    if tag:
-        for corpus in (real, synthetic):
-            for lines in (corpus.source, corpus.target):
-                found = next((line for line in lines if tag in line), None)
-                if found is not None:
-                    raise NmtError(
-                        f"data.synthetic_tag: {tag} occurs in the text: {found[:60]!r}",
-                        "choose a tag that does not",
-                    )
-    before = f"{tag} " if tag else ""
-    return Corpus(
-        real.name,
-        real.source + [f"{before}{line}" for line in synthetic.source],
-        real.target + synthetic.target,
-    )
+    if not tag:
+        sources = synthetic.source
+    else:
+        for lines in (real.source, real.target, synthetic.source, synthetic.target):
+            found = next((line for line in lines if tag in line), None)
+            if found is not None:
+                raise NmtError(
+                    f"data.synthetic_tag: {tag} occurs in the text: {found[:60]!r}",
+                    "choose a tag that does not",
+                )
+        sources = [f"{tag} {line}" for line in synthetic.source]
+    return Corpus(real.name, real.source + sources, real.target + synthetic.target)

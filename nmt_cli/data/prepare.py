@@ -9,15 +9,16 @@ import itertools
 import json
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from tqdm import tqdm
 
-from nmt_cli.data.arrays import TokenArray
+from nmt_cli.data.batches import TokenArray
 from nmt_cli.data.corpus import Corpus, read_corpus
 from nmt_cli.data.pairs import Pairs, choose_pairs, mix
-from nmt_cli.data.prepared import FORMAT, NewerFormat, Prepared
+from nmt_cli.data.prepared import FORMAT, Prepared
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
@@ -61,20 +62,28 @@ def prepare(
     key = _key(recipe, texts)
     if check:
         check(key)
-    if not force and _is_current(folder, key):
-        say(f"{folder} is up to date")
-        return Prepared.open(folder)
-    pairs = choose_pairs(recipe, texts["train"], texts["dev"], texts["synthetic"], say)
+    if not force:
+        with suppress(NmtError):  # missing, or from another version
+            current = Prepared.open(folder)
+            if current.key == key:
+                say(f"{folder} is up to date")
+                return current
+    pairs = choose_pairs(recipe, texts, say)
     with replacing_folder(folder, "prepared.json") as work:
         kept = _write_arrays(work, recipe, pairs, say)
-        tests = _unique(texts["test"])
-        for corpus in (pairs.dev, *tests):
-            _write_text(corpus, work, recipe)
+        _write_text(pairs.dev, work, recipe)
+        tests: list[str] = []
+        for corpus in texts["test"]:
+            name, number = corpus.name, 2
+            while name in ("dev", "train", *tests):
+                name, number = f"{corpus.name}-{number}", number + 1
+            tests.append(name)
+            _write_text(replace(corpus, name=name), work, recipe)
         record = {
             "format": FORMAT,
             "key": key,
             "languages": [recipe.data.source, recipe.data.target],
-            "tests": [each.name for each in tests],
+            "tests": tests,
             "counts": asdict(pairs.counts),
         }
         if recipe.data.synthetic:
@@ -85,11 +94,8 @@ def prepare(
 
 
 def _write_arrays(work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str], None]) -> int:
-    """Learn the tokenizers, write arrays and training text, complete the counts.
-
-    Returns:
-        The number of training pairs.
-    """
+    """Learn the tokenizers, write arrays and training text, complete the counts; return the number
+    of training pairs."""
     data, counts, synthetic_counts = recipe.data, pairs.counts, pairs.synthetic_counts
     tag = data.synthetic_tag if data.synthetic else ""
     mixed = mix(pairs.real, pairs.synthetic, tag)
@@ -146,15 +152,6 @@ def _key(recipe: Recipe, texts: dict[str, list[Corpus]]) -> str:
     return fingerprint(FORMAT, data, recipe.tokenizer, recipe.seed, lengths, text.hexdigest())
 
 
-def _is_current(folder: Path, key: str) -> bool:
-    try:
-        return Prepared.open(folder).key == key
-    except NewerFormat:
-        raise
-    except NmtError:
-        return False
-
-
 def _encode(corpus: Corpus, tokenizers: TokenizerPair, limit: int, stem: Path) -> list[int]:
     """Write the arrays of both sides; return the rows in them, the others being too long."""
     sources: list[list[int]] = []
@@ -175,19 +172,6 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, limit: int, stem: Path) -
     TokenArray.of(sources).save(stem.with_suffix(".source"))
     TokenArray.of(targets).save(stem.with_suffix(".target"))
     return rows
-
-
-def _unique(corpora: list[Corpus]) -> list[Corpus]:
-    """Number corpora of the same name, so that each has its own file."""
-    taken = {"dev", "train"}
-    unique = []
-    for corpus in corpora:
-        name, number = corpus.name, 2
-        while name in taken:
-            name, number = f"{corpus.name}-{number}", number + 1
-        taken.add(name)
-        unique.append(Corpus(name, corpus.source, corpus.target))
-    return unique
 
 
 def _write_text(corpus: Corpus, folder: Path, recipe: Recipe) -> None:

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_cli.data.arrays import TokenArray
+from nmt_cli.data.batches import TokenArray
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.errors import NmtError
 from nmt_cli.text.folder import load_tokenizers
@@ -18,10 +18,6 @@ from nmt_cli.text.lines import read_lines
 from nmt_cli.text.tokenizer import TokenizerPair
 
 FORMAT = 2  # 2: with the training text, for subword sampling and for messages
-
-
-class NewerFormat(NmtError):
-    """The folder was prepared by a newer nmt, and is not replaced without --force."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ class Prepared:
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
             if record["format"] > FORMAT:
-                raise NewerFormat(
+                raise NmtError(
                     f"{folder}: prepared by a newer nmt (format {record['format']}, "
                     f"this one reads up to {FORMAT})",
                     "upgrade nmt or run nmt prepare --force",
@@ -62,9 +58,8 @@ class Prepared:
     def arrays(self, split: str) -> tuple[TokenArray, TokenArray]:
         """Open the source (framed) and target arrays of "train" or "dev"."""
         stem = self.folder / split
-        return TokenArray.open(stem.with_suffix(".source")), TokenArray.open(
-            stem.with_suffix(".target")
-        )
+        sides = (stem.with_suffix(".source"), stem.with_suffix(".target"))
+        return TokenArray.open(sides[0]), TokenArray.open(sides[1])
 
     def text(self, name: str) -> Corpus:
         """Read the text of "train" (the pairs in the arrays), "dev" or one of ``tests``."""

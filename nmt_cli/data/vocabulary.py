@@ -46,19 +46,22 @@ def learn_tokenizers(
     suffix = ".model" if config.kind == "sentencepiece" else ".vocab.txt"
     if config.joint:
         source = target = f"joint{suffix}"
-        texts: list[tuple[str, Iterator[str]]] = [
+        texts: list[tuple[str, Iterable[str]]] = [
             (source, itertools.chain(source_lines, target_lines))
         ]
     else:
         source, target = f"source{suffix}", f"target{suffix}"
-        texts = [(source, iter(source_lines)), (target, iter(target_lines))]
-    for name, lines in texts:
+        texts = [(source, source_lines), (target, target_lines)]
+    for name, text in texts:
+        lines = iter(text)
+        first = next(filter(_is_visible, lines), None)
+        if first is None:  # sentencepiece 0.2.1 would exit
+            raise NmtError(f"{name}: no text to learn a vocabulary from")
+        lines = itertools.chain([first], lines)
         if config.kind == "sentencepiece":
-            content = _learn_sentence_pieces(
-                config, lines, name, seed, tag if name == source else ""
-            )
+            content = _sentence_pieces(config, lines, name, seed, tag if name == source else "")
         else:
-            content = _learn_word_pieces(config, lines, name)
+            content = _word_pieces(config, lines, name)
         with replacing_path(folder / name) as path:
             path.write_bytes(content)
     lowercase = config.kind == "wordpiece" and config.lowercase
@@ -66,27 +69,18 @@ def learn_tokenizers(
     return load_tokenizers(folder)
 
 
-def _learn_sentence_pieces(
+def _is_visible(line: str) -> bool:
+    return any(each.isprintable() and not each.isspace() for each in line)
+
+
+def _sentence_pieces(
     config: TokenizerConfig, lines: Iterator[str], name: str, seed: int, tag: str
 ) -> bytes:
-    start = next((line for line in lines if _is_visible(line)), None)
-    if start is None:  # sentencepiece 0.2.1 would exit
-        raise _unlearnable(config, name, "")
-    failures: list[BaseException] = []
-
-    def text() -> Iterator[str]:
-        try:
-            yield start
-            yield from lines
-        except (Exception, KeyboardInterrupt) as error:
-            failures.append(error)  # the library would turn it into text
-            raise
-
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(seed)
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=text(),
+            sentence_iterator=lines,
             model_writer=model,
             model_type=config.model,
             vocab_size=config.vocab_size,
@@ -106,58 +100,39 @@ def _learn_sentence_pieces(
             minloglevel=_ERRORS_ONLY,
         )
     except (RuntimeError, SystemError) as error:
-        if failures:
-            raise failures[0] from None
         # "INTERNAL: file.cc(12) [condition] Reason.", where the reason may be empty.
-        reason = str(error).rpartition("] ")[2]
+        reason = str(error).rpartition("] ")[2] or "there is too little"
         if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
             reason = f"the characters need {least[1]} pieces"
         raise _unlearnable(config, name, reason) from error
     return model.getvalue()
 
 
-def _is_visible(line: str) -> bool:
-    return any(each.isprintable() and not each.isspace() for each in line)
-
-
-def _learn_word_pieces(config: TokenizerConfig, lines: Iterator[str], name: str) -> bytes:
-    """Do what tensorflow-text's ``bert_vocab_from_dataset`` does, counting words in Python.
-
-    The counts are the same, but faster, and exceptions from ``lines`` are not wrapped.
-    """
+def _word_pieces(config: TokenizerConfig, lines: Iterator[str], name: str) -> bytes:
+    """Do what tensorflow-text's ``bert_vocab_from_dataset`` does, but count words in Python, which
+    is faster."""
     import_keras()  # the learner imports TensorFlow without using it
     from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib as learner
 
     counts: Counter[str] = Counter()
     for line in lines:
         counts.update(split_words(line, lowercase=config.lowercase))
-    if not counts:
-        raise _unlearnable(config, name, "")
     pieces = learner.learn(counts, config.vocab_size, list(RESERVED_TOKENS))
-    kept = _drop_rarest(pieces, len(pieces) - config.vocab_size)
-    if len(kept) > config.vocab_size:
-        reason = f"the characters, at the start of words and inside them, need {len(kept)} pieces"
-        raise _unlearnable(config, name, reason)
-    return "".join(f"{piece}\n" for piece in kept).encode()
-
-
-def _drop_rarest(pieces: list[str], excess: int) -> list[str]:
-    """Drop pieces from the end, where the rarest are, but no single characters.
-
-    The learner may exceed its size. Without the characters, words would become unknown.
-    """
-    kept: list[str] = []
+    # The learner may exceed the size. Drop pieces from the end, where the rarest are, but no single
+    # characters: without them, words would become unknown.
+    excess, kept = len(pieces) - config.vocab_size, list[str]()
     for piece in reversed(pieces):
         if excess > 0 and piece not in RESERVED_TOKENS and len(piece.removeprefix(SUFFIX_MARK)) > 1:
             excess -= 1
         else:
             kept.append(piece)
-    return kept[::-1]
+    if len(kept) > config.vocab_size:
+        reason = f"the characters, at the start of words and inside them, need {len(kept)} pieces"
+        raise _unlearnable(config, name, reason)
+    return "".join(f"{piece}\n" for piece in reversed(kept)).encode()
 
 
 def _unlearnable(config: TokenizerConfig, name: str, reason: str) -> NmtError:
-    if not reason:
-        return NmtError(f"{name}: no text to learn a vocabulary from")
     return NmtError(
         f"{name}: a vocabulary of {config.vocab_size} pieces cannot be learned from this text",
         f"change tokenizer.vocab_size; {reason[0].lower()}{reason[1:].strip().rstrip('.')}",

@@ -62,7 +62,8 @@ class SentencePieceTokenizer:
         A tag at the start of a line stays whole.
 
         Args:
-            alpha: see nmt_cli.data.sampling.
+            alpha: for unigram, the smoothing of Kudo 2018 (arXiv:1804.10959, section 3.2); for BPE,
+                the share of merges left out (Provilkov et al. 2020, arXiv:1910.13267).
             seed: the same seed gives the same splits, in any process.
 
         Raises:

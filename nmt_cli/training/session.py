@@ -189,7 +189,8 @@ class Session(keras.callbacks.Callback):
             return
         loss, fed, after = bad
         step = self._start.step + (self._batches - after - 1) // self.config.accumulate + 1
-        lines = ", ".join(str(row + 1) for row in self._epochs.rows(fed.at))
+        _, rows = self._epochs.order(fed.at.epoch)[fed.at.index]
+        lines = ", ".join(str(row + 1) for row in rows)
         kept = f"; {self._run.last} is good" if self._run.checkpoints() else ""
         raise NmtError(
             f"the loss is {loss} at step {step:,}, batch {fed.at.index + 1} of epoch "

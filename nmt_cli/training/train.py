@@ -104,7 +104,7 @@ def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Device
     epochs = training_batches(run.recipe, prepared)
     batches = epochs.batches(0)
     say(
-        f"{model.count_params():,} parameters, {batches.steps_per_epoch():,} batches per epoch, "
+        f"{model.count_params():,} parameters, {len(batches.epoch(0)):,} batches per epoch, "
         f"{100 * batches.efficiency():.0f}% of the target cells are tokens"
         + (f", {devices.total} devices share each batch" if devices.total > 1 else "")
     )

@@ -133,7 +133,7 @@ class Validator:
     def _result(self) -> ValidationResult:
         measured = self._evaluated.evaluate(
             Feed(self._dev.once).dataset(),
-            steps=self._dev.steps_per_epoch(),
+            steps=len(self._dev.epoch(0)),
             verbose=0,
             return_dict=True,
         )

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.data.arrays import TokenArray
-from nmt_cli.data.batches import WIDTHS, Batch, Batches, Position
+from nmt_cli.data.batches import WIDTHS, Batch, Batches, Position, TokenArray
 from nmt_cli.data.epochs import Epochs
 from nmt_cli.errors import NmtError
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
@@ -50,7 +49,6 @@ def test_an_epoch_has_every_pair_once_in_known_shapes(
 ) -> None:
     batches = made(lengths, budget, seed)
     order = batches.epoch(epoch)
-    assert len(order) == batches.steps_per_epoch()
     found = [batches.make(*each) for each in order]
     assert sorted(row for batch in found for row in rows(batch)) == list(range(len(lengths)))
     for batch in found:
@@ -132,7 +130,7 @@ def test_resuming_gives_the_uninterrupted_sequence(
 
 def test_an_epoch_ends_and_the_next_begins() -> None:
     batches = made([(5, 5)] * 50, 80)  # 5 batches of 10
-    assert batches.steps_per_epoch() == 5
+    assert len(batches.epoch(0)) == 5
     stream = list(islice(epochs([(5, 5)] * 50, 80).from_(Position()), 10))
     places = [Position(at // 5, at % 5) for at in range(11)]
     assert [(at, following) for at, _, following in stream] == list(pairwise(places))
@@ -141,14 +139,14 @@ def test_an_epoch_ends_and_the_next_begins() -> None:
     assert sorted(sum(first, ())) == sorted(sum(second, ())) == list(range(50))
     assert first != second
     assert [tuple(rows(batch)) for _, batch, _ in batches.once()] == first
-    assert epochs([(5, 5)] * 50, 80).rows(Position(1, 2)) == list(second[2])
+    assert list(epochs([(5, 5)] * 50, 80).order(1)[2][1]) == list(second[2])
 
 
 def test_two_copies_of_each_pair_within_the_budget() -> None:
     source = TokenArray.of([[10 + row, END_ID] for row in range(5)])
     target = TokenArray.of([[20 + row] for row in range(5)])
     batches = Batches(source, target, 64, 0, copies=2)  # 8 rows of 8: 4 pairs
-    assert batches.steps_per_epoch() == 2
+    assert len(batches.epoch(0)) == 2
     for width, chosen in batches.epoch(0):
         batch = batches.make(width, chosen)
         assert batch.source.shape == (8, 8)
@@ -192,7 +190,6 @@ def test_efficiency_is_the_share_of_cells_with_tokens() -> None:
 def test_an_empty_corpus_has_no_batches() -> None:
     empty = made([])
     assert list(empty.once()) == []
-    assert empty.steps_per_epoch() == 0
 
 
 @given(st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=5)))

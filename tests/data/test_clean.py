@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.data.clean import SHORT, Cleaning, clean
 from nmt_cli.data.corpus import Corpus
+from nmt_cli.data.pairs import SHORT, Cleaning, clean
 from nmt_cli.recipe.config import DataConfig
 
 CONFIG = DataConfig(max_characters=50, max_ratio=2.0)
@@ -12,7 +12,7 @@ CONFIG = DataConfig(max_characters=50, max_ratio=2.0)
 
 def cleaned(*pairs: tuple[str, str]) -> tuple[list[tuple[str, str]], Cleaning]:
     corpus = Corpus("c", [source for source, _ in pairs], [target for _, target in pairs])
-    kept, counts = clean([corpus], CONFIG)
+    kept, counts = clean([corpus], CONFIG, set())
     assert kept.name == "train"
     return list(zip(kept.source, kept.target, strict=True)), counts
 
@@ -50,7 +50,7 @@ def test_pairs_at_the_limits_are_kept() -> None:
 
 def test_duplicates_are_found_across_corpora_and_the_first_stays() -> None:
     first, second = Corpus("1", ["a", "b"], ["x", "y"]), Corpus("2", ["c", "a"], ["z", "x"])
-    kept, counts = clean([first, second], CONFIG)
+    kept, counts = clean([first, second], CONFIG, set())
     assert (kept.source, kept.target) == (["a", "b", "c"], ["x", "y", "z"])
     assert (counts.read, counts.duplicate) == (4, 1)
     assert second.source == ["c", "a"]  # what was read is left as it was
@@ -65,7 +65,7 @@ def test_pairs_seen_before_are_duplicates_too() -> None:
 
 
 def test_nothing_to_clean() -> None:
-    kept, counts = clean([], CONFIG)
+    kept, counts = clean([], CONFIG, set())
     assert len(kept) == 0
     assert counts == Cleaning()
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmt_cli.data.arrays import TokenArray
-from nmt_cli.data.batches import Batches
+from nmt_cli.data.batches import Batches, TokenArray
 from nmt_cli.errors import NmtError
 from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import picture, write

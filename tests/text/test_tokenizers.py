@@ -2,7 +2,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -303,14 +302,6 @@ class TestLearning:
     def test_no_text(self, lines: list[str], tmp_path: Path) -> None:
         with pytest.raises(NmtError, match=r"joint\.model: no text to learn"):
             learn_tokenizers(UNIGRAM, lines, lines, tmp_path, seed=1)
-
-    def test_a_failure_in_the_text_stays_itself(self, tmp_path: Path) -> None:
-        def lines() -> Iterator[str]:
-            yield from ENGLISH
-            raise NmtError("corpus.en, line 101: is not UTF-8")
-
-        with pytest.raises(NmtError, match="line 101"):
-            learn_tokenizers(UNIGRAM, PORTUGUESE, lines(), tmp_path, seed=1)
 
     def test_no_line_is_too_long(self, tmp_path: Path) -> None:
         long_line = "só aqui há ź " * 1000

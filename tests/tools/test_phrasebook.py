@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from nmt_cli.data.phrasebook import SPLITS, sentence_pairs
+from nmt_cli.data.corpus import SPLITS, sentence_pairs
 from nmt_cli.errors import NmtError
 from tools.phrasebook import (
     clauses,

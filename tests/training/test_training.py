@@ -475,7 +475,7 @@ def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypa
     run = Run.open(tmp_path / "run")
     epochs = training_batches(recipe, prepared)
     at = next(islice(epochs.from_(Position()), 7, None))[0]
-    lines = ", ".join(str(row + 1) for row in epochs.rows(at))
+    lines = ", ".join(str(row + 1) for row in epochs.order(at.epoch)[at.index][1])
     assert caught.value.message == (
         f"the loss is nan at step 8, batch {at.index + 1} of epoch {at.epoch + 1}: "
         f"lines {lines} of the prepared training text"
