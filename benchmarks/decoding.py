@@ -20,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from nmt_cli.model.transformer.config import TransformerConfig
+from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.text.lines import write_lines
 from nmt_cli.text.tokenizer import Tokenizer

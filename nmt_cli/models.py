@@ -357,10 +357,9 @@ class _Run(TranslationModel):
 
     def _attention(self, source: str, target: list[int]) -> AttentionMaps:
         keras_model = self._loaded
-        from nmt_cli.model.attention_maps import model_attention
         from nmt_cli.model.step_model import KerasStepModel
 
-        return model_attention(KerasStepModel(keras_model), self.tokenizers, source, target)
+        return KerasStepModel(keras_model).attention_maps(self.tokenizers, source, target)
 
 
 class _Ensemble(TranslationModel):

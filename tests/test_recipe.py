@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
-from nmt_cli.model.rnn.config import RecurrentConfig
-from nmt_cli.model.transformer.config import TransformerConfig
+from nmt_cli.model.rnn import RecurrentConfig
+from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.recipe.architecture import ARCHITECTURES, architecture
 from nmt_cli.recipe.config import Recipe, fingerprint
 from nmt_cli.recipe.reading import load_recipe, recipe_from

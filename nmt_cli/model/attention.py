@@ -6,6 +6,8 @@ v of its values.
 
 import math
 from collections.abc import Callable
+from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import keras
@@ -20,11 +22,9 @@ def attend(
     The ONNX export replaces it with the operator Attention.
 
     Args:
-        query: [B, h, T, k].
-        key: [B, h, S, k].
-        value: [B, h, S, v].
+        query, key, value: [B, h, T, k], [B, h, S, k] and [B, h, S, v].
         mask: additive, broadcast to [B, h, T, S].
-        drop: dropout on the weights, if any.
+        drop: dropout on the weights.
 
     Returns:
         [B, T, h * v].
@@ -49,12 +49,6 @@ def attention_weights(query: Any, key: Any, mask: Any) -> Any:
     return ops.softmax(ops.cast(scores, "float32"), axis=-1)
 
 
-def _join_rows(mixed: Any) -> Any:
-    """Map [B, h, K, v] to rows [B * K, h * v]."""
-    heads, size = mixed.shape[1], mixed.shape[3]
-    return ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, heads * size))
-
-
 class Attention(keras.layers.Layer):
     """Base of both kinds of attention: sizes of heads, and splitting into heads.
 
@@ -77,16 +71,9 @@ class Attention(keras.layers.Layer):
     ) -> None:
         super().__init__(**options)
         self.heads = heads
-        self.dropout = dropout
         self.key_width, self.value_width = heads * key_size, heads * value_size
         self.bias = bias
         self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
-
-    def _dropped(self, training: bool) -> Callable[[Any], Any] | None:
-        """Return the dropout that :func:`attend` applies to its weights."""
-        if not (training and self.dropout):
-            return None
-        return lambda weights: self.drop(weights, training=True)
 
     def _dense(self, sizes: list[int], name: str, width: int) -> keras.layers.Dense:
         """Create a projection [width, sum of sizes] with Glorot's limit for the largest size.
@@ -105,35 +92,30 @@ class Attention(keras.layers.Layer):
         return layer
 
     def _split_heads(self, joined: Any, length: Any, sizes: list[int]) -> list[Any]:
-        """Split [B, T, columns] or rows [B * T, columns] into tensors [B, h, T, size / h].
-
-        Args:
-            joined: what to split.
-            length: T.
-            sizes: columns of each tensor.
-        """
-        columns = [joined] if len(sizes) == 1 else ops.split(joined, _cuts(sizes), axis=-1)
+        """Split [B, T, columns] or rows [B * T, columns] into tensors [B, h, T, size / h]; each
+        takes its size in columns."""
+        cuts: int | list[int] = len(sizes)  # a number for equal sizes, which exports can fuse
+        if len(set(sizes)) > 1:
+            cuts = list(accumulate(sizes[:-1]))
+        columns = [joined] if len(sizes) == 1 else ops.split(joined, cuts, axis=-1)
         split = [
             ops.reshape(each, (-1, length, self.heads, size // self.heads))
             for each, size in zip(columns, sizes, strict=True)
         ]
         return [ops.transpose(each, (0, 2, 1, 3)) for each in split]
 
-
-def _cuts(sizes: list[int]) -> int | list[int]:
-    """Return the argument of ops.split; a number for equal sizes, which exports can fuse."""
-    if len(set(sizes)) == 1:
-        return len(sizes)
-    return [sum(sizes[: index + 1]) for index in range(len(sizes) - 1)]
+    def _project_rows(self, mixed: Any) -> Any:
+        """Project [B, h, K, v] to rows [B * K, d]."""
+        rows = ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, self.value_width))
+        return self.output_projection(rows)
 
 
 class SelfAttention(Attention):
     """Attention of a sequence to itself; query, key and value are one fused projection."""
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Any) -> None:
         """Create the fused projection [d, h * (2k + v)] and the output projection [h * v, d]."""
         width = inputs_shape[-1]
-        assert width is not None
         self.sizes = [self.key_width, self.key_width, self.value_width]
         self.query_key_value = self._dense(self.sizes, "query_key_value", width)
         self.output_projection = self._dense([width], "output", self.value_width)
@@ -141,7 +123,8 @@ class SelfAttention(Attention):
     def call(self, inputs: Any, mask: Any, training: bool = False) -> Any:
         """Map [B, T, d] to [B, T, d] under an additive mask."""
         query, key, value = self._project(inputs)
-        return self.output_projection(attend(query, key, value, mask, self._dropped(training)))
+        drop = partial(self.drop, training=training)
+        return self.output_projection(attend(query, key, value, mask, drop))
 
     def weights_of(self, inputs: Any, mask: Any) -> Any:
         """Return the attention weights of :meth:`call`, float32 [B, h, T, T]."""
@@ -170,18 +153,16 @@ class SelfAttention(Attention):
         query, key, value = self._split_heads(self.query_key_value(rows), beams, self.sizes)
         keys = ops.concatenate([keys, key], axis=2)
         values = ops.concatenate([values, value], axis=2)
-        mixed = _join_rows(_mix(query, keys, values, mask))
-        return self.output_projection(mixed), keys, values
+        return self._project_rows(_mix(query, keys, values, mask)), keys, values
 
 
 class CrossAttention(Attention):
     """Attention of the decoder to the encoder's output; key and value are one projection."""
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Any) -> None:
         """Create the projections: query [d, h * k], key and value [d, h * (k + v)], output
         [h * v, d]."""
         width = inputs_shape[-1]
-        assert width is not None
         self.sizes = [self.key_width, self.value_width]
         self.query = self._dense([self.key_width], "query", width)
         self.key_value = self._dense(self.sizes, "key_value", width)
@@ -190,8 +171,8 @@ class CrossAttention(Attention):
     def call(self, inputs: Any, encoder_output: Any, mask: Any, training: bool = False) -> Any:
         """Map [B, T, d] to [B, T, d], attending to encoder_output [B, S, d]."""
         query = self._query(inputs, ops.shape(inputs)[1])
-        mixed = attend(query, *self.project(encoder_output), mask, self._dropped(training))
-        return self.output_projection(mixed)
+        drop = partial(self.drop, training=training)
+        return self.output_projection(attend(query, *self.project(encoder_output), mask, drop))
 
     def project(self, encoder_output: Any) -> tuple[Any, Any]:
         """Project the encoder's output [B, S, d] to keys [B, h, S, k] and values [B, h, S, v]."""
@@ -204,8 +185,7 @@ class CrossAttention(Attention):
 
         The K beams are queries of one sentence, so that its keys and values are not repeated.
         """
-        mixed = _mix(self._query(rows, beams), keys, values, mask)
-        return self.output_projection(_join_rows(mixed))
+        return self._project_rows(_mix(self._query(rows, beams), keys, values, mask))
 
     def step_weights(self, rows: Any, beams: Any, keys: Any, mask: Any) -> Any:
         """Return the attention weights of :meth:`step`, float32 [B, h, K, S]."""

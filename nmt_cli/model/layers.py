@@ -1,4 +1,4 @@
-"""Masks, embedding, normalization and feed-forward, written with keras.ops only.
+"""Masks, embedding, softmax, normalization and feed-forward, written with keras.ops only.
 
 Shapes: B batch, T positions, d model width, V vocabulary, S source positions.
 """
@@ -10,6 +10,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from nmt_cli.recipe.architecture import ModelConfig
 from nmt_cli.text.tokenizer import PAD_ID
 
 # Added to attention scores of hidden positions. Finite, so that a row of nothing but padding
@@ -39,11 +40,7 @@ def target_mask(ids: Any, dtype: str, pad_ids: Sequence[int] = (PAD_ID,)) -> Any
 
 
 class PaddingMask(keras.layers.Layer):
-    """Computes the additive mask [B, 1, 1, S] of ids [B, S].
-
-    Args:
-        pad_ids: tokens that attention does not see.
-    """
+    """Computes the additive mask [B, 1, 1, S] of ids [B, S]; attention does not see pad_ids."""
 
     def __init__(self, pad_ids: Sequence[int] = (PAD_ID,), **options: Any) -> None:
         super().__init__(**options)
@@ -73,11 +70,6 @@ class TokenEmbedding(keras.layers.Layer):
 
     With ``reverse=True`` it is the softmax layer with the same matrix: vectors [B, T, d] or
     [N, d] to logits [B, T, V] or [N, V].
-
-    Args:
-        vocab_size: V.
-        d_model: d.
-        scaled: whether vectors are scaled.
     """
 
     def __init__(self, vocab_size: int, d_model: int, scaled: bool = True, **options: Any) -> None:
@@ -111,16 +103,13 @@ class LayerNorm(keras.layers.Layer):
     """Normalizes the last axis (Ba et al. 2016), always in float32.
 
     Not Keras' layer, because ONNX Runtime recognizes and fuses exactly these operations.
-
-    Args:
-        epsilon: added to the variance.
     """
 
     def __init__(self, epsilon: float = 1e-6, **options: Any) -> None:
         super().__init__(**options)
         self.epsilon = epsilon
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Any) -> None:
         """Create scale and offset, [d]."""
         width = inputs_shape[-1]
         self.scale = self.add_weight(name="scale", shape=(width,), initializer="ones")
@@ -170,11 +159,10 @@ class FeedForward(keras.layers.Layer):
     ) -> None:
         super().__init__(**options)
         self.width = width
-        self.dropout = dropout
         self.activation = activation
         self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Any) -> None:
         """Create the two projections."""
         d_model = inputs_shape[-1]
         inner = 2 * self.width if self.activation == "swiglu" else self.width
@@ -205,3 +193,36 @@ class FeedForward(keras.layers.Layer):
         outer = ops.pad(ops.convert_to_tensor(self.outer.kernel), (more, (0, 0)))
         hidden = self.drop(self._activate(ops.matmul(inputs, inner) + bias), training=True)
         return ops.matmul(hidden, outer) + ops.convert_to_tensor(self.outer.bias)
+
+
+def embeddings(
+    config: ModelConfig, source_vocab: int, target_vocab: int
+) -> tuple[TokenEmbedding, TokenEmbedding]:
+    """Return the layers of source and target; the same one if the recipe shares them."""
+    width, scaled = config.d_model, config.scale_embeddings
+    target = TokenEmbedding(target_vocab, width, scaled, name="target_embedding")
+    if config.embeddings in ("all", "source-target"):
+        assert source_vocab == target_vocab, "recipe rules refuse shared separate vocabularies"
+        return target, target
+    return TokenEmbedding(source_vocab, width, scaled, name="source_embedding"), target
+
+
+def word_dropout(x: Any, side: str, config: ModelConfig) -> Any:
+    """Drop whole tokens of [B, T, d] in training, at the rate of the recipe (Sennrich et al. 2016,
+    section 3.2, https://arxiv.org/abs/1606.02891)."""
+    if not config.word_dropout:
+        return x
+    tokens = (None, None, 1)
+    return keras.layers.Dropout(config.word_dropout, tokens, name=f"{side}_word_dropout")(x)
+
+
+def float32_logits(
+    x: Any, config: ModelConfig, embedding: TokenEmbedding, target_vocab: int
+) -> Any:
+    """Map [B, T, d] to logits [B, T, V], with the target embedding's matrix or a separate one."""
+    if config.embeddings in ("all", "target-softmax"):
+        logits = embedding(x, reverse=True)
+    else:
+        logits = keras.layers.Dense(target_vocab, name="logits")(x)
+    # In half precision the loss would lose small differences.
+    return keras.layers.Activation("linear", dtype="float32", name="float32_logits")(logits)

@@ -1,5 +1,6 @@
 """Position encodings."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import keras
@@ -26,7 +27,7 @@ def sinusoids(positions: Any, d_model: int, interleaved: bool = True) -> Any:
     return ops.reshape(waves, (-1, d_model))
 
 
-class _Positions(keras.layers.Layer):
+class _Positions(keras.layers.Layer, ABC):
     """Adds a vector for each position."""
 
     def call(self, vectors: Any) -> Any:
@@ -34,17 +35,13 @@ class _Positions(keras.layers.Layer):
         table = self.at(ops.arange(ops.shape(vectors)[1]), vectors.shape[-1])
         return vectors + ops.cast(table, vectors.dtype)
 
+    @abstractmethod
     def at(self, positions: Any, d_model: int) -> Any:
         """Return float32 [T, d] for positions [T]."""
-        raise NotImplementedError
 
 
 class PositionalEncoding(_Positions):
-    """Adds sinusoids.
-
-    Args:
-        interleaved: see :func:`sinusoids`.
-    """
+    """Adds :func:`sinusoids`."""
 
     def __init__(self, interleaved: bool = True, **options: Any) -> None:
         super().__init__(**options)
@@ -57,20 +54,15 @@ class PositionalEncoding(_Positions):
 
 class LearnedPositions(_Positions):
     """Adds a learned vector for each position (Gehring et al. 2017, section 3.1,
-    https://arxiv.org/abs/1705.03122).
-
-    Args:
-        length: size of the table. Only padding can exceed it, and shares the last vector.
-    """
+    https://arxiv.org/abs/1705.03122). Padding beyond ``length`` shares the last vector."""
 
     def __init__(self, length: int, **options: Any) -> None:
         super().__init__(**options)
         self.length = length
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Any) -> None:
         """Create the table [length, d], initialized like an unscaled embedding."""
         width = inputs_shape[-1]
-        assert width is not None
         self.table = self.add_weight(
             name="table",
             shape=(self.length, width),

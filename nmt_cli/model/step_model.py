@@ -1,7 +1,7 @@
 """The step contract over a Keras model."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import keras
@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from nmt_cli.model.step_graph import Tensors, free_axes
 from nmt_cli.recipe.architecture import architecture
+from nmt_cli.search.attention import AttentionMaps
+from nmt_cli.search.forced import forced_attention
 from nmt_cli.search.step_model import Candidates
+from nmt_cli.text.tokenizer import START_ID, TokenizerPair
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,20 @@ class KerasStepModel:
         """Attention of the next step to the source; see search.step_model."""
         weights, _ = self._attention(*_inputs(state, tokens, ancestry))
         return ops.convert_to_numpy(weights)
+
+    def attention_maps(
+        self, tokenizers: TokenizerPair, source: str, target_ids: list[int]
+    ) -> AttentionMaps:
+        """Return all attention weights of a line and its translation (without END)."""
+        maps = forced_attention(self, tokenizers, source, target_ids)
+        # Layers of [1, h, rows, columns]; none in a recurrent model.
+        encoder, decoder = (
+            np.concatenate([ops.convert_to_numpy(each) for each in layers]) if layers else None
+            for layers in self.graph.self_attention(
+                np.array([maps.source], np.int32), np.array([[START_ID, *target_ids]], np.int32)
+            )
+        )
+        return replace(maps, encoder=encoder, decoder=decoder)
 
     def _advance(
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]

@@ -30,7 +30,7 @@ from comparison.sides import Job, Ours, Theirs
 from comparison.table import table
 
 from nmt_cli.errors import NmtError
-from nmt_cli.model.transformer.config import TransformerConfig
+from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.training.run import Run

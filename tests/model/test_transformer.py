@@ -6,8 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from nmt_cli.model.transformer import ARCHITECTURE
-from nmt_cli.model.transformer.config import TransformerConfig
+from nmt_cli.model.transformer import ARCHITECTURE, TransformerConfig
 from tests.model.models import (
     VOCAB,
     check_beams,

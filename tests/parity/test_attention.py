@@ -7,7 +7,6 @@ import pytest
 
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
-from nmt_cli.model.attention_maps import model_attention
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import open_bundle
@@ -44,7 +43,7 @@ def test_a_bundle_has_the_attention_of_keras(run, tmp_path: Path) -> None:
     model, _ = trained_model(run, run.last)
     tokenizers = run.tokenizers()
     (ids,) = tokenizers.target.encode(["gato água três"])
-    keras_maps = model_attention(KerasStepModel(model), tokenizers, "três água gato", ids)
+    keras_maps = KerasStepModel(model).attention_maps(tokenizers, "três água gato", ids)
     bundle_maps = bundle_attention(place, "três água gato", ids)
     assert keras_maps.source == bundle_maps.source
     assert keras_maps.target == bundle_maps.target == [*ids, END_ID]
@@ -70,7 +69,7 @@ def test_other_precisions_have_nearly_the_same_attention(
     model, _ = trained_model(run, run.last)
     tokenizers = run.tokenizers()
     (ids,) = tokenizers.target.encode(["gato água três"])
-    wanted = model_attention(KerasStepModel(model), tokenizers, "três água gato", ids).cross
+    wanted = KerasStepModel(model).attention_maps(tokenizers, "três água gato", ids).cross
     found = bundle_attention(place, "três água gato", ids).cross
     # Random weights are steeper than trained ones; unrelated weights would differ by 0.25.
     assert 0 < np.abs(found - wanted).mean() < 0.03

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nmt_cli.errors import NmtError
 from nmt_cli.export.ctranslate2.translator import import_ctranslate2
 from nmt_cli.model.step_graph import StepGraph
-from nmt_cli.model.transformer.config import TransformerConfig
+from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.model.transformer.steps import Steps
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 

@@ -1,8 +1,36 @@
 """The recurrent encoder-decoder with attention (Bahdanau et al. 2015,
 https://arxiv.org/abs/1409.0473; Luong et al. 2015, https://arxiv.org/abs/1508.04025)."""
 
-from nmt_cli.model.rnn.config import RecurrentConfig, cell_states
-from nmt_cli.recipe.architecture import Architecture, CacheShape, Shape, dense_parameters
+from dataclasses import dataclass, field
+
+from nmt_cli.recipe.architecture import (
+    Architecture,
+    CacheShape,
+    ModelConfig,
+    Shape,
+    dense_parameters,
+    one_of,
+)
+
+# What a cell carries from step to step.
+STATES = {"lstm": ("hidden", "cell"), "gru": ("hidden",)}
+
+
+@dataclass(frozen=True)
+class RecurrentConfig(ModelConfig):
+    """The [model] table of a recurrent model."""
+
+    architecture: str = field(default="rnn", init=False)
+    encoder_cell: str = one_of("lstm", "gru")
+    decoder_cell: str = one_of("lstm", "gru")
+    attention: str = one_of("luong-general", "luong-dot", "luong-concat", "bahdanau")
+    input_feeding: bool = True  # the attentional vector enters the next step
+
+
+def cell_states(config: RecurrentConfig) -> list[str]:
+    """Names of the states of the decoder's cells, layer by layer."""
+    layers = range(config.decoder_layers)
+    return [f"{kind}_{layer}" for layer in layers for kind in STATES[config.decoder_cell]]
 
 
 class Recurrent(Architecture[RecurrentConfig]):

@@ -1,13 +1,214 @@
-"""The recurrent encoder-decoder with attention as a Keras functional model."""
+"""A recurrent encoder-decoder with attention: its layers and its Keras functional model.
 
+Bahdanau et al. 2015 (https://arxiv.org/abs/1409.0473): the query is the decoder's state before a
+step, and the context vector enters the step. Luong et al. 2015 (https://arxiv.org/abs/1508.04025):
+the query is the decoder's output. Either way, output and context become an attentional vector
+(Luong, equation 5), which predicts the next token and, with input feeding, enters the next step
+(section 3.3).
+
+Shapes: B sentences, S source positions, T target positions, K beams, d width.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
+from keras import ops
 
-from nmt_cli.model.embedding import embeddings, float32_logits, word_dropout
-from nmt_cli.model.layers import PaddingMask
-from nmt_cli.model.rnn.config import RecurrentConfig
-from nmt_cli.model.rnn.layers import RecurrentDecoder, encoder_layer, seen_tokens, summary_of
+from nmt_cli.model.layers import PaddingMask, embeddings, float32_logits, word_dropout
+from nmt_cli.model.rnn import STATES, RecurrentConfig, cell_states
+
+CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
+_LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
+
+
+def encoder_layer(config: RecurrentConfig, name: str) -> keras.layers.Layer:
+    """Return an encoder layer: [B, S, d] to [B, S, d] and the last states of both directions.
+
+    Each direction has half the width. Not cuDNN: it rejects rows of nothing but padding, which
+    batches contain, and a SavedModel would require it.
+    """
+    forward = _LAYERS[config.encoder_cell](
+        config.d_model // 2,
+        return_sequences=True,
+        return_state=True,
+        use_cudnn=False,
+        name="recurrent",
+    )
+    return keras.layers.Bidirectional(forward, name=name)
+
+
+def summary_of(states: Sequence[Any]) -> Any:
+    """Concatenate the last hidden states of both directions to [B, d].
+
+    Args:
+        states: of an encoder layer, first those of the forward direction.
+    """
+    return ops.concatenate([states[0], states[len(states) // 2]], axis=-1)
+
+
+def seen_tokens(mask: Any) -> Any:
+    """Convert an additive mask [B, 1, 1, S] to a Keras mask, bool [B, S]."""
+    return ops.equal(ops.squeeze(mask, (1, 2)), 0.0)
+
+
+class RecurrentDecoder(keras.layers.Layer):
+    """The decoder between embeddings and softmax."""
+
+    def __init__(self, config: RecurrentConfig, **options: Any) -> None:
+        super().__init__(**options)
+        self.config = config
+        self.drop = keras.layers.Dropout(config.dropout, dtype=self.dtype_policy)
+        self.additive = config.attention in ("luong-concat", "bahdanau")
+        self.attends_before = config.attention == "bahdanau"
+
+    def build(self, *inputs_shape: Any) -> None:
+        """Create cells, attention and the dense layers between them."""
+        width, config = self.config.d_model, self.config
+        entering = width * (1 + config.input_feeding + self.attends_before)
+        self.cells = []
+        for layer in range(config.decoder_layers):
+            cell = CELLS[config.decoder_cell](width, dtype=self.dtype_policy, name=f"cell_{layer}")
+            cell.build((None, width if layer else entering))
+            self.cells.append(cell)
+        self.bridges = [
+            self._dense(width, f"first_{name}", activation="tanh", bias=True)
+            for name in cell_states(config)
+        ]
+        self.keys = None
+        if config.attention != "luong-dot":
+            self.keys = self._dense(width, "keys")
+        if self.additive:
+            self.query = self._dense(width, "query")
+            self.energy = self._dense(width, "energy", outputs=1)
+        self.combine = self._dense(2 * width, "combine", activation="tanh")
+
+    def _dense(
+        self,
+        inputs: int,
+        name: str,
+        outputs: int | None = None,
+        activation: str | None = None,
+        bias: bool = False,
+    ) -> keras.layers.Dense:
+        layer = keras.layers.Dense(
+            outputs or self.config.d_model,
+            activation=activation,
+            use_bias=bias,
+            dtype=self.dtype_policy,
+            name=name,
+        )
+        layer.build((None, inputs))
+        return layer
+
+    def call(
+        self, x: Any, encoder_output: Any, summary: Any, mask: Any, training: bool = False
+    ) -> Any:
+        """Map embedded targets [B, T, d] to attentional vectors [B, T, d].
+
+        Args:
+            x: the token before each position.
+            encoder_output: the encoder's output [B, S, d].
+            summary: its last states, [B, d].
+            mask: additive [B, 1, 1, S].
+            training: whether to apply dropout.
+        """
+        keys, values = self.project(encoder_output)
+
+        def attend(query: Any) -> Any:
+            return self.attend(query, 1, keys, values, mask)
+
+        # One tensor: on TensorFlow, Keras' scan does not accept several of unknown length.
+        inputs = [x, *self._gaps(x, training)]
+        over_time = ops.transpose(ops.concatenate(inputs, axis=-1), (1, 0, 2))
+
+        def step(before: list[Any], joined: Any) -> tuple[list[Any], list[Any]]:
+            embedded, *gaps = ops.split(joined, len(inputs), axis=-1)
+            attended, states = self.advance(embedded, before[:-1], before[-1], attend, gaps)
+            return [*states, attended], [*states, attended]
+
+        start = [*self.first(summary), ops.zeros_like(summary)]
+        _, states = ops.scan(step, start, over_time)  # each [T, B, d]
+        return ops.transpose(states[-1], (1, 0, 2))
+
+    def _gaps(self, x: Any, training: bool) -> list[Any]:
+        """Return the dropout masks [B, T, d] of all cells' inputs but the first; none without
+        dropout. Drawn in advance, because random states do not pass through a scan."""
+        if not (training and self.config.dropout):
+            return []
+        return [self.drop(ops.ones_like(x), training=True) for _ in self.cells[1:]]
+
+    def project(self, encoder_output: Any) -> tuple[Any, Any]:
+        """Project the encoder's output [B, S, d] to keys and values [B, 1, S, d]."""
+        keys = self.keys(encoder_output) if self.keys else encoder_output
+        return ops.expand_dims(keys, 1), ops.expand_dims(encoder_output, 1)
+
+    def first(self, summary: Any) -> list[Any]:
+        """Return the cells' states before the first step, each [B, d]."""
+        return [bridge(summary) for bridge in self.bridges]
+
+    def advance(
+        self,
+        x: Any,
+        states: list[Any],
+        attended: Any,
+        attend: Callable[[Any], Any],
+        gaps: Sequence[Any] = (),
+    ) -> tuple[Any, list[Any]]:
+        """Process one step of N rows.
+
+        Args:
+            x: embedded tokens [N, d].
+            states: of the cells, each [N, d].
+            attended: attentional vectors of the previous step [N, d]; used with input feeding.
+            attend: maps queries [N, d] to weighted sums of the encoder's output, [N, d].
+            gaps: dropout masks of the inputs of all cells but the first.
+
+        Returns:
+            New attentional vectors and states.
+        """
+        size = len(STATES[self.config.decoder_cell])
+        entering = [x, attended] if self.config.input_feeding else [x]
+        found = None
+        if self.attends_before:
+            found = attend(states[-size])  # the topmost hidden state
+            entering.append(found)
+        x = ops.concatenate(entering, axis=-1)
+        after: list[Any] = []
+        for layer, cell in enumerate(self.cells):
+            if layer and gaps:
+                x = x * gaps[layer - 1]
+            x, own = cell(x, states[layer * size : (layer + 1) * size])
+            after.extend(own)
+        if found is None:
+            found = attend(x)
+        return self.combine(ops.concatenate([found, x], axis=-1)), after
+
+    def attend(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
+        """Return the context vectors [B * K, d] of queries [B * K, d].
+
+        ``mask`` broadcasts to [B, 1, K, S].
+        """
+        weights = ops.cast(self.weights_of(rows, beams, keys, mask), values.dtype)
+        return ops.reshape(ops.matmul(weights, values), (-1, self.config.d_model))
+
+    def weights_of(self, rows: Any, beams: Any, keys: Any, mask: Any) -> Any:
+        """Return the attention weights of queries [B * K, d] to keys [B, 1, S, d].
+
+        Scores are Luong's dot, general and concat (section 3.1) or Bahdanau's additive one
+        (section A.1.2). Their products with the encoder's output are in the keys already.
+
+        Returns:
+            Float32 [B, 1, K, S].
+        """
+        query = self.query(rows) if self.additive else rows
+        query = ops.reshape(query, (-1, 1, beams, self.config.d_model))
+        if self.additive:
+            sums = ops.expand_dims(query, 3) + ops.expand_dims(keys, 2)  # [B, 1, K, S, d]
+            scores = ops.squeeze(self.energy(ops.tanh(sums)), -1)
+        else:
+            scores = ops.matmul(query, ops.transpose(keys, (0, 1, 3, 2)))
+        return ops.softmax(ops.cast(scores + mask, "float32"), axis=-1)
 
 
 def build_model(

@@ -12,8 +12,8 @@ import keras
 from keras import ops
 
 from nmt_cli.model.layers import padding_mask
-from nmt_cli.model.rnn.config import RecurrentConfig
-from nmt_cli.model.rnn.layers import seen_tokens, summary_of
+from nmt_cli.model.rnn import RecurrentConfig
+from nmt_cli.model.rnn.network import seen_tokens, summary_of
 from nmt_cli.model.step_graph import StepGraph, Tensors
 
 

@@ -1,23 +1,164 @@
-"""The Transformer as a Keras functional model.
+"""The Transformer: encoder and decoder layers, and the Keras functional model.
 
-The step graph finds layers by their names: "encoder_0", "decoder_3", "target_embedding" and so on.
+As in the paper, dropout applies to each sub-layer's output before it is added, and to the sum of
+embeddings and positions (Vaswani et al. 2017, section 5.4). Attention weights and hidden
+feed-forward units have their own dropout, as in tensor2tensor, and whole layers may be dropped
+(Fan et al. 2020, https://arxiv.org/abs/1909.11556). The norm comes after the addition ("post", the
+paper) or before the sub-layer ("pre", Xiong et al. 2020, https://arxiv.org/abs/2002.04745).
 """
 
 from typing import Any
 
 import keras
+from keras import ops
 
-from nmt_cli.model.embedding import embeddings, float32_logits, word_dropout
-from nmt_cli.model.layers import LayerNorm, PaddingMask, TargetMask, TokenEmbedding
+from nmt_cli.model.attention import Attention, CrossAttention, SelfAttention
+from nmt_cli.model.layers import (
+    FeedForward,
+    LayerNorm,
+    PaddingMask,
+    TargetMask,
+    TokenEmbedding,
+    embeddings,
+    float32_logits,
+    word_dropout,
+)
 from nmt_cli.model.positions import LearnedPositions, PositionalEncoding
-from nmt_cli.model.transformer.config import TransformerConfig
-from nmt_cli.model.transformer.layers import DecoderLayer, EncoderLayer
+from nmt_cli.model.transformer import TransformerConfig
+
+
+class _Block(keras.layers.Layer):
+    """Base of encoder and decoder layers."""
+
+    attends_to_source = False
+
+    def __init__(self, config: TransformerConfig, **options: Any) -> None:
+        super().__init__(**options)
+        self.config = config
+        self.drop = keras.layers.Dropout(config.dropout, dtype=self.dtype_policy)
+        if config.layer_drop:
+            self.seed_generator = keras.random.SeedGenerator()
+
+    def build(self, inputs_shape: Any) -> None:
+        """Create the sub-layers and their norms."""
+        config, policy = self.config, self.dtype_policy
+
+        def built(layer: Any) -> Any:
+            layer.build(inputs_shape)
+            return layer
+
+        def attention(kind: type[Attention], name: str) -> Any:
+            sizes = config.heads, config.key_size, config.value_size
+            rate, bias = config.attention_dropout, config.attention_bias
+            return built(kind(*sizes, rate, bias, dtype=policy, name=name))
+
+        def norm(name: str) -> LayerNorm:
+            return built(LayerNorm(config.epsilon, dtype=policy, name=name))
+
+        self.attention = attention(SelfAttention, "attention")
+        self.attention_norm = norm("attention_norm")
+        if self.attends_to_source:
+            self.cross = attention(CrossAttention, "cross")
+            self.cross_norm = norm("cross_norm")
+        self.feed = built(
+            FeedForward(
+                config.feed_forward,
+                config.activation_dropout,
+                config.activation,
+                dtype=policy,
+                name="feed_forward",
+            )
+        )
+        self.feed_norm = norm("feed_forward_norm")
+
+    def attention_weights(self, x: Any, mask: Any) -> Any:
+        """Return the self-attention weights of :meth:`call`, [B, h, T, T]."""
+        return self.attention.weights_of(self._normed(x, self.attention_norm), mask)
+
+    def _attended(self, x: Any, mask: Any, training: bool) -> Any:
+        """Apply self-attention."""
+        normed = self._normed(x, self.attention_norm)
+        mixed = self.attention(normed, mask, training=training)
+        return self._added(x, mixed, self.attention_norm, training)
+
+    def _fed_forward(self, x: Any, training: bool) -> Any:
+        """Apply the feed-forward layer."""
+        output = self.feed(self._normed(x, self.feed_norm), training=training)
+        return self._added(x, output, self.feed_norm, training)
+
+    def _normed(self, x: Any, norm: LayerNorm) -> Any:
+        """Return a sub-layer's input."""
+        return norm(x) if self.config.norm == "pre" else x
+
+    def _added(self, x: Any, output: Any, norm: LayerNorm, training: bool) -> Any:
+        """Add a sub-layer's output, with dropout, to x."""
+        x = x + self.drop(output, training=training)
+        return x if self.config.norm == "pre" else norm(x)
+
+    def _or_skipped(self, before: Any, after: Any, training: bool) -> Any:
+        """Return the layer's output, or, at the rate of layer_drop, its input (Fan et al. 2020)."""
+        if not (training and self.config.layer_drop):
+            return after
+        kept = keras.random.uniform((), seed=self.seed_generator) >= self.config.layer_drop
+        return ops.where(kept, after, before)
+
+
+class EncoderLayer(_Block):
+    """Self-attention and feed-forward."""
+
+    def call(self, x: Any, mask: Any, training: bool = False) -> Any:
+        """Map [B, S, d] to [B, S, d] under an additive padding mask."""
+        attended = self._attended(x, mask, training)
+        return self._or_skipped(x, self._fed_forward(attended, training), training)
+
+
+class DecoderLayer(_Block):
+    """Masked self-attention, cross-attention and feed-forward."""
+
+    attends_to_source = True
+
+    def call(
+        self, x: Any, encoder_output: Any, self_mask: Any, cross_mask: Any, training: bool = False
+    ) -> Any:
+        """Map [B, T, d] to [B, T, d], attending to encoder_output [B, S, d]; masks are additive."""
+
+        attended = self._attended(x, self_mask, training)
+        normed = self._normed(attended, self.cross_norm)
+        mixed = self.cross(normed, encoder_output, cross_mask, training=training)
+        attended = self._added(attended, mixed, self.cross_norm, training)
+        return self._or_skipped(x, self._fed_forward(attended, training), training)
+
+    def step(
+        self,
+        x: Any,
+        beams: Any,
+        cross: tuple[Any, Any],
+        caches: tuple[Any, Any],
+        self_mask: Any,
+        cross_mask: Any,
+    ) -> tuple[Any, tuple[Any, Any], Any]:
+        """Process a step of K beams, rows [B * K, d]; ``cross`` and ``caches`` are (keys, values).
+
+        Returns:
+            [B * K, d], the caches with their new columns, and the cross-attention [B, h, K, S].
+        """
+        normed = self._normed(x, self.attention_norm)
+        mixed, *grown = self.attention.step(normed, beams, *caches, self_mask)
+        x = self._added(x, mixed, self.attention_norm, training=False)
+        normed = self._normed(x, self.cross_norm)
+        seen = self.cross.step_weights(normed, beams, cross[0], cross_mask)
+        mixed = self.cross.step(normed, beams, *cross, cross_mask)
+        x = self._added(x, mixed, self.cross_norm, training=False)
+        return self._fed_forward(x, training=False), (grown[0], grown[1]), seen
 
 
 def build_model(
     config: TransformerConfig, source_vocab: int, target_vocab: int, seed: int
 ) -> keras.Model:
-    """Build the training model; see nmt_cli.recipe.architecture.Architecture.build."""
+    """Build the training model; see nmt_cli.recipe.architecture.Architecture.build.
+
+    The step graph finds layers by their names: "encoder_0", "decoder_3" and so on.
+    """
     keras.utils.set_random_seed(seed)
     source_ids = keras.Input((None,), dtype="int32", name="source")
     target_ids = keras.Input((None,), dtype="int32", name="target")
@@ -46,17 +187,16 @@ def build_model(
 
 def _positions(config: TransformerConfig) -> tuple[Any, Any]:
     """Return the layers that add positions to source and target, or None."""
+    names = ("source_positions", "target_positions")
     if config.positions == "none":
         return None, None
-    if config.positions == "learned" and config.shared_positions:
-        shared = LearnedPositions(config.max_positions, name="positions")
-        return shared, shared
-    names = ("source_positions", "target_positions")
-    if config.positions == "learned":
-        source, target = (LearnedPositions(config.max_positions, name=each) for each in names)
-    else:
+    if config.positions != "learned":
         interleaved = config.positions == "sinusoidal"
         source, target = (PositionalEncoding(interleaved, name=each) for each in names)
+    elif config.shared_positions:
+        source = target = LearnedPositions(config.max_positions, name="positions")
+    else:
+        source, target = (LearnedPositions(config.max_positions, name=each) for each in names)
     return source, target
 
 

@@ -11,7 +11,7 @@ from keras import ops
 
 from nmt_cli.model.layers import MASKED, padding_mask, target_mask
 from nmt_cli.model.step_graph import StepGraph, Tensors, named_layer
-from nmt_cli.model.transformer.config import TransformerConfig
+from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.text.tokenizer import PAD_ID
 
 
