@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.errors import NmtError
@@ -23,9 +23,6 @@ from nmt_cli.search.scoring import PairScore, aligned, score_pairs
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.tokenizer import TokenizerPair
-
-if TYPE_CHECKING:
-    from nmt_cli.runtime.device import Device
 
 RUN = "run.json"
 Warn = Callable[[str], None]
@@ -277,31 +274,31 @@ class _Bundle(TranslationModel):
     kind = "bundle"
 
     def __init__(self, path: Path, hardware: Hardware, warn: Warn) -> None:
-        from nmt_cli.runtime.device import find_device
+        from nmt_cli.runtime.device import find_provider
         from nmt_cli.runtime.load import checked_manifest
 
         super().__init__(path, warn)
         self._threads, self._workers, device, provider = hardware
-        self._device: Device = find_device(device, provider)
+        self._provider = find_provider(device, provider)
         self._manifest = checked_manifest(path, warn)
         self.languages = self._manifest.source_language, self._manifest.target_language
         self.config, self.decoding = self._manifest.architecture, self._manifest.decoding
 
     @cached_property
     def tokenizers(self) -> TokenizerPair:  # type: ignore[override]
-        from nmt_cli.runtime.contract import checked_tokenizers
+        from nmt_cli.runtime.load import checked_tokenizers
 
         return checked_tokenizers(self.path, self._manifest)
 
     def _step_model(self, sentences: int) -> tuple[StepModel, int]:
         from nmt_cli.runtime.device import share_threads
-        from nmt_cli.runtime.load import load_step_model
+        from nmt_cli.runtime.step_model import OnnxStepModel
 
         threads = share_threads(self._threads, self._workers, sentences)
         loaded: dict[int, StepModel] = self._loaded
         if threads.each not in loaded:
-            loaded[threads.each] = load_step_model(
-                self.path, self._manifest, threads.each, self._device
+            loaded[threads.each] = OnnxStepModel(
+                self.path, self._manifest, threads.each, self._provider
             )
         return loaded[threads.each], threads.workers
 

@@ -46,29 +46,22 @@ def check_bundle(bundle: Bundle) -> list[Check]:
     """
     manifest = bundle.manifest
     tensors = sum(len(graph.inputs) + len(graph.outputs) for graph in manifest.graphs)
+    decoding, tie = manifest.decoding, TIES[manifest.precision]
+    translator = Translator(
+        bundle.model, bundle.tokenizers, SearchOptions.of(decoding), decoding.max_source
+    )
+    single = (next(translator.translate([line])) for line in HARD_LINES)
+    changed = sum(
+        one.text != other.text and not abs(one.score - other.score) <= tie
+        for one, other in zip(single, translator.translate(HARD_LINES), strict=True)
+    )
     return [
         # Loading has compared both, and refuses a bundle where they differ.
         Check.of(f"files with a different hash, of {len(manifest.files)}", 0, 0),
         Check.of(f"tensors that break the contract, of {tensors}", 0, 0),
         *_graph_checks(bundle),
-        Check.of(
-            f"lines translated differently in a batch, of {len(HARD_LINES)}",
-            _changed_in_batch(bundle),
-            0,
-        ),
+        Check.of(f"lines translated differently in a batch, of {len(HARD_LINES)}", changed, 0),
     ]
-
-
-def _changed_in_batch(bundle: Bundle) -> int:
-    decoding, tie = bundle.manifest.decoding, TIES[bundle.manifest.precision]
-    translator = Translator(
-        bundle.model, bundle.tokenizers, SearchOptions.of(decoding), decoding.max_source
-    )
-    single = (next(translator.translate([line])) for line in HARD_LINES)
-    return sum(
-        one.text != other.text and not abs(one.score - other.score) <= tie
-        for one, other in zip(single, translator.translate(HARD_LINES), strict=True)
-    )
 
 
 def _graph_checks(bundle: Bundle) -> list[Check]:
@@ -91,17 +84,11 @@ def _graph_checks(bundle: Bundle) -> list[Check]:
     log_probs = found["log_probs"].astype(np.float64)
     at_ids = np.take_along_axis(log_probs, found["ids"].astype(np.int64), axis=2)
     best = np.sort(log_probs, axis=2)[..., ::-1][..., : sizes["C"]]
+    distance = _distance_from_one(np.exp(log_probs))
+    furthest = float(max(np.abs(at_ids - best).max(), np.abs(found["scores"] - best).max()))
     checks = [
-        Check.of(
-            "sum of all probabilities, difference from 1",
-            _distance_from_one(np.exp(log_probs)),
-            tolerance,
-        ),
-        Check.of(
-            "candidates, difference from the best log-probabilities",
-            float(max(np.abs(at_ids - best).max(), np.abs(found["scores"] - best).max())),
-            TIE,
-        ),
+        Check.of("sum of all probabilities, difference from 1", distance, tolerance),
+        Check.of("candidates, difference from the best log-probabilities", furthest, TIE),
     ]
     if manifest.attention:
         weights = _outputs(bundle, manifest.attention, feed, sizes)["attention"]
@@ -115,11 +102,7 @@ def _distance_from_one(values: NDArray[np.float64]) -> float:
 
 
 def _outputs(bundle: Bundle, graph: GraphSpec, feed: Tensors, sizes: Mapping[str, int]) -> Tensors:
-    """Run a graph; its outputs by name.
-
-    Raises:
-        NmtError: it cannot be run, or an output has another type or shape than declared.
-    """
+    """Run a graph; its outputs by name, of the types and shapes that it declares."""
     path = bundle.folder / graph.file
     names = [each.name for each in graph.outputs]
     try:

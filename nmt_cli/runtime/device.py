@@ -10,24 +10,13 @@ from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 DEVICES = ("auto", "cpu", "cuda")
-
-
-@dataclass(frozen=True)
-class Device:
-    """An execution provider and the memory in which it keeps tensors.
-
-    Attributes:
-        provider: ONNX Runtime's name of it.
-        memory: its device type in ONNX Runtime, "cpu" for host memory.
-    """
-
-    provider: str = CPU
-    memory: str = "cpu"
-
-    @property
-    def providers(self) -> list[str]:
-        """It, and the CPU for operators that it lacks."""
-        return [self.provider] if self.provider == CPU else [self.provider, CPU]
+# Threads of a single batch when the user gives no number: depends on the size of the model.
+AUTOMATIC = 0
+# Bytes of a feed-forward matrix, or of a recurrent cell's, from which two threads compute its
+# product faster than one for a single sentence: synchronizing takes longer for smaller ones
+# (benchmarks/README.md).
+_WORTH_SHARING = 512 * 1024
+_WEIGHT_BYTES = {"float32": 4, "float16": 2, "int8": 1}
 
 
 @dataclass(frozen=True)
@@ -43,19 +32,8 @@ class Threads:
     each: int
 
 
-HOST = Device()
-# Threads of a single batch when the user gives no number: depends on the size of the model.
-AUTOMATIC = 0
-ONE_BATCH = Threads(workers=1, each=AUTOMATIC)
-# Bytes of a feed-forward matrix, or of a recurrent cell's, from which two threads compute its
-# product faster than one for a single sentence: synchronizing takes longer for smaller ones
-# (benchmarks/README.md).
-_WORTH_SHARING = 512 * 1024
-_WEIGHT_BYTES = {"float32": 4, "float16": 2, "int8": 1}
-
-
-def find_device(device: str = "cpu", provider: str | None = None) -> Device:
-    """The device that the user requested.
+def find_provider(device: str = "cpu", provider: str | None = None) -> str:
+    """The execution provider that the user requested, as ONNX Runtime names it.
 
     Args:
         device: one of DEVICES; "auto" is CUDA where the installed onnxruntime has it.
@@ -67,30 +45,21 @@ def find_device(device: str = "cpu", provider: str | None = None) -> Device:
     """
     available = onnxruntime.get_available_providers()
     if provider is not None:
-        return _named(provider, available)
+        for name in available:
+            if provider.lower() in (name.lower(), name.lower().removesuffix("executionprovider")):
+                return name
+        offered = ", ".join(each.removesuffix("ExecutionProvider") for each in available)
+        raise NmtError(
+            f"--provider {provider}: the installed onnxruntime does not offer it",
+            f"it offers {offered}; others come with packages such as onnxruntime-gpu, "
+            "onnxruntime-openvino, onnxruntime-directml",
+        )
     if device == "cuda" and CUDA not in available:
         raise NmtError(
             "--device cuda: the installed onnxruntime does not support CUDA",
             "pip uninstall onnxruntime; pip install onnxruntime-gpu (or use --device cpu)",
         )
-    if device in ("cuda", "auto") and CUDA in available:
-        return Device(CUDA, "cuda")
-    return HOST
-
-
-def _named(provider: str, available: list[str]) -> Device:
-    wanted = provider.lower().removesuffix("executionprovider")
-    for name in available:
-        short = name.lower().removesuffix("executionprovider")
-        if short == wanted:
-            # Providers other than CUDA exchange host memory, and ONNX Runtime copies it.
-            return Device(name, "cuda" if name == CUDA else "cpu")
-    offered = ", ".join(each.removesuffix("ExecutionProvider") for each in available)
-    raise NmtError(
-        f"--provider {provider}: the installed onnxruntime does not offer it",
-        f"it offers {offered}; others come with packages such as onnxruntime-gpu, "
-        "onnxruntime-openvino, onnxruntime-directml",
-    )
+    return CUDA if device != "cpu" and CUDA in available else CPU
 
 
 def share_threads(total: int | None, workers: int | None, sentences: int) -> Threads:
@@ -105,7 +74,7 @@ def share_threads(total: int | None, workers: int | None, sentences: int) -> Thr
         sentences: how many there are to translate, as far as is known.
     """
     if total is None and workers is None and sentences <= 1:
-        return ONE_BATCH
+        return Threads(workers=1, each=AUTOMATIC)
     total = total or cores()
     if workers is None:
         workers = 1 if sentences <= 1 else total

@@ -14,7 +14,6 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli.runtime.device import Device
 from nmt_cli.search.step_model import Candidates
 
 # Steps for which columns are added at a time.
@@ -27,7 +26,7 @@ class DeviceState:
     Args:
         decoder: session of the decoder step.
         append: session of the graph that joins and selects.
-        device: where both run.
+        memory: ONNX Runtime's name of the device's memory.
         encoder_output: by name.
         caches: shapes of the caches by name, empty at first: [B, h, 0, k].
     """
@@ -36,13 +35,13 @@ class DeviceState:
         self,
         decoder: Any,
         append: Any,
-        device: Device,
+        memory: str,
         encoder_output: Mapping[str, Any],
         caches: Mapping[str, tuple[int, ...]],
     ) -> None:
         self._decoder = decoder
         self._append = append
-        self._device = device
+        self._memory = memory
         self._encoder_output = dict(encoder_output)
         first = next(iter(self._encoder_output.values()))
         self._dtype = np.float16 if "float16" in first.data_type() else np.float32
@@ -52,24 +51,19 @@ class DeviceState:
 
     def step(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> Candidates:
         """Run a step and append its columns to the caches (see search.step_model)."""
-        scores, ids = self._run(self._decoder, tokens, ancestry, ("scores", "ids"))
-        self._advance(tokens)
-        return Candidates(scores, ids)
+        return Candidates(*self._advance(tokens, ancestry, "scores", "ids"))
 
     def log_probs(
         self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
         """Like :meth:`step`, but all log-probabilities, [B, K, V]."""
-        (log_probs,) = self._run(self._decoder, tokens, ancestry, ("log_probs",))
-        self._advance(tokens)
-        return log_probs
+        return self._advance(tokens, ancestry, "log_probs")[0]
 
     def attention(
         self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
         """Attention of the next step to the source (see host_state)."""
-        (attention,) = self._run(session, tokens, ancestry, ("attention",))
-        return attention.astype(np.float32)
+        return self._run(session, tokens, ancestry, "attention")[0].astype(np.float32)
 
     def select(self, rows: NDArray[np.int64]) -> "DeviceState":
         """Keep some sentences."""
@@ -79,16 +73,16 @@ class DeviceState:
                 values[name] = self._joined(each, self._zeros((count, heads, 0, size)), rows)
         return self
 
-    def _advance(self, tokens: NDArray[np.int32]) -> None:
+    def _advance(
+        self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_], *wanted: str
+    ) -> list[NDArray[Any]]:
+        found = self._run(self._decoder, tokens, ancestry, *wanted)
         self._used += tokens.shape[1]
         self._steps += 1
+        return found
 
     def _run(
-        self,
-        session: Any,
-        tokens: NDArray[np.int32],
-        ancestry: NDArray[np.bool_],
-        wanted: tuple[str, ...],
+        self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_], *wanted: str
     ) -> list[NDArray[Any]]:
         count, beams = tokens.shape
         self._reserve(count, beams)
@@ -125,7 +119,7 @@ class DeviceState:
 
     def _zeros(self, shape: tuple[int, ...]) -> Any:
         values = np.zeros(shape, self._dtype)
-        return onnxruntime.OrtValue.ortvalue_from_numpy(values, self._device.memory)
+        return onnxruntime.OrtValue.ortvalue_from_numpy(values, self._memory)
 
     def _joined(self, values: Any, columns: Any, rows: NDArray[np.int64]) -> Any:
         """Some rows of a tensor, concatenated with those of further columns."""
@@ -133,17 +127,17 @@ class DeviceState:
         binding.bind_ortvalue_input("values", values)
         binding.bind_ortvalue_input("columns", columns)
         binding.bind_cpu_input("rows", rows)
-        binding.bind_output("joined", self._device.memory)
+        binding.bind_output("joined", self._memory)
         self._append.run_with_iobinding(binding)
         return binding.get_outputs()[0]
 
 
-def encode_on_device(session: Any, source: NDArray[np.int32], device: Device) -> dict[str, Any]:
+def encode_on_device(session: Any, source: NDArray[np.int32], memory: str) -> dict[str, Any]:
     """Run the encoder; its outputs by name, on the device."""
     binding = session.io_binding()
     binding.bind_cpu_input("source", source)
     names = [each.name for each in session.get_outputs()]
     for name in names:
-        binding.bind_output(name, device.memory)
+        binding.bind_output(name, memory)
     session.run_with_iobinding(binding)
     return dict(zip(names, binding.get_outputs(), strict=True))

@@ -1,28 +1,24 @@
-"""Loading a bundle."""
+"""Loading a bundle, whose files, graphs and tokenizers must be what its manifest describes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from nmt_cli.bundle.manifest import Manifest
+from nmt_cli.bundle import MANIFEST, TOKENIZER
+from nmt_cli.bundle.contract import contract_breach
+from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.bundle.reading import check_files, read_manifest
 from nmt_cli.bundle.report import PASSED
-from nmt_cli.runtime.contract import check_graphs, checked_tokenizers
-from nmt_cli.runtime.device import HOST, ONE_BATCH, Device, Threads, threads_for
-from nmt_cli.runtime.step_model import OnnxStepModel
+from nmt_cli.errors import NmtError
+from nmt_cli.runtime.onnx_file import read_onnx
+from nmt_cli.runtime.step_model import HINT, OnnxStepModel
+from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
 from nmt_cli.text.tokenizer import TokenizerPair
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle whose files have been checked, ready to run.
-
-    Attributes:
-        folder: where it is.
-        manifest: its manifest.
-        model: its graphs.
-        tokenizers: of both sides.
-    """
+    """A bundle whose files have been checked, ready to run."""
 
     folder: Path
     manifest: Manifest
@@ -31,24 +27,20 @@ class Bundle:
 
 
 def open_bundle(
-    folder: Path,
-    warn: Callable[[str], None] = lambda message: None,
-    threads: Threads = ONE_BATCH,
-    device: Device = HOST,
+    folder: Path, warn: Callable[[str], None] = lambda message: None, threads: int = 0
 ) -> Bundle:
-    """Check a bundle's files, once, and load it.
+    """Check a bundle's files, once, and load it to run on the CPU.
 
     Args:
         folder: of the bundle.
         warn: receives a message if the bundle was never verified.
-        threads: number of parallel batches, and of threads in each.
-        device: where to run.
+        threads: inside each operator; 0 for what the model's size justifies.
 
     Raises:
         NmtError: the folder is not a bundle, is damaged, or has a newer format.
     """
     manifest = checked_manifest(folder, warn)
-    model = load_step_model(folder, manifest, threads.each, device)
+    model = OnnxStepModel(folder, manifest, threads)
     return Bundle(folder, manifest, model, checked_tokenizers(folder, manifest))
 
 
@@ -60,7 +52,8 @@ def checked_manifest(folder: Path, warn: Callable[[str], None]) -> Manifest:
     """
     manifest = read_manifest(folder)
     check_files(folder, manifest)
-    check_graphs(folder, manifest)
+    for graph in manifest.graphs:
+        _check_graph(folder / graph.file, graph, manifest)
     if manifest.verification.outcome != PASSED:
         warn(
             f"{folder}: was exported without verification; compare it with its model: "
@@ -69,19 +62,43 @@ def checked_manifest(folder: Path, warn: Callable[[str], None]) -> Manifest:
     return manifest
 
 
-def load_step_model(
-    folder: Path, manifest: Manifest, threads: int, device: Device
-) -> OnnxStepModel:
-    """Load the graphs of a bundle whose files have been checked.
+def _check_graph(path: Path, graph: GraphSpec, manifest: Manifest) -> None:
+    """Compare an ONNX file with the manifest, and refuse weights from a file without a hash.
 
-    Args:
-        folder: of the bundle.
-        manifest: its manifest.
-        threads: inside each operator; AUTOMATIC for what the model's size justifies.
-        device: where to run.
+    Such a file could be anywhere outside the bundle.
+    """
+    found = read_onnx(path)
+    breach = contract_breach(found.inputs, graph.inputs)
+    breach = breach or contract_breach(found.outputs, graph.outputs)
+    if found.opset != graph.opset:
+        breach = f"opset {found.opset} should be {graph.opset}"
+    if breach:
+        raise NmtError(f"{path}: not the graph that {MANIFEST} describes ({breach})", HINT)
+    for name in sorted(found.external):
+        if (PurePosixPath(graph.file).parent / name).as_posix() not in manifest.files:
+            raise NmtError(
+                f"{path}: reads weights from {name[:80]!r}, which is not in the bundle", HINT
+            )
+
+
+def checked_tokenizers(folder: Path, manifest: Manifest) -> TokenizerPair:
+    """Load a bundle's tokenizers.
 
     Raises:
-        NmtError: ONNX Runtime cannot load a graph.
+        NmtError: a file is damaged or its hash is not in the manifest, or a vocabulary has
+            another size than in the manifest.
     """
-    each = threads or threads_for(manifest.architecture, manifest.precision)
-    return OnnxStepModel(folder, manifest, each, device)
+    place = folder / TOKENIZER
+    spec = TokenizerSpec.read(place)
+    for name in (spec.source, spec.target):
+        if f"{TOKENIZER}/{name}" not in manifest.files:
+            raise NmtError(f"{place / name}: {MANIFEST} has no hash of it", HINT)
+    tokenizers = load_tokenizers(place)
+    for side, tokenizer in (("source", tokenizers.source), ("target", tokenizers.target)):
+        if tokenizer.vocab_size != manifest.vocabulary[side]:
+            raise NmtError(
+                f"{place}: the {side} vocabulary has {tokenizer.vocab_size:,} entries, "
+                f"but {MANIFEST} says {manifest.vocabulary[side]:,}",
+                HINT,
+            )
+    return tokenizers

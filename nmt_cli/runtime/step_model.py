@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nmt_cli.bundle import ENCODER
 from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.errors import NmtError
-from nmt_cli.runtime.device import HOST, Device
+from nmt_cli.runtime.device import AUTOMATIC, CPU, CUDA, threads_for
 from nmt_cli.runtime.device_state import DeviceState, encode_on_device
 from nmt_cli.runtime.host_state import HostState
 from nmt_cli.search.step_model import BatchTooLarge, Candidates
@@ -42,34 +42,54 @@ class OnnxStepModel:
     Args:
         folder: of the bundle.
         manifest: its manifest, files checked.
-        threads: inside each operator; 0 lets ONNX Runtime use every core.
-        device: where to run.
+        threads: inside each operator; AUTOMATIC for what the model's size justifies.
+        provider: ONNX Runtime's execution provider.
 
     Raises:
-        NmtError: ONNX Runtime cannot load a graph.
+        NmtError: ONNX Runtime cannot load a graph, or cannot start the provider.
     """
 
     def __init__(
-        self, folder: Path, manifest: Manifest, threads: int = 0, device: Device = HOST
+        self, folder: Path, manifest: Manifest, threads: int = AUTOMATIC, provider: str = CPU
     ) -> None:
-        self._folder, self._manifest = folder, manifest
-        self._threads, self._device = threads, device
+        self._folder, self._manifest, self._provider = folder, manifest, provider
+        self._threads = threads or threads_for(manifest.architecture, manifest.precision)
         self._sessions: dict[str, Any] = {}
         self._encoder = self.session(manifest.encoder)
         self._decoder = self.session(manifest.decoder)
-        self._append = None if device.memory == "cpu" else self.session(manifest.append)
-        self._encoder_outputs = manifest.encoder.outputs
+        # Providers other than CUDA exchange host memory, and ONNX Runtime copies it.
+        self._append = self.session(manifest.append) if provider == CUDA else None
         self._caches = manifest.caches
         self._dtype = np.float16 if self._caches[0].dtype == "float16" else np.float32
         self._vocab_size = manifest.vocabulary["target"]
 
     def session(self, graph: GraphSpec) -> Any:
-        """ONNX Runtime's session of one of the bundle's graphs."""
-        if graph.file not in self._sessions:
-            self._sessions[graph.file] = open_session(
-                self._folder, graph, self._threads, self._device
+        """ONNX Runtime's session of one of the bundle's graphs, loaded once."""
+        if graph.file in self._sessions:
+            return self._sessions[graph.file]
+        path, provider = self._folder / graph.file, self._provider
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = _FATAL_ONLY
+        options.intra_op_num_threads = self._threads
+        # Memory plans are cached by shape, and search never sees a shape twice.
+        options.enable_mem_pattern = False
+        if graph.file == ENCODER:
+            # Otherwise its idle threads spin on the cores that the decoder needs.
+            options.add_session_config_entry("session.force_spinning_stop", "1")
+        try:
+            # The CPU runs the operators that another provider lacks.
+            providers = list(dict.fromkeys([provider, CPU]))
+            session = onnxruntime.InferenceSession(str(path), options, providers=providers)
+        except Exception as error:
+            raise NmtError(f"{path}: ONNX Runtime cannot load it ({reason(error)})", HINT) from None
+        if provider not in session.get_providers():
+            # ONNX Runtime silently falls back to the CPU where a driver is missing.
+            raise NmtError(
+                f"{provider}: the installed onnxruntime offers it, but cannot start it",
+                "check the device's driver and libraries, or use --device cpu",
             )
-        return self._sessions[graph.file]
+        self._sessions[graph.file] = session
+        return session
 
     def encode(self, source: NDArray[np.int32]) -> OnnxState:
         """Read source ids [B, S]."""
@@ -78,15 +98,16 @@ class OnnxStepModel:
             if self._append is None:
                 encoder_output = self._encode_in_slices(source)
                 return HostState(self._decoder, encoder_output, caches, self._vocab_size)
-            encoder_output = encode_on_device(self._encoder, source, self._device)
-            return DeviceState(self._decoder, self._append, self._device, encoder_output, caches)
+            memory = "cuda" if self._provider == CUDA else "cpu"
+            encoder_output = encode_on_device(self._encoder, source, memory)
+            return DeviceState(self._decoder, self._append, memory, encoder_output, caches)
 
     def _encode_in_slices(self, source: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Run the encoder on a few sentences at a time; its outputs for all of them, by name."""
         count, width = source.shape
-        sizes = {"B": count, "S": width}
         outputs = {
-            each.name: np.empty(each.sized(sizes), self._dtype) for each in self._encoder_outputs
+            each.name: np.empty(each.sized({"B": count, "S": width}), self._dtype)
+            for each in self._manifest.encoder.outputs
         }
         rows = max(1, ENCODER_TOKENS // width)
         for start in range(0, count, rows):
@@ -195,33 +216,3 @@ def attention_graph(folder: Path, manifest: Manifest) -> GraphSpec:
 def reason(error: Exception) -> str:
     """The start of an error's first line, for a message of one line."""
     return (str(error).splitlines() or [type(error).__name__])[0][:160]
-
-
-def open_session(folder: Path, graph: GraphSpec, threads: int = 0, device: Device = HOST) -> Any:
-    """Load a graph of a bundle.
-
-    Args: as of :class:`OnnxStepModel`.
-
-    Raises:
-        NmtError: ONNX Runtime cannot load it, or cannot start the device.
-    """
-    path = folder / graph.file
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = _FATAL_ONLY
-    options.intra_op_num_threads = threads
-    # Memory plans are cached by shape, and search never sees a shape twice.
-    options.enable_mem_pattern = False
-    if graph.file == ENCODER:
-        # Otherwise its idle threads spin on the cores that the decoder needs.
-        options.add_session_config_entry("session.force_spinning_stop", "1")
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=device.providers)
-    except Exception as error:
-        raise NmtError(f"{path}: ONNX Runtime cannot load it ({reason(error)})", HINT) from None
-    if device.provider not in session.get_providers():
-        # ONNX Runtime silently falls back to the CPU where a driver is missing.
-        raise NmtError(
-            f"{device.provider}: the installed onnxruntime offers it, but cannot start it",
-            "check the device's driver and libraries, or use --device cpu",
-        )
-    return session

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime import step_model
-from nmt_cli.runtime.device import CPU, HOST, Device
 from nmt_cli.runtime.device_state import DeviceState
 from nmt_cli.runtime.host_state import HostState
 from nmt_cli.runtime.step_model import OnnxStepModel
@@ -26,16 +25,13 @@ from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 
 Bundle = Callable[[str], Path]
-# Takes the way through OrtValues and append.onnx, in memory that is here.
-ELSEWHERE = Device(CPU, "cpu")
 
 
 def on_device(folder: Path) -> OnnxStepModel:
-    """A step model that keeps its tensors as on a GPU, but on the CPU."""
+    """A step model that keeps its tensors as on a GPU, in OrtValues, but on the CPU."""
     manifest = read_manifest(folder)
     model = OnnxStepModel(folder, manifest, threads=1)
-    model._append = step_model.open_session(folder, manifest.append, 1, HOST)
-    model._device = ELSEWHERE
+    model._append = model.session(manifest.append)
     return model
 
 
