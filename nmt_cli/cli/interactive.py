@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from nmt_cli.cli.options import say
 from nmt_cli.errors import NmtError
 from nmt_cli.files import standard_output
-from nmt_cli.pipeline.job import line_stream
 from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.stream import Counts
+from nmt_cli.pipeline.stream import Counts, Stream
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
@@ -29,7 +28,7 @@ def converse(options: TranslateOptions, model: "TranslationModel") -> None:
     if sys.stdin is None:
         raise NmtError("standard input is closed", "--interactive needs a terminal")
     standard_output("--interactive needs a terminal")
-    stream = line_stream(options, model, sentences=1)
+    stream = Stream(model.translator(options.decoding, sentences=1), options)
     terminal = sys.stdin.isatty()
     if terminal:
         say("type a line to translate it; Ctrl-D ends")

@@ -28,7 +28,8 @@ from urllib.parse import urlsplit
 from nmt_cli.errors import NmtError
 from nmt_cli.frameworks import import_keras
 from nmt_cli.recipe.config import DataConfig
-from nmt_cli.text.lines import decode_lines, open_binary, read_lines
+from nmt_cli.text.compression import reading
+from nmt_cli.text.lines import decode_lines, read_lines
 
 SPLITS = ("train", "dev", "test")  # of the phrasebook
 
@@ -95,7 +96,7 @@ def _tsv(path: Path, config: DataConfig) -> Corpus:
             )
     where = [columns.index(config.source), columns.index(config.target)]
     source, target = [], []
-    with open_binary(path) as stream:
+    with reading(path) as stream:
         for number, line in enumerate(decode_lines(stream, str(path)), start=1):
             fields = line.split("\t")
             if len(fields) <= max(where):

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
-from nmt_cli.text.compression import reading
-from nmt_cli.text.lines import decode_lines, open_binary
+from nmt_cli.text.lines import read_lines
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def read_text(
             reference is blank where the source is not, or a line has no domain.
     """
     paths = [*([source] if source else []), *references, *([domains] if domains else [])]
-    texts = [_lines(path) for path in paths]
+    texts = [read_lines(path) for path in paths]
     for path, lines in zip(paths, texts, strict=True):
         _require_aligned(paths[0], texts[0], path, lines)
     if not texts[0]:
@@ -64,17 +63,12 @@ def read_translation(path: Path, text: EvaluationText) -> list[str]:
         NmtError: the file cannot be read, has another line count than the text, or a text without
             source has a blank reference where the translation is not blank.
     """
-    lines = _lines(path)
+    lines = read_lines(path)
     _require_aligned(path, lines, text.files[0], text.references[0])
     if text.source is None:
         for reference, theirs in zip(text.files, text.references, strict=True):
             _require_filled(reference, theirs, path, lines)
     return lines
-
-
-def _lines(path: Path) -> list[str]:
-    with reading(path, open_binary(path)) as stream:
-        return list(decode_lines(stream, str(path)))
 
 
 def blank_lines(reference: Sequence[str], other: Sequence[str]) -> list[int]:

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from nmt_cli.errors import NmtError
 from nmt_cli.formats.markdown import translate_markdown
 from nmt_cli.formats.po import translate_po
 from nmt_cli.formats.segments import Translate
 from nmt_cli.formats.srt import translate_srt
+from nmt_cli.text.compression import plain_name
 from nmt_cli.text.lines import BYTE_ORDER_MARK
 
 _TRANSLATORS: dict[str, Callable[[str, str, Translate], str]] = {
@@ -19,9 +21,19 @@ _SUFFIXES = {".srt": "srt", ".po": "po", ".pot": "po", ".md": "markdown", ".mark
 FORMATS = tuple(_TRANSLATORS)
 
 
-def format_of(path: Path) -> str | None:
-    """Return the format of a file's suffix, if it is a known one."""
-    return _SUFFIXES.get(path.suffix.lower())
+def format_of(path: Path) -> str:
+    """Return the format of a file by its suffix, not counting that of its compression.
+
+    Raises:
+        NmtError: the suffix is not that of a known format.
+    """
+    suffix = plain_name(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise NmtError(
+            f"{path}: unknown document format",
+            "use a suffix such as .srt, .po or .md, or name the --format",
+        )
+    return _SUFFIXES[suffix]
 
 
 def translate_document(format: str, text: str, name: str, translate: Translate) -> str:

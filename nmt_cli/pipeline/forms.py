@@ -5,7 +5,6 @@ else passes unchanged.
 """
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,18 +29,18 @@ class Record:
     as_json: Callable[[dict[str, Any]], str]
 
 
-class Form(ABC):
-    """How lines are read; ``where`` names a line in errors.
+# Reads a line without LF (with the CR of CRLF, except for plain text); the second argument names
+# it in errors. Returns None for a line that passes unchanged. Tables need to read their header.
+Form = Callable[[str, str], Record | None]
 
-    Lines come without LF; those of records keep the CR of CRLF.
-    """
 
-    def begin(self, first: str, where: str) -> None:  # noqa: B027 - only tables have a header
-        """Read the first line (a table's header) when reading starts after it."""
-
-    @abstractmethod
-    def read(self, raw: str, where: str) -> Record | None:
-        """The record of a line; None for a line that passes unchanged."""
+def in_column(value: Any) -> str:
+    """A value as the text of a column."""
+    if isinstance(value, float):
+        return f"{value:.6f}"
+    if isinstance(value, list):
+        return " ".join(map(in_column, value))
+    return str(value)
 
 
 def _columns(text: str, further: dict[str, Any]) -> str:
@@ -56,117 +55,84 @@ def _with_source(source: str) -> Callable[[dict[str, Any]], str]:
     return lambda found: json.dumps({"source": source, **found}, ensure_ascii=False)
 
 
-def in_column(value: Any) -> str:
-    """A value as the text of a column."""
-    if isinstance(value, float):
-        return f"{value:.6f}"
-    if isinstance(value, list):
-        return " ".join(map(in_column, value))
-    return str(value)
+def plain(raw: str, where: str) -> Record:
+    """Read one sentence per line."""
+    return Record(Line(raw), _columns, _with_source(raw))
 
 
-@dataclass(frozen=True)
-class Plain(Form):
-    """One sentence per line; with constraints, followed by tab-separated phrases."""
-
-    constraints: bool = False
-
-    def read(self, raw: str, where: str) -> Record:
-        """See :class:`Form`."""
-        if not self.constraints:
-            return Record(Line(raw), _columns, _with_source(raw))
-        text, *phrases = raw.split("\t")
-        wanted = tuple(each for each in phrases if each.strip())
-        return Record(Line(text, wanted), _columns, _with_source(text))
+def constrained(raw: str, where: str) -> Record:
+    """Read a sentence, followed by tab-separated phrases."""
+    text, *phrases = raw.split("\t")
+    wanted = tuple(each for each in phrases if each.strip())
+    return Record(Line(text, wanted), _columns, _with_source(text))
 
 
-class Table(Form):
+def table(field: str) -> Form:
     """Tab-separated columns, one of which is translated.
 
     Args:
-        field: the column's number, from 1, or its name in the header, the first line, which then
-            passes unchanged.
+        field: the column's number, from 1, or its name in the header, the first line read, which
+            then passes unchanged.
     """
+    place = int(field) - 1 if field.isdecimal() else None
 
-    def __init__(self, field: str) -> None:
-        self._field = field
-        self._place = int(field) - 1 if field.isdecimal() else None
-
-    def begin(self, first: str, where: str) -> None:
-        """See :class:`Form`."""
-        if self._place is None:
-            self.read(first, where)
-
-    def read(self, raw: str, where: str) -> Record | None:
-        """See :class:`Form`.
-
-        Raises:
-            NmtError: the line lacks the column.
-        """
+    def read(raw: str, where: str) -> Record | None:
+        nonlocal place
         fields = raw.removesuffix("\r").split("\t")
-        if self._place is None:
-            if self._field not in fields:
+        if place is None:
+            if field not in fields:
                 raise NmtError(
-                    f"{where}: no column is named {self._field!r}",
+                    f"{where}: no column is named {field!r}",
                     f"the first line names {', '.join(fields)}",
                 )
-            self._place = fields.index(self._field)
+            place = fields.index(field)
             return None
         if not raw.strip():
             return None
-        place, end = self._place, "\r" * raw.endswith("\r")
         if place >= len(fields):
             raise NmtError(
-                f"{where}: has {len(fields)} columns; --field {self._field} does not exist",
+                f"{where}: has {len(fields)} columns; --field {field} does not exist",
                 "fix the line, or choose another --field",
             )
+        before, source, after = fields[:place], fields[place], fields[place + 1 :]
 
         def as_line(text: str, further: dict[str, Any]) -> str:
-            columns = [*fields[:place], text.replace("\t", " "), *fields[place + 1 :]]
-            return "\t".join([*columns, *map(in_column, further.values())]) + end
+            columns = [*before, text.replace("\t", " "), *after, *map(in_column, further.values())]
+            return "\t".join(columns) + "\r" * raw.endswith("\r")
 
-        return Record(Line(fields[place]), as_line, _with_source(fields[place]))
+        return Record(Line(source), as_line, _with_source(source))
+
+    return read
 
 
-@dataclass(frozen=True)
-class JsonLines(Form):
+def json_lines(field: str, on_error: str = STRICT) -> Form:
     """One JSON object per line, one of whose fields is translated; the others stay unchanged.
 
-    Attributes:
+    Args:
         field: its name.
         on_error: how to handle unpaired surrogates, which JSON can spell (see text.lines).
     """
 
-    field: str
-    on_error: str = STRICT
-
-    def read(self, raw: str, where: str) -> Record | None:
-        """See :class:`Form`.
-
-        Raises:
-            NmtError: the line is not an object, lacks the field, or the field is not text.
-        """
+    def read(raw: str, where: str) -> Record | None:
         if not raw.strip():
             return None
         spans = _spans(raw, where)
-        if self.field not in spans:
+        if field not in spans:
             raise NmtError(
-                f"{where}: has no field {self.field!r}",
+                f"{where}: has no field {field!r}",
                 f"it has {', '.join(spans) or 'none'}; choose one with --field",
             )
-        start, end, value = spans[self.field]
+        start, end, value = spans[field]
         if not isinstance(value, str):
-            raise NmtError(
-                f"{where}: the field {self.field!r} is not text", "choose another --field"
-            )
+            raise NmtError(f"{where}: the field {field!r} is not text", "choose another --field")
         if any("\ud800" <= each <= "\udfff" for each in value):
-            if self.on_error == STRICT:
+            if on_error == STRICT:
                 raise NmtError(
-                    f"{where}: the field {self.field!r} has half a surrogate pair",
+                    f"{where}: the field {field!r} has half a surrogate pair",
                     "fix it, or use --errors replace",
                 )
             replaced = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-            value = replaced if self.on_error == REPLACE else ""
+            value = replaced if on_error == REPLACE else ""
 
         def as_json(found: dict[str, Any], line: str = raw) -> str:
             taken = sorted(found.keys() & spans.keys())
@@ -183,6 +149,8 @@ class JsonLines(Form):
             return as_json(further, raw[:start] + json.dumps(text, ensure_ascii=False) + raw[end:])
 
         return Record(Line(value.replace("\n", " ").replace("\r", " ")), as_line, as_json)
+
+    return read
 
 
 def _spans(raw: str, where: str) -> dict[str, tuple[int, int, Any]]:

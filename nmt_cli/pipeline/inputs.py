@@ -3,27 +3,20 @@
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.files import is_special
 from nmt_cli.text.compression import reading
-from nmt_cli.text.lines import decode_lines, open_binary
+from nmt_cli.text.lines import decode_lines
 
 STDIN = Path("-")
 
 
-@dataclass(frozen=True)
-class Job:
-    """One file to translate.
-
-    Attributes:
-        source: to read.
-        output: to write; None for standard output.
-    """
+class Job(NamedTuple):
+    """A file to read, and the one to write, which is None for standard output."""
 
     source: Path
     output: Path | None
@@ -45,10 +38,11 @@ def jobs_of(files: Iterable[Path], folder: Path | None) -> list[Job]:
         if not each.is_dir():
             jobs.append(Job(each, folder / each.name if folder else None))
             continue
-        found = sorted(path for path in each.rglob("*") if path.is_file() and _shown(path, each))
-        if not found:
+        found = sorted(path.relative_to(each) for path in each.rglob("*") if path.is_file())
+        shown = [name for name in found if not any(part[0] == "." for part in name.parts)]
+        if not shown:
             raise NmtError(f"{each}: contains no file", "name a folder with text files")
-        jobs += [Job(path, folder / path.relative_to(each) if folder else None) for path in found]
+        jobs += [Job(each / name, folder / name if folder else None) for name in shown]
     return jobs
 
 
@@ -59,51 +53,31 @@ def check_apart(jobs: Iterable[Job]) -> None:
         NmtError: two files have the same output, or a file would overwrite itself.
     """
     taken: dict[Path, Path] = {}
-    for job in jobs:
-        if job.output is None or is_special(job.output):
+    for source, output in jobs:
+        if output is None or is_special(output):
             continue
-        place = job.output.resolve()
+        place = output.resolve()
         if place in taken:
             raise NmtError(
-                f"{taken[place]} and {job.source} would both be written to {job.output}",
+                f"{taken[place]} and {source} would both be written to {output}",
                 "translate them into two folders",
             )
-        if place == job.source.resolve():
-            raise NmtError(f"{job.source}: would overwrite itself", "choose another -o")
-        taken[place] = job.source
+        if place == source.resolve():
+            raise NmtError(f"{source}: would overwrite itself", "choose another -o")
+        taken[place] = source
 
 
-def _shown(path: Path, folder: Path) -> bool:
-    return not any(part.startswith(".") for part in path.relative_to(folder).parts)
+def shard_lines(shard: str, total: int) -> tuple[int, int]:
+    """First line, from 0, and end (exclusive) of a shard: of ``2/5``, the second of five parts.
 
-
-@dataclass(frozen=True)
-class Shard:
-    """One of several consecutive parts of a file, with nearly equal line counts.
-
-    Attributes:
-        number: from 1.
-        count: number of parts.
+    Raises:
+        OptionError: the text does not have this form.
     """
-
-    number: int = 1
-    count: int = 1
-
-    @classmethod
-    def parse(cls, text: str) -> "Shard":
-        """Parse ``2/5``, the second of five shards.
-
-        Raises:
-            OptionError: the text does not have this form.
-        """
-        match = re.fullmatch(r"(\d+)/(\d+)", text)
-        if not match or not 1 <= int(match[1]) <= int(match[2]):
-            raise OptionError(f"`shard={text}` is not a shard such as 1/4, the first of four")
-        return cls(int(match[1]), int(match[2]))
-
-    def lines(self, total: int) -> tuple[int, int]:
-        """The first line, from 0, and the end (exclusive)."""
-        return total * (self.number - 1) // self.count, total * self.number // self.count
+    match = re.fullmatch(r"(\d+)/(\d+)", shard)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise OptionError(f"`shard={shard}` is not a shard such as 1/4, the first of four")
+    number, count = int(match[1]), int(match[2])
+    return total * (number - 1) // count, total * number // count
 
 
 def name_of(source: Path) -> str:
@@ -111,18 +85,17 @@ def name_of(source: Path) -> str:
     return "standard input" if source == STDIN else str(source)
 
 
-@contextmanager
-def opened(source: Path) -> Iterator[BinaryIO]:
-    """The decompressed bytes of a file, or those of standard input.
+def opened(source: Path) -> AbstractContextManager[BinaryIO]:
+    """Open a file, decompressed, or standard input, at once.
 
     Raises:
         NmtError: the file cannot be opened, reading fails, or standard input is closed.
     """
-    if source == STDIN:
-        yield _standard_input()
-    else:
-        with reading(source, open_binary(source)) as stream:
-            yield stream
+    if source != STDIN:
+        return reading(source)
+    if sys.stdin is None:
+        raise NmtError("standard input is closed", "give a FILE")
+    return nullcontext(sys.stdin.buffer)
 
 
 def open_lines(source: Path) -> Iterator[str]:
@@ -134,28 +107,16 @@ def open_lines(source: Path) -> Iterator[str]:
         NmtError: the file cannot be opened, or standard input is closed; while reading: a line
             is not valid UTF-8.
     """
-    if source == STDIN:
-        return decode_lines(_standard_input(), name_of(source))
-    file = open_binary(source)
+    file = opened(source)
 
     def lines() -> Iterator[str]:
-        with reading(source, file) as stream:
-            yield from decode_lines(stream, str(source))
+        with file as stream:
+            yield from decode_lines(stream, name_of(source))
 
     return lines()
 
 
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None:
-        raise NmtError("standard input is closed", "give a FILE")
-    return sys.stdin.buffer
-
-
 def count_lines(path: Path) -> int:
     """The number of lines of a file, whether or not the last has a line end."""
-    count, last = 0, b"\n"
     with opened(path) as stream:
-        while block := stream.read(1 << 20):
-            count += block.count(b"\n")
-            last = block[-1:]
-    return count + (last != b"\n")
+        return sum(1 for _ in stream)

@@ -3,24 +3,25 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from itertools import chain, islice
-from pathlib import Path
 from typing import Protocol
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import is_special, standard_output
-from nmt_cli.pipeline.forms import Form, JsonLines, Plain, Table
-from nmt_cli.pipeline.inputs import STDIN, Job, check_apart, count_lines, jobs_of, name_of, opened
-from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.output import (
-    Sink,
-    check_free,
-    file_sink,
-    part_of,
-    stream_sink,
+from nmt_cli.pipeline.inputs import (
+    STDIN,
+    Job,
+    check_apart,
+    count_lines,
+    jobs_of,
+    name_of,
+    opened,
+    shard_lines,
 )
+from nmt_cli.pipeline.options import TranslateOptions
+from nmt_cli.pipeline.output import Sink, check_free, file_sink, stream_sink
 from nmt_cli.pipeline.stream import Counts, Stream
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
@@ -65,28 +66,43 @@ def translate_files(
     options.check()
     jobs = _jobs(options, say)
     if options.format:
-        from nmt_cli.pipeline.documents import document_format, translate_documents
+        from nmt_cli.formats.document import format_of
+        from nmt_cli.pipeline.documents import translate_documents
 
-        formats = [document_format(job.source, options.format) for job in jobs]
-        translator = model.translator(options.decoding, 2)
-        translate_documents(jobs, formats, translator, options.errors, say)
+        kind = None if options.format == "auto" else options.format
+        formats = [kind or format_of(job.source) for job in jobs]
+        texts = model.translator(options.decoding, 2)
+        translate_documents(jobs, formats, texts, options.errors, say)
         return Counts()
+    counts = Counts()
+    translator: Translator | None = None
     total = _lines_in_all(options, jobs) if progress else None
     with progress(total) if progress else nullcontext(lambda lines: None) as advance:
-        return _Lines(options, model, say, advance).translate(jobs)
-
-
-def line_stream(options: TranslateOptions, model: Model, sentences: int) -> Stream:
-    """How lines become lines with these options, for about so many sentences."""
-    return Stream(model.translator(options.decoding, sentences), _form(options), options)
-
-
-def _form(options: TranslateOptions) -> Form:
-    if options.input_format == "tsv":
-        return Table(options.field or "")
-    if options.input_format == "jsonl":
-        return JsonLines(options.field or "", options.errors)
-    return Plain(options.constraints)
+        for job in jobs:
+            name, keep_cr = name_of(job.source), options.input_format is not None
+            with opened(job.source) as source:
+                lines = decode_lines(source, name, options.errors, say, keep_cr)
+                if translator is None:
+                    # A lone line gets all threads; several lines get one each.
+                    first, lines = _ahead(lines, 0 if options.line_buffered else 2)
+                    several = len(jobs) > 1
+                    translator = model.translator(options.decoding, 2 if several else first)
+                stream = Stream(translator, options, f"{name}, " if len(jobs) > 1 else "")
+                start, end = 0, None
+                if options.shard:
+                    start, end = shard_lines(options.shard, count_lines(job.source))
+                with _sink(job, options, model, stream.lines_each, say) as sink:
+                    if sink.done:
+                        say(f"{job.output}: continuing after line {sink.done:,}")
+                    advance(sink.done)
+                    lines, skipped = islice(lines, end), start + sink.done
+                    if skipped:
+                        stream.form(next(lines, ""), f"{name}, line 1")  # a table's header
+                        lines = islice(lines, skipped - 1, None)
+                    for written in stream.translate(lines, name, counts, skipped + 1):
+                        sink.write(written)
+                        advance(1)
+    return counts
 
 
 def _jobs(options: TranslateOptions, say: Say) -> list[Job]:
@@ -101,125 +117,49 @@ def _jobs(options: TranslateOptions, say: Say) -> list[Job]:
     else:
         jobs = [Job(options.files[0] if options.files else STDIN, options.output)]
     check_apart(jobs)
-    for job in jobs:
-        _check_source(options, job.source)
+    for source, _ in jobs:
+        if not is_special(source):  # what can be read only once is not opened twice
+            with opened(source):
+                pass
+        elif options.shard:
+            raise NmtError(
+                f"{source}: is a pipe or a device; --shard reads its input twice",
+                "use a file instead",
+            )
     if options.output is None:
         standard_output("give -o FILE, or redirect it")
-    if options.resume:
-        return list(_unfinished(jobs, say))
+    left = []
     for job in jobs:
-        if job.output:
-            check_free(job.output, options.force)
-    return jobs
-
-
-def _check_source(options: TranslateOptions, source: Path) -> None:
-    """Check that a source can be read, unless it can be read only once.
-
-    Raises:
-        NmtError: it cannot be read, or not as often as needed.
-    """
-    if not is_special(source):
-        with opened(source):
-            pass
-    elif options.shard:
-        raise NmtError(
-            f"{source}: is a pipe or a device; --shard reads its input twice", "use a file instead"
-        )
-
-
-def _unfinished(jobs: Sequence[Job], say: Say) -> Iterator[Job]:
-    for job in jobs:
-        if job.output and job.output.is_file():
+        if options.resume and job.output and job.output.is_file():
             say(f"{job.output}: already complete")
-        else:
-            yield job
+            continue
+        if job.output:
+            check_free(job.output, options.force or options.resume)
+        left.append(job)
+    return left
 
 
 def _lines_in_all(options: TranslateOptions, jobs: Sequence[Job]) -> int | None:
     """How many lines to translate; None if an input can be read only once."""
     if any(job.source == STDIN or is_special(job.source) for job in jobs):
         return None
-    spans = [options.part.lines(count_lines(job.source)) for job in jobs]
-    return sum(end - start for start, end in spans)
+    shards = [shard_lines(options.shard or "1/1", count_lines(job.source)) for job in jobs]
+    return sum(end - start for start, end in shards)
 
 
-class _Lines:
-    """The translation of line-based inputs.
-
-    Args: as of :func:`translate_files`.
-    """
-
-    def __init__(self, options: TranslateOptions, model: Model, say: Say, advance: Advance) -> None:
-        self._options, self._model, self._say, self._advance = options, model, say, advance
-        self._counts = Counts()
-
-    def translate(self, jobs: Sequence[Job]) -> Counts:
-        """Translate each input to its output."""
-        options, stream = self._options, None
-        for job in jobs:
-            with opened(job.source) as source:
-                name, keep_cr = name_of(job.source), options.input_format is not None
-                lines = decode_lines(source, name, options.errors, self._say, keep_cr)
-                if stream is None:
-                    # A lone line gets all threads; several lines get one each.
-                    first, lines = _ahead(lines, 0 if options.line_buffered else 2)
-                    sentences = first if len(jobs) == 1 else 2
-                    stream = line_stream(options, self._model, sentences)
-                own = replace(stream, form=_form(options))
-                if len(jobs) > 1:
-                    own = replace(own, translator=replace(stream.translator, name=f"{name}, "))
-                self._translate_file(job, own, lines)
-        return self._counts
-
-    def _translate_file(self, job: Job, stream: Stream, lines: Iterator[str]) -> None:
-        """Translate the lines of one file that belong to the shard and are not done."""
-        start, end = 0, None
-        if self._options.shard:
-            start, end = self._options.part.lines(count_lines(job.source))
-        name = name_of(job.source)
-        with self._sink(job, stream.lines_each) as sink:
-            if sink.done:
-                self._say(f"{job.output}: continuing after line {sink.done:,}")
-            skipped = start + sink.done
-            if skipped:
-                stream.form.begin(next(lines, ""), f"{name}, line 1")
-                lines = islice(lines, skipped - 1, None)
-            if end is not None:
-                lines = islice(lines, end - skipped)
-            self._advance(sink.done)
-            for written in stream.translate(lines, name, self._counts, skipped + 1):
-                sink.write(written)
-                self._advance(1)
-
-    @contextmanager
-    def _sink(self, job: Job, lines_each: int) -> Iterator[Sink]:
-        options = self._options
-        if job.output is None:
-            with stream_sink(standard_output(), options.line_buffered) as out:
-                yield out
-            return
-        settings = _fingerprint(options, self._model, job.source)
-        began = False
-        try:
-            with file_sink(job.output, lines_each, settings, options.resume, options.force) as sink:
-                began = True
-                yield sink
-        except BaseException:
-            part = part_of(job.output)
-            if began and part.exists():
-                self._say(f"{part}: holds the finished lines; continue with --resume")
-            raise
-
-
-def _fingerprint(options: TranslateOptions, model: Model, source: Path) -> str:
-    """A SHA-256 (hex) of everything that the lines of an output depend on."""
+def _sink(
+    job: Job, options: TranslateOptions, model: Model, lines_each: int, say: Say
+) -> AbstractContextManager[Sink]:
+    if job.output is None:
+        return stream_sink(standard_output(), options.line_buffered)
+    # Everything that the lines of the output depend on.
     parts = asdict(options)
     for each in ("files", "output", "force", "resume", "line_buffered", "interactive"):
         del parts[each]
     parts["model"] = model.fingerprint()
-    parts["source"] = str(source if source == STDIN else source.resolve())
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    parts["source"] = str(job.source if job.source == STDIN else job.source.resolve())
+    settings = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return file_sink(job.output, lines_each, settings, options.resume, say)
 
 
 def _ahead(lines: Iterator[str], most: int) -> tuple[int, Iterator[str]]:

@@ -1,15 +1,28 @@
 """The options of a translation job, and which of them can be combined."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.errors import OptionError
-from nmt_cli.pipeline.inputs import STDIN, Shard
+from nmt_cli.pipeline.inputs import STDIN, shard_lines
 from nmt_cli.search.options import DecodingOptions, option
 from nmt_cli.text.lines import REPLACE, SKIP_LINE, STRICT
 
-_NOT_INTERACTIVE = ("`json`", "`input_format`", "`constraints`", "`line_buffered`", "`shard`")
+# Options that exclude each other, and inputs and outputs that exclude options.
+_CONTRADICTIONS = {
+    "`resume`": ("`force`",),
+    "`input_format=tsv`": ("`json`",),
+    "`constraints`": ("`input_format`", "`sample`"),
+    "`shard`": ("standard input",),
+    "`format`": (
+        *("`json`", "`scores`", "`alignments`", "`tokens`", "`n_best`", "`input_format`"),
+        *("`constraints`", "`line_buffered`", "`shard`"),
+    ),
+    "`interactive`": (
+        *("`output`", "FILE", "`json`", "`input_format`", "`constraints`", "`line_buffered`"),
+        *("`shard`", "`resume`", "`format`"),
+    ),
+}
 
 _DEFAULTS = DecodingOptions()
 
@@ -73,11 +86,6 @@ class TranslateOptions:
         """Whether there may be more than one file."""
         return len(self.files) > 1 or any(each.is_dir() for each in self.files)
 
-    @property
-    def part(self) -> Shard:
-        """The shard of each file."""
-        return Shard.parse(self.shard) if self.shard else Shard()
-
     def check(self) -> None:
         """Check that the options are compatible.
 
@@ -85,8 +93,18 @@ class TranslateOptions:
             OptionError: an option contradicts another one or lacks one that it needs.
         """
         self.decoding.check()
-        for one, other in self._contradictions():
-            raise OptionError(f"{one} and {other} cannot be combined")
+        given: dict[str, object] = {
+            **{f"`{name}`": value for name, value in vars(self.decoding).items()},
+            **{f"`{name}`": value for name, value in vars(self).items()},
+            "`n_best`": self.decoding.n_best > 1,
+            "`input_format=tsv`": self.input_format == "tsv",
+            "standard input": self.reads_stdin,
+            "FILE": self.files,
+        }
+        for one, others in _CONTRADICTIONS.items():
+            for other in others:
+                if given[one] and given[other]:
+                    raise OptionError(f"{one} and {other} cannot be combined")
         several_with_stdin = self.output and self.several and self.reads_stdin
         for name, needed, missing in (
             ("`input_format`", "`field`", self.input_format and not self.field),
@@ -99,36 +117,5 @@ class TranslateOptions:
                 raise OptionError(f"{name} needs {needed}")
         if self.input_format == "tsv" and (self.field or "").strip("0") == "":
             raise OptionError(f"`field={self.field}`: columns are counted from 1")
-        _ = self.part  # checks its form
-
-    def _contradictions(self) -> Iterator[tuple[str, str]]:
-        yield from _both("`resume`", self.resume, {"`force`": self.force})
-        tsv = self.input_format == "tsv"
-        yield from _both("`input_format=tsv`", tsv, {"`json`": self.json})
-        sampling = {"`input_format`": self.input_format, "`sample`": self.decoding.sample}
-        yield from _both("`constraints`", self.constraints, sampling)
-        yield from _both("`shard`", self.shard, {"standard input": self.reads_stdin})
-        lines_only = {
-            "`json`": self.json,
-            "`scores`": self.scores,
-            "`alignments`": self.decoding.alignments,
-            "`tokens`": self.tokens,
-            "`n_best`": self.decoding.n_best > 1,
-            "`input_format`": self.input_format,
-            "`constraints`": self.constraints,
-            "`line_buffered`": self.line_buffered,
-            "`shard`": self.shard,
-        }
-        yield from _both("`format`", self.format, lines_only)
-        files = {
-            "`output`": self.output,
-            "FILE": self.files,
-            **{each: lines_only[each] for each in _NOT_INTERACTIVE},
-            "`resume`": self.resume,
-            "`format`": self.format,
-        }
-        yield from _both("`interactive`", self.interactive, files)
-
-
-def _both(one: str, given: object, others: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    return ((one, other) for other, also in others.items() if given and also)
+        if self.shard:
+            shard_lines(self.shard, 0)  # checks its form

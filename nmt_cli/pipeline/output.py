@@ -2,8 +2,9 @@
 
 import json
 import os
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -12,7 +13,6 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import is_special, replacing_path, sync, unwritable
 from nmt_cli.text.compression import SUFFIXES, writing
 
-PART, RECORD = ".part", ".part.json"
 _SECONDS_BETWEEN_WRITES = 1.0
 
 
@@ -31,12 +31,7 @@ class Sink:
         self._flushed = time.monotonic()
 
     def write(self, lines: list[str]) -> None:
-        """Write the output of one line of input; the lines come without their ends.
-
-        Raises:
-            OSError: the disk is full.
-            BrokenPipeError: the reader is gone.
-        """
+        """Write the output of one line of input; the lines come without their ends."""
         self._stream.write("".join(f"{line}\n" for line in lines).encode())
         if self._seconds is not None and time.monotonic() - self._flushed >= self._seconds:
             self._stream.flush()
@@ -54,11 +49,39 @@ def stream_sink(stream: BinaryIO, at_once: bool = False) -> Iterator[Sink]:
     stream.flush()
 
 
+def check_free(path: Path, force: bool) -> None:
+    """Check that a file may be written.
+
+    Raises:
+        NmtError: it is a folder; or, without ``force``, it or an interrupted part of it exists.
+    """
+    if path.is_dir():
+        raise NmtError(f"{path}: is a folder, not a file", "name a file")
+    if path.is_file() and not force:
+        raise NmtError(f"{path}: exists", "replace it with --force, or choose another name")
+    if _part_of(path).exists() and not force:
+        raise NmtError(
+            f"{_part_of(path)}: left by an interrupted translation",
+            "continue it with --resume, or start again with --force",
+        )
+
+
+def _part_of(path: Path) -> Path:
+    """The name under which a file grows, next to the file or to the target of its link."""
+    place = _followed(path)
+    return place.with_name(f"{place.name}.part")
+
+
+def _followed(path: Path) -> Path:
+    """The target of a link; other paths unchanged, for messages."""
+    return path.resolve() if path.is_symlink() else path
+
+
 @contextmanager
 def file_sink(
-    path: Path, lines_each: int, settings: str, resume: bool, force: bool
+    path: Path, lines_each: int, settings: str, resume: bool, say: Callable[[str], None]
 ) -> Iterator[Sink]:
-    """Open a file for lines; it takes its name when all of them are written.
+    """Open a file for lines; it takes its name, and replaces another, when all are written.
 
     A link is followed. A device or a pipe (/dev/null) gets the lines as they come.
 
@@ -68,75 +91,40 @@ def file_sink(
         settings: identifies everything that the lines depend on; a part that was started with
             different settings is not continued.
         resume: continue an interrupted translation.
-        force: replace an existing file.
+        say: receives the name of the part if the translation is interrupted.
 
     Raises:
-        NmtError: the file exists, an interrupted part has different settings, or the file cannot
-            be written.
+        NmtError: an interrupted part has different settings, or the file cannot be written.
     """
-    check_free(path, force)
+    part = _part_of(path)
+    record = part.with_name(f"{part.name}.json")
     try:
         if is_special(path):
             with path.open("wb") as stream, stream_sink(stream) as sink:
                 yield sink
-        else:
-            with _growing(_followed(path), lines_each, settings, resume, force) as growing:
-                yield growing
+            return
+        part.parent.mkdir(parents=True, exist_ok=True)
+        done = _lines_to_keep(part, record, settings, lines_each) if resume else 0
+        try:
+            if not done:
+                part.unlink(missing_ok=True)
+                record.write_text(json.dumps({"settings": settings}) + "\n", encoding="utf-8")
+            with part.open("ab") as stream:
+                yield Sink(stream, _SECONDS_BETWEEN_WRITES, done)
+            _finish(part, _followed(path))
+        except BaseException:
+            if part.exists() and part.stat().st_size:
+                say(f"{part}: holds the finished lines; continue with --resume")
+            else:
+                part.unlink(missing_ok=True)  # nothing to continue
+            raise
+        finally:
+            if not part.exists():
+                record.unlink(missing_ok=True)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise unwritable(path, error) from None
-
-
-@contextmanager
-def _growing(
-    path: Path, lines_each: int, settings: str, resume: bool, force: bool
-) -> Iterator[Sink]:
-    part, record = part_of(path), path.with_name(path.name + RECORD)
-    if not (resume or force) and part.exists():
-        raise NmtError(
-            f"{part}: left by an interrupted translation",
-            "continue it with --resume, or start again with --force",
-        )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    done = _lines_to_keep(part, record, settings, lines_each) if resume else 0
-    try:
-        if not done:
-            part.unlink(missing_ok=True)
-            record.write_text(json.dumps({"settings": settings}) + "\n", encoding="utf-8")
-        with part.open("ab") as stream:
-            yield Sink(stream, _SECONDS_BETWEEN_WRITES, done)
-        _finish(part, path)
-    except BaseException:
-        if part.exists() and not part.stat().st_size:
-            part.unlink()  # nothing to continue
-        raise
-    finally:
-        if not part.exists():
-            record.unlink(missing_ok=True)
-
-
-def part_of(path: Path) -> Path:
-    """The name under which a file grows, next to the file or to the target of its link."""
-    place = _followed(path)
-    return place.with_name(place.name + PART)
-
-
-def _followed(path: Path) -> Path:
-    """The target of a link; other paths unchanged, for messages."""
-    return path.resolve() if path.is_symlink() else path
-
-
-def check_free(path: Path, force: bool) -> None:
-    """Check that a file may be written.
-
-    Raises:
-        NmtError: it exists and must not be replaced, or is a folder.
-    """
-    if path.is_dir():
-        raise NmtError(f"{path}: is a folder, not a file", "name a file")
-    if path.is_file() and not force:
-        raise NmtError(f"{path}: exists", "replace it with --force, or choose another name")
 
 
 def _lines_to_keep(part: Path, record: Path, settings: str, lines_each: int) -> int:
@@ -176,10 +164,9 @@ def _finish(part: Path, path: Path) -> None:
             part.open("rb") as plain,
             writing(beside, path.suffix) as stream,
         ):
-            while block := plain.read(1 << 20):
-                stream.write(block)
+            shutil.copyfileobj(plain, stream)
         part.unlink()
-        return
-    sync(part)
-    part.replace(path)
-    sync(path.parent)
+    else:
+        sync(part)
+        part.replace(path)
+        sync(path.parent)

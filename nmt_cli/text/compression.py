@@ -5,7 +5,7 @@ The libraries are imported when needed: translating a single line waits for ever
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -23,13 +23,25 @@ def plain_name(path: Path) -> Path:
     return path.with_suffix("") if path.suffix in SUFFIXES else path
 
 
-@contextmanager
-def reading(path: Path, stream: BinaryIO) -> Iterator[BinaryIO]:
-    """Decompress an open file, if its name says that it is compressed.
+def reading(path: Path) -> AbstractContextManager[BinaryIO]:
+    """Open a file at once, decompressed if its name says that it is compressed.
 
     Raises:
-        NmtError: while reading: the file is damaged, truncated, or of another kind.
+        NmtError: the file is missing, is a folder, or cannot be read; while reading: it is
+            damaged, truncated, or of another kind.
     """
+    try:
+        return _decompressed(path, path.open("rb"))
+    except FileNotFoundError:
+        raise NmtError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise NmtError(f"{path}: is a folder, not a file") from None
+    except OSError as error:
+        raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+@contextmanager
+def _decompressed(path: Path, stream: BinaryIO) -> Iterator[BinaryIO]:
     with stream:
         try:
             with _opened(path.suffix, stream, "rb") as inside:

@@ -6,10 +6,10 @@ other characters that occur inside real sentences.
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing
+from nmt_cli.text.compression import reading
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -66,25 +66,13 @@ def decode_lines(
         warn(f"{name}: {bad:,} lines with invalid UTF-8 in total; {_DONE[on_error]}")
 
 
-def open_binary(path: Path) -> BinaryIO:
-    """Open a file for reading.
+def read_lines(path: Path) -> list[str]:
+    """All lines of a UTF-8 file, which may be compressed, without their ends.
 
     Raises:
-        NmtError: the file is missing, is a folder, or cannot be read.
+        NmtError: the file cannot be read or decompressed, or a line is not valid UTF-8.
     """
-    try:
-        return path.open("rb")
-    except FileNotFoundError:
-        raise NmtError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise NmtError(f"{path}: is a folder, not a file") from None
-    except OSError as error:
-        raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
-
-
-def read_lines(path: Path) -> list[str]:
-    """All lines of a UTF-8 file, without their ends."""
-    with open_binary(path) as stream:
+    with reading(path) as stream:
         return list(decode_lines(stream, str(path)))
 
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.pipeline.forms import Plain
 from nmt_cli.pipeline.options import TranslateOptions
 from nmt_cli.pipeline.stream import Counts, Stream
 from nmt_cli.search.options import DecodingOptions
@@ -49,7 +48,7 @@ def made_up(count: int, seed: int) -> list[bytes]:
 @pytest.fixture(scope="module")
 def stream(system: Path) -> Stream:
     translator = load_bundle(system / BUNDLE, DecodingOptions(beam_size=1))
-    return Stream(translator, Plain(), TranslateOptions())
+    return Stream(translator, TranslateOptions())
 
 
 any_text = st.text(max_size=12).map(lambda text: text.encode("utf-8", "surrogatepass"))

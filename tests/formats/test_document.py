@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from nmt_cli.errors import NmtError
 from nmt_cli.formats.document import FORMATS, format_of, translate_document
 from tests.formats.models import recorded, unchanged, upper
 
@@ -16,9 +17,12 @@ SAMPLES = {
 
 def test_formats_by_name() -> None:
     assert FORMATS == ("srt", "po", "markdown")
-    names = ["a.srt", "b/A.SRT", "de.po", "x.pot", "README.md", "y.markdown", "z.txt", "md", ".md"]
+    names = ["a.srt", "b/A.SRT", "de.po.gz", "x.pot", "README.md", "y.markdown"]
     found = [format_of(Path(name)) for name in names]
-    assert found == ["srt", "srt", "po", "po", "markdown", "markdown", None, None, None]
+    assert found == ["srt", "srt", "po", "po", "markdown", "markdown"]
+    for name in ("z.txt", "md", ".md"):
+        with pytest.raises(NmtError, match="unknown document format"):
+            format_of(Path(name))
 
 
 @pytest.mark.parametrize(

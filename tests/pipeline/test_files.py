@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError, OptionError
-from nmt_cli.pipeline.inputs import Job, Shard, check_apart, count_lines, jobs_of, opened
-from nmt_cli.pipeline.output import file_sink, part_of, stream_sink
+from nmt_cli.pipeline.inputs import Job, check_apart, count_lines, jobs_of, opened, shard_lines
+from nmt_cli.pipeline.output import check_free, file_sink, stream_sink
 from nmt_cli.text.compression import SUFFIXES, plain_name, writing
 from nmt_cli.text.lines import decode_lines
 
 
 @given(st.integers(0, 10_000), st.integers(1, 50))
 def test_shards_cover_the_file_with_nearly_equal_sizes(total: int, count: int) -> None:
-    spans = [Shard(number, count).lines(total) for number in range(1, count + 1)]
+    spans = [shard_lines(f"{number}/{count}", total) for number in range(1, count + 1)]
     assert spans[0][0] == 0
     assert spans[-1][1] == total
     assert all(one[1] == other[0] for one, other in itertools.pairwise(spans))
@@ -32,7 +32,7 @@ def test_shards_cover_the_file_with_nearly_equal_sizes(total: int, count: int) -
 @pytest.mark.parametrize("text", ["0/4", "5/4", "1", "a/b", "1/0", "-1/4", ""])
 def test_malformed_shards(text: str) -> None:
     with pytest.raises(OptionError, match="is not a shard such as 1/4"):
-        Shard.parse(text)
+        shard_lines(text, 9)
 
 
 def test_a_folder_yields_its_visible_files(tmp_path: Path) -> None:
@@ -131,7 +131,8 @@ def write(
     force: bool = False,
 ) -> int:
     """Write the missing lines; returns how many lines of input were already done."""
-    with file_sink(path, each, settings, resume, force) as sink:
+    check_free(path, force or resume)
+    with file_sink(path, each, settings, resume, print) as sink:
         for at in range(sink.done * each, len(lines), each):
             sink.write(lines[at : at + each])
         return sink.done
@@ -142,7 +143,7 @@ class Stopped(Exception):
 
 
 def interrupted(path: Path, lines: list[str], each: int = 1) -> None:
-    with pytest.raises(Stopped), file_sink(path, each, "s", False, False) as sink:
+    with pytest.raises(Stopped), file_sink(path, each, "s", False, print) as sink:
         for at in range(0, len(lines), each):
             sink.write(lines[at : at + each])
         raise Stopped
@@ -206,8 +207,13 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     link, real = tmp_path / "out.txt", tmp_path / "there" / "real.txt"
     link.symlink_to(real)
+    interrupted(link, ["x"])
+    assert (tmp_path / "there" / "real.txt.part").exists()
+    with pytest.raises(NmtError, match="real.txt.part: left by an interrupted translation"):
+        check_free(link, force=False)
+    write(link, ["a"], force=True)
+    real.unlink()
     write(link, ["a"])
-    assert part_of(link) == tmp_path / "there" / "real.txt.part"
     assert link.is_symlink()
     assert real.read_bytes() == b"a\n"
     write(link, ["b"], force=True)
@@ -218,7 +224,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_pipes_and_devices_are_written_to_directly(tmp_path: Path, resume: bool) -> None:
-    with file_sink(Path("/dev/null"), 1, "s", resume, False) as sink:
+    with file_sink(Path("/dev/null"), 1, "s", resume, print) as sink:
         sink.write(["a"])
     assert Path("/dev/null").is_char_device()
     pipe = tmp_path / "pipe"
@@ -226,7 +232,7 @@ def test_pipes_and_devices_are_written_to_directly(tmp_path: Path, resume: bool)
     read: list[bytes] = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
     reader.start()
-    with file_sink(pipe, 1, "s", resume, False) as sink:
+    with file_sink(pipe, 1, "s", resume, print) as sink:
         sink.write(["a"])
         sink.write(["ç"])
     reader.join(timeout=10)
@@ -237,7 +243,7 @@ def test_pipes_and_devices_are_written_to_directly(tmp_path: Path, resume: bool)
 def test_a_full_device(tmp_path: Path) -> None:
     with (
         pytest.raises(NmtError, match="/dev/full: cannot be written .No space left on device"),
-        file_sink(Path("/dev/full"), 1, "s", False, False) as sink,
+        file_sink(Path("/dev/full"), 1, "s", False, print) as sink,
     ):
         sink.write(["a"])
 
