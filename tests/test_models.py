@@ -78,6 +78,19 @@ def test_options_and_overrides(model: TranslationModel) -> None:
         model.translate(LINES, top_k=3)
 
 
+def test_constraints(model: TranslationModel) -> None:
+    phrases = [["casa"], [], ["gato", "sol um"], []]
+    found = list(model.translate(LINES, constraints=phrases))
+    assert all(each in found[row].text for row in range(4) for each in phrases[row])
+    assert found[3].text == next(model.translate(LINES[3:])).text
+    with pytest.raises(NmtError, match="constraints: ends before line 2, lines does not"):
+        list(model.translate(LINES, constraints=phrases[:1]))
+    with pytest.raises(NmtError, match="line 1: ' ' is blank"):
+        list(model.translate(["um"], constraints=[[" "]]))
+    with pytest.raises(OptionError, match="`constraints` and `sample` cannot be combined"):
+        model.translate(LINES, constraints=phrases, sample=True)
+
+
 def test_translation_is_lazy_and_in_order(model: TranslationModel) -> None:
     read: list[str] = []
 
@@ -124,8 +137,9 @@ def test_an_ensemble(
     both = nmt_cli.open(tiny_run.folder, tiny_bundle("float32"))
     assert [each.text for each in both.translate(LINES)] == single
     assert both.kind == "ensemble"
-    with pytest.raises(NmtError, match="an ensemble has no attention weights"):
-        nmt_cli.open(tiny_run.folder, tiny_run.folder).attention("um")
+    maps = nmt_cli.open(tiny_run.folder, tiny_run.folder).attention("um dois", "dois um")
+    alone = run.attention("um dois", "dois um").cross
+    np.testing.assert_allclose(maps.cross[0, 0], alone[0].mean(axis=0), atol=1e-6)
 
 
 def test_folders_that_are_no_model(tmp_path: Path, tiny_run: Run) -> None:

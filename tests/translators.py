@@ -2,23 +2,24 @@
 
 from pathlib import Path
 
-from nmt_cli.runtime.device import AUTOMATIC, Threads
-from nmt_cli.runtime.load import open_bundle
+from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 
-ONE_BATCH = Threads(workers=1, each=AUTOMATIC)
-
 
 def load_bundle(
-    folder: Path, options: DecodingOptions | None = None, threads: Threads = ONE_BATCH
+    folder: Path,
+    options: DecodingOptions | None = None,
+    threads: int | None = None,
+    workers: int | None = None,
 ) -> Translator:
-    bundle = open_bundle(folder, threads=threads.each)
+    bundle = Bundle(folder, threads=threads, workers=workers)
     decoding = bundle.manifest.decoding
+    model, workers = bundle.step_model(sentences=1)
     return Translator(
-        bundle.model,
+        model,
         bundle.tokenizers,
         SearchOptions.of(decoding, options),
         decoding.max_source,
-        workers=threads.workers,
+        workers=workers,
     )

@@ -107,9 +107,9 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
         _against(bundle, run, checkpoint)
         return
     from nmt_cli.runtime.check import check_bundle
-    from nmt_cli.runtime.load import open_bundle
+    from nmt_cli.runtime.load import Bundle
 
-    opened = open_bundle(bundle)
+    opened = Bundle(bundle)
     checks = check_bundle(opened)
     _show(checks)
     require_passed(checks, str(bundle), "export the bundle again")

@@ -1,7 +1,6 @@
 """Loading a bundle, whose files, graphs and tokenizers must be what its manifest describes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from nmt_cli.bundle import MANIFEST, TOKENIZER
@@ -10,56 +9,82 @@ from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.bundle.reading import check_files, read_manifest
 from nmt_cli.bundle.report import PASSED
 from nmt_cli.errors import NmtError
+from nmt_cli.runtime.device import find_provider, share_threads
 from nmt_cli.runtime.onnx_file import read_onnx
-from nmt_cli.runtime.step_model import HINT, OnnxStepModel
+from nmt_cli.runtime.step_model import HINT, OnnxStepModel, attention_graph
 from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
 from nmt_cli.text.tokenizer import TokenizerPair
 
 
-@dataclass(frozen=True)
 class Bundle:
-    """A bundle whose files have been checked, ready to run."""
+    """A bundle whose files have been checked, once; its graphs are loaded when they are needed.
 
-    folder: Path
-    manifest: Manifest
-    model: OnnxStepModel
-    tokenizers: TokenizerPair
-
-
-def open_bundle(
-    folder: Path, warn: Callable[[str], None] = lambda message: None, threads: int = 0
-) -> Bundle:
-    """Check a bundle's files, once, and load it to run on the CPU.
+    Attributes:
+        folder: where it is.
+        manifest: its manifest.
+        languages: source and target.
+        tokenizers: of both sides.
+        config, decoding: the recipe's tables.
+        loaded: its graphs, by the number of threads in each batch.
 
     Args:
         folder: of the bundle.
         warn: receives a message if the bundle was never verified.
-        threads: inside each operator; 0 for what the model's size justifies.
+        threads, workers: as of :func:`nmt_cli.runtime.device.share_threads`.
+        device, provider: as of :func:`nmt_cli.runtime.device.find_provider`.
 
     Raises:
-        NmtError: the folder is not a bundle, is damaged, or has a newer format.
+        NmtError: the folder is not a bundle, is damaged, or has a newer format; or the device is
+            missing.
     """
-    manifest = checked_manifest(folder, warn)
-    model = OnnxStepModel(folder, manifest, threads)
-    return Bundle(folder, manifest, model, checked_tokenizers(folder, manifest))
 
+    kind = "bundle"
 
-def checked_manifest(folder: Path, warn: Callable[[str], None]) -> Manifest:
-    """The manifest of a bundle, after all its files have been checked against it.
+    def __init__(
+        self,
+        folder: Path,
+        warn: Callable[[str], None] = lambda message: None,
+        threads: int | None = None,
+        workers: int | None = None,
+        device: str = "cpu",
+        provider: str | None = None,
+    ) -> None:
+        self._threads, self._workers = threads, workers
+        self._provider = find_provider(device, provider)
+        self.folder, self.manifest = folder, read_manifest(folder)
+        check_files(folder, self.manifest)
+        for graph in self.manifest.graphs:
+            _check_graph(folder / graph.file, graph, self.manifest)
+        if self.manifest.verification.outcome != PASSED:
+            warn(
+                f"{folder}: was exported without verification; compare it with its model: "
+                f"nmt verify {folder} --run RUN"
+            )
+        self.languages = self.manifest.source_language, self.manifest.target_language
+        self.tokenizers = _checked_tokenizers(folder, self.manifest)
+        self.config, self.decoding = self.manifest.architecture, self.manifest.decoding
+        self.loaded: dict[int, OnnxStepModel] = {}
 
-    Raises:
-        NmtError: the folder is not a bundle, is damaged, or has a newer format.
-    """
-    manifest = read_manifest(folder)
-    check_files(folder, manifest)
-    for graph in manifest.graphs:
-        _check_graph(folder / graph.file, graph, manifest)
-    if manifest.verification.outcome != PASSED:
-        warn(
-            f"{folder}: was exported without verification; compare it with its model: "
-            f"nmt verify {folder} --run RUN"
-        )
-    return manifest
+    @property
+    def model(self) -> OnnxStepModel:
+        """Its graphs, for one batch at a time."""
+        return self.step_model(1)[0]
+
+    def step_model(self, sentences: int, attention: bool = False) -> tuple[OnnxStepModel, int]:
+        """Its graphs, and the number of batches to run in parallel, for so many sentences.
+
+        Raises:
+            NmtError: ONNX Runtime cannot load a graph, or attention weights are needed and the
+                bundle was exported without them.
+        """
+        if attention:
+            attention_graph(self.folder, self.manifest)
+        threads = share_threads(self._threads, self._workers, sentences)
+        if threads.each not in self.loaded:
+            self.loaded[threads.each] = OnnxStepModel(
+                self.folder, self.manifest, threads.each, self._provider
+            )
+        return self.loaded[threads.each], threads.workers
 
 
 def _check_graph(path: Path, graph: GraphSpec, manifest: Manifest) -> None:
@@ -81,13 +106,8 @@ def _check_graph(path: Path, graph: GraphSpec, manifest: Manifest) -> None:
             )
 
 
-def checked_tokenizers(folder: Path, manifest: Manifest) -> TokenizerPair:
-    """Load a bundle's tokenizers.
-
-    Raises:
-        NmtError: a file is damaged or its hash is not in the manifest, or a vocabulary has
-            another size than in the manifest.
-    """
+def _checked_tokenizers(folder: Path, manifest: Manifest) -> TokenizerPair:
+    """The tokenizers, from files with hashes in the manifest and of the sizes that it has."""
     place = folder / TOKENIZER
     spec = TokenizerSpec.read(place)
     for name in (spec.source, spec.target):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress, islice, zip_longest
+from typing import Any
 
 from nmt_cli.errors import NmtError
 from nmt_cli.search.ranking import penalty
@@ -56,9 +57,9 @@ def score_pairs(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Ite
 
 
 def aligned(
-    sources: Iterable[str], targets: Iterable[str], names: tuple[str, str] = ("source", "target")
-) -> Iterator[tuple[str, str]]:
-    """Pairs of lines; ``names`` are those of the two sides in errors.
+    sources: Iterable[str], targets: Iterable[Any], names: tuple[str, str] = ("source", "target")
+) -> Iterator[tuple[str, Any]]:
+    """Pairs of lines, or of lines and their phrases; ``names`` are those of the sides in errors.
 
     Raises:
         NmtError: one side has more lines than the other.

@@ -15,7 +15,7 @@ from nmt_cli.export.onnx import bundle as onnx_bundle
 from nmt_cli.export.onnx.bundle import GATES, verify_against_run
 from nmt_cli.export.verification import Gates
 from nmt_cli.runtime.check import check_bundle
-from nmt_cli.runtime.load import open_bundle
+from nmt_cli.runtime.load import Bundle
 from nmt_cli.training.run import Run
 from tests.bundle import harm
 from tests.systems import export_bundle, untrained_run
@@ -44,7 +44,7 @@ def tamper(monkeypatch: pytest.MonkeyPatch, scale: float) -> None:
 
 def test_a_bundle_is_loaded_without_a_warning(bundle: Path) -> None:
     warnings: list[str] = []
-    opened = open_bundle(bundle, warnings.append)
+    opened = Bundle(bundle, warnings.append)
     assert warnings == []
     assert all(each.passed for each in check_bundle(opened))
     manifest = opened.manifest
@@ -63,7 +63,7 @@ def test_an_unverified_bundle_warns_until_it_is_verified(run: Run, tmp_path: Pat
     (folder / "notes.txt").write_text("mine\n", encoding="utf-8")
     for _ in range(2):
         warnings: list[str] = []
-        open_bundle(folder, warnings.append)
+        Bundle(folder, warnings.append)
         assert len(warnings) == 1
         assert f"nmt verify {folder}" in warnings[0]
     verify(run, folder)
@@ -71,7 +71,7 @@ def test_an_unverified_bundle_warns_until_it_is_verified(run: Run, tmp_path: Pat
     assert manifest.verification.outcome == PASSED
     assert {row["metric"] for row in manifest.metrics} == {"BLEU", "chrF"}
     assert manifest.files == file_records(folder)
-    open_bundle(folder, warnings.append)
+    Bundle(folder, warnings.append)
     assert len(warnings) == 1
     assert (folder / "notes.txt").exists()
     assert [each.name for each in tmp_path.iterdir()] == ["bundle"]

@@ -11,7 +11,7 @@ from nmt_cli.export.onnx.bundle import GATES
 from nmt_cli.export.verification import divergence, given_log_probs
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES
-from nmt_cli.runtime.load import open_bundle
+from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.model import trained_model
@@ -114,7 +114,7 @@ def test_other_precisions_stay_near(run: Run, tmp_path: Path, precision: str) ->
     """Random weights make steep probabilities and near ties; verification allows trained models a
     tenth of this (tests/e2e/test_every_architecture.py)."""
     export_bundle(run, tmp_path / "b", precision)
-    bundle, original = open_bundle(tmp_path / "b"), KerasStepModel(trained_model(run, run.last)[0])
+    bundle, original = Bundle(tmp_path / "b"), KerasStepModel(trained_model(run, run.last)[0])
     divergences = []
     for line in filter(str.strip, HARD_LINES):
         (source,), (target,) = (

@@ -9,7 +9,7 @@ from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import check_bundle
-from nmt_cli.runtime.load import open_bundle
+from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.attention import AttentionMaps, align
 from nmt_cli.search.forced import forced_attention
 from nmt_cli.text.tokenizer import END_ID
@@ -27,7 +27,7 @@ PARAMS = [pytest.param(each, marks=[pytest.mark.slow] if "post" in each else [])
 
 
 def bundle_attention(place: Path, source: str, target_ids: list[int]) -> AttentionMaps:
-    bundle = open_bundle(place)
+    bundle = Bundle(place)
     return forced_attention(bundle.model, bundle.tokenizers, source, target_ids)
 
 
@@ -57,7 +57,7 @@ def test_a_bundle_has_the_attention_of_keras(run, tmp_path: Path) -> None:
         assert keras_maps.encoder is not None
     words = align(bundle_maps, tokenizers)
     assert (words.source, words.target) == (["três", "água", "gato"], ["gato", "água", "três"])
-    assert [each.passed for each in check_bundle(open_bundle(place))].count(False) == 0
+    assert [each.passed for each in check_bundle(Bundle(place))].count(False) == 0
 
 
 @pytest.mark.slow

@@ -55,7 +55,9 @@ def folder(request: pytest.FixtureRequest, once: Once) -> Path:
 def translate(
     bundle: Path, lines: list[str], beams: int, threads: Threads, tokens: int
 ) -> list[Translation]:
-    translator = load_bundle(bundle, DecodingOptions(beam_size=beams), threads=threads)
+    translator = load_bundle(
+        bundle, DecodingOptions(beam_size=beams), threads.workers * threads.each, threads.workers
+    )
     return list(replace(translator, batch_tokens=tokens).translate(lines))
 
 

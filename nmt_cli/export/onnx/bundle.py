@@ -28,7 +28,7 @@ from nmt_cli.export.verification import (
 )
 from nmt_cli.files import replacing_folder
 from nmt_cli.runtime.check import check_bundle
-from nmt_cli.runtime.load import Bundle, open_bundle
+from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
@@ -114,7 +114,7 @@ def verify_against_run(
 
 def _verified(trained: Trained, folder: Path) -> Manifest:
     """The bundle's manifest with the report of a new verification."""
-    bundle = open_bundle(folder)
+    bundle = Bundle(folder)
     _check_origin(trained, bundle)
     manifest = bundle.manifest
     checks = check_bundle(bundle)
