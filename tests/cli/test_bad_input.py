@@ -280,6 +280,7 @@ class TestPlaces:
         result = nmt("translate", cwd=place, stdin=b"o gato\n", command=shell)
         assert_fails(result, "standard output: No space left on device")
 
+    @pytest.mark.slow
     def test_full_disk_at_a_checkpoint_keeps_the_old_one(self, place: Path) -> None:
         (newest,) = (place / RUN / "checkpoints").iterdir()
         before = snapshot(place / RUN / "checkpoints")

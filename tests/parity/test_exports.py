@@ -1,6 +1,7 @@
 """What is exported translates like the trained model: ONNX bundles and SavedModels."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -157,15 +158,14 @@ def test_a_bundle_describes_itself(tiny_bundle):
     assert "| BLEU |" in card
 
 
-def test_an_older_bundle_is_replaced_only_with_force(tiny_run, tmp_path):
+def test_an_older_bundle_is_replaced_only_with_force(tiny_run, tiny_bundle, tmp_path):
+    shutil.copytree(tiny_bundle("float32"), tmp_path / "b")
     given = ExportOptions(
-        folder=tmp_path / "b", checkpoint=tiny_run.last, beam_size=2, verify=False
+        folder=tmp_path / "b", checkpoint=tiny_run.last, beam_size=3, verify=False
     )
-    EXPORTER.export(tiny_run, given, lambda line: None)
-    given = replace(given, beam_size=3)
     with pytest.raises(NmtError, match=r"b: already exists; replace it with --force"):
         EXPORTER.export(tiny_run, given, lambda line: None)
-    assert read_manifest(tmp_path / "b").decoding.beam_size == 2
+    assert read_manifest(tmp_path / "b").decoding.beam_size == 4
     EXPORTER.export(tiny_run, replace(given, force=True), lambda line: None)
     assert read_manifest(tmp_path / "b").decoding.beam_size == 3
     assert [each.name for each in tmp_path.iterdir()] == ["b"]

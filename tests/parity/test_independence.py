@@ -41,7 +41,7 @@ def real_sentences(count: int) -> list[str]:
     return list(found)[:count]
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(scope="module", params=[pytest.param("d 64", marks=pytest.mark.slow), "d 36"])
 def folder(request: pytest.FixtureRequest, once: Once) -> Path:
     def fill(place: Path) -> None:
         decoding = {"max_length": 20, "length_ratio": 1.0, "length_extra": 1}

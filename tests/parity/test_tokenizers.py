@@ -200,7 +200,7 @@ def test_decoding_random_ids(sides: tuple[Side, Side]) -> None:
         assert side.runtime.decode(sequences) == texts(side.graph.decode(ragged(sequences)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=max(20, settings.default.max_examples // 16))
 @given(lines=st.lists(st.text(st.characters(codec="utf-8")), min_size=1))
 def test_random_text(sides: tuple[Side, Side], lines: list[str]) -> None:
     for side in sides:
