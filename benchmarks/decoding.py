@@ -61,7 +61,7 @@ def make_run(folder: Path, tokenizer_from: Path, lines: int) -> None:
     run = Run(folder, Recipe(name="base", seed=SEED, model=CONFIG), VOCAB, VOCAB, "none")
     tokenizers = run.tokenizers()
     sizes = tokenizers.source.vocab_size, tokenizers.target.vocab_size
-    if sizes != (VOCAB, VOCAB) or not tokenizers.shared:
+    if sizes != (VOCAB, VOCAB) or tokenizers.source is not tokenizers.target:
         sys.exit(f"{tokenizer_from}: needs one joint vocabulary of {VOCAB:,}, not {sizes}")
     record = {"source_vocab": VOCAB, "target_vocab": VOCAB, "prepared_key": run.prepared_key}
     (folder / "run.json").write_text(json.dumps({"format": FORMAT, **record}), encoding="utf-8")

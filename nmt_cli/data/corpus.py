@@ -28,8 +28,7 @@ from urllib.parse import urlsplit
 from nmt_cli.errors import NmtError
 from nmt_cli.frameworks import import_keras
 from nmt_cli.recipe.config import DataConfig
-from nmt_cli.text.compression import reading
-from nmt_cli.text.lines import decode_lines, read_lines
+from nmt_cli.text.lines import decode_lines, read_lines, reading
 
 SPLITS = ("train", "dev", "test")  # of the phrasebook
 

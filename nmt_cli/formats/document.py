@@ -8,8 +8,7 @@ from nmt_cli.formats.markdown import translate_markdown
 from nmt_cli.formats.po import translate_po
 from nmt_cli.formats.segments import Translate
 from nmt_cli.formats.srt import translate_srt
-from nmt_cli.text.compression import plain_name
-from nmt_cli.text.lines import BYTE_ORDER_MARK
+from nmt_cli.text.lines import BYTE_ORDER_MARK, plain_name
 
 _TRANSLATORS: dict[str, Callable[[str, str, Translate], str]] = {
     "srt": translate_srt,

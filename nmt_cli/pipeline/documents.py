@@ -6,8 +6,7 @@ from nmt_cli.files import replacing_path, standard_output
 from nmt_cli.formats.document import translate_document
 from nmt_cli.pipeline.inputs import Job, name_of, opened
 from nmt_cli.search.translator import Translator
-from nmt_cli.text.compression import writing
-from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines
+from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines, writing
 
 
 def translate_documents(

@@ -9,8 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.files import is_special
-from nmt_cli.text.compression import reading
-from nmt_cli.text.lines import decode_lines
+from nmt_cli.text.lines import decode_lines, reading
 
 STDIN = Path("-")
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import is_special, replacing_path, sync, unwritable
-from nmt_cli.text.compression import SUFFIXES, writing
+from nmt_cli.text.lines import SUFFIXES, writing
 
 _SECONDS_BETWEEN_WRITES = 1.0
 

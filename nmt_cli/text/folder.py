@@ -44,8 +44,7 @@ class TokenizerSpec:
         """Read the specification in `folder`.
 
         Raises:
-            NmtError: the specification is missing or malformed, or names a file that is missing
-                or outside the folder.
+            NmtError: it is missing or malformed, or names a file that is missing or elsewhere.
         """
         path = folder / SPEC_FILE
         try:
@@ -88,8 +87,8 @@ def load_tokenizers(folder: Path) -> TokenizerPair:
     spec = TokenizerSpec.read(folder)
     source = _load(spec, folder / spec.source, spec.tag)
     if spec.source == spec.target:
-        return TokenizerPair(source, source, shared=True)
-    return TokenizerPair(source, _load(spec, folder / spec.target, ""), shared=False)
+        return TokenizerPair(source, source)
+    return TokenizerPair(source, _load(spec, folder / spec.target, ""))
 
 
 def _load(spec: TokenizerSpec, path: Path, tag: str) -> Tokenizer:

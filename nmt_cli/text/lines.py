@@ -1,15 +1,18 @@
-"""Read and write lines of UTF-8 text.
+"""Read and write lines of UTF-8 text, and files that are compressed: .gz, .xz, .zst.
 
 A line ends at LF or CRLF only: str.splitlines() would also split at U+2028, form feeds and
 other characters that occur inside real sentences.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any, BinaryIO, Literal
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing
-from nmt_cli.text.compression import reading
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -18,12 +21,13 @@ STRICT, REPLACE, SKIP_LINE = ON_ERROR = ("strict", "replace", "skip-line")
 
 _CONVERT = "convert the file, e.g. with iconv -f latin1 -t utf-8"
 # What compressed files begin with.
-_COMPRESSED = {
-    b"\x1f\x8b": "it is compressed by gzip: decompress it, e.g. with zcat",
-    b"\xfd7zXZ": "it is compressed by xz: decompress it, e.g. with xzcat",
-    b"(\xb5/\xfd": "it is compressed by zstd: decompress it, e.g. with zstdcat",
-}
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"(\xb5/\xfd": "zstd"}
 _DONE = {REPLACE: "replaced with U+FFFD", SKIP_LINE: "left blank"}
+
+SUFFIXES = (".gz", ".xz", ".zst")
+
+# What the libraries raise for damaged files, zlib's "error" among them.
+_DAMAGE = {"EOFError", "error", "BadGzipFile", "LZMAError", "ZstdError"}
 
 
 def decode_lines(
@@ -52,8 +56,10 @@ def decode_lines(
         except UnicodeDecodeError as error:
             where = f"{name}, line {number}: invalid UTF-8 at byte {error.start + 1}"
             if on_error == STRICT:
-                hints = (hint for magic, hint in _COMPRESSED.items() if raw.startswith(magic))
-                raise NmtError(where, next(hints, _CONVERT)) from None
+                found = (name for mark, name in _COMPRESSED.items() if raw.startswith(mark))
+                tool = next(found, None)
+                hint = f"it is compressed by {tool}: decompress it with {tool} -d"
+                raise NmtError(where, hint if tool else _CONVERT) from None
             line = raw.decode("utf-8", "replace") if on_error == REPLACE else ""
             bad += 1
             if bad == 1:
@@ -64,6 +70,70 @@ def decode_lines(
         yield line if keep_cr else line.removesuffix("\r")
     if bad > 1:
         warn(f"{name}: {bad:,} lines with invalid UTF-8 in total; {_DONE[on_error]}")
+
+
+def plain_name(path: Path) -> Path:
+    """Return the name of a file without the suffix of its compression."""
+    return path.with_suffix("") if path.suffix in SUFFIXES else path
+
+
+def reading(path: Path) -> AbstractContextManager[BinaryIO]:
+    """Open a file at once, decompressed if its name says that it is compressed.
+
+    Raises:
+        NmtError: the file is missing, is a folder, or cannot be read; while reading: it is
+            damaged, truncated, or of another kind.
+    """
+    try:
+        return _decompressed(path, path.open("rb"))
+    except FileNotFoundError:
+        raise NmtError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise NmtError(f"{path}: is a folder, not a file") from None
+    except OSError as error:
+        raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+@contextmanager
+def _decompressed(path: Path, stream: BinaryIO) -> Iterator[BinaryIO]:
+    with stream:
+        try:
+            with _opened(path.suffix, stream, "rb") as inside:
+                yield inside
+        except Exception as error:
+            if path.suffix not in SUFFIXES or type(error).__name__ not in _DAMAGE:
+                raise
+            raise NmtError(
+                f"{path}: cannot be decompressed ({error or 'unexpected end'})",
+                f"the file is damaged, or not a {path.suffix} file",
+            ) from None
+
+
+@contextmanager
+def writing(path: Path, suffix: str) -> Iterator[BinaryIO]:
+    """Open a file to write to, compressed as ``suffix`` says; same content, same bytes."""
+    with path.open("wb") as stream, _opened(suffix, stream, "wb") as inside:
+        yield inside
+
+
+def _opened(suffix: str, stream: BinaryIO, mode: Literal["rb", "wb"]) -> Any:
+    # Imported when needed: translating a single line waits for every import.
+    if suffix == ".gz":
+        import gzip
+
+        # Without a time and a name, which would make every file different.
+        return gzip.GzipFile("", mode, fileobj=stream, mtime=0)
+    if suffix == ".xz":
+        import lzma
+
+        return lzma.open(stream, mode)
+    if suffix == ".zst":
+        zstd: Any = import_module(
+            "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+        )
+        checksum = {zstd.CompressionParameter.checksum_flag: 1}
+        return zstd.open(stream, mode, options=checksum if mode == "wb" else None)
+    return stream
 
 
 def read_lines(path: Path) -> list[str]:

@@ -1,8 +1,7 @@
 """SentencePiece subwords: the default tokenizer."""
 
-import threading
 from collections.abc import Sequence
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import sentencepiece
@@ -27,16 +26,11 @@ class SentencePieceTokenizer:
     """A tokenizer over one `.model` file, for raw text.
 
     Attributes:
-        vocab_size: the number of ids.
         silent_ids: ids that decoding drops: the framing ones and the tag's.
     """
 
     def __init__(self, path: Path, tag: str = "") -> None:
-        """Load the model.
-
-        Args:
-            path: of the model.
-            tag: a word that is one piece and marks sources; decoding drops it.
+        """Load the model; a tag is a word that is one piece and marks sources.
 
         Raises:
             NmtError: the file is missing or corrupt, has other ids for its control pieces, or
@@ -45,12 +39,11 @@ class SentencePieceTokenizer:
         self._processor = _load_processor(path)
         self.vocab_size: int = self._processor.get_piece_size()
         self.silent_ids = FRAMING_IDS
-        self._tag = tag
+        self._tag, self._tag_id = tag, self._processor.piece_to_id(tag_piece(tag))
         if tag:
-            tag_id = self._processor.piece_to_id(tag_piece(tag))
-            if tag_id == UNK_ID:
+            if self._tag_id == UNK_ID:
                 raise NmtError(f"{path}: has no piece for the tag {tag!r}")
-            self.silent_ids |= {tag_id}
+            self.silent_ids |= {self._tag_id}
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without start and end."""
@@ -80,23 +73,13 @@ class SentencePieceTokenizer:
         tagged = [bool(self._tag) and line.startswith(f"{self._tag} ") for line in lines]
         cut = len(self._tag) + 1
         texts = [line[cut:] if has else line for line, has in zip(lines, tagged, strict=True)]
-        draw = partial(
-            self._processor.encode,
-            texts,
-            out_type=int,
-            enable_sampling=True,
-            alpha=alpha,
-            nbest_size=-1,
-            num_threads=1,
-        )
         # The library seeds a thread's generator when the thread first draws, and never again.
         sentencepiece.set_random_generator_seed(seed % 2**32)
-        drawn: list[list[int]] = []
-        thread = threading.Thread(target=lambda: drawn.extend(draw()))
-        thread.start()
-        thread.join()
-        tag = [self._processor.piece_to_id(tag_piece(self._tag))]
-        return [tag + ids if has else ids for ids, has in zip(drawn, tagged, strict=True)]
+        options = {"enable_sampling": True, "alpha": alpha, "nbest_size": -1, "num_threads": 1}
+        with ThreadPoolExecutor(1) as thread:
+            drawn = thread.submit(self._processor.encode, texts, out_type=int, **options).result()
+        pairs = zip(drawn, tagged, strict=True)
+        return [[self._tag_id, *ids] if has else ids for ids, has in pairs]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each sequence; padding, start, end and tag ids are dropped.
@@ -121,27 +104,23 @@ class SentencePieceTokenizer:
 
     def surfaces(self) -> list[bytes]:
         """Return the bytes that each id adds to a text."""
-        return [self._surface(token) for token in range(self.vocab_size)]
-
-    def _surface(self, token: int) -> bytes:
-        piece = self._processor.id_to_piece(token)
-        if token == UNK_ID or token in self.silent_ids or self._processor.is_control(token):
-            return b""
-        if self._processor.is_byte(token):  # <0xE2>
-            return bytes([int(piece[3:5], 16)])
-        return piece.replace("▁", " ").encode()
+        found = []
+        for token, piece in enumerate(self.tokens(range(self.vocab_size))):
+            if token == UNK_ID or token in self.silent_ids or self._processor.is_control(token):
+                found.append(b"")
+            elif self._processor.is_byte(token):  # <0xE2>
+                found.append(bytes([int(piece[3:5], 16)]))
+            else:
+                found.append(piece.replace("▁", " ").encode())
+        return found
 
 
 def _load_processor(path: Path) -> SentencePieceProcessor:
-    try:
-        model = path.read_bytes()
-    except OSError as error:
-        raise NmtError(f"{path}: cannot be read ({error.strerror})") from error
     processor = SentencePieceProcessor()
     try:
-        processor.LoadFromSerializedProto(model)
+        processor.LoadFromSerializedProto(path.read_bytes())
     except (RuntimeError, OSError) as error:
-        raise NmtError(f"{path}: is not a SentencePiece model") from error
+        raise NmtError(f"{path}: is not a SentencePiece model, or cannot be read") from error
     ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
     if ids != (PAD_ID, UNK_ID, START_ID, END_ID):
         raise NmtError(

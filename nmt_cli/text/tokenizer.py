@@ -58,4 +58,3 @@ class TokenizerPair:
 
     source: Tokenizer
     target: Tokenizer
-    shared: bool

@@ -18,23 +18,22 @@ def _code_points(ranges: str) -> list[int]:
     return points
 
 
-_MARKS = """
-    ECE 10EFD-10EFF 1171E 11241 11F00-11F01 11F36-11F3A 11F40 11F42 13440 13447-13455 1E08F
-    1E4EC-1E4EF
-"""
-_FORMATS = "13439-1343F"
-_PUNCTUATION = "11B00-11B09 11F43-11F4F"
-_NO_LONGER_CLASSED = """
-    897 1ACF-1ADD 1AE0-1AEB 1B4E-1B4F 1B7F 10D69-10D6E 10ED0 10EFA-10EFC 113BB-113C0 113CE 113D0
-    113D2 113D4-113D5 113D7-113D8 113E1-113E2 11B60 11B62-11B64 11B66 11BE1 11F5A 1611E-16129
-    1612D-1612F 16D6D-16D6F 1E5EE-1E5EF 1E5FF 1E6E3 1E6E6 1E6EE-1E6EF 1E6F5
-"""
+_CATEGORIES = {
+    "Mn": """
+        ECE 10EFD-10EFF 1171E 11241 11F00-11F01 11F36-11F3A 11F40 11F42 13440 13447-13455 1E08F
+        1E4EC-1E4EF
+    """,
+    "Cf": "13439-1343F",
+    "Po": "11B00-11B09 11F43-11F4F",
+    "Cn": """
+        897 1ACF-1ADD 1AE0-1AEB 1B4E-1B4F 1B7F 10D69-10D6E 10ED0 10EFA-10EFC 113BB-113C0 113CE
+        113D0 113D2 113D4-113D5 113D7-113D8 113E1-113E2 11B60 11B62-11B64 11B66 11BE1 11F5A
+        1611E-16129 1612D-1612F 16D6D-16D6F 1E5EE-1E5EF 1E5FF 1E6E3 1E6E6 1E6EE-1E6EF 1E6F5
+    """,
+}
 
-CATEGORIES: dict[int, str] = {
-    **dict.fromkeys(_code_points(_MARKS), "Mn"),
-    **dict.fromkeys(_code_points(_FORMATS), "Cf"),
-    **dict.fromkeys(_code_points(_PUNCTUATION), "Po"),
-    **dict.fromkeys(_code_points(_NO_LONGER_CLASSED), "Cn"),
+CATEGORIES = {
+    point: category for category, points in _CATEGORIES.items() for point in _code_points(points)
 }
 """General categories; "Cn" for what RE2 does not know yet."""
 
@@ -61,24 +60,15 @@ _DECOMPOSED = {
     0x16D6A: "\U00016d63\U00016d67\U00016d67",
 }
 _LOWERED = {0x1C89: 0x1C8A, 0xA7CB: 0x264, 0xA7CC: 0xA7CD, 0xA7DA: 0xA7DB, 0xA7DC: 0x19B}
-_GARAY_CAPITALS = _code_points("10D50-10D65")
-_OUTLINED = _code_points("1CCD6-1CCF9")
-_CYRILLIC_MODIFIERS = _code_points("1E030-1E06D")
-_NOT_YET_FOLDED = _code_points("A7CE A7D2 A7D4 A7F1 16EA0-16EB8")
+_CYRILLIC_MODIFIERS = "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ"
 
-FOLDED: dict[int, str] = {
+FOLDED = {
     **_DECOMPOSED,
     **{capital: chr(small) for capital, small in _LOWERED.items()},
-    **{capital: chr(capital + 0x20) for capital in _GARAY_CAPITALS},
-    **dict(zip(_OUTLINED, "abcdefghijklmnopqrstuvwxyz0123456789", strict=True)),
-    **dict(
-        zip(
-            _CYRILLIC_MODIFIERS,
-            "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ",
-            strict=True,
-        )
-    ),
-    **{point: chr(point) for point in _NOT_YET_FOLDED},
+    **{capital: chr(capital + 0x20) for capital in range(0x10D50, 0x10D66)},  # Garay
+    **dict(enumerate("abcdefghijklmnopqrstuvwxyz0123456789", start=0x1CCD6)),  # outlined
+    **dict(enumerate(_CYRILLIC_MODIFIERS, start=0x1E030)),
+    **{point: chr(point) for point in _code_points("A7CE A7D2 A7D4 A7F1 16EA0-16EB8")},  # new
 }
 """Results of case folding and decomposition."""
 

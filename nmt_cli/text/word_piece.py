@@ -1,6 +1,7 @@
 """WordPiece subwords, as tensorflow-text's BertTokenizer makes them, without TensorFlow."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
@@ -19,28 +20,20 @@ class WordPieceTokenizer:
     """A tokenizer over one `vocab.txt`: the longest matching prefix first, word by word."""
 
     def __init__(self, path: Path, *, lowercase: bool) -> None:
-        """Load the vocabulary.
-
-        Raises:
-            NmtError: as `read_vocabulary`.
-        """
+        """Load the vocabulary; errors as of `read_vocabulary`."""
         self._pieces = read_vocabulary(path)
         self._lowercase = lowercase
         self._ids = {piece: i for i, piece in enumerate(self._pieces)}
         self._longest = max(map(len, self._pieces))
-        self._known_words: dict[str, list[int]] = {}
+        self._ids_of = lru_cache(_CACHED_WORDS)(self._cut)
         self.vocab_size = len(self._pieces)
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without start and end."""
-        return [
-            [
-                i
-                for word in split_words(line, lowercase=self._lowercase)
-                for i in self._look_up(word)
-            ]
-            for line in lines
-        ]
+        split = (split_words(line, lowercase=self._lowercase) for line in lines)
+        # A word that is too long is unknown, whatever it is: the cache needs its beginning only.
+        cut = slice(_MAX_BYTES_PER_WORD + 1)
+        return [[i for word in words for i in self._ids_of(word[cut])] for words in split]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return the words of each sequence, separated by spaces.
@@ -68,16 +61,6 @@ class WordPieceTokenizer:
         reserved = len(RESERVED_TOKENS)
         return [b""] * reserved + [text.encode() for text in texts[reserved:]]
 
-    def _look_up(self, word: str) -> list[int]:
-        if len(word) > _MAX_BYTES_PER_WORD:
-            return [UNK_ID]
-        ids = self._known_words.get(word)
-        if ids is None:
-            ids = self._cut(word)
-            if len(self._known_words) < _CACHED_WORDS:
-                self._known_words[word] = ids
-        return ids
-
     def _cut(self, word: str) -> list[int]:
         """Split a word into its longest known pieces; a remainder makes the word unknown."""
         if len(word.encode()) > _MAX_BYTES_PER_WORD:
@@ -104,26 +87,22 @@ def read_vocabulary(path: Path) -> list[str]:
     be pieces.
 
     Raises:
-        NmtError: the file is missing or not UTF-8, lacks the reserved tokens, or has an empty or
-            a duplicate piece.
+        NmtError: the file cannot be read or is not such a vocabulary.
     """
     try:
         text = path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise NmtError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise NmtError(f"{path}: is not a vocabulary in UTF-8 ({error.reason})") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise NmtError(f"{path}: is not a vocabulary in UTF-8, or cannot be read") from error
     pieces = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     if tuple(pieces[: len(RESERVED_TOKENS)]) != RESERVED_TOKENS:
         raise NmtError(
             f"{path}: is not a WordPiece vocabulary",
             f"its first lines must be {', '.join(RESERVED_TOKENS)}",
         )
-    seen: dict[str, int] = {}
+    seen = {"": 0}
     for number, piece in enumerate(pieces, start=1):
-        if not piece:
-            raise NmtError(f"{path}, line {number}: an empty piece")
         if piece in seen:
-            raise NmtError(f"{path}, line {number}: {piece!r} is also on line {seen[piece]}")
+            problem = f"{piece!r} is also on line {seen[piece]}" if piece else "an empty piece"
+            raise NmtError(f"{path}, line {number}: {problem}")
         seen[piece] = number
     return pieces

@@ -129,8 +129,8 @@ def test_tagged_pairs_follow_real_ones(texts: Path, tmp_path: Path, kind: dict[s
     [[tag]] = found.tokenizers().source.encode(["<BT>"])
     assert [Counter(source[row].tolist())[tag] for row in range(90)] == [0] * 60 + [1] * 30
     assert all(source[row][0] == tag for row in range(60, 90))
-    shared = found.tokenizers().shared
-    assert not shared or all(tag not in target[row] for row in range(90))
+    pair = found.tokenizers()
+    assert pair.source is pair.target or all(tag not in target[row] for row in range(90))
     assert "learning the sentencepiece vocabulary from 90 pairs" in said
     assert said[-1] == f"prepared 90 pairs in {tmp_path / 'out'}"
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.pipeline.inputs import Job, check_apart, count_lines, jobs_of, opened, shard_lines
 from nmt_cli.pipeline.output import check_free, file_sink, stream_sink
-from nmt_cli.text.compression import SUFFIXES, plain_name, writing
-from nmt_cli.text.lines import decode_lines
+from nmt_cli.text.lines import SUFFIXES, decode_lines, plain_name, writing
 
 
 @given(st.integers(0, 10_000), st.integers(1, 50))

@@ -40,7 +40,7 @@ class Pieces:
         return groups
 
 
-PAIR = TokenizerPair(Pieces(), Pieces(), shared=True)
+PAIR = TokenizerPair(Pieces(), Pieces())
 SOURCE, TARGET = [4, 5, 6, END_ID], [7, 8, 9, END_ID]
 
 

@@ -189,7 +189,7 @@ class Characters:
         return [b""] * FIRST_CHARACTER_ID + [chr(each).encode() for each in range(0xD800)]
 
 
-CHARACTERS = TokenizerPair(Characters(), Characters(), shared=False)
+CHARACTERS = TokenizerPair(Characters(), Characters())
 
 
 def options(beams: int = 4, alpha: float = 0.0, limit: int = 1000) -> SearchOptions:

@@ -70,7 +70,7 @@ def test_invalid_utf8_is_located(tmp_path: Path, content: bytes, line: int, byte
 @pytest.mark.parametrize(
     ("packed", "hint"),
     [
-        (gzip.compress(b"a"), "it is compressed by gzip: decompress it, e.g. with zcat"),
+        (gzip.compress(b"a"), "it is compressed by gzip: decompress it with gzip -d"),
         (lzma.compress(b"a"), "it is compressed by xz"),
         ("é".encode("latin1"), "convert the file, e.g. with iconv"),
     ],
