@@ -4,13 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_cli.evaluate.counts import METRICS, count, is_tokenized
 from nmt_cli.evaluate.parts import Bucket, Sentence, by_domain, by_length, worst_sentences
-from nmt_cli.evaluate.systems import Result, System, compare
+from nmt_cli.evaluate.systems import METRICS, Result, System, compare, count
 from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_translation
 from nmt_cli.search.translator import Translator
-
-BY = ("length", "domain")
 
 _SCORES = ("text", "metric", "score", "low", "high", "p", "system", "signature")
 _BUCKETS = ("text", "by", "bucket", "sentences", *METRICS, "system")
@@ -21,12 +18,7 @@ _FEW = 100  # sentences; a rule of thumb
 
 @dataclass(frozen=True)
 class Candidate:
-    """A system to evaluate: a model, or a file of translations.
-
-    Attributes:
-        path: of the model or the file.
-        translator: of the model; None for a file.
-    """
+    """A system to evaluate: a model with its translator, or a file of translations without one."""
 
     name: str
     path: Path
@@ -35,11 +27,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Systems on one text.
+    """Systems on one text, with the numbers of its sentences and references.
 
     Attributes:
-        sentences: the number of sentences in the text.
-        references: the number of its references.
         buckets: by "length" or "domain", as requested.
         worst: each system's worst sentences, as requested.
     """
@@ -64,7 +54,7 @@ def evaluate_candidates(
     Args:
         candidates: systems with different names; the first is the baseline.
         texts: with source if a candidate is a model; with domains for ``by`` domain.
-        by: of BY.
+        by: "length", "domain" or both.
         worst: the number of worst sentences of each system to return.
         say: receives progress, and warnings about scores that mean less than they seem to.
 
@@ -87,8 +77,7 @@ def evaluate_candidates(
     found = []
     for place, text in enumerate(texts):
         of_text = {each.name: lines[each.name][place] for each in candidates}
-        for note in _notes(text, of_text):
-            say(note)
+        _warn(text, of_text, say)
         found.append(evaluate_systems(text, of_text, by, worst))
     return found
 
@@ -117,16 +106,14 @@ def evaluate_systems(
 
 
 def tables(found: Sequence[Evaluation]) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
-    """Return the scores, and the buckets and worst sentences if there are any.
-
-    Returns:
-        for each table the names of its columns, and its rows.
-    """
-    yield _SCORES, [row for each in found for row in _score_rows(each)]
-    if any(each.buckets for each in found):
-        yield _BUCKETS, [row for each in found for row in _bucket_rows(each)]
-    if any(each.worst for each in found):
-        yield _WORST, [row for each in found for row in _worst_rows(each)]
+    """Names of columns and rows of the tables: scores, and buckets and worst sentences if any."""
+    for columns, rows_of in (
+        (_SCORES, _score_rows),
+        (_BUCKETS, _bucket_rows),
+        (_WORST, _worst_rows),
+    ):
+        if rows := [row for each in found for row in rows_of(each)]:
+            yield columns, rows
 
 
 def _score_rows(found: Evaluation) -> Iterator[list[str]]:
@@ -153,14 +140,16 @@ def _worst_rows(found: Evaluation) -> Iterator[list[str]]:
             yield [found.text, each.system, str(each.line), f"{each.score:.2f}", what, text]
 
 
-def _notes(text: EvaluationText, translations: dict[str, list[str]]) -> Iterator[str]:
-    """Reasons why scores mean less than they seem to."""
+def _warn(
+    text: EvaluationText, translations: dict[str, list[str]], say: Callable[[str], None]
+) -> None:
+    """Report why scores mean less than they seem to."""
     if len(text) < _FEW:
-        yield f"{text.name}: with only {len(text)} sentences, intervals and p are unreliable"
+        say(f"{text.name}: with only {len(text)} sentences, intervals and p are unreliable")
     # In files these are errors; published test sets are used as they are.
     blank = blank_lines(text.references[0], text.source) if text.source else []
     if blank:
-        yield f"{text.name}: {len(blank)} references are blank, the first on line {blank[0]}"
+        say(f"{text.name}: {len(blank)} references are blank, the first on line {blank[0]}")
     for name, lines in translations.items():
-        if is_tokenized(lines):
-            yield f'{name}: lines end in " .", as in tokenized text; BLEU expects plain text'
+        if sum(line.endswith(" .") for line in lines) >= 100:  # as sacreBLEU recognizes it
+            say(f'{name}: lines end in " .", as in tokenized text; BLEU expects plain text')

@@ -22,13 +22,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence as a system translated it.
-
-    Attributes:
-        line: its number in the text, from 1.
-        score: its chrF++, 0 to 100.
-        source: None where no source was given.
-    """
+    """One sentence as a system translated it: its line, from 1, and its chrF++, 0 to 100."""
 
     system: str
     line: int
@@ -50,17 +44,14 @@ def by_domain(domains: Sequence[str], systems: Sequence[System]) -> list[Bucket]
     rows: dict[str, list[int]] = {}
     for row, domain in enumerate(domains):
         rows.setdefault(domain, []).append(row)
-    return [
-        Bucket(
-            domain,
-            len(some),
-            {
-                system.name: {counts.name: counts.score_of(some) for counts in system.counts}
-                for system in systems
-            },
-        )
-        for domain, some in rows.items()
-    ]
+    buckets = []
+    for domain, some in rows.items():
+        scores = {
+            system.name: {counts.name: counts.score_of(some) for counts in system.counts}
+            for system in systems
+        }
+        buckets.append(Bucket(domain, len(some), scores))
+    return buckets
 
 
 def worst_sentences(text: EvaluationText, systems: Sequence[System], limit: int) -> list[Sentence]:
@@ -68,17 +59,15 @@ def worst_sentences(text: EvaluationText, systems: Sequence[System], limit: int)
 
     Lines that are blank in the translation and in all references are skipped.
     """
-    return [each for system in systems for each in _ranked(text, system)[:limit]]
-
-
-def _ranked(text: EvaluationText, system: System) -> list[Sentence]:
-    counts = next(each for each in system.counts if each.name == _METRIC)
-    found = []
-    for row, translation in enumerate(system.translations):
-        references = [reference[row] for reference in text.references]
-        if not any(each.strip() for each in (translation, *references)):
-            continue
-        source = None if text.source is None else text.source[row]
-        score = counts.score_of([row])
-        found.append(Sentence(system.name, row + 1, score, source, references, translation))
-    return sorted(found, key=lambda each: each.score)
+    worst = []
+    for system in systems:
+        counts = next(each for each in system.counts if each.name == _METRIC)
+        found = []
+        for row, translation in enumerate(system.translations):
+            references = [reference[row] for reference in text.references]
+            if any(each.strip() for each in (translation, *references)):
+                source = None if text.source is None else text.source[row]
+                score = counts.score_of([row])
+                found.append(Sentence(system.name, row + 1, score, source, references, translation))
+        worst += sorted(found, key=lambda each: each.score)[:limit]
+    return worst

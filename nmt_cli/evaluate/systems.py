@@ -1,15 +1,77 @@
-"""Scores of several systems on one text, with confidence intervals and significance."""
+"""Scores of a text, and of several systems with confidence intervals and significance.
+
+What BLEU, chrF++ and TER count in each sentence adds up over sentences. Counting takes time, TER
+most; done once, it gives the scores of a whole text, its parts, and bootstrap samples.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.base import Metric
 
-from nmt_cli.evaluate.counts import Counts
+from nmt_cli.errors import NmtError
 
+# BLEU (Papineni et al. 2002), chrF++ (Popović 2017), TER (Snover et al. 2006; lower is better).
+METRICS = ("BLEU", "chrF++", "TER")
+# sacreBLEU keeps every n-gram of the references: some 30 KB per sentence.
+_SENTENCES_AT_ONCE = 1000
 # sacreBLEU's defaults, which its signatures contain: bootstrap samples and seed.
 DRAWS, SEED = 1000, 12345
+
+
+@dataclass(frozen=True)
+class Score:
+    """One metric's value (0 to 100) and its sacreBLEU signature."""
+
+    name: str
+    value: float
+    signature: str
+
+
+def evaluate(hypotheses: Sequence[str], references: Sequence[str]) -> list[Score]:
+    """Return BLEU (Papineni et al. 2002) and chrF (Popović 2015) of line-aligned texts.
+
+    Raises:
+        NmtError: there are no lines.
+    """
+    if not hypotheses:
+        raise NmtError("nothing to evaluate: the files are empty")
+    found = []
+    for name, metric in (("BLEU", BLEU()), ("chrF", CHRF())):
+        value = metric.corpus_score(list(hypotheses), [list(references)]).score
+        found.append(Score(name, value, str(metric.get_signature())))
+    return found
+
+
+def sentence_chrf(hypothesis: str, reference: str) -> float:
+    """Return chrF of one sentence, 0 to 100; BLEU is not meaningful for so short a text."""
+    return float(CHRF().sentence_score(hypothesis, [reference]).score)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """One metric's counts in one system's translations.
+
+    Attributes:
+        name: one of :data:`METRICS`.
+        rows: [sentences, counts], in sacreBLEU's order.
+        metric: turns sums of rows into a score.
+    """
+
+    name: str
+    rows: NDArray[np.float64]
+    metric: Metric
+
+    def score(self, sums: NDArray[np.float64]) -> float:
+        """Return the score of a sum of rows, [counts]: 0 to 100; TER may be higher."""
+        return float(self.metric._compute_score_from_stats(sums.tolist()).score)
+
+    def score_of(self, rows: Sequence[int] | slice = slice(None)) -> float:
+        """Return the score of sentences, given their numbers from 0, or of the whole text."""
+        return self.score(self.rows[rows].sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -40,6 +102,32 @@ class Result:
     signature: str
 
 
+def count(
+    translations: Sequence[str],
+    references: Sequence[Sequence[str]],
+    names: Sequence[str] = METRICS,
+) -> list[Counts]:
+    """Count for metrics, in the order of :data:`METRICS`.
+
+    Args:
+        translations: one or more sentences.
+        references: one or more texts, each aligned with the translations.
+        names: of the metrics.
+    """
+    # BLEU's force only silences a warning about tokenized text.
+    metrics = (BLEU(force=True), CHRF(word_order=2), TER())
+    found = []
+    for name, metric in zip(METRICS, metrics, strict=True):
+        if name in names:
+            rows: list[Sequence[float]] = []
+            for at in range(0, len(translations), _SENTENCES_AT_ONCE):
+                some = slice(at, at + _SENTENCES_AT_ONCE)
+                texts = [text[some] for text in references]
+                rows += metric._extract_corpus_statistics(translations[some], texts)
+            found.append(Counts(name, np.array(rows, np.float64), metric))
+    return found
+
+
 def compare(systems: Sequence[System]) -> list[Result]:
     """Compare systems with the first, the baseline; results by metric, then by system.
 
@@ -50,12 +138,13 @@ def compare(systems: Sequence[System]) -> list[Result]:
     for counted in zip(*(system.counts for system in systems), strict=True):
         baseline, *_ = drawn = _drawn_scores(counted)
         for system, counts, scores in zip(systems, counted, drawn, strict=True):
-            score, low, high = counts.total(), *_interval(scores)
-            difference = abs(score - counted[0].total())
+            score, low, high = counts.score_of(), *_interval(scores)
+            difference = abs(score - counted[0].score_of())
             p = None if system is systems[0] else _p_value(scores, baseline, difference)
-            results.append(
-                Result(system.name, counts.name, score, low, high, p, _signature(counts))
-            )
+            signature = counts.metric.get_signature()
+            signature.update("seed", SEED)
+            signature.update("bs", DRAWS)
+            results.append(Result(system.name, counts.name, score, low, high, p, str(signature)))
     return results
 
 
@@ -66,12 +155,11 @@ def _drawn_scores(counted: Sequence[Counts]) -> list[NDArray[np.float64]]:
     """
     rng = np.random.default_rng(SEED)
     sentences = len(counted[0].rows)
-    scores: list[list[float]] = [[] for _ in counted]
-    for _ in range(DRAWS):
+    scores = np.zeros((len(counted), DRAWS))
+    for draw in range(DRAWS):
         times = np.bincount(rng.choice(sentences, sentences), minlength=sentences).astype(float)
-        for counts, drawn in zip(counted, scores, strict=True):
-            drawn.append(counts.score(times @ counts.rows))
-    return [np.array(drawn) for drawn in scores]
+        scores[:, draw] = [counts.score(times @ counts.rows) for counts in counted]
+    return list(scores)
 
 
 def _interval(scores: NDArray[np.float64]) -> tuple[float, float]:
@@ -91,10 +179,3 @@ def _p_value(
     apart = np.abs(scores - baseline)
     reached = int(np.sum(apart - apart.mean() >= difference))
     return (reached + 1) / (len(apart) + 1)
-
-
-def _signature(counts: Counts) -> str:
-    signature = counts.metric.get_signature()
-    signature.update("seed", SEED)
-    signature.update("bs", DRAWS)
-    return str(signature)

@@ -26,9 +26,7 @@ from numpy.typing import NDArray
 from nmt_cli import __version__
 from nmt_cli.bundle.report import PASSED, Check, Verification
 from nmt_cli.errors import NmtError
-from nmt_cli.evaluate.counts import count
-from nmt_cli.evaluate.metrics import evaluate
-from nmt_cli.evaluate.systems import System, compare
+from nmt_cli.evaluate.systems import System, compare, count, evaluate
 from nmt_cli.export.exporter import FLOAT32, Trained
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.forced import forced_steps

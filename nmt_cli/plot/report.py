@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from nmt_cli import __version__, models
 from nmt_cli.errors import NmtError
-from nmt_cli.evaluate.metrics import evaluate, sentence_chrf
+from nmt_cli.evaluate.systems import evaluate, sentence_chrf
 from nmt_cli.files import replacing
 from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import picture

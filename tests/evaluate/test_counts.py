@@ -6,16 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from nmt_cli.evaluate import counts
-from nmt_cli.evaluate.counts import METRICS, count, is_tokenized
+from nmt_cli.evaluate import systems
+from nmt_cli.evaluate.systems import METRICS, count
 from tests.evaluate.samples import REFERENCE, SECOND, SYSTEMS
 
 TEXT = st.text("ab c.,'", max_size=20)
 TRIPLES = st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=8)
 
 
-def whole(each: counts.Counts) -> float:
-    return each.score(each.rows.sum(axis=0))
+def whole(each: systems.Counts) -> float:
+    return each.score_of()
 
 
 @settings(max_examples=60)
@@ -34,7 +34,7 @@ def test_counts_give_the_score_of_any_sentences(triples, data) -> None:
 
 def test_counting_in_chunks_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = count(SYSTEMS["bad"], [REFERENCE, SECOND])
-    monkeypatch.setattr(counts, "_SENTENCES_AT_ONCE", 7)
+    monkeypatch.setattr(systems, "_SENTENCES_AT_ONCE", 7)
     for one, other in zip(at_once, count(SYSTEMS["bad"], [REFERENCE, SECOND]), strict=True):
         np.testing.assert_array_equal(one.rows, other.rows)
         assert str(one.metric.get_signature()) == str(other.metric.get_signature())
@@ -71,8 +71,3 @@ def test_several_references() -> None:
 def test_blank_lines_add_nothing() -> None:
     filled = [whole(each) for each in count(["a b c d", ""], [["a b c e", ""]])]
     assert filled == [whole(each) for each in count(["a b c d"], [["a b c e"]])]
-
-
-def test_tokenized_text_is_recognized_by_its_line_ends() -> None:
-    assert is_tokenized(["a b ."] * 100)
-    assert not is_tokenized(["a b ."] * 99 + ["a b."] * 900)

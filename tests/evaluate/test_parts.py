@@ -1,14 +1,15 @@
 """Buckets and worst sentences."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from nmt_cli.evaluate.counts import count
-from nmt_cli.evaluate.evaluation import evaluate_systems
+from nmt_cli.evaluate.evaluation import Candidate, evaluate_candidates, evaluate_systems
 from nmt_cli.evaluate.parts import by_domain, by_length, worst_sentences
-from nmt_cli.evaluate.systems import System
+from nmt_cli.evaluate.systems import System, count
 from nmt_cli.evaluate.texts import EvaluationText
 from tests.evaluate.samples import REFERENCE, SECOND, SENTENCES, SYSTEMS
 
@@ -101,3 +102,14 @@ def test_length_is_the_sources_else_the_first_references() -> None:
         found = evaluate_systems(each, {"s": ["a"]}, ["length"], 0)
         assert [bucket.label for bucket in found.buckets["length"]] == [label]
         assert found.worst == []
+
+
+@pytest.mark.parametrize("ends", [100, 99])
+def test_tokenized_text_is_reported(tmp_path: Path, ends: int) -> None:
+    lines = ["a ."] * ends + ["a."]
+    (tmp_path / "s").write_text("\n".join(lines))
+    text, said = EvaluationText("text", None, [lines], files=[tmp_path / "s"]), list[str]()
+    evaluate_candidates([Candidate("s", tmp_path / "s")], [text], say=said.append)
+    assert (said == ['s: lines end in " .", as in tokenized text; BLEU expects plain text']) == (
+        ends == 100
+    )

@@ -6,8 +6,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
 from nmt_cli.evaluate import systems
-from nmt_cli.evaluate.counts import METRICS, count
-from nmt_cli.evaluate.systems import DRAWS, Result, System, compare
+from nmt_cli.evaluate.systems import DRAWS, METRICS, Result, System, compare, count
 from tests.evaluate.samples import REFERENCE, SECOND, SYSTEMS
 
 
