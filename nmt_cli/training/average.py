@@ -71,8 +71,7 @@ def average_checkpoints(paths: Sequence[Path], output: Path) -> None:
     for path in paths:
         arrays, progress = read_checkpoint(path)
         weights = inference_weights(arrays)
-        if total:
-            check_match(path, total, weights)
+        check_match(path, total or weights, weights)
         for name, each in weights.items():
             total[name] = total.get(name, 0.0) + each.astype(np.float64) / len(paths)
     mean = {name: each.astype(np.float32) for name, each in total.items()}
@@ -88,7 +87,7 @@ def undamaged(paths: Sequence[Path], count: int, say: Callable[[str], None]) -> 
         except NmtError as error:
             say(f"{error.message}; left out of the average")
         else:
-            found = [path, *found]
+            found.insert(0, path)
         if len(found) == count:
             break
     return found or list(paths[-1:])

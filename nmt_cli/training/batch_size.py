@@ -9,6 +9,7 @@ fails.
 import multiprocessing
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -87,11 +88,9 @@ def _largest(reports: Iterator[tuple[int, int, bool]], free: int) -> int:
 
 
 def _reports(connection: Connection) -> Iterator[tuple[int, int, bool]]:
-    while True:
-        try:
+    with suppress(EOFError):
+        while True:
             yield connection.recv()
-        except EOFError:
-            return
 
 
 def _try_steps(connection: Connection, run: Run, tokens: int, devices: Devices) -> None:

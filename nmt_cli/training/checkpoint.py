@@ -10,7 +10,7 @@ A checkpoint is an .npz archive; CRC-32 sums of its members reveal truncation an
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -62,11 +62,6 @@ def save_checkpoint(path: Path, model: Any, progress: Progress) -> None:
     write_checkpoint(path, arrays, progress)
 
 
-def replace_progress(path: Path, progress: Progress) -> None:
-    """Replace the progress in a checkpoint and keep its arrays."""
-    write_checkpoint(path, read_checkpoint(path)[0], progress)
-
-
 def load_checkpoint(path: Path, model: Any, training: bool) -> Progress:
     """Set a model's weights, and with ``training`` its random and optimizer states.
 
@@ -87,23 +82,24 @@ def load_checkpoint(path: Path, model: Any, training: bool) -> Progress:
     return progress
 
 
-def read_checkpoint(path: Path) -> tuple[Arrays, Progress]:
-    """Read the arrays and the progress of a checkpoint.
+def read_checkpoint(path: Path, only_progress: bool = False) -> tuple[Arrays, Progress]:
+    """Read the arrays and the progress of a checkpoint; only the progress is fast for any size.
 
     Raises:
         NmtError: the file is missing or damaged.
     """
-    arrays = _read(path)
-    return arrays, _progress(path, arrays.pop("progress", None))
-
-
-def read_progress(path: Path) -> Progress:
-    """Read only the progress of a checkpoint, which is fast for files of any size.
-
-    Raises:
-        NmtError: the file is missing, or the part that was read is damaged.
-    """
-    return _progress(path, _read(path, ("progress",)).get("progress"))
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            progress = Progress(**json.loads(archive["progress"].tobytes()))
+            names = [] if only_progress else [each for each in archive if each != "progress"]
+            return {name: archive[name] for name in names}, progress
+    except FileNotFoundError:
+        raise NmtError(f"{path}: no such checkpoint", "train first, with nmt train") from None
+    except Exception as error:  # zipfile and numpy raise many kinds for damaged files
+        raise NmtError(
+            f"{path}: damaged checkpoint ({str(error).partition(chr(10))[0] or error!r})",
+            "use another checkpoint of the run, or train again",
+        ) from None
 
 
 def inference_weights(arrays: Arrays) -> Arrays:
@@ -130,27 +126,6 @@ def write_checkpoint(path: Path, arrays: Arrays, progress: Progress) -> None:
         np.savez(stream, allow_pickle=False, **arrays, progress=record)
 
 
-def _read(path: Path, wanted: Sequence[str] = ()) -> Arrays:
-    """Read the arrays of a file; if any are named, only those."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files if not wanted or name in wanted}
-    except FileNotFoundError:
-        raise NmtError(f"{path}: no such checkpoint", "train first, with nmt train") from None
-    except Exception as error:  # zipfile and numpy raise many kinds for damaged files
-        raise NmtError(
-            f"{path}: damaged checkpoint ({str(error).partition(chr(10))[0] or error!r})",
-            "use another checkpoint of the run, or train again",
-        ) from None
-
-
-def _progress(path: Path, record: NDArray[Any] | None) -> Progress:
-    try:
-        return Progress(**json.loads(b"" if record is None else record.tobytes()))
-    except (AttributeError, TypeError, ValueError):
-        raise NmtError(f"{path}: damaged checkpoint (no progress record)") from None
-
-
 def _variables(model: Any) -> dict[str, Any]:
     """Return all state of a model, compiled or not, under stable names."""
     named = {f"weights/{each.path}": each for each in model.weights}
@@ -175,19 +150,15 @@ def _variables(model: Any) -> dict[str, Any]:
 
 def check_match(path: Path, wanted: Mapping[str, Any], arrays: Arrays) -> None:
     """Fail unless a checkpoint has the wanted arrays in the wanted shapes."""
-    found = {
-        "only the file has": sorted(arrays.keys() - wanted.keys()),
-        "only the model has": sorted(wanted.keys() - arrays.keys()),
-        "shapes differ:": [
-            f"{name} {tuple(arrays[name].shape)} and {tuple(wanted[name].shape)}"
-            for name in sorted(wanted.keys() & arrays.keys())
-            if tuple(arrays[name].shape) != tuple(wanted[name].shape)
-        ],
-    }
+    ours, theirs = (
+        {f"{name} {tuple(each.shape)}" for name, each in side.items()} for side in (wanted, arrays)
+    )
+    if ours == theirs:
+        return
+    found = {"only the file has": theirs - ours, "only the model has": ours - theirs}
     differences = [
-        f"{what} {', '.join(names[:3])}" + f" and {len(names) - 3} more" * (len(names) > 3)
+        f"{what} {', '.join(sorted(names)[:3])}" + f" and {len(names) - 3} more" * (len(names) > 3)
         for what, names in found.items()
         if names
     ]
-    if differences:
-        raise NmtError(f"{path}: checkpoint of a different model", "; ".join(differences))
+    raise NmtError(f"{path}: checkpoint of a different model", "; ".join(differences))

@@ -35,7 +35,7 @@ def connect(devices: Devices) -> None:
         return
     import jax
 
-    _exit_without_goodbye()
+    atexit.register(_leave_at_once)  # the last one registered is called first
     try:
         if not devices.is_main:
             _await_coordinator(devices.coordinator)
@@ -54,52 +54,30 @@ def connect(devices: Devices) -> None:
             "start all processes with the same --coordinator and --processes; its port must be "
             "free on the host of process 0 and open to the others",
         ) from None
-    wait(devices, "connected")
+    wait(devices)
 
 
-def wait(devices: Devices, moment: str) -> None:
+def wait(devices: Devices) -> None:
     """Return when all processes have called this."""
-    if devices.processes == 1:
-        return
-    from jax.experimental import multihost_utils
-
-    with reporting_losses(devices):
-        multihost_utils.sync_global_devices(moment)
+    _gathered(devices, np.zeros(1))
 
 
 def any_of(devices: Devices, flags: Sequence[bool]) -> list[bool]:
     """Return which of the flags are set in any process."""
-    if devices.processes == 1:
-        return list(flags)
     return _gathered(devices, np.array(flags)).any(axis=0).tolist()
 
 
 def broadcast(devices: Devices, numbers: Sequence[float]) -> list[float]:
     """Return process 0's numbers in every process, exactly; the others pass as many."""
-    if devices.processes == 1:
-        return list(numbers)
-    from jax.experimental import multihost_utils
-
     # As bytes: JAX would round to float32, and the processes would rank scores differently.
-    record = np.array(numbers, np.float64).view(np.uint8)
-    with reporting_losses(devices):
-        record = np.asarray(multihost_utils.broadcast_one_to_all(record))
+    record = _gathered(devices, np.array(numbers, np.float64).view(np.uint8))[0]
     return record.astype(np.uint8).view(np.float64).tolist()
 
 
 def check_same(devices: Devices, what: str) -> None:
-    """Fail if the processes were started for different trainings.
-
-    Args:
-        devices: the processes.
-        what: everything that must be equal, as text.
-
-    Raises:
-        NmtError: ``what`` differs between processes.
-    """
-    if devices.processes == 1:
-        return
-    digests = _gathered(devices, np.frombuffer(hashlib.sha256(what.encode()).digest(), np.uint8))
+    """Raise NmtError unless all processes were started for the same training, described as text."""
+    digest = np.frombuffer(hashlib.sha256(what.encode()).digest(), np.uint8)
+    digests = _gathered(devices, digest)
     others = [number for number, each in enumerate(digests) if (each != digests[0]).any()]
     if others:
         raise NmtError(
@@ -111,12 +89,11 @@ def check_same(devices: Devices, what: str) -> None:
 
 def disconnect(devices: Devices) -> None:
     """Leave the other processes when all are done."""
-    if devices.processes == 1:
-        return
-    import jax
+    wait(devices)
+    if devices.processes > 1:
+        import jax
 
-    wait(devices, "done")
-    jax.distributed.shutdown()
+        jax.distributed.shutdown()
 
 
 @contextmanager
@@ -134,7 +111,9 @@ def reporting_losses(devices: Devices) -> Iterator[None]:
 
 
 def _gathered(devices: Devices, values: Any) -> Any:
-    """[processes, ...]"""
+    """Collect the arrays of all processes: [processes, ...]."""
+    if devices.processes == 1:
+        return values[None]
     from jax.experimental import multihost_utils
 
     with reporting_losses(devices):
@@ -146,10 +125,8 @@ def _is_loss(error: Exception) -> bool:
     import jax
 
     words = ("gloo", "nccl", "unavailable", "connection", "deadline_exceeded", "coordination")
-    text = str(error).lower()
-    return isinstance(error, jax.errors.JaxRuntimeError | ValueError | RuntimeError) and any(
-        word in text for word in words
-    )
+    kinds = jax.errors.JaxRuntimeError | ValueError | RuntimeError
+    return isinstance(error, kinds) and any(word in str(error).lower() for word in words)
 
 
 def _first_line(error: Exception) -> str:
@@ -170,16 +147,12 @@ def _await_coordinator(address: str) -> None:
             time.sleep(0.2)
 
 
-def _exit_without_goodbye() -> None:
-    """Skip JAX's shutdown at exit after an error: it waits for the other processes, which wait
+def _leave_at_once() -> None:
+    """After an error, skip JAX's shutdown at exit: it waits for the other processes, which wait
     for this one."""
+    import jax
 
-    def leave() -> None:
-        import jax
-
-        if jax.distributed.is_initialized():
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(1)
-
-    atexit.register(leave)  # the last one registered is called first
+    if jax.distributed.is_initialized():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)

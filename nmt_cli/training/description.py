@@ -8,7 +8,7 @@ from typing import Any
 
 from nmt_cli.bundle.description import LICENCE, describe_system
 from nmt_cli.errors import NmtError
-from nmt_cli.training.checkpoint import read_progress
+from nmt_cli.training.checkpoint import read_checkpoint
 from nmt_cli.training.log import read_log
 from nmt_cli.training.run import Run
 
@@ -34,8 +34,21 @@ def describe_run(folder: Path) -> dict[str, Any]:
     recipe = run.recipe
     vocabulary = {"source": run.source_vocab, "target": run.target_vocab}
     languages = recipe.data.source, recipe.data.target
-    files = _sizes(folder)
-    checkpoints = _checkpoints(run, files)
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        # Names with a dot in front are half-written; a training may delete checkpoints meanwhile.
+        with suppress(FileNotFoundError):
+            if path.is_file() and not path.name.startswith("."):
+                files[path.relative_to(folder).as_posix()] = path.stat().st_size
+    checkpoints: list[dict[str, Any]] = []
+    for path in (*run.checkpoints(), run.average, run.best):
+        name = path.relative_to(folder).as_posix()
+        if name in files:
+            row = {"file": name, "bytes": files[name], "step": None, "seconds": None}
+            with suppress(NmtError):
+                _, progress = read_checkpoint(path, only_progress=True)
+                row |= {"step": progress.step, "seconds": progress.seconds}
+            checkpoints.append(row)
     reached = [each for each in checkpoints if each["step"] is not None]
     last = max(reached, key=lambda each: each["step"], default={"step": None, "seconds": None})
     return {
@@ -50,7 +63,7 @@ def describe_run(folder: Path) -> dict[str, Any]:
         "steps": last["step"],
         "seconds": last["seconds"],
         "checkpoints": checkpoints,
-        "preferred": _name(run, run.preferred) if checkpoints else None,
+        "preferred": run.preferred.relative_to(folder).as_posix() if checkpoints else None,
         "scores": _best_scores(folder),
         "provenance": {
             "corpora": [*recipe.data.train, *recipe.data.synthetic],
@@ -63,48 +76,14 @@ def describe_run(folder: Path) -> dict[str, Any]:
     }
 
 
-def _sizes(folder: Path) -> dict[str, int]:
-    """Return the bytes of each file; files whose names begin with a dot are incomplete."""
-    sizes = {}
-    for path in sorted(folder.rglob("*")):
-        # A running training may delete old checkpoints meanwhile.
-        with suppress(FileNotFoundError):
-            if path.is_file() and not path.name.startswith("."):
-                sizes[path.relative_to(folder).as_posix()] = path.stat().st_size
-    return sizes
-
-
-def _checkpoints(run: Run, files: dict[str, int]) -> list[dict[str, Any]]:
-    """List the checkpoints; step and seconds are None for damaged files."""
-    found = []
-    for path in (*run.checkpoints(), run.average, run.best):
-        name = _name(run, path)
-        if name not in files:
-            continue
-        row: dict[str, Any] = {"file": name, "bytes": files[name], "step": None, "seconds": None}
-        with suppress(NmtError):
-            progress = read_progress(path)
-            row |= {"step": progress.step, "seconds": progress.seconds}
-        found.append(row)
-    return found
-
-
-def _name(run: Run, path: Path) -> str:
-    return path.relative_to(run.folder).as_posix()
-
-
 def _best_scores(folder: Path) -> list[dict[str, Any]]:
     """Return the best value of each validation score and the first step that reached it."""
-    best: dict[str, tuple[float, int]] = {}
-    for record in read_log(folder):
-        for key, (_, sign) in _SCORES.items():
-            value = record.get(key)
-            if not isinstance(value, float) or not math.isfinite(value):
-                continue
-            if key not in best or sign * value > sign * best[key][0]:
-                best[key] = value, record["step"]
-    return [
-        {"set": "validation", "metric": name, "value": best[key][0], "step": best[key][1]}
-        for key, (name, _) in _SCORES.items()
-        if key in best
-    ]
+    records, scores = read_log(folder), []
+    for key, (name, sign) in _SCORES.items():
+        reached = [each for each in records if isinstance(each.get(key), float)]
+        reached = [each for each in reached if math.isfinite(each[key])]
+        if reached:
+            best = max(reached, key=lambda each: sign * each[key])
+            row = {"set": "validation", "metric": name, "value": best[key], "step": best["step"]}
+            scores.append(row)
+    return scores

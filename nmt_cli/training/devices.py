@@ -47,10 +47,7 @@ class Devices:
     def share(self, rows: NDArray[Any], group: int) -> NDArray[Any]:
         """Return this process's rows of a batch; every device gets the same number.
 
-        Args:
-            rows: rows of the whole batch, padded with zeros (PAD, or no weight) to a multiple
-                of the number of devices.
-            group: rows that stay together, 2 for R-Drop.
+        ``group`` rows stay together. Rows of zeros (PAD, or no weight) are added if needed.
         """
         missing = -len(rows) % (self.total * group)
         if missing:
@@ -76,7 +73,16 @@ def building(devices: Devices) -> Iterator[None]:
         with tf.distribute.MirroredStrategy(names, cross_device_ops=ops).scope():
             yield
     else:
-        with _distribution(devices).scope():
+        import jax
+
+        # The first devices of each process, in the order of the shares.
+        chosen = [
+            f"{each.platform}:{each.id}"
+            for process in range(devices.processes)
+            for each in jax.local_devices(process_index=process)[: devices.count]
+        ]
+        mesh = keras.distribution.DeviceMesh((len(chosen),), ("batch",), chosen)
+        with keras.distribution.DataParallel(device_mesh=mesh, auto_shard_dataset=False).scope():
             yield
 
 
@@ -130,16 +136,3 @@ def local_devices() -> list[str]:
     import jax
 
     return [f"{each.platform}:{each.id}" for each in jax.local_devices()]
-
-
-def _distribution(devices: Devices) -> Any:
-    """Distribute over the first JAX devices of each process, in the order of the shares."""
-    import jax
-
-    chosen = [
-        f"{each.platform}:{each.id}"
-        for process in range(devices.processes)
-        for each in jax.local_devices(process_index=process)[: devices.count]
-    ]
-    mesh = keras.distribution.DeviceMesh((len(chosen),), ("batch",), chosen)
-    return keras.distribution.DataParallel(device_mesh=mesh, auto_shard_dataset=False)

@@ -1,13 +1,11 @@
-"""Feeding numpy batches to Keras' fit on any backend, and the account of what was fed."""
+"""Feeding numpy batches to Keras' fit on any backend, with a record of each."""
 
-import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import keras
 import numpy as np
 
 from nmt_cli.data.batches import Batch, Position
@@ -74,8 +72,7 @@ class Feed:
             weights /= max(tokens, 1)
             fed.append(FedBatch(at, following, tokens, time.perf_counter() - began))
             source, target_in, target_out, weights = (
-                self._devices.share(each, self._group)
-                for each in (batch.source, batch.target_in, batch.target_out, weights)
+                self._devices.share(each, self._group) for each in (*batch, weights)
             )
             yield (source, target_in), target_out, weights
             began = time.perf_counter()
@@ -90,44 +87,3 @@ class Feed:
         signature = ((ids, ids), ids, weights)
         dataset = tf.data.Dataset.from_generator(self.arrays, output_signature=signature)
         return dataset.prefetch(PREFETCH)
-
-
-class LogInterval:
-    """The batches since the last log line. Losses stay on the device until they are needed."""
-
-    def __init__(self) -> None:
-        self.restart()
-
-    def restart(self) -> None:
-        """Forget the batches and restart the clock."""
-        self._began = time.monotonic()
-        self._fed: list[FedBatch] = []
-        self._losses: list[Any] = []
-
-    def add(self, fed: FedBatch, loss: Any) -> None:
-        """Add a batch, and Keras' running mean of the loss after it."""
-        self._fed.append(fed)
-        self._losses.append(loss)
-
-    def first_not_finite(self) -> tuple[float, FedBatch, int] | None:
-        """Return the first loss that is infinite or NaN, its batch, and how many followed."""
-        # A running mean stays infinite or NaN, so the last one shows whether any was.
-        if not self._losses or math.isfinite(to_float(self._losses[-1])):
-            return None
-        losses = [to_float(loss) for loss in self._losses]
-        first = next(at for at, loss in enumerate(losses) if not math.isfinite(loss))
-        return losses[first], self._fed[first], len(losses) - first - 1
-
-    def speed(self) -> dict[str, float]:
-        """Return target tokens a second, and the share of time spent on making batches, which
-        runs in parallel to the steps."""
-        seconds = max(time.monotonic() - self._began, 1e-9)
-        return {
-            "tokens_per_second": sum(each.tokens for each in self._fed) / seconds,
-            "input_share": sum(each.seconds for each in self._fed) / seconds,
-        }
-
-
-def to_float(value: Any) -> float:
-    """Convert a value on the device to a float, waiting until it is computed."""
-    return float(keras.ops.convert_to_numpy(value))

@@ -27,7 +27,7 @@ def run_training(
     """Prepare the data if needed and train, in one process or together with others.
 
     Args:
-        recipe: the recipe, with overrides applied.
+        recipe: what to train and how.
         folder: run folder to write.
         prepared: folder of the prepared data, which is made if it is not up to date.
         resume: continue an interrupted run.
@@ -35,8 +35,7 @@ def run_training(
         devices: devices of this process; None: choose.
         coordinator, processes, process_id: as in :class:`nmt_cli.training.devices.Devices`; None
             for a single process.
-        command: the words of the command line without --resume and --force; shown with --resume
-            when a signal stops the training.
+        command: shown with --resume when a signal stops the training.
         say: receives messages for the user.
 
     Raises:
@@ -70,7 +69,7 @@ def run_training(
             # A run that cannot be resumed must not change its data either.
             check = partial(run.check_resumable, recipe) if run else None
             prepare(recipe, prepared, say=say, check=check)
-        wait(used, "prepared")
+        wait(used)
         try:
             train(recipe, Prepared.open(prepared), folder, resume, say, used)
         except KeyboardInterrupt as stop:

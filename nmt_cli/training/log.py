@@ -5,8 +5,8 @@ the sample translations if TensorFlow and TensorBoard are installed.
 """
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing
 
 if TYPE_CHECKING:
-    from nmt_cli.training.validation import Sample, ValidationResult
+    from nmt_cli.training.validation import ValidationResult
 
 FILE = "log.jsonl"
 
@@ -38,11 +38,9 @@ def read_log(run: Path) -> list[dict[str, Any]]:
         raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
     found = []
     for line in text.split("\n"):
-        try:
+        with suppress(ValueError, KeyError, TypeError):
             record = json.loads(line)
             found += [record] if type(record["step"]) is int else []
-        except (ValueError, KeyError, TypeError):
-            continue
     return found
 
 
@@ -54,25 +52,23 @@ class TrainingLog:
         start: first step of the session; records of later steps are removed, as these steps are
             repeated.
         validated: whether the validation at that step is done; else its record is removed, too.
-        steps: the training's last step.
         say: receives messages for the user.
     """
 
     def __init__(
-        self, run: Path | None, start: int, validated: bool, steps: int, say: Callable[[str], None]
+        self, run: Path | None, start: int, validated: bool, say: Callable[[str], None]
     ) -> None:
         self._run, self._say = run, say
         # disable=None: show it on a terminal only.
-        self._bar = tqdm(
-            total=steps,
-            initial=start,
-            disable=None if run else True,
-            bar_format="{desc}",
-            dynamic_ncols=True,
-        )
+        self._bar = tqdm(disable=None if run else True, bar_format="{desc}", dynamic_ncols=True)
         self._writer = _summary_writer(run / "tensorboard") if run else None
         if run and (run / FILE).exists():
-            _truncate(run, start, validated)
+            records = read_log(run)
+            with replacing(run / FILE) as out:
+                for each in records:
+                    repeated = each["step"] == start and "validation_loss" in each and not validated
+                    if each["step"] <= start and not repeated:
+                        out.write(_line(each))
 
     def close(self) -> None:
         """End the progress line and write what TensorBoard's writer still holds."""
@@ -107,20 +103,24 @@ class TrainingLog:
             f"chrF {result.chrf:.2f}" + ("  (best so far)" if best else "")
         )
         for sample in result.samples[:1]:
-            self.message(f"    {sample.source} -> {sample.translation}")
+            self.message(f"    {sample['source']} -> {sample['translation']}")
         values = {
             "validation_loss": result.loss,
             "validation_accuracy": result.accuracy,
             "validation_bleu": result.bleu,
             "validation_chrf": result.chrf,
-            "samples": [asdict(each) for each in result.samples],
+            "samples": result.samples,
         }
         self.record(step, seconds, values)
         if self._writer:
             import tensorflow as tf
 
+            rows = [["source", "reference", "translation"], ["---"] * 3]
+            for sample in result.samples:
+                rows.append([cell.replace("|", "\\|") for cell in sample.values()])
+            table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
             with self._writer.as_default(step):
-                tf.summary.text("samples", _table(result.samples))
+                tf.summary.text("samples", table)
             self._writer.flush()
 
     def record(self, step: int, seconds: float, values: dict[str, Any]) -> None:
@@ -149,28 +149,8 @@ class TrainingLog:
                         tf.summary.scalar(name, each)
 
 
-def _truncate(run: Path, start: int, validated: bool) -> None:
-    """Remove records of steps that will be repeated, and incomplete lines."""
-    kept = [
-        record
-        for record in read_log(run)
-        if record["step"] < start
-        or (record["step"] == start and (validated or "validation_loss" not in record))
-    ]
-    with replacing(run / FILE) as out:
-        out.writelines(_line(each) for each in kept)
-
-
 def _line(record: dict[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
-
-
-def _table(samples: Sequence["Sample"]) -> str:
-    """Format samples as a Markdown table."""
-    rows = [(each.source, each.reference, each.translation) for each in samples]
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    lines = [["source", "reference", "translation"], ["---"] * 3, *cells]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _summary_writer(folder: Path) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import keras
 from keras import ops
+from keras.optimizers import Adam, AdamW, Nadam
 
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.devices import on_tensorflow
@@ -71,16 +72,10 @@ class _MirroredScaled(_Scaled):
 def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.Optimizer:
     """Make Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) or Nadam (Dozat 2016).
 
-    Args:
-        recipe: the recipe.
-        mirrored: whether this is called in the scope of a MirroredStrategy.
+    ``mirrored`` is for the scope of a MirroredStrategy.
     """
     config = recipe.training
-    kind = {
-        "adam": keras.optimizers.Adam,
-        "adamw": keras.optimizers.AdamW,
-        "nadam": keras.optimizers.Nadam,
-    }[config.optimizer]
+    kind = {"adam": Adam, "adamw": AdamW, "nadam": Nadam}[config.optimizer]
     if on_tensorflow():
         kind = type(kind.__name__, (_SummedFirst if mirrored else _Dense, kind), {})
     decay = {"weight_decay": config.weight_decay} if config.optimizer == "adamw" else {}

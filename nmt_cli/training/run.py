@@ -126,13 +126,16 @@ class Run:
         A checkpoint that a signal left between two scheduled ones does not count once there is a
         newer one: a training without interruptions would not have it.
         """
-        *older, newest = self.checkpoints() or [self.checkpoint(0)]
-        return [*filter(self._is_scheduled, older), newest]
-
-    def _is_scheduled(self, checkpoint: Path) -> bool:
-        training, step = self.recipe.training, checkpoint.stem.removeprefix("step-")
+        training = self.recipe.training
         periods = [each for each in (training.validate_every, training.checkpoint_every) if each]
-        return step.isdigit() and any(int(step) % period == 0 for period in periods)
+        *older, newest = self.checkpoints() or [self.checkpoint(0)]
+        steps = [(path, path.stem.removeprefix("step-")) for path in older]
+        scheduled = [
+            path
+            for path, step in steps
+            if step.isdigit() and any(int(step) % period == 0 for period in periods)
+        ]
+        return [*scheduled, newest]
 
     def prune(self) -> None:
         """Delete incomplete files, and old checkpoints beyond ``training.keep``."""
@@ -140,10 +143,8 @@ class Run:
         # change of the schedule remove all checkpoints before it.
         keep, checkpoints = self.recipe.training.keep, self.checkpoints()
         kept = {*checkpoints[-keep:], *self.regular_checkpoints()[-keep:]}
-        unwanted = [path for path in checkpoints if path not in kept]
-        unwanted += (self.folder / "checkpoints").glob(".*.npz")
-        unwanted += self.folder.glob(".*.npz")
-        for path in unwanted:
+        incomplete = [*self.folder.glob("checkpoints/.*.npz"), *self.folder.glob(".*.npz")]
+        for path in [*incomplete, *(each for each in checkpoints if each not in kept)]:
             with suppress(OSError):
                 path.unlink()
 
@@ -178,10 +179,6 @@ class Run:
 
     def check_resumable(self, recipe: Recipe, prepared_key: str) -> "Run":
         """Return the run with a new recipe to resume it with.
-
-        Args:
-            recipe: the new recipe.
-            prepared_key: key of the prepared data.
 
         Raises:
             NmtError: a key that must not change differs, or the data differs.

@@ -1,5 +1,6 @@
 """The Keras callback that logs, validates, saves and stops a training."""
 
+import math
 import shutil
 import signal
 import time
@@ -12,15 +13,18 @@ from typing import Any
 
 import keras
 
-from nmt_cli.data.batches import Position
 from nmt_cli.data.epochs import Epochs
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
-from nmt_cli.recipe.config import TrainingConfig
-from nmt_cli.training.checkpoint import Progress, replace_progress, save_checkpoint
+from nmt_cli.training.checkpoint import (
+    Progress,
+    read_checkpoint,
+    save_checkpoint,
+    write_checkpoint,
+)
 from nmt_cli.training.cluster import any_of
 from nmt_cli.training.devices import ONE_DEVICE, Devices
-from nmt_cli.training.feed import Feed, LogInterval, to_float
+from nmt_cli.training.feed import FedBatch, Feed
 from nmt_cli.training.log import TrainingLog
 from nmt_cli.training.run import Run
 from nmt_cli.training.validation import ValidationResult, Validator
@@ -55,27 +59,29 @@ class Session(keras.callbacks.Callback):
         super().__init__()
         self._run, self._epochs, self._feed = run, epochs, feed
         self._validator, self._log, self._devices = validator, log, devices
-        self._start, self.progress = start, start
+        self._start, self.progress, self.config = start, start, run.recipe.training
         self._began = time.monotonic()
-        self._interval = LogInterval()
         self._batches = 0
+        self._restart_interval()
         self._validating = False
         self.signalled = False
         self.interrupted = False
 
-    @property
-    def config(self) -> TrainingConfig:
-        """The recipe's [training] table."""
-        return self._run.recipe.training
-
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Count the batch; after a complete step log, save, validate or stop when due."""
         fed = self._feed.pop()
-        self._interval.add(fed, (logs or {})["loss"])
+        self._interval.append(fed)
+        self._losses.append((logs or {})["loss"])  # still on the device
         self._batches += 1
         if self._batches % self.config.accumulate:
             return
-        self._advance(fed.next)
+        self.progress = replace(
+            self.progress,
+            step=self.progress.step + 1,
+            epoch=fed.next.epoch,
+            index=fed.next.index,
+            seconds=self._start.seconds + time.monotonic() - self._began,
+        )
         step, config = self.progress.step, self.config
         done = step >= config.max_steps or self._is_time_up(step)
         if step % config.log_every == 0 or done:
@@ -107,7 +113,7 @@ class Session(keras.callbacks.Callback):
         result = self._validated()
         if result is None:
             return
-        self._interval.restart()
+        self._restart_interval()
         better = self._note(result)
         worse = 0 if better else self.progress.worse + 1
         self.progress = replace(self.progress, worse=worse, validated=self.progress.step)
@@ -130,22 +136,21 @@ class Session(keras.callbacks.Callback):
             with replacing_path(self._run.best) as unfinished:
                 shutil.copyfile(average, unfinished)
             # The model may hold the average by now, so only the progress is written.
-            replace_progress(self._run.checkpoint(self.progress.step), self.progress)
+            path = self._run.checkpoint(self.progress.step)
+            write_checkpoint(path, read_checkpoint(path)[0], self.progress)
 
     def _note(self, result: ValidationResult) -> bool:
         """Log a validation and note its score; return whether it is the best so far."""
-        best, score = self.progress.best_score, result.score(self.config.metric)
+        best, metric = self.progress.best_score, self.config.metric
+        score = -result.loss if metric == "loss" else getattr(result, metric)
         better = best is None or score > best
         self.progress = replace(self.progress, best_score=score if better else best)
         self._log.validation(self.progress.step, self.progress.seconds, result, better)
         return better
 
     def _validated(self, checkpoint: Path | None = None) -> ValidationResult | None:
-        """Validate the model or a checkpoint in process 0.
-
-        Returns:
-            The result; None if a signal stopped the validation, which the resumed run repeats.
-        """
+        """Validate the model or a checkpoint in process 0; return None if a signal stopped the
+        validation, which the resumed run repeats."""
         result = None
         if self._devices.is_main:
             with suppress(_ValidationStopped):
@@ -156,15 +161,6 @@ class Session(keras.callbacks.Callback):
         result = self._validator.broadcast(result)
         self.interrupted = self.interrupted or result is None
         return result
-
-    def _advance(self, position: Position) -> None:
-        self.progress = replace(
-            self.progress,
-            step=self.progress.step + 1,
-            epoch=position.epoch,
-            index=position.index,
-            seconds=self._start.seconds + time.monotonic() - self._began,
-        )
 
     def _is_time_up(self, step: int) -> bool:
         """Return whether max_minutes have passed; also set ``interrupted`` after a signal."""
@@ -183,41 +179,51 @@ class Session(keras.callbacks.Callback):
         self._log.message(f"no better {self.config.metric} in {patience} validations: stopping")
         return True
 
+    def _restart_interval(self) -> None:
+        """Forget the batches since the last log line, and restart their clock."""
+        self._interval: list[FedBatch] = []
+        self._losses: list[Any] = []
+        self._interval_began = time.monotonic()
+
     def _check_loss(self) -> None:
-        bad = self._interval.first_not_finite()
-        if bad is None:
+        """Raise NmtError if a loss since the last log line is infinite or NaN."""
+        # Keras' running mean stays infinite or NaN, so the last one shows whether any was.
+        if not self._losses or math.isfinite(_to_float(self._losses[-1])):
             return
-        loss, fed, after = bad
-        step = self._start.step + (self._batches - after - 1) // self.config.accumulate + 1
-        _, rows = self._epochs.order(fed.at.epoch)[fed.at.index]
+        losses = [_to_float(each) for each in self._losses]
+        first = next(at for at, loss in enumerate(losses) if not math.isfinite(loss))
+        before = self._batches - len(losses) + first
+        step = self._start.step + before // self.config.accumulate + 1
+        at = self._interval[first].at
+        _, rows = self._epochs.order(at.epoch)[at.index]
         lines = ", ".join(str(row + 1) for row in rows)
         kept = f"; {self._run.last} is good" if self._run.checkpoints() else ""
         raise NmtError(
-            f"the loss is {loss} at step {step:,}, batch {fed.at.index + 1} of epoch "
-            f"{fed.at.epoch + 1}: lines {lines} of the prepared training text",
+            f"the loss is {losses[first]} at step {step:,}, batch {at.index + 1} of epoch "
+            f"{at.epoch + 1}: lines {lines} of the prepared training text",
             f"start again with a lower training.learning_rate or with training.clip_norm{kept}",
         )
 
     def _log_step(self) -> None:
         self._check_loss()
+        seconds = max(time.monotonic() - self._interval_began, 1e-9)
+        values = {
+            "tokens_per_second": sum(each.tokens for each in self._interval) / seconds,
+            # Of the time; making batches runs in parallel to the steps.
+            "input_share": sum(each.seconds for each in self._interval) / seconds,
+        }
         # The step's logs are means over devices under MirroredStrategy; these are over tokens.
-        means = self.model.get_metrics_result()
-        values = self._interval.speed() | {name: to_float(each) for name, each in means.items()}
-        values["learning_rate"] = to_float(self.model.optimizer.learning_rate)
-        step, seconds = self.progress.step, self.progress.seconds
-        self._log.record(step, seconds, values)
-        self._log.progress(step, self.progress.epoch, values, self._seconds_left())
+        values |= {name: _to_float(each) for name, each in self.model.get_metrics_result().items()}
+        values["learning_rate"] = _to_float(self.model.optimizer.learning_rate)
+        progress, config = self.progress, self.config
+        self._log.record(progress.step, progress.seconds, values)
+        pace = (progress.seconds - self._start.seconds) / max(1, progress.step - self._start.step)
+        left = pace * (config.max_steps - progress.step)
+        if config.max_minutes:
+            left = min(left, 60 * config.max_minutes - progress.seconds)
+        self._log.progress(progress.step, progress.epoch, values, max(0.0, left))
         self.model.reset_metrics()
-        self._interval.restart()
-
-    def _seconds_left(self) -> float:
-        """Estimate the seconds to the end of the training."""
-        steps = max(1, self.progress.step - self._start.step)
-        pace = (self.progress.seconds - self._start.seconds) / steps
-        seconds = pace * (self.config.max_steps - self.progress.step)
-        if self.config.max_minutes:
-            seconds = min(seconds, 60 * self.config.max_minutes - self.progress.seconds)
-        return max(0.0, seconds)
+        self._restart_interval()
 
     @contextmanager
     def signals(self) -> Iterator[None]:
@@ -236,3 +242,7 @@ class Session(keras.callbacks.Callback):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _to_float(value: Any) -> float:
+    return float(keras.ops.convert_to_numpy(value))

@@ -7,6 +7,7 @@ the tokens a second in batches of 1,024 tokens, 1.15 times in batches of 4,096
 (benchmarks/README.md).
 """
 
+from contextlib import suppress
 from dataclasses import replace
 
 import keras
@@ -22,29 +23,19 @@ SHARE = 512  # tokens of a batch for each part: fewer do not pay for the fixed c
 
 
 def set_up(devices: Devices, recipe: Recipe, begun: int = 0) -> Devices:
-    """Prepare this process for a training. TensorFlow and JAX must not have run yet.
+    """Prepare this process for a training, and return the devices with their count.
+
+    TensorFlow and JAX must not have run yet.
 
     Args:
         devices: what to train on; a count of 0 means 1, or as many parts of a CPU as pay off.
         recipe: what to train.
         begun: number of devices that a resumed run began on, used for a count of 0.
 
-    Returns:
-        The devices, with their count.
-
     Raises:
         NmtError: the options contradict each other or the backend; devices are missing; another
             process did not connect in time.
     """
-    _check_options(devices)
-    if not devices.count:
-        devices = replace(devices, count=cpu_devices(recipe, begun))
-    connect(devices)
-    check_present(devices, recipe.training.accumulate)
-    return devices
-
-
-def _check_options(devices: Devices) -> None:
     if not 0 <= devices.process_id < devices.processes:
         raise NmtError(
             f"--process-id {devices.process_id} with {devices.processes} processes",
@@ -62,6 +53,11 @@ def _check_options(devices: Devices) -> None:
             f"training in several processes needs JAX, and the backend is {backend}",
             "set KERAS_BACKEND=jax, and pip install 'nmt_cli[jax]'",
         )
+    if not devices.count:
+        devices = replace(devices, count=cpu_devices(recipe, begun))
+    connect(devices)
+    check_present(devices, recipe.training.accumulate)
+    return devices
 
 
 def check_present(devices: Devices, accumulate: int = 1) -> None:
@@ -69,14 +65,14 @@ def check_present(devices: Devices, accumulate: int = 1) -> None:
     if devices.count == 1:
         return
     if on_tensorflow():
-        split_cpu(devices.count)
+        split_cpu(min(devices.count, cores()))
     names = local_devices()
     kind, found = names[0].partition(":")[0].upper(), len(names)
     if devices.count > found:
         raise NmtError(
             f"--devices {devices.count}: this machine has {found} {kind}{'s' * (found > 1)} that "
             f"{keras.backend.backend()} can see",
-            "one CPU device uses all cores" if kind == "CPU" else f"give --devices {found} or less",
+            f"give --devices {found} or less",
         )
     if accumulate > 1 and on_tensorflow():
         raise NmtError(
@@ -86,14 +82,9 @@ def check_present(devices: Devices, accumulate: int = 1) -> None:
 
 
 def cpu_devices(recipe: Recipe, begun: int = 0) -> int:
-    """Split the CPU into several TensorFlow devices if that pays off.
+    """Split the CPU into several TensorFlow devices if that pays off; return their number.
 
-    Args:
-        recipe: what to train.
-        begun: number of devices that a resumed run began on; 0: a new run.
-
-    Returns:
-        The number of devices, 1 if the CPU was not split.
+    A resumed run gets as many as it was ``begun`` on, if there are enough cores.
     """
     if not on_tensorflow() or recipe.training.accumulate > 1:
         return 1
@@ -118,17 +109,9 @@ def split_cpu(count: int) -> None:
 
     if tf.config.list_physical_devices("GPU"):
         return
-    if count > cores():
-        raise NmtError(
-            f"--devices {count}: this machine has {cores()} core{'s' * (cores() > 1)} and no "
-            "accelerator that TensorFlow can see",
-            f"give --devices {cores()} or less",
-        )
-    try:
+    with suppress(RuntimeError):  # TensorFlow has already run
         # Operators of different devices run in parallel, each on its own threads.
         tf.config.threading.set_inter_op_parallelism_threads(count)
         tf.config.threading.set_intra_op_parallelism_threads(max(1, cores() // count))
         parts = [tf.config.LogicalDeviceConfiguration() for _ in range(count)]
         tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], parts)
-    except RuntimeError:  # TensorFlow has already run
-        pass

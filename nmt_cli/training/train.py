@@ -15,7 +15,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.average import average_checkpoints, undamaged
 from nmt_cli.training.batch_size import largest_batch_tokens
-from nmt_cli.training.checkpoint import Progress, load_checkpoint, read_progress
+from nmt_cli.training.checkpoint import Progress, load_checkpoint, read_checkpoint
 from nmt_cli.training.cluster import check_same, wait
 from nmt_cli.training.devices import ONE_DEVICE, Devices, fitting, on_tensorflow, separate_seeds
 from nmt_cli.training.feed import Feed
@@ -59,25 +59,20 @@ def train(
         if not run.checkpoints():
             raise NmtError(f"{folder}: has no checkpoint yet", "start again with --force")
     elif devices.is_main:
-        recipe = _with_batch_tokens(recipe, prepared, say, devices)
+        if not recipe.training.batch_tokens:
+            say("training.batch_tokens = 0: finding the largest batch that fits")
+            pair = prepared.tokenizers()
+            sizes = pair.source.vocab_size, pair.target.vocab_size
+            # JAX tries it on one device, whose largest batch is never too large for several.
+            sharing = devices.count if on_tensorflow() else 1
+            found = largest_batch_tokens(recipe, *sizes, sharing)
+            say(f"training.batch_tokens = {found:,}")
+            recipe = replace(recipe, training=replace(recipe.training, batch_tokens=found))
         run = Run.create(folder, recipe, prepared, devices.total)
-    wait(devices, "opened")  # process 0 writes to the folder from now on
+    wait(devices)  # process 0 writes to the folder from now on
     if not resume and not devices.is_main:
         run = Run.open(folder)
     return _train(run, prepared, resume, say if devices.is_main else lambda line: None, devices)
-
-
-def _with_batch_tokens(recipe: Recipe, prepared: Prepared, say: Say, devices: Devices) -> Recipe:
-    """Return the recipe with the largest batch size that fits if its own is 0."""
-    if recipe.training.batch_tokens:
-        return recipe
-    say("training.batch_tokens = 0: finding the largest batch that fits")
-    pair = prepared.tokenizers()
-    # JAX tries it on one device, whose largest batch is never too large for several.
-    sharing = devices.count if on_tensorflow() else 1
-    found = largest_batch_tokens(recipe, pair.source.vocab_size, pair.target.vocab_size, sharing)
-    say(f"training.batch_tokens = {found:,}")
-    return replace(recipe, training=replace(recipe.training, batch_tokens=found))
 
 
 def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Devices) -> Run:
@@ -111,7 +106,7 @@ def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Device
     validator = Validator(model, run, prepared, devices)
     feed = Feed(lambda: epochs.from_(Position(start.epoch, start.index)), devices, batches.copies)
     folder, validated = run.folder if devices.is_main else None, start.validated >= start.step
-    with closing(TrainingLog(folder, start.step, validated, config.max_steps, say)) as log:
+    with closing(TrainingLog(folder, start.step, validated, say)) as log:
         session = Session(run, start, epochs, feed, validator, log, devices)
         session.set_model(model)
         with session.signals():
@@ -127,25 +122,24 @@ def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Device
 
 def _load_newest(run: Run, model: keras.Model, say: Say) -> Progress:
     """Load the newest undamaged checkpoint; the steps after it are repeated exactly."""
-    *others, path = run.checkpoints()
+    paths = run.checkpoints()
     while True:
         try:
-            start = load_checkpoint(path, model, training=True)
-            break
+            start = load_checkpoint(paths.pop(), model, training=True)
         except NmtError as error:
-            if not others:
+            if not paths:
                 raise
             say(f"{error.message}; using the previous checkpoint")
-            path = others.pop()
-    say(f"resuming at step {start.step:,}")
-    return start
+        else:
+            say(f"resuming at step {start.step:,}")
+            return start
 
 
 def _is_finished(run: Run, start: Progress) -> bool:
     """Whether nothing is left to do: a run may have been killed in its last validation."""
     config, averaged = run.recipe.training, None
     with suppress(NmtError):  # the average is missing or damaged
-        averaged = read_progress(run.average).step
+        averaged = read_checkpoint(run.average, only_progress=True)[1].step
     return (
         start.step >= config.max_steps
         and start.validated >= start.step

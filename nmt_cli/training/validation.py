@@ -1,8 +1,9 @@
 """Validation during training: loss on the development set, scores of real translations."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import keras
 import numpy as np
@@ -26,15 +27,6 @@ SAMPLES = 3  # translations logged per validation
 
 
 @dataclass(frozen=True)
-class Sample:
-    """A sentence pair of the development set and the model's translation."""
-
-    source: str
-    reference: str
-    translation: str
-
-
-@dataclass(frozen=True)
 class ValidationResult:
     """The result of one validation.
 
@@ -42,18 +34,15 @@ class ValidationResult:
         loss: smoothed cross-entropy, nats a target token.
         accuracy: share of reference tokens that the model ranks first.
         bleu, chrf: scores of greedy translations of the first ``validate_sentences`` sentences.
-        samples: a few of the translations; empty in all processes but the first.
+        samples: "source", "reference" and "translation" of a few sentences; empty in all
+            processes but the first.
     """
 
     loss: float
     accuracy: float
     bleu: float
     chrf: float
-    samples: tuple[Sample, ...] = ()
-
-    def score(self, metric: str) -> float:
-        """Return the score that training.metric names; larger is better."""
-        return {"bleu": self.bleu, "chrf": self.chrf, "loss": -self.loss}[metric]
+    samples: Sequence[dict[str, str]] = ()
 
 
 class Validator:
@@ -70,43 +59,39 @@ class Validator:
         self, model: keras.Model, run: Run, prepared: Prepared, devices: Devices = ONE_DEVICE
     ) -> None:
         self._model, self._devices = model, devices
-        if devices.is_main:
-            with one_process(devices):
-                self._prepare(run, prepared)
-
-    def _prepare(self, run: Run, prepared: Prepared) -> None:
+        if not devices.is_main:
+            return
         training, decoding = run.recipe.training, run.recipe.decoding
         tokens = max(training.batch_tokens, run.recipe.data.max_tokens)
         self._dev = Batches(*prepared.arrays("dev"), tokens, run.recipe.seed)
         text, count = prepared.text("dev"), training.validate_sentences
         self._source, self._target = text.source[:count], text.target[:count]
-        self._twin = self._model
-        # A float32 copy, where that differs from the model in training or runs on one device.
-        if training.precision != "float32" or self._devices.total > 1 or training.ema:
-            policy = keras.config.dtype_policy()
-            self._twin = new_model(run)
-            keras.config.set_dtype_policy(policy)
-        # A separate model of the same layers leaves the metrics of fit alone.
-        self._evaluated = keras.Model(self._twin.inputs, self._twin.outputs)
-        self._evaluated.compile(
-            loss=_no_loss,  # Keras requires one; the loss is among the metrics, a mean over tokens
-            metrics=[TokenLoss(training.label_smoothing), TokenAccuracy()],
-            jit_compile=not on_tensorflow(),
-        )
-        # Greedy search: beam 4 takes three times as long and raises all scores alike.
-        self._translator = Translator(
-            KerasStepModel(self._twin),
-            prepared.tokenizers(),
-            SearchOptions.of(decoding, DecodingOptions(beam_size=1)),
-            decoding.max_source,
-        )
+        self._twin = model
+        with one_process(devices):
+            # A float32 copy, where that differs from the model in training or runs on one device.
+            if training.precision != "float32" or devices.total > 1 or training.ema:
+                policy = keras.config.dtype_policy()
+                self._twin = new_model(run)
+                keras.config.set_dtype_policy(policy)
+            # A separate model of the same layers leaves the metrics of fit alone.
+            self._evaluated = keras.Model(self._twin.inputs, self._twin.outputs)
+            self._evaluated.compile(
+                # Keras requires a loss; the true one is among the metrics, a mean over tokens.
+                loss=lambda ids, logits: ops.zeros_like(ids, dtype="float32"),
+                metrics=[TokenLoss(training.label_smoothing), TokenAccuracy()],
+                jit_compile=not on_tensorflow(),
+            )
+            # Greedy search: beam 4 takes three times as long and raises all scores alike.
+            self._translator = Translator(
+                KerasStepModel(self._twin),
+                prepared.tokenizers(),
+                SearchOptions.of(decoding, DecodingOptions(beam_size=1)),
+                decoding.max_source,
+            )
 
     def validate(self, checkpoint: Path | None = None) -> ValidationResult:
-        """Validate the model as it is now, in process 0.
-
-        Args:
-            checkpoint: validate its weights instead, which may replace those of the model.
-        """
+        """Validate the model as it is now, in process 0, or with the weights of a checkpoint,
+        which may replace those of the model."""
         with one_process(self._devices):
             if checkpoint:
                 load_checkpoint(checkpoint, self._twin, training=False)
@@ -114,36 +99,25 @@ class Validator:
                 current = moving_averages(self._model.optimizer) or self._model.trainable_weights
                 for ours, theirs in zip(self._twin.trainable_weights, current, strict=True):
                     ours.assign(np.asarray(theirs))
-            return self._result()
+            measured = self._evaluated.evaluate(
+                Feed(self._dev.once).dataset(),
+                steps=len(self._dev.epoch(0)),
+                verbose=0,
+                return_dict=True,
+            )
+            translations = [each.text for each in self._translator.translate(self._source)]
+        bleu, chrf = (each.value for each in evaluate(translations, self._target))
+        lines = zip(self._source, self._target, translations, strict=True)
+        names = ("source", "reference", "translation")
+        samples = [dict(zip(names, each, strict=True)) for each in islice(lines, SAMPLES)]
+        loss, accuracy = float(measured["token_loss"]), float(measured["accuracy"])
+        return ValidationResult(loss, accuracy, bleu, chrf, samples)
 
     def broadcast(self, result: ValidationResult | None) -> ValidationResult | None:
-        """Return process 0's result in all processes, without its samples; None if it has none.
-
-        Raises:
-            NmtError: a process was lost.
-        """
+        """Return process 0's result, or None, in all processes; only process 0 has the samples."""
         numbers = [0.0] * 5
         if result:
             numbers = [1.0, result.loss, result.accuracy, result.bleu, result.chrf]
         found, loss, accuracy, bleu, chrf = broadcast(self._devices, numbers)
-        if self._devices.is_main:
-            return result
-        return ValidationResult(loss, accuracy, bleu, chrf) if found else None
-
-    def _result(self) -> ValidationResult:
-        measured = self._evaluated.evaluate(
-            Feed(self._dev.once).dataset(),
-            steps=len(self._dev.epoch(0)),
-            verbose=0,
-            return_dict=True,
-        )
-        translations = [each.text for each in self._translator.translate(self._source)]
-        bleu, chrf = (each.value for each in evaluate(translations, self._target))
-        lines = list(zip(self._source, self._target, translations, strict=True))
-        samples = tuple(Sample(*each) for each in lines[:SAMPLES])
-        loss, accuracy = float(measured["token_loss"]), float(measured["accuracy"])
-        return ValidationResult(loss, accuracy, bleu, chrf, samples)
-
-
-def _no_loss(ids: Any, logits: Any) -> Any:
-    return ops.zeros_like(ids, dtype="float32")
+        samples = result.samples if result else ()
+        return ValidationResult(loss, accuracy, bleu, chrf, samples) if found else None

@@ -238,9 +238,10 @@ class TestSignals:
     def test_a_second_signal_kills(self, tmp_path: Path) -> None:
         script = (
             "import os, signal\n"
+            "from unittest.mock import MagicMock\n"
             "from nmt_cli.training.checkpoint import Progress\n"
             "from nmt_cli.training.session import Session\n"
-            "session = Session(None, Progress(), None, None, None, None)\n"
+            "session = Session(MagicMock(), Progress(), None, None, None, None)\n"
             "with session.signals():\n"
             "    os.kill(os.getpid(), signal.SIGINT)\n"
             "    print(session.signalled, flush=True)\n"

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nmt_cli.errors import NmtError
 from nmt_cli.host import cores
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training import setup as module
 from nmt_cli.training.run import Run
-from nmt_cli.training.setup import cpu_devices, split_cpu
+from nmt_cli.training.setup import cpu_devices
 from tests.systems import DROPOUTS, toy_data, toy_recipe, write_toy_corpus
 
 two_cores = pytest.mark.skipif(cores() < 2, reason="needs two cores")
@@ -143,11 +142,3 @@ def test_how_many_parts(
     monkeypatch.setattr(module, "cores", lambda: machine)
     cpu_devices(recipe_of(tmp_path, batch_tokens=tokens), begun)
     assert asked == [count]
-
-
-def test_more_parts_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "cores", lambda: 2)
-    with pytest.raises(
-        NmtError, match="--devices 3: this machine has 2 cores and .*give --devices 2"
-    ):
-        split_cpu(3)

@@ -377,14 +377,8 @@ def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, 
     training = {"max_steps": 6, "validate_every": 2, "average": 3, "keep": 3}
     recipe, prepared = toy_data(tmp_path, training=training)
     whole = train(recipe, prepared, tmp_path / "whole", say=silent)
-    advance = Session._advance
-
-    def signalled(self, position):
-        advance(self, position)
-        self.signalled = self.progress.step == 5
-
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(Session, "_advance", signalled)
+        stop_at(patched, 5)
         train(recipe, prepared, tmp_path / "parts", say=silent)
     parts = train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
     for name in ("average.npz", "best.npz"):
