@@ -319,7 +319,7 @@ def test_every_phrase_appears_in_its_translation(
         assert found == search(follow, options, [request])[0]  # the same in any batch
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.integers(0), st.integers(2, 4), phrases)
 def test_a_wide_enough_beam_finds_the_best_with_the_phrases(
     seed: int, limit: int, wanted: list
