@@ -1,10 +1,9 @@
 """Write files and folders completely or not at all: under a temporary name, then renamed."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -24,36 +23,24 @@ def replacing(path: Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def replacing_path(path: Path) -> Iterator[Path]:
-    """As :func:`replacing`, but yields the path to write to.
+    """As :func:`replacing`, but yields the path to write to, which has the same name.
 
     A link is followed; a device or pipe (/dev/stdout) is written to directly.
 
     Raises:
         NmtError: no permission, or the disk is full; the old file stays intact.
     """
-    try:
+    with _failures(path):
         if path.is_dir():
             raise NmtError(f"{path}: is a folder, not a file", "name a file")
         if is_special(path):
             yield path
             return
-        place = Path(os.path.realpath(path))
-    except OSError as error:
-        raise unwritable(path, error) from None
-    beside = _beside(place)
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        beside.touch(0o600, exist_ok=False)
-        yield beside
-        sync(beside)
-        beside.chmod(0o666 & ~_umask())
-        beside.replace(place)
-        sync(place.parent)
-    except OSError as error:
-        raise unwritable(path, error) from None
-    finally:
-        with suppress(OSError):
-            beside.unlink()
+        with _beside(path) as (place, beside):
+            yield beside
+            sync(beside)
+            beside.replace(place)
+            sync(place.parent)
 
 
 @contextmanager
@@ -69,59 +56,57 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
         NmtError: the folder exists and is of another kind, no permission, or the disk is full;
             the old folder stays intact.
     """
-    try:
-        if _is_foreign(folder, marker):
+    with _failures(folder):
+        occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        if occupied and not (folder / marker).exists():
             raise NmtError(
                 f"{folder}: exists and contains something else (no {marker})",
                 "choose another folder with -o",
             )
-        place = Path(os.path.realpath(folder))  # keep a link, replace its target
-    except OSError as error:
-        raise unwritable(folder, error) from None
-    beside = _beside(place)
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        beside.mkdir(0o700)
-        yield beside
-        for path in beside.rglob("*"):
-            sync(path)
-        beside.chmod(0o777 & ~_umask())
-        if place.exists():
+        with _beside(folder) as (place, beside):
+            beside.mkdir()
+            yield beside
+            for path in beside.rglob("*"):
+                sync(path)
             # A folder cannot be renamed over a non-empty one: move the old one away first.
             aside = beside.with_name(f"{beside.name}.old")
-            place.rename(aside)
             try:
+                if place.exists():
+                    place.rename(aside)
                 beside.rename(place)
             except BaseException:
-                aside.rename(place)
+                if aside.exists() and not place.exists():
+                    aside.rename(place)
                 raise
-            shutil.rmtree(aside)
-        else:
-            beside.rename(place)
-        sync(place.parent)
+            sync(place.parent)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[tuple[Path, Path]]:
+    """The path with links followed, and the same name in a folder beside it that only this user can
+    read and that is removed at the end."""
+    from tempfile import TemporaryDirectory  # not at the start of every command
+
+    place = Path(os.path.realpath(path))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(
+        prefix=f".{place.name}.", dir=place.parent, ignore_cleanup_errors=True
+    ) as folder:
+        yield place, Path(folder, place.name)
+
+
+@contextmanager
+def _failures(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise unwritable(folder, error) from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def _beside(place: Path) -> Path:
-    """A new name next to a file or folder, chosen before anything is created under it, so that an
-    interrupted call cleans up.
-    """
-    return place.parent / f".{place.name}.{os.urandom(4).hex()}{place.suffix}"
-
-
-def _is_foreign(folder: Path, marker: str) -> bool:
-    if not folder.exists() or (folder / marker).exists():
-        return False
-    return not folder.is_dir() or any(folder.iterdir())
+        raise unwritable(path, error) from None
 
 
 def unwritable(path: Path, error: OSError) -> NmtError:
     """The error for a file or folder that cannot be written."""
     reason = error.strerror or error
-    if isinstance(error, shutil.Error):  # of copying a folder: a list of (from, to, reason)
+    if error.args and isinstance(error.args[0], list):  # of shutil: (from, to, reason)
         reason = error.args[0][-1][-1]
     return NmtError(
         f"{path}: cannot be written ({reason})",
@@ -152,9 +137,3 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

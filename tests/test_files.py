@@ -52,10 +52,12 @@ def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> No
     assert listing(tmp_path) == {"a.txt": "old"}
 
 
-def test_the_temporary_file_keeps_the_suffix(tmp_path: Path) -> None:
+def test_the_temporary_file_keeps_the_name(tmp_path: Path) -> None:
     with replacing_path(tmp_path / "a.weights.h5") as beside:
-        assert beside.suffix == ".h5"
-        assert beside.parent == tmp_path
+        assert beside.name == "a.weights.h5"
+        assert beside.parent.parent == tmp_path
+        assert beside.parent.stat().st_mode & 0o777 == 0o700
+        beside.touch()
 
 
 def test_a_folder_replaces_an_older_one_completely(tmp_path: Path) -> None:
