@@ -59,7 +59,6 @@ def main() -> None:
     from comparison.table import table
 
     from nmt_cli.errors import NmtError
-    from nmt_cli.export.ctranslate2.translator import import_ctranslate2
     from nmt_cli.host import cores
     from nmt_cli.models import kind_of
     from nmt_cli.text.folder import load_tokenizers
@@ -86,7 +85,6 @@ def main() -> None:
         return bundle_models(options.model, options.ctranslate2_model)
 
     try:
-        import_ctranslate2()
         with tempfile.TemporaryDirectory(prefix="nmt-comparison-") as place:
             found = models(Path(place))
             lines = read_lines(options.text or options.model / "held_out.source.txt")

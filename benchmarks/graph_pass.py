@@ -53,8 +53,8 @@ def main() -> None:
 def make_systems(arguments: argparse.Namespace, folder: Path) -> dict[str, tuple[Translator, int]]:
     """By name: the translator, and the number of nodes of its decoder."""
     import_keras()
-    from nmt_cli.export.exporter import ExportOptions
-    from nmt_cli.export.onnx import EXPORTER, graphs
+    from nmt_cli.export.exporter import EXPORTERS, ExportOptions
+    from nmt_cli.export.onnx import graphs
     from nmt_cli.export.onnx.graph_pass import RULES
     from nmt_cli.training.run import Run
 
@@ -71,7 +71,7 @@ def make_systems(arguments: argparse.Namespace, folder: Path) -> dict[str, tuple
 
         with patch("nmt_cli.export.onnx.bundle.write_graphs", some_rules):
             given = ExportOptions(folder=place, precision=arguments.precision, verify=False)
-            EXPORTER.export(run, given, lambda line: None)
+            EXPORTERS["onnx"].export(run, given, lambda line: None)
         options = DecodingOptions(beam_size=arguments.beam_size, length_penalty=0.0)
         translator = nmt_cli.open(place, threads=1).translator(options)
         nodes = len(onnx.load(place / "decoder.onnx", load_external_data=False).graph.node)

@@ -6,8 +6,7 @@ import numpy as np
 
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.export.exporter import ExportOptions
-from nmt_cli.export.onnx import EXPORTER
+from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
@@ -104,5 +103,5 @@ def export_bundle(
         attention=attention,
         force=True,
     )
-    EXPORTER.export(run, options, lambda line: None)
+    EXPORTERS["onnx"].export(run, options, lambda line: None)
     return folder

@@ -10,7 +10,6 @@ from nmt_cli.bundle import TOKENIZER
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.export.ctranslate2.translator import SETTINGS
-from nmt_cli.export.ctranslate2.translator import TOKENIZER as THEIR_TOKENIZER
 from nmt_cli.frameworks import import_keras
 from nmt_cli.recipe.architecture import ModelConfig
 from nmt_cli.recipe.config import DecodingConfig
@@ -49,7 +48,7 @@ def bundle_models(folder: Path, theirs: Path) -> Models:
         raise NmtError(
             f"{theirs}: no {SETTINGS} in it", "make the folder with nmt export --ctranslate2"
         )
-    if _contents(folder / TOKENIZER) != _contents(theirs / THEIR_TOKENIZER):
+    if _contents(folder / TOKENIZER) != _contents(theirs / TOKENIZER):
         raise NmtError(
             f"{theirs} and {folder} have different tokenizers", "export both from one run"
         )
@@ -80,9 +79,8 @@ def run_models(
         NmtError: the run is damaged, or cannot be exported.
     """
     import_keras()
-    from nmt_cli.export import onnx
     from nmt_cli.export.ctranslate2.folder import write
-    from nmt_cli.export.exporter import ExportOptions, Trained
+    from nmt_cli.export.exporter import EXPORTERS, ExportOptions, Trained
     from nmt_cli.training.run import Run
 
     run = Run.open(folder)
@@ -91,7 +89,7 @@ def run_models(
         say(f"exporting {folder} in {precision}, unverified")
         sides = {OURS: place / precision, THEIRS: place / f"{precision}-ctranslate2"}
         options = ExportOptions(folder=sides[OURS], precision=precision, verify=False)
-        onnx.EXPORTER.export(run, options, lambda line: None)
+        EXPORTERS["onnx"].export(run, options, lambda line: None)
         sides[THEIRS].mkdir()
         write(Trained.load(run, options), options, sides[THEIRS])
         folders[precision] = sides

@@ -95,16 +95,12 @@ def bench(
 
 
 def _exported(folder: Path, precisions: tuple[str, ...], place: str) -> dict[str, Path]:
-    from nmt_cli.frameworks import import_keras
-
-    import_keras()
-    from nmt_cli.export.exporter import ExportOptions
-    from nmt_cli.export.onnx import EXPORTER
+    from nmt_cli.export.exporter import EXPORTERS, ExportOptions
     from nmt_cli.training.run import Run
 
     folders = {each: Path(place, each) for each in precisions or PRECISIONS[:2]}
     for precision, bundle in folders.items():
         say(f"exporting {folder} in {precision}, unverified")
         options = ExportOptions(folder=bundle, precision=precision, verify=False)
-        EXPORTER.export(Run.open(folder), options, lambda line: None)
+        EXPORTERS["onnx"].export(Run.open(folder), options, lambda line: None)
     return folders

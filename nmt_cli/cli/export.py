@@ -9,21 +9,21 @@ import click
 
 from nmt_cli.bundle.report import Check, require_passed
 from nmt_cli.cli.options import PATH, find_run, say
-from nmt_cli.export.exporter import ExportOptions, exporters
+from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.files import standard_output
 from nmt_cli.frameworks import import_keras
 
 
 def _format_options(command: Any) -> Any:
     """A flag for each export format, and --quantize with the values of all of them."""
-    values = dict.fromkeys(value for each in exporters() for value in each.quantizations)
+    values = dict.fromkeys(value for each in EXPORTERS.values() for value in each.quantizations)
     command = click.option(
         "--quantize",
         type=click.Choice(list(values)),
         help="Precision of a smaller and faster model; default: float32. All but int8 and float16 "
         "need --ctranslate2.",
     )(command)
-    for each in reversed(exporters()):
+    for each in reversed(EXPORTERS.values()):
         command = click.option(f"--{each.name}", is_flag=True, help=each.help)(command)
     return command
 
@@ -65,9 +65,9 @@ def export(run: Path | None, output: Path | None, **given: Any) -> None:
     significantly more BLEU on held-out lines than allowed: 0.2 for int8, 0.1 for float16, and 1
     for CTranslate2.
     """
-    chosen = [each for each in exporters() if given[each.name.replace("-", "_")]]
+    chosen = [each for each in EXPORTERS.values() if given[each.name.replace("-", "_")]]
     if len(chosen) != 1:
-        flags = ", ".join(f"--{each.name}" for each in exporters())
+        flags = ", ".join(f"--{each.name}" for each in EXPORTERS.values())
         raise click.UsageError(f"choose one of {flags}")
     names = {each.name for each in fields(ExportOptions)}
     options = ExportOptions(
@@ -79,11 +79,7 @@ def export(run: Path | None, output: Path | None, **given: Any) -> None:
     exporter.check(options)
     from nmt_cli.training.run import Run
 
-    opened = Run.open(find_run(run))
-    place = exporter.folder(opened, options)
-    import_keras()
-    exporter.export(opened, options, say)
-    say(exporter.next_step.format(folder=place))
+    exporter.export(Run.open(find_run(run)), options, say)
 
 
 @click.command(epilog="\b\nExample: nmt verify exports/docs-pt-en --run runs/docs-pt-en")

@@ -1,30 +1,30 @@
 """What all export formats share: options, the exporter and the registry.
 
-A format is a module with an ``EXPORTER``, and a line in FORMATS.
+A format is a module with ``write`` and ``verify``, and an entry of EXPORTERS.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from nmt_cli.bundle import MANIFEST, PRECISIONS
 from nmt_cli.bundle.report import Verification
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.files import replacing_folder
+from nmt_cli.frameworks import import_keras
 
 if TYPE_CHECKING:  # the command line reads the registry, and Keras takes seconds to import
-    import keras
-
     from nmt_cli.model.step_model import KerasStepModel
     from nmt_cli.recipe.config import DecodingConfig
     from nmt_cli.training.run import Run
 
-FORMATS = ("nmt_cli.export.onnx", "nmt_cli.export.ctranslate2", "nmt_cli.export.saved_model")
 EXPORTS = Path("exports")
 FLOAT32 = "float32"
+# How CTranslate2 stores weights; it converts what a processor cannot compute with.
+_TYPES = ("int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "float16", "bfloat16")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +57,13 @@ class Trained:
 
     Attributes:
         run: where it comes from.
-        model: in float32, with the weights of a checkpoint.
+        step_model: in float32, with the weights of a checkpoint.
         steps: that it was trained for.
         decoding: default settings of the export's search.
     """
 
     run: "Run"
-    model: "keras.Model"
+    step_model: "KerasStepModel"
     steps: int
     decoding: "DecodingConfig"
 
@@ -74,22 +74,15 @@ class Trained:
         Raises:
             NmtError: no such checkpoint, or a damaged one.
         """
+        import_keras()
+        from nmt_cli.model.step_model import KerasStepModel
         from nmt_cli.training.model import trained_model
 
         model, progress = trained_model(run, options.checkpoint or run.preferred)
-        decoding = run.recipe.decoding
-        if options.beam_size is not None:
-            decoding = replace(decoding, beam_size=options.beam_size)
-        if options.length_penalty is not None:
-            decoding = replace(decoding, length_penalty=options.length_penalty)
-        return cls(run, model, progress.step, decoding)
-
-    @cached_property
-    def step_model(self) -> "KerasStepModel":
-        """The model as search runs it."""
-        from nmt_cli.model.step_model import KerasStepModel
-
-        return KerasStepModel(self.model)
+        own = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
+        given: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+        decoding = replace(run.recipe.decoding, **given)
+        return cls(run, KerasStepModel(model), progress.step, decoding)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +118,7 @@ class Exporter:
 
         Raises:
             OptionError: it does not.
-            NmtError: its package is not installed.
+            NmtError: a package that it needs is not installed.
         """
         requested = {
             "no-verify": not options.verify,
@@ -133,49 +126,42 @@ class Exporter:
             f"quantize {options.precision}": options.precision != FLOAT32,
         }
         for option in (name for name, given in requested.items() if given):
-            able = [f"--{each.name}" for each in exporters() if option in each._supported]
-            if option not in self._supported:
-                raise OptionError(f"--{option} needs {' or '.join(able) or 'another format'}")
-        if self.package and not find_spec(self.package):
-            raise NmtError(
-                f"--{self.name}: {self.package} is not installed",
-                f"pip install 'nmt_cli[{self.package}]'",
-            )
+            able = [each.name for each in EXPORTERS.values() if option in each._supported]
+            if self.name not in able:
+                formats = " or ".join(f"--{name}" for name in able)
+                raise OptionError(f"--{option} needs {formats or 'another format'}")
+        needed = [(f"--{self.name}", self.package, f"'nmt_cli[{self.package}]'")]
+        if "bfloat16" in options.precision:  # which numpy does not have
+            needed.append((f"--quantize {options.precision}", "torch", "torch"))
+        for option, package, install in needed:
+            if package and not find_spec(package):
+                raise NmtError(f"{option}: {package} is not installed", f"pip install {install}")
 
     @property
     def _supported(self) -> list[str]:
         return [*self.optional, *(f"quantize {each}" for each in self.quantizations)]
 
-    def folder(self, run: "Run", options: ExportOptions) -> Path:
-        """Where the export goes.
-
-        Raises:
-            NmtError: an older export is there, and the options do not replace it.
-        """
-        ending = "" if options.precision == FLOAT32 else f"-{options.precision}"
-        place = options.folder or EXPORTS / f"{run.recipe.label}{self.suffix}{ending}"
-        if (place / self.marker).exists() and not options.force:
-            hint = "replace it with --force, or choose another folder with -o"
-            raise NmtError(f"{place}: already exists", hint)
-        return place
-
     def export(
-        self, run: "Run", options: ExportOptions, say: Callable[[str], None] = print
+        self, run: "Run", options: ExportOptions, say: Callable[[str], None]
     ) -> Verification:
         """Write an export, verify it, and move it to its folder only if it passed.
 
         Args:
             run: what to export.
             options: how.
-            say: receives messages about the progress.
+            say: receives messages about the progress, and the report.
 
         Raises:
             OptionError: the format does not support the options.
-            NmtError: the folder exists or cannot be written, the run is damaged, the format
-                cannot represent the model, or the verification failed.
+            NmtError: an older export is there, the folder cannot be written, the run is damaged,
+                the format cannot represent the model, or the verification failed.
         """
         self.check(options)
-        place = self.folder(run, options)
+        ending = "" if options.precision == FLOAT32 else f"-{options.precision}"
+        place = options.folder or EXPORTS / f"{run.recipe.label}{self.suffix}{ending}"
+        if (place / self.marker).exists() and not options.force:
+            hint = "replace it with --force, or choose another folder with -o"
+            raise NmtError(f"{place}: already exists", hint)
         report = Verification()
         with replacing_folder(place, self.marker) as work:
             trained, module = Trained.load(run, options), import_module(self.module)
@@ -186,9 +172,37 @@ class Exporter:
                 report = module.verify(trained, options, work)
         for line in report.lines():
             say(f"  {line}")
+        say(self.next_step.format(folder=place))
         return report
 
 
-def exporters() -> tuple[Exporter, ...]:
-    """All export formats."""
-    return tuple(import_module(each).EXPORTER for each in FORMATS)
+_FORMATS = (
+    Exporter(
+        name="onnx",
+        help="Write a bundle for ONNX Runtime.",
+        module="nmt_cli.export.onnx.bundle",
+        marker=MANIFEST,
+        next_step="bundle written to {folder}; next: nmt translate -m {folder} FILE",
+        quantizations=PRECISIONS[1:],
+        optional=("no-verify", "attention"),
+    ),
+    Exporter(
+        name="ctranslate2",
+        help="Write a model folder for CTranslate2.",
+        module="nmt_cli.export.ctranslate2.folder",
+        marker="nmt_ctranslate2.json",
+        next_step="CTranslate2 model written to {folder}; see its MODEL_CARD.md for how to use it",
+        suffix="-ctranslate2",
+        quantizations=_TYPES,
+        package="ctranslate2",
+    ),
+    Exporter(
+        name="saved-model",
+        help="Write a TensorFlow SavedModel that takes and returns text.",
+        module="nmt_cli.export.saved_model.module",
+        marker="saved_model.pb",
+        next_step="SavedModel written to {folder}",
+        suffix="-saved-model",
+    ),
+)
+EXPORTERS = {each.name: each for each in _FORMATS}

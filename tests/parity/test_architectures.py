@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.export.onnx.bundle import GATES
-from nmt_cli.export.verification import divergence, given_log_probs
+from nmt_cli.export.verification import given_log_probs
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.runtime.load import Bundle
@@ -124,7 +124,7 @@ def test_other_precisions_stay_near(run: Run, tmp_path: Path, precision: str) ->
         expected, found = (
             given_log_probs(each, framed, target) for each in (original, bundle.model)
         )
-        divergences += divergence(expected, found).tolist()
+        divergences += (np.exp(expected) * (expected - found)).sum(axis=1).tolist()
     assert 0 < np.mean(divergences) < 10 * GATES[precision].divergence
     translations = load_bundle(tmp_path / "b").translate(["um gato", ""])
     assert [bool(each.text) for each in translations] == [True, False]

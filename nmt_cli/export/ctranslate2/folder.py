@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,45 +10,81 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_cli import __version__
+from nmt_cli.bundle import TOKENIZER
+from nmt_cli.bundle.description import LICENCE
 from nmt_cli.bundle.report import Check, Verification
-from nmt_cli.export.ctranslate2.card import ctranslate2_card
-from nmt_cli.export.ctranslate2.spec import LONGEST, write_weights
-from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, TOKENIZER, load_ctranslate2
+from nmt_cli.export.ctranslate2.spec import write_weights
+from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import FLOAT32, ExportOptions, Trained
-from nmt_cli.export.verification import Exported, Gates, Output, compare_with_model, passed
+from nmt_cli.export.verification import Exported, Gates, compare_with_model, passed
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.text.tokenizer import START_ID
+from nmt_cli.search.rejoining import Translation
+from nmt_cli.text.folder import TokenizerSpec
 
 # Of any quantization: CTranslate2 also quantizes what an ONNX bundle keeps in float32.
 GATES = Gates(bleu=1.0, chrf=80)
+
+_CARD = """\
+# {recipe.label}: {recipe.data.source} to {recipe.data.target}, for CTranslate2
+
+Weights in {precision}, exported by nmt {version}.
+
+## Use
+
+    from pathlib import Path
+    from nmt_cli.export.ctranslate2.translator import load_ctranslate2
+
+    for each in load_ctranslate2(Path("THIS_FOLDER")).translate(["Uma linha."]):
+        print(each.text)
+
+{usage}
+
+Give sources without start and end tokens: CTranslate2 adds them, as `config.json` says.
+Split lines of more than {decoding.max_source} tokens into sentences first.
+CTranslate2's length penalty is `score / length ** alpha`, which differs from nmt's.
+
+## Training
+
+Training text: {corpora}. {licence}
+
+## Verification
+
+{report}
+"""
+_SENTENCEPIECE = """\
+Without nmt, with sentencepiece:
+
+    import ctranslate2, sentencepiece
+
+    load = sentencepiece.SentencePieceProcessor
+    source = load(model_file="THIS_FOLDER/{folder}/{spec.source}")
+    target = load(model_file="THIS_FOLDER/{folder}/{spec.target}")
+    model = ctranslate2.Translator("THIS_FOLDER")
+    pieces = source.encode("Uma linha.", out_type=str)
+    found = model.translate_batch(
+        [pieces], beam_size={decoding.beam_size}, length_penalty={decoding.length_penalty:g},
+        max_decoding_length={decoding.max_length},
+    )
+    print(target.decode(found[0].hypotheses[0]))"""
+_WORDPIECE = (
+    "Without nmt: split text into pieces of `{folder}/{spec.source}` as BERT's WordPiece tokenizer "
+    "does, lower-cased: {spec.lowercase}; pieces beginning with ## continue a word."
+)
 
 
 def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     """Write a model's weights, tokenizers and settings, unverified.
 
-    Args:
-        trained: the model.
-        options: precision.
-        folder: exists and is empty.
-
     Raises:
-        NmtError: CTranslate2 cannot represent the model, or two tokens are the same string.
+        NmtError: CTranslate2 cannot represent the model.
     """
     run, decoding = trained.run, trained.decoding
     shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER)
     settings = {"format": FORMAT, "decoding": asdict(decoding)}
     (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
-    tokenizers = run.tokenizers()
-    framed = tokenizers.source.frame_source([])
-    write_weights(
-        trained.step_model.graph,
-        tokenizers.source.tokens(range(tokenizers.source.vocab_size)),
-        tokenizers.target.tokens(range(tokenizers.target.vocab_size)),
-        folder,
-        None if options.precision == FLOAT32 else options.precision,
-        frame_start=framed[0] == START_ID,
-        longest=max(LONGEST, decoding.max_length, decoding.max_source + len(framed)),
-    )
+    quantization = None if options.precision == FLOAT32 else options.precision
+    write_weights(trained.step_model.graph, run.tokenizers(), decoding, quantization, folder)
 
 
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
@@ -63,12 +99,22 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
     if options.precision != FLOAT32:
         with TemporaryDirectory(prefix="nmt-ctranslate2-") as exact:
             write(trained, replace(options, precision=FLOAT32), Path(exact))
-            found = compare_with_model(trained, _ExportedFolder(trained, Path(exact))).checks
+            found, _ = compare_with_model(trained, _ExportedFolder(trained, Path(exact)))
             checks += [replace(each, name=f"in float32: {each.name}") for each in found]
-    exported = _ExportedFolder(trained, folder, options.precision)
-    checks += compare_with_model(trained, exported).checks
-    report = passed(trained, checks)
-    card = ctranslate2_card(trained.run, trained.decoding, options.precision, report.lines())
+    found, _ = compare_with_model(trained, _ExportedFolder(trained, folder, options.precision))
+    report = passed(trained, [*checks, *found])
+    recipe, spec = trained.run.recipe, TokenizerSpec.read(folder / TOKENIZER)
+    usage = _WORDPIECE if spec.kind == "wordpiece" else _SENTENCEPIECE
+    card = _CARD.format(
+        recipe=recipe,
+        precision=options.precision,
+        version=__version__,
+        usage=usage.format(folder=TOKENIZER, spec=spec, decoding=trained.decoding),
+        decoding=trained.decoding,
+        corpora=", ".join((*recipe.data.train, *recipe.data.synthetic)),
+        licence=LICENCE,
+        report="\n".join(f"- {line}" for line in report.lines()),
+    )
     (folder / "MODEL_CARD.md").write_text(card, encoding="utf-8")
     return report
 
@@ -79,7 +125,6 @@ class _ExportedFolder(Exported):
     Without a length penalty, as CTranslate2's formula differs from ours.
     """
 
-    title = "CTranslate2"
     gates = GATES
     own_search = True
 
@@ -92,11 +137,8 @@ class _ExportedFolder(Exported):
         # One thread: several wait for each other at each product where other work takes a core.
         self._model = load_ctranslate2(folder, intra_threads=1)
 
-    def translate(self, lines: Sequence[str], options: SearchOptions) -> list[Output]:
-        translator = replace(self._model, options=options)
-        return [
-            Output(each.text, each.score, len(each.ids)) for each in translator.translate(lines)
-        ]
+    def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
+        return replace(self._model, options=options).translate(lines)
 
     def log_probs(self, source: list[int], target: list[int]) -> NDArray[np.float32] | None:
         return self._model.log_probs(source, target)

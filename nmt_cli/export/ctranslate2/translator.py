@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_cli.bundle import TOKENIZER
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.recipe.reading import section_from
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.ranking import Hypothesis
-from nmt_cli.search.translator import BATCH_TOKENS, Segment, Translator
+from nmt_cli.search.translator import Segment, Translator
 from nmt_cli.text.folder import load_tokenizers
 
 SETTINGS = "nmt_ctranslate2.json"
-TOKENIZER = "tokenizer"
 FORMAT = 1
 
 
@@ -45,8 +45,7 @@ class CTranslate2Translator(Translator):
     def log_probs(self, source: list[int], target: list[int]) -> NDArray[np.float32] | None:
         """Log-probabilities of a translation's tokens and of END; None for an empty source.
 
-        Args:
-            source, target: ids, unframed.
+        Source and target are unframed ids.
         """
         if not source:  # CTranslate2 cannot read it
             return None
@@ -93,8 +92,6 @@ def load_ctranslate2(
     folder: Path,
     options: DecodingOptions | None = None,
     warn: Callable[[str], None] = lambda message: None,
-    batch_tokens: int = BATCH_TOKENS,
-    compute_type: str = "default",
     inter_threads: int = 1,
     intra_threads: int = 0,
 ) -> CTranslate2Translator:
@@ -104,60 +101,32 @@ def load_ctranslate2(
         folder: written by ``nmt export --ctranslate2``.
         options: of the search; None for the export's own.
         warn: receives a line when a line of text is split.
-        batch_tokens: as of :class:`Translator`.
-        compute_type, inter_threads, intra_threads: as of ctranslate2.Translator.
+        inter_threads, intra_threads: as of ctranslate2.Translator.
 
     Raises:
-        NmtError: ctranslate2 is not installed, or the folder is not such an export or is damaged.
+        NmtError: the folder is not such an export, is damaged or of a newer nmt.
     """
-    ctranslate2 = import_ctranslate2()
-    search, max_source = _settings(folder, options)
-    try:
-        model = ctranslate2.Translator(
-            str(folder),
-            compute_type=compute_type,
-            inter_threads=inter_threads,
-            intra_threads=intra_threads,
-        )
-    except (RuntimeError, ValueError) as error:
-        raise NmtError(f"{folder}: CTranslate2 cannot load it ({error})") from None
-    return CTranslate2Translator(
-        model=model,
-        tokenizers=load_tokenizers(folder / TOKENIZER),
-        options=search,
-        max_source=max_source,
-        warn=warn,
-        workers=inter_threads,
-        batch_tokens=batch_tokens,
-    )
+    import ctranslate2
 
-
-def import_ctranslate2() -> Any:
-    """The ctranslate2 package.
-
-    Raises:
-        NmtError: it is not installed.
-    """
-    try:
-        import ctranslate2
-    except ImportError as error:
-        raise NmtError(
-            f"CTranslate2 is missing ({error})", "pip install 'nmt_cli[ctranslate2]'"
-        ) from None
-    return ctranslate2
-
-
-def _settings(folder: Path, options: DecodingOptions | None) -> tuple[SearchOptions, int]:
     path = folder / SETTINGS
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         if record["format"] > FORMAT:
             raise NmtError(f"{folder}: exported by a newer nmt", "upgrade nmt")
         decoding = section_from(DecodingConfig, record["decoding"], str(path))
-    except (FileNotFoundError, NotADirectoryError):
+        model = ctranslate2.Translator(
+            str(folder), inter_threads=inter_threads, intra_threads=intra_threads
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
         raise NmtError(
-            f"{folder}: no {SETTINGS} in it", "create the folder with nmt export --ctranslate2"
+            f"{folder}: not a CTranslate2 model that nmt exported, or damaged ({error})",
+            "create the folder with nmt export --ctranslate2",
         ) from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NmtError(f"{path}: damaged ({error})", "export again") from None
-    return SearchOptions.of(decoding, options), decoding.max_source
+    return CTranslate2Translator(
+        model=model,
+        tokenizers=load_tokenizers(folder / TOKENIZER),
+        options=SearchOptions.of(decoding, options),
+        max_source=decoding.max_source,
+        warn=warn,
+        workers=inter_threads,
+    )

@@ -1,7 +1,7 @@
 """Writing a bundle, and comparing one with the run it was made from."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.export.verification import (
     Exported,
     Gates,
-    Output,
     compare_with_model,
     given_log_probs,
     passed,
@@ -30,6 +29,7 @@ from nmt_cli.files import replacing_folder
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 
@@ -119,15 +119,13 @@ def _verified(trained: Trained, folder: Path) -> Manifest:
     manifest = bundle.manifest
     checks = check_bundle(bundle)
     require_passed(checks, f"{manifest.name} in {manifest.precision}", "please report this")
-    findings = compare_with_model(trained, _ExportedBundle(bundle))
-    report = passed(trained, [*checks, *findings.checks], onnxruntime.__version__)
-    return replace(manifest, verification=report, metrics=findings.metrics)
+    found, metrics = compare_with_model(trained, _ExportedBundle(bundle))
+    report = passed(trained, [*checks, *found], onnxruntime.__version__)
+    return replace(manifest, verification=report, metrics=metrics)
 
 
 class _ExportedBundle(Exported):
     """A bundle as verification runs it."""
-
-    title = "the ONNX bundle"
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -135,16 +133,10 @@ class _ExportedBundle(Exported):
         self.gates = GATES.get(self.precision, self.gates)
         self.searches = [SearchOptions.of(bundle.manifest.decoding)]
 
-    def translate(self, lines: Sequence[str], options: SearchOptions) -> list[Output]:
-        translator = Translator(
-            self._bundle.model,
-            self._bundle.tokenizers,
-            options,
-            self._bundle.manifest.decoding.max_source,
-        )
-        return [
-            Output(each.text, each.score, len(each.ids)) for each in translator.translate(lines)
-        ]
+    def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
+        bundle = self._bundle
+        longest = bundle.manifest.decoding.max_source
+        return Translator(bundle.model, bundle.tokenizers, options, longest).translate(lines)
 
     def log_probs(self, source: list[int], target: list[int]) -> NDArray[np.float32]:
         framed = self._bundle.tokenizers.source.frame_source(source)

@@ -13,11 +13,11 @@ from nmt_cli.bundle.report import Verification
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.saved_model.search import GraphSearch
 from nmt_cli.export.saved_model.tokenizer import graph_tokenizer
-from nmt_cli.export.verification import Exported, Output, compare_with_model, passed
+from nmt_cli.export.verification import Exported, compare_with_model, passed
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.rejoining import LINE_BREAK
+from nmt_cli.search.rejoining import LINE_BREAK, Translation
 from nmt_cli.search.translator import SENTENCE_END
 from nmt_cli.text.tokenizer import PAD_ID
 
@@ -39,22 +39,22 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
     Raises:
         NmtError: the verification failed.
     """
-    return passed(trained, compare_with_model(trained, _ExportedModel(trained, folder)).checks)
+    checks, _ = compare_with_model(trained, _ExportedModel(trained, folder))
+    return passed(trained, checks)
 
 
 class _ExportedModel(Exported):
     """A SavedModel as verification runs it."""
 
-    title = "the SavedModel"
-
     def __init__(self, trained: Trained, folder: Path) -> None:
         self.searches = [SearchOptions.of(trained.decoding)]
         self._serve = tf.saved_model.load(str(folder)).signatures[SIGNATURE]
 
-    def translate(self, lines: Sequence[str], options: SearchOptions) -> list[Output]:
+    def translate(self, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
         outputs = self._serve(text=tf.constant(lines))
         texts = [each.decode("utf-8") for each in outputs["translation"].numpy()]
-        return list(map(Output, texts, outputs["score"].numpy().tolist()))
+        scores = outputs["score"].numpy().tolist()
+        return [Translation(*each, ids=[]) for each in zip(texts, scores, strict=True)]
 
 
 class TranslationModule(tf.Module):
