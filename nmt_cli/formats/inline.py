@@ -4,17 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nmt_cli.formats.patterns import (
-    ADDRESSES,
-    CODE_ELEMENT,
-    CONTROL,
-    ENTITY,
-    LINE_BREAK_TAG,
-    TEMPLATES,
-    VARIABLES,
-    pair_tags,
-    spans_finder,
-)
+from nmt_cli.formats import patterns
 from nmt_cli.formats.segments import Finder, Kind, Span, masked
 
 if TYPE_CHECKING:
@@ -27,21 +17,21 @@ if TYPE_CHECKING:
 COMMAND_LINE = r"(?:\[![A-Za-z]+\][+-]?|(?:!!!|\?\?\?\+?)[ \t][^\n]*|:{3,}[^\n]*|\{%[^\n]*%\}|\$\$)"
 
 # Nothing inside these is markup: 2*x*y in a formula is no emphasis.
-_find_code = spans_finder(
+_find_code = patterns.spans_finder(
     free=[
-        CODE_ELEMENT,
+        patterns.CODE_ELEMENT,
         r"\$\$[^$]{1,2000}\$\$|(?<![\w$\\])\$[^$\s`](?:[^$\n`]{0,500}[^$\s\\`])?\$(?!\w)",
     ]
 )
-_find_in_text = spans_finder(
-    breaks=[rf"^{COMMAND_LINE}$", r"(?: {2,}|\\)?\n[ \t]*", *CONTROL],
+_find_in_text = patterns.spans_finder(
+    breaks=[rf"^{COMMAND_LINE}$", r"(?: {2,}|\\)?\n[ \t]*", *patterns.CONTROL],
     marks=[r"\A\[[ xX]\](?=\s)", r"\A\[\^[^\]\s]+\]:", r"\{[:#.][^{}]*\}", r"^:[ \t]+"],
     free=[
         r"\[\^[^\]\s]+\]",
-        *ADDRESSES,
-        ENTITY,
-        *TEMPLATES,
-        *VARIABLES,
+        *patterns.ADDRESSES,
+        patterns.ENTITY,
+        *patterns.TEMPLATES,
+        *patterns.VARIABLES,
         r"(?<![\w:]):[a-z][a-z0-9_+-]*:(?![\w:])",
         r"(?<![\w\\])\w{0,64}(?:\\_\w{1,64}){1,64}",
     ],
@@ -97,24 +87,24 @@ def _noting_positions(rule: Rule) -> Rule:
 def inline_finder(markdown: "MarkdownIt", references: Mapping[str, Any]) -> Finder:
     """Make a function that finds markup and other spans in the text of a paragraph.
 
-    Args:
-        markdown: from :func:`parser`.
-        references: link definitions of the document, as markdown-it has them.
+    The references are the link definitions of the document, as markdown-it has them.
     """
 
     def find(text: str) -> list[Span]:
         tokens = markdown.parseInline(text, {"references": dict(references)})[0].children or []
         markup = list(_markup(tokens, text, 0))
         tags = [(each.start, each.end) for each in markup if each.kind is Kind.FIXED]
-        others = [each for each in markup if each.kind is not Kind.FIXED]
+        found = [each for each in markup if each.kind is not Kind.FIXED]
+        found += [*patterns.pair_tags(text, tags), *_find_code(text)]
         spans: list[Span] = []
-        for span in sorted(
-            [*others, *pair_tags(text, tags), *_find_code(text)],
-            key=lambda each: (each.start, -each.end),
-        ):
+        for span in sorted(found, key=lambda each: (each.start, -each.end)):
             if not spans or spans[-1].end <= span.start:
                 spans.append(span)
-        return _with_text_spans(text, spans)
+        covered = {at for span in spans for at in range(span.start, span.end)}
+        for span in _find_in_text(masked(text, spans)):
+            if covered.isdisjoint(range(span.start, span.end)):
+                spans.append(span)
+        return sorted(spans, key=lambda each: each.start)
 
     return find
 
@@ -128,7 +118,7 @@ def _markup(tokens: Sequence["Token"], text: str, offset: int) -> Iterator[Span]
         if token.type == "code_inline":
             yield Span(at, end, Kind.FREE)
         elif token.type == "html_inline":
-            is_break = re.fullmatch(LINE_BREAK_TAG, text[at:end])
+            is_break = re.fullmatch(patterns.LINE_BREAK_TAG, text[at:end])
             yield Span(at, end, Kind.BREAK if is_break else Kind.FIXED)
         elif name in ("em", "s", "strong"):
             # The token of the inner one of two asterisks became that of both.
@@ -147,14 +137,3 @@ def _markup(tokens: Sequence["Token"], text: str, offset: int) -> Iterator[Span]
             elif not is_whole:
                 yield from _markup(token.children or [], text, at + 2)
                 yield Span(label_end, end, Kind.CLOSE)
-
-
-def _with_text_spans(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Add the spans found in the text outside of ``spans``."""
-    covered = {at for span in spans for at in range(span.start, span.end)}
-    found = [
-        each
-        for each in _find_in_text(masked(text, spans))
-        if covered.isdisjoint(range(each.start, each.end))
-    ]
-    return sorted([*spans, *found], key=lambda each: each.start)

@@ -99,26 +99,23 @@ _LEAVES = {"inline", "fence", "code_block", "html_block", "hr", "heading_open", 
 def _parse(
     markdown: "MarkdownIt", lines: Sequence[str | None], first: int
 ) -> "tuple[list[Token], Mapping[str, Any], Counter[tuple[Any, ...]]]":
-    """Parse lines from ``first`` on, without those that are None.
+    """Tokens, link definitions, and what of them must not change; lines that are None are left out.
 
-    Returns:
-        tokens, link definitions, and what of them must not change.
+    Parsing begins at line ``first``.
     """
     numbers = [at for at in range(first, len(lines)) if lines[at] is not None]
     env: dict[str, Any] = {}
     tokens = markdown.parse("\n".join(lines[at] or "" for at in numbers), env)
     references = env.get("references", {})
     numbers.append(len(lines))
-    structure = Counter(_signature(token, numbers) for token in tokens)
-    targets = ((name, each["href"], each["title"]) for name, each in references.items())
-    return tokens, references, structure + Counter(targets)
-
-
-def _signature(token: "Token", numbers: Sequence[int]) -> tuple[Any, ...]:
-    """What of a token must not change: all but its prose. Its lines come last."""
-    place = range(numbers[token.map[0]], numbers[token.map[1]]) if token.map else range(0)
-    content = "" if token.type == "inline" else token.content
-    return (token.type, token.level, token.markup, token.info, content, place)
+    structure: Counter[tuple[Any, ...]] = Counter(
+        (name, each["href"], each["title"]) for name, each in references.items()
+    )
+    for token in tokens:  # all but their prose; their lines come last
+        lines_of = range(numbers[token.map[0]], numbers[token.map[1]]) if token.map else range(0)
+        content = "" if token.type == "inline" else token.content
+        structure[token.type, token.level, token.markup, token.info, content, lines_of] += 1
+    return tokens, references, structure
 
 
 def _blocks(

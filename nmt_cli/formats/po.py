@@ -9,31 +9,17 @@ editors list them, and ``msgfmt`` omits them without ``--use-fuzzy``.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from nmt_cli.errors import NmtError
-from nmt_cli.formats.patterns import (
-    ADDRESSES,
-    CODE_ELEMENT,
-    COMMENT,
-    CONTROL,
-    ENTITY,
-    IN_BRACES,
-    LINE_BREAK_TAG,
-    TAG,
-    TEMPLATES,
-    VARIABLES,
-    spans_finder,
-)
+from nmt_cli.formats import patterns
 from nmt_cli.formats.segments import Finder, Segment, Translate, translate_segments
 
 WIDTH = 78  # columns of a line, as gettext's tools and polib write it
 
 # A line that these tools would have wrapped, without --no-wrap.
 _UNWRAPPED = re.compile(r'(?=.{82})[^"#]*"[^ ]{1,70} [^ ]')
-_MSGSTR = re.compile(r'\s*msgstr(?:\[(\d)\])?\s*"')
 _UNTERMINATED = re.compile(r'\s*(?:msg\w+(?:\[\d+\])?)?\s*"(?:[^"\\]|\\.)*$')
 # gettext's escapes that polib neither reads nor writes.
 _ODD_ESCAPE = re.compile(r'(?<!\\)(?:\\\\)*\\[^\\ntrvbf"]')
@@ -50,39 +36,39 @@ def placeholders_finder(printf: bool, qt: bool) -> Finder:
         qt: the flag is one of Qt or KDE: %1 is a placeholder.
     """
     flags = r"[-+#0' ]*" if printf else r"[-+#0']*"
-    return spans_finder(
-        breaks=[*CONTROL, LINE_BREAK_TAG],
+    return patterns.spans_finder(
+        breaks=[*patterns.CONTROL, patterns.LINE_BREAK_TAG],
         free=[
-            CODE_ELEMENT,
-            COMMENT,
-            ENTITY,
-            *ADDRESSES,
-            *TEMPLATES,
+            patterns.CODE_ELEMENT,
+            patterns.COMMENT,
+            patterns.ENTITY,
+            *patterns.ADDRESSES,
+            *patterns.TEMPLATES,
             r"%%",
             r"%\([^()\s]+\)[-#0+ ]*\d*(?:\.\d+)?[A-Za-z]",
             r"%<\w+>[-+#0]*\d*(?:\.\d+)?[A-Za-z]",
             rf"%\d+\$[-+#0' ]*\d*(?:\.\d+)?{_CONVERSION}",
-            *VARIABLES,
+            *patterns.VARIABLES,
             r"``[^`]{1,999}``|:[a-z]{1,32}:`[^`]{1,999}`",  # reStructuredText, of Sphinx
             r"(?<![\w-])--[A-Za-z][\w-]*",
             *([r"%L?\d{1,2}"] if qt else []),
         ],
-        tags=[TAG],
+        tags=[patterns.TAG],
         fixed=[
             rf"%{flags}(?:\d+|\*)?(?:\.(?:\d+|\*))?{_CONVERSION}",
-            rf"\{{(?:[:!]{IN_BRACES}*)?\}}",
+            rf"\{{(?:[:!]{patterns.IN_BRACES}*)?\}}",
         ],
     )
 
 
-@dataclass(frozen=True)
-class _Gap:
-    """An empty translation in ``lines[start:end]``, and the lines that it needs."""
+class _Gap(NamedTuple):
+    """An empty translation in ``lines[start:end]``, and the lines of its source."""
 
-    form: str | None
     start: int
     end: int
     segments: list[Segment]
+    form: str | None  # number of the plural form
+    message: int | None  # first line of the message; None if that is fuzzy already
 
 
 def translate_po(text: str, name: str, translate: Translate) -> str:
@@ -97,22 +83,24 @@ def translate_po(text: str, name: str, translate: Translate) -> str:
         NmtError: the file ``name`` has a syntax error (names the line), or its header says that
             it is not UTF-8.
     """
+    import polib
+
     lines = text.split("\n")
-    messages = list(_messages(lines, name))
-    segments = [each for _, _, gaps in messages for gap in gaps for each in gap.segments]
-    results = iter(translate_segments(segments, translate))
+    gaps = list(_gaps(lines, name))
+    results = iter(translate_segments([each for gap in gaps for each in gap.segments], translate))
     width = 0 if any(map(_UNWRAPPED.match, lines)) else WIDTH
     changed: dict[int, list[str]] = {}
-    for start, fuzzy, gaps in messages:
-        if gaps and not fuzzy:
-            _mark_fuzzy(lines, start, changed)
-        for gap in gaps:
-            changed |= {number: [] for number in range(gap.start, gap.end)}
-            value = "\n".join(next(results) for _ in gap.segments)
-            changed[gap.start] = _written(gap.form, value, width)
+    for gap in gaps:
+        if gap.message is not None:
+            _mark_fuzzy(lines, gap.message, changed)
+        entry = polib.POEntry(msgid="-", msgstr="\n".join(next(results) for _ in gap.segments))
+        if gap.form:
+            entry.msgstr_plural = {int(gap.form): entry.msgstr}
+        changed |= {number: [] for number in range(gap.start, gap.end)}
+        changed[gap.start] = entry.__unicode__(width).rstrip("\n").split("\n")[1:]  # no msgid
     rows = []
     for number, line in enumerate(lines):
-        end = "\r" if line.endswith("\r") else ""
+        end = "\r" * line.endswith("\r")
         rows += [row + end for row in changed.get(number, [line.removesuffix("\r")])]
     return "\n".join(rows)
 
@@ -123,75 +111,52 @@ def _mark_fuzzy(lines: Sequence[str], start: int, changed: dict[int, list[str]])
     while first and lines[first - 1].startswith("#") and not lines[first - 1].startswith("#~"):
         first -= 1
     comments = [line.removesuffix("\r") for line in lines[first : start + 1]]
-    at = next((at for at, line in enumerate(comments) if line.startswith("#,")), None)
-    if at is not None:
-        changed[first + at] = [f"#, fuzzy,{comments[at][2:]}"]
-    else:
-        previous = (at for at, line in enumerate(comments) if line.startswith("#|"))
-        at = next(previous, start - first)
-        changed[first + at] = ["#, fuzzy", comments[at]]
+    for at, comment in enumerate(comments):
+        if comment.startswith("#,"):
+            changed[first + at] = [f"#, fuzzy,{comment[2:]}"]
+            return
+    previous = (at for at, line in enumerate(comments) if line.startswith("#|"))
+    at = next(previous, start - first)
+    changed[first + at] = ["#, fuzzy", comments[at]]
 
 
-def _written(form: str | None, value: str, width: int) -> list[str]:
-    """Write a translation, or a plural form of one, as gettext's tools do."""
-    import polib
-
-    entry = polib.POEntry(msgid="-", msgstr=value)
-    if form:
-        entry.msgstr_plural = {int(form): value}
-    rows: list[str] = entry.__unicode__(width).rstrip("\n").split("\n")
-    return rows[1:]  # without the msgid
-
-
-def _messages(lines: Sequence[str], name: str) -> Iterator[tuple[int, bool, list[_Gap]]]:
-    """Read the messages in order, without obsolete ones and the header.
-
-    Returns:
-        of each the number of the first line that is no comment, whether it is fuzzy, and its gaps.
+def _gaps(lines: Sequence[str], name: str) -> Iterator[_Gap]:
+    """Find the empty translations, in order; not in obsolete messages and the header.
 
     Raises:
         NmtError: as translate_po.
     """
+    heads = [line.lstrip() for line in lines]
     entries = sorted(_parsed(lines, name), key=lambda entry: entry.linenum)
     ends = [*(entry.linenum - 1 for entry in entries[1:]), len(lines)]
     for entry, end in zip(entries, ends, strict=False):
-        if not entry.obsolete and entry.msgid:
-            start = max(entry.linenum - 1, 0)
-            while not lines[start].lstrip().startswith(("msgctxt", "msgid")):
-                start += 1
-            if not any(map(_MSGSTR.match, lines[start:end])):
-                raise NmtError(
-                    f"{name}, line {start + 1}: a msgid without msgstr", "complete the entry"
-                )
-            odd = any(map(_ODD_ESCAPE.search, lines[start:end]))
-            yield (
-                start,
-                "fuzzy" in entry.flags,
-                [] if odd else list(_gaps(entry, lines, start, end)),
-            )
-
-
-def _gaps(entry: Any, lines: Sequence[str], start: int, end: int) -> Iterator[_Gap]:
-    """Find the empty translations of the entry in ``lines[start:end]``."""
-    formats = {flag for flag in entry.flags if flag.endswith("-format")}
-    formats -= {flag for flag in formats if flag.startswith("no-")}
-    qt = bool(formats & {"qt-format", "qt-plural-format", "kde-format"})
-    find = placeholders_finder(bool(formats) and not qt, qt)
-    found = False
-    for number in range(start, end):
-        if found and lines[number].lstrip().startswith("msgid"):
-            return  # the header, which polib removes, may follow other entries
-        if match := _MSGSTR.match(lines[number]):
-            found, form = True, match[1]
-            if not (entry.msgstr_plural.get(int(form)) if form else entry.msgstr):
-                after = number + 1
-                while after < end and lines[after].lstrip().startswith('"'):
-                    after += 1
-                singular = not form or (form == "0" and len(entry.msgstr_plural) > 1)
-                source = entry.msgid if singular else entry.msgid_plural or entry.msgid
-                yield _Gap(
-                    form, number, after, [Segment(each, find) for each in source.split("\n")]
-                )
+        if entry.obsolete or not entry.msgid:
+            continue
+        start = max(entry.linenum - 1, 0)
+        while not heads[start].startswith(("msgctxt", "msgid")):
+            start += 1
+        rows = [row for row in range(start, end) if heads[row].startswith("msgstr")]
+        if not rows:
+            problem = f"{name}, line {start + 1}: a msgid without msgstr"
+            raise NmtError(problem, "complete the entry")
+        if any(map(_ODD_ESCAPE.search, lines[start:end])):
+            continue
+        # The header, which polib removes, may follow other entries.
+        end = next((row for row in range(rows[0], end) if heads[row].startswith("msgid")), end)
+        flags = {flag for flag in entry.flags if flag.endswith("-format") and flag[:3] != "no-"}
+        qt = bool(flags & {"qt-format", "qt-plural-format", "kde-format"})
+        find = placeholders_finder(bool(flags) and not qt, qt)
+        for row in rows:
+            form = heads[row][7] if heads[row][6] == "[" else None
+            if row >= end or (entry.msgstr_plural.get(int(form)) if form else entry.msgstr):
+                continue
+            after = row + 1
+            while after < end and heads[after].startswith('"'):
+                after += 1
+            singular = not form or (form == "0" and len(entry.msgstr_plural) > 1)
+            source = entry.msgid if singular else entry.msgid_plural or entry.msgid
+            segments = [Segment(each, find) for each in source.split("\n")]
+            yield _Gap(row, after, segments, form, None if "fuzzy" in entry.flags else start)
 
 
 class _Text(str):
@@ -213,15 +178,19 @@ def _parsed(lines: Sequence[str], name: str) -> Any:
     """
     import polib
 
-    for number, line in enumerate(lines, 1):
-        if _UNTERMINATED.match(line):
-            raise _malformed(name, number, "unterminated string")
     try:
-        # No file name contains a NUL.
+        # polib reads over unterminated strings. No file name contains a NUL.
+        for number, line in enumerate(lines, 1):
+            if _UNTERMINATED.match(line):
+                raise OSError(f"(line {number}): unterminated string")
         file = polib.pofile(_Text("\n".join(lines) + "\0"), encoding="utf-8")
     except OSError as error:
         found = re.search(r"\(line (\d+)\)(?:: (.*))?", str(error))
-        raise _malformed(name, *((found[1], found[2]) if found else (1, None))) from None
+        reason = f" ({found[2]})" if found and found[2] else ""
+        raise NmtError(
+            f"{name}, line {found[1] if found else 1}: not the syntax of a PO file{reason}",
+            "msgfmt --check shows what is wrong with it",
+        ) from None
     charset = re.search(r"charset=([\w.:-]+)", file.metadata.get("Content-Type", ""))
     if charset and charset[1].upper() not in ("UTF-8", "UTF8", "CHARSET"):
         raise NmtError(
@@ -229,10 +198,3 @@ def _parsed(lines: Sequence[str], name: str) -> Any:
             "convert the file with msgconv --to-code=UTF-8",
         )
     return file
-
-
-def _malformed(name: str, line: int | str, reason: str | None) -> NmtError:
-    return NmtError(
-        f"{name}, line {line}: not the syntax of a PO file" + (f" ({reason})" if reason else ""),
-        "msgfmt --check shows what is wrong with it",
-    )

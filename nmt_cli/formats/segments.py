@@ -97,13 +97,12 @@ def _filled(text: str, places: Sequence[Place], answers: Mapping[str, str]) -> s
 
 def _keeps_spans(segment: Segment, result: str) -> bool:
     """Whether a translation has the same spans; those that are not free in the same order."""
-
-    def spans_of(text: str) -> tuple[list[str], list[str]]:
-        spans = segment.find(text)
-        free = sorted(text[each.start : each.end] for each in spans if each.kind is Kind.FREE)
-        return free, [text[each.start : each.end] for each in spans if each.kind is not Kind.FREE]
-
-    return result == segment.text or spans_of(result) == spans_of(segment.text)
+    found = []
+    for text in (result, segment.text):
+        spans = [(each.kind, text[each.start : each.end]) for each in segment.find(text)]
+        free = sorted(span for kind, span in spans if kind is Kind.FREE)
+        found.append((free, [span for kind, span in spans if kind is not Kind.FREE]))
+    return found[0] == found[1]
 
 
 def _runs(text: str, start: int, end: int, spans: Sequence[Span]) -> Iterator[Place]:

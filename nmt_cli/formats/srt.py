@@ -7,25 +7,18 @@ is replaced by its source.
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from nmt_cli.errors import NmtError
-from nmt_cli.formats.patterns import (
-    ADDRESSES,
-    COMMENT,
-    CONTROL,
-    ENTITY,
-    LINE_BREAK_TAG,
-    TAG,
-    spans_finder,
-)
+from nmt_cli.formats import patterns
 from nmt_cli.formats.segments import Place, Segment, Translate, translate_segments
 from nmt_cli.formats.wrap import balanced, breaks_of
 
-find_spans = spans_finder(
-    breaks=[*CONTROL, LINE_BREAK_TAG, r"\\[Nn]"],
+find_spans = patterns.spans_finder(
+    breaks=[*patterns.CONTROL, patterns.LINE_BREAK_TAG, r"\\[Nn]"],
     marks=[r"\{\\[^{}]*\}", r"\{[A-Za-z]:[^{}]*\}", r"[♪♫]+"],
-    free=[COMMENT, ENTITY, *ADDRESSES],
-    tags=[TAG],
+    free=[patterns.COMMENT, patterns.ENTITY, *patterns.ADDRESSES],
+    tags=[patterns.TAG],
     fixed=[r"\\h"],
 )
 
@@ -56,14 +49,13 @@ def translate_srt(text: str, name: str, translate: Translate) -> str:
         new = _replaced(text, (start, end), lines_of, results)
         is_last = number + 1 == len(places)
         before, after = text[at:start], text[end : None if is_last else places[number + 1][0]]
-        try:
+        kept = text[start:end]
+        with suppress(NmtError):
             found = _contents(before + new + after, name)
-        except NmtError:
-            found = []
-        here = (len(before), len(before) + len(new))
-        kept = found[:1] == [here] and len(found) == 2 - is_last
-        kept = kept and _markup(new) == _markup(text[start:end])
-        parts += [before, new if kept else text[start:end]]
+            same = len(found) == 2 - is_last and found[0] == (len(before), len(before + new))
+            if same and _markup(new) == _markup(kept):
+                kept = new
+        parts += [before, kept]
         at = end
     return "".join([*parts, text[at:]])
 
@@ -124,23 +116,15 @@ def _contents(text: str, name: str) -> list[Place]:
         raise _malformed(text, name, error.expected_start) from None
     except (ValueError, OverflowError):
         raise _malformed(text, name, end) from None
-    for place in places:
-        _check(text, name, *place)
+    for start, end in places:  # does a subtitle contain another one, whose time line is damaged?
+        blank, number = False, False  # the line before; and whether a number follows a blank line
+        for line in re.finditer(r"([^\n]*)\n?", text[start:end]):
+            content = line[1].strip()
+            if _BROKEN_TIME.search(content) or (number and content):
+                raise _malformed(text, name, start + line.start())
+            number = blank and content.isdecimal()
+            blank = line.start() > 0 and line[1] in ("", "\r")
     return places
-
-
-def _check(text: str, name: str, start: int, end: int) -> None:
-    """Refuse a subtitle that contains another one, whose time line is damaged.
-
-    Raises:
-        NmtError: there is one.
-    """
-    blank, number = False, False  # the line before; and whether a number follows a blank line
-    for line in re.finditer(r"([^\n]*)\n?", text[start:end]):
-        content = line[1].strip()
-        if _BROKEN_TIME.search(content) or (number and content):
-            raise _malformed(text, name, start + line.start())
-        blank, number = line.start() > 0 and line[1] in ("", "\r"), blank and content.isdecimal()
 
 
 def _malformed(text: str, name: str, place: int) -> NmtError:

@@ -10,16 +10,8 @@ from typing import Protocol
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import is_special, standard_output
-from nmt_cli.pipeline.inputs import (
-    STDIN,
-    Job,
-    check_apart,
-    count_lines,
-    jobs_of,
-    name_of,
-    opened,
-    shard_lines,
-)
+from nmt_cli.pipeline import inputs
+from nmt_cli.pipeline.inputs import STDIN, Job, count_lines, name_of, opened
 from nmt_cli.pipeline.options import TranslateOptions
 from nmt_cli.pipeline.output import Sink, check_free, file_sink, stream_sink
 from nmt_cli.pipeline.stream import Counts, Stream
@@ -90,7 +82,7 @@ def translate_files(
                 stream = Stream(translator, options, f"{name}, " if len(jobs) > 1 else "")
                 start, end = 0, None
                 if options.shard:
-                    start, end = shard_lines(options.shard, count_lines(job.source))
+                    start, end = inputs.shard_lines(options.shard, count_lines(job.source))
                 with _sink(job, options, model, stream.lines_each, say) as sink:
                     if sink.done:
                         say(f"{job.output}: continuing after line {sink.done:,}")
@@ -113,10 +105,10 @@ def _jobs(options: TranslateOptions, say: Say) -> list[Job]:
     """
     folder = options.output and options.output.is_dir()
     if options.several or (options.files and folder):
-        jobs = jobs_of(options.files, options.output)
+        jobs = inputs.jobs_of(options.files, options.output)
     else:
         jobs = [Job(options.files[0] if options.files else STDIN, options.output)]
-    check_apart(jobs)
+    inputs.check_apart(jobs)
     for source, _ in jobs:
         if not is_special(source):  # what can be read only once is not opened twice
             with opened(source):
@@ -143,7 +135,7 @@ def _lines_in_all(options: TranslateOptions, jobs: Sequence[Job]) -> int | None:
     """How many lines to translate; None if an input can be read only once."""
     if any(job.source == STDIN or is_special(job.source) for job in jobs):
         return None
-    shards = [shard_lines(options.shard or "1/1", count_lines(job.source)) for job in jobs]
+    shards = [inputs.shard_lines(options.shard or "1/1", count_lines(job.source)) for job in jobs]
     return sum(end - start for start, end in shards)
 
 

@@ -1,7 +1,7 @@
 """Training pairs of text and its machine translation: back-translation and distillation."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, tee
 from pathlib import Path
@@ -54,8 +54,6 @@ def synthesize_files(
 
     Args:
         files: in the model's source language; ``-`` for standard input.
-        model: translates them.
-        options: of the search.
         output: the two files without their language suffixes.
         force: replace existing files.
         say: receives a message about what was written.
@@ -98,11 +96,14 @@ def synthesize(
     counts = Synthesis()
     with replacing(originals) as original, replacing(translations) as translation:
         # The translator reads a window ahead: tee holds no more than that.
-        given, translated = tee(_not_blank(lines, counts))
+        given, translated = tee(lines)
         pairs = zip(given, translator.translate(translated), strict=True)
         for line, found in tqdm(pairs, desc="translating", unit="line", disable=None):
             text = found.text.strip()
-            if not text:
+            counts.read += 1
+            if not line.strip():
+                counts.blank += 1
+            elif not text:
                 counts.empty += 1
             elif is_degenerate(text, line):
                 counts.degenerate += 1
@@ -121,12 +122,3 @@ def is_degenerate(text: str, line: str) -> bool:
     """Whether a translation repeats itself or is unreadable although its source is not."""
     loops = LOOP.search(text) is not None and LOOP.search(line) is None
     return loops or (UNREADABLE in text and UNREADABLE not in line)
-
-
-def _not_blank(lines: Iterable[str], counts: Synthesis) -> Iterator[str]:
-    for line in lines:
-        counts.read += 1
-        if line.strip():
-            yield line
-        else:
-            counts.blank += 1
