@@ -2,7 +2,6 @@
 
 import datetime
 import importlib.metadata
-import math
 import signal
 import statistics
 import sys
@@ -11,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ def measure(
     lines: Sequence[str],
     beam_sizes: Sequence[int],
     batches: Sequence[int],
-    say: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None],
     **settings: Any,
 ) -> Tree:
     """Measure all combinations, each in a process of its own; :func:`table` formats the results.
@@ -47,9 +47,8 @@ def measure(
     Args:
         folders: bundles by precision.
         lines: source sentences; blank ones are left out.
-        beam_sizes, batches: see :func:`measure_cell`.
+        beam_sizes, batches, settings: arguments of :func:`measure_cell`.
         say: receives a line before each measurement.
-        settings: further arguments of :func:`measure_cell`.
 
     Raises:
         NmtError: all lines are blank, a bundle cannot be loaded, or memory runs out.
@@ -106,14 +105,14 @@ def measure_cell(
         load_seconds = time.perf_counter() - began
         if forced_length:  # whatever the length of the source
             search = replace(translator.options, length_ratio=0, length_extra=forced_length)
-            translator = replace(translator, options=search, model=Endless(translator.model))
+            translator = replace(translator, options=search, model=endless(translator.model))
         if batch == 1:
             count = min(len(lines), LATENCY_SENTENCES)
             lines = [lines[at * len(lines) // count] for at in range(count)]
         rounds = [_translate(translator, lines, batch) for _ in range(repeats + 1)][1:]
     tokens, seconds = rounds[0][1], [sum(times) for times, _ in rounds]
-    calls = sorted(1000 * each for times, _ in rounds for each in times)
-    latency = {f"p{at}": calls[math.ceil(at * len(calls) / 100) - 1] for at in (50, 95)}
+    calls = [1000 * each for times, _ in rounds for each in times]
+    p50, p95 = np.percentile(calls, (50, 95), method="inverted_cdf").tolist()
     return {
         "workers": translator.workers,
         "sentences": len(lines),
@@ -125,26 +124,21 @@ def measure_cell(
             "max": tokens / min(seconds),
         },
         "sentences_per_second": len(lines) / statistics.median(seconds),
-        "latency_ms": latency if batch == 1 else None,
+        "latency_ms": {"p50": p50, "p95": p95} if batch == 1 else None,
         "load_seconds": load_seconds,
         "peak_mib": peak_memory() / 2**20,
     }
 
 
-class Endless:
-    """A step model that never ends a translation; min_length would slow the search down."""
+def endless(model: StepModel) -> Any:
+    """The step model, but it never ends a translation; min_length would slow the search down."""
 
-    def __init__(self, model: StepModel) -> None:
-        self._model = model
-
-    def step(self, *arguments: Any) -> Any:
-        """Replace END in the step's candidates by another token."""
-        found, state = self._model.step(*arguments)
+    def step(*arguments: Any) -> Any:
+        found, state = model.step(*arguments)
         ids = np.where(found.ids == END_ID, np.int32(END_ID + 1), found.ids)
         return replace(found, ids=ids), state
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
+    return SimpleNamespace(encode=model.encode, step=step, select=model.select)
 
 
 def _translate(translator: Translator, lines: Sequence[str], batch: int) -> tuple[list[float], int]:
@@ -158,13 +152,11 @@ def _translate(translator: Translator, lines: Sequence[str], batch: int) -> tupl
     else:
         one = replace(translator, workers=1, batch_tokens=sys.maxsize)
         lengths = [len(each) for each in translator.tokenizers.source.encode(lines)]
-        rows = sorted(range(len(lines)), key=lambda row: -lengths[row])
-        groups = [rows[at : at + batch] for at in range(0, len(rows), batch)]
+        ordered = [line for _, line in sorted(zip(lengths, lines, strict=True), reverse=True)]
+        groups = [ordered[at : at + batch] for at in range(0, len(ordered), batch)]
         with ThreadPoolExecutor(translator.workers) as pool:
-            results = pool.map(
-                lambda group: [*one.translate([lines[row] for row in group])], groups
-            )
-            found = [each for result in results for each in result]
+            results = pool.map(lambda group: list(one.translate(group)), groups)
+            found = list(chain.from_iterable(results))
     return [time.perf_counter() - began], sum(len(each.tokens) for each in found)
 
 

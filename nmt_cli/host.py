@@ -6,11 +6,9 @@ import sys
 from pathlib import Path
 
 # Processor instructions that decide how fast matrix products are.
-INSTRUCTIONS = frozenset(
+_INSTRUCTIONS = frozenset(
     ("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "asimddp", "i8mm")
 )
-
-_STATUS = Path("/proc/self/status")
 _LIMITS = Path("/sys/fs/cgroup")
 
 
@@ -33,14 +31,14 @@ def processor() -> dict[str, object]:
     fields = {key.strip(): value.strip() for key, _, value in pairs}
     flags = (fields.get("flags") or fields.get("Features") or "").split()
     name = fields.get("model name") or platform.processor() or platform.machine()
-    return {"cpu": name, "instructions": [each for each in flags if each in INSTRUCTIONS]}
+    return {"cpu": name, "instructions": [each for each in flags if each in _INSTRUCTIONS]}
 
 
 def peak_memory() -> int:
     """Largest number of bytes that this process has used so far."""
     # Not ru_maxrss on Linux: a process inherits it from its parent.
     try:
-        lines = _STATUS.read_text(encoding="ascii").splitlines()
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from comparison.plan import OWN, latency_rows
 
 from nmt_cli import models
-from nmt_cli.bench import Endless
+from nmt_cli.bench import endless
 from nmt_cli.search.batching import padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.options import DecodingOptions, SearchOptions
@@ -61,7 +61,7 @@ class Ours:
         # Sentences: more than one, so that the threads are shared as the job says.
         model = models.open(job.folder, threads=job.workers * job.each, workers=job.workers)
         translator = model.translator(sentences=2)
-        model = Endless(translator.model) if job.forced else translator.model
+        model = endless(translator.model) if job.forced else translator.model
         self._translator = replace(translator, model=model)
         self._job = job
 
