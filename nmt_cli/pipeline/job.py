@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from itertools import chain, islice
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import is_special, standard_output
@@ -15,9 +15,11 @@ from nmt_cli.pipeline.inputs import STDIN, Job, count_lines, name_of, opened
 from nmt_cli.pipeline.options import TranslateOptions
 from nmt_cli.pipeline.output import Sink, check_free, file_sink, stream_sink
 from nmt_cli.pipeline.stream import Counts, Stream
-from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import decode_lines
+
+if TYPE_CHECKING:
+    from nmt_cli.models import TranslationModel
 
 Say = Callable[[str], None]
 Advance = Callable[[int], object]
@@ -25,18 +27,11 @@ Advance = Callable[[int], object]
 Progress = Callable[[int | None], AbstractContextManager[Advance]]
 
 
-class Model(Protocol):
-    """What the job needs of a model; :func:`nmt_cli.open` returns one."""
-
-    def translator(self, options: DecodingOptions | None, sentences: int) -> Translator:
-        """A translator with these options for about so many sentences."""
-
-    def fingerprint(self) -> list[str]:
-        """What distinguishes the model from any other."""
-
-
 def translate_files(
-    options: TranslateOptions, model: Model, say: Say, progress: Progress | None = None
+    options: TranslateOptions,
+    model: "TranslationModel",
+    say: Say,
+    progress: Progress | None = None,
 ) -> Counts:
     """Translate files, or standard input.
 
@@ -73,12 +68,12 @@ def translate_files(
         for job in jobs:
             name, keep_cr = name_of(job.source), options.input_format is not None
             with opened(job.source) as source:
-                lines = decode_lines(source, name, options.errors, say, keep_cr)
+                first = list(islice(source, 0 if options.line_buffered else 2))
+                lines = decode_lines(chain(first, source), name, options.errors, say, keep_cr)
                 if translator is None:
                     # A lone line gets all threads; several lines get one each.
-                    first, lines = _ahead(lines, 0 if options.line_buffered else 2)
-                    several = len(jobs) > 1
-                    translator = model.translator(options.decoding, 2 if several else first)
+                    sentences = len(first) if len(jobs) == 1 else 2
+                    translator = model.translator(options.decoding, sentences)
                 stream = Stream(translator, options, f"{name}, " if len(jobs) > 1 else "")
                 start, end = 0, None
                 if options.shard:
@@ -140,7 +135,7 @@ def _lines_in_all(options: TranslateOptions, jobs: Sequence[Job]) -> int | None:
 
 
 def _sink(
-    job: Job, options: TranslateOptions, model: Model, lines_each: int, say: Say
+    job: Job, options: TranslateOptions, model: "TranslationModel", lines_each: int, say: Say
 ) -> AbstractContextManager[Sink]:
     if job.output is None:
         return stream_sink(standard_output(), options.line_buffered)
@@ -152,19 +147,3 @@ def _sink(
     parts["source"] = str(job.source if job.source == STDIN else job.source.resolve())
     settings = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return file_sink(job.output, lines_each, settings, options.resume, say)
-
-
-def _ahead(lines: Iterator[str], most: int) -> tuple[int, Iterator[str]]:
-    """How many lines there are, up to ``most``, and all lines; an error is raised in its place."""
-    read: list[str] = []
-    try:
-        for line in islice(lines, most):
-            read.append(line)
-    except NmtError as error:
-        return len(read), chain(read, _raising(error))
-    return len(read), chain(read, lines)
-
-
-def _raising(error: NmtError) -> Iterator[str]:
-    raise error
-    yield

@@ -3,9 +3,9 @@
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,40 +13,33 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import is_special, replacing_path, sync, unwritable
 from nmt_cli.text.lines import SUFFIXES, writing
 
-_SECONDS_BETWEEN_WRITES = 1.0
-
 
 class Sink:
     """A destination for lines.
 
     Args:
         stream: to write to.
-        seconds: between flushes; None to leave them to the stream.
+        at_once: flush each write.
         done: lines of input whose output is already there.
     """
 
-    def __init__(self, stream: BinaryIO, seconds: float | None = None, done: int = 0) -> None:
-        self.done = done
-        self._stream, self._seconds = stream, seconds
-        self._flushed = time.monotonic()
+    def __init__(self, stream: BinaryIO, at_once: bool, done: int = 0) -> None:
+        self.done, self._stream, self._at_once = done, stream, at_once
 
     def write(self, lines: list[str]) -> None:
         """Write the output of one line of input; the lines come without their ends."""
         self._stream.write("".join(f"{line}\n" for line in lines).encode())
-        if self._seconds is not None and time.monotonic() - self._flushed >= self._seconds:
+        if self._at_once:
             self._stream.flush()
-            self._flushed = time.monotonic()
 
 
 @contextmanager
 def stream_sink(stream: BinaryIO, at_once: bool = False) -> Iterator[Sink]:
     """A sink for an open stream; lines written before an error still reach the reader."""
     try:
-        yield Sink(stream, seconds=0 if at_once else None)
-    except NmtError:
+        yield Sink(stream, at_once)
+    finally:
         stream.flush()
-        raise
-    stream.flush()
 
 
 def check_free(path: Path, force: bool) -> None:
@@ -68,13 +61,8 @@ def check_free(path: Path, force: bool) -> None:
 
 def _part_of(path: Path) -> Path:
     """The name under which a file grows, next to the file or to the target of its link."""
-    place = _followed(path)
+    place = path.resolve() if path.is_symlink() else path
     return place.with_name(f"{place.name}.part")
-
-
-def _followed(path: Path) -> Path:
-    """The target of a link; other paths unchanged, for messages."""
-    return path.resolve() if path.is_symlink() else path
 
 
 @contextmanager
@@ -98,20 +86,21 @@ def file_sink(
     """
     part = _part_of(path)
     record = part.with_name(f"{part.name}.json")
+    content = f"{json.dumps({'settings': settings})}\n".encode()
     try:
         if is_special(path):
             with path.open("wb") as stream, stream_sink(stream) as sink:
                 yield sink
             return
         part.parent.mkdir(parents=True, exist_ok=True)
-        done = _lines_to_keep(part, record, settings, lines_each) if resume else 0
+        done = _lines_to_keep(part, record, content, lines_each) if resume else 0
         try:
             if not done:
                 part.unlink(missing_ok=True)
-                record.write_text(json.dumps({"settings": settings}) + "\n", encoding="utf-8")
+                record.write_bytes(content)
             with part.open("ab") as stream:
-                yield Sink(stream, _SECONDS_BETWEEN_WRITES, done)
-            _finish(part, _followed(path))
+                yield Sink(stream, at_once=True, done=done)
+            _finish(part, part.with_suffix(""))
         except BaseException:
             if part.exists() and part.stat().st_size:
                 say(f"{part}: holds the finished lines; continue with --resume")
@@ -127,7 +116,7 @@ def file_sink(
         raise unwritable(path, error) from None
 
 
-def _lines_to_keep(part: Path, record: Path, settings: str, lines_each: int) -> int:
+def _lines_to_keep(part: Path, record: Path, content: bytes, lines_each: int) -> int:
     """Truncate a part after its last complete line of input; returns how many it then holds.
 
     Raises:
@@ -135,25 +124,16 @@ def _lines_to_keep(part: Path, record: Path, settings: str, lines_each: int) -> 
     """
     if not part.exists():
         return 0
-    began: object = None
-    with suppress(OSError, ValueError):
-        began = json.loads(record.read_text(encoding="utf-8"))
-    if began != {"settings": settings}:
+    if not record.exists() or record.read_bytes() != content:
         raise NmtError(
             f"{part}: was started with another model, other options or another input",
             "continue with those, or start again with --force",
         )
-    lines = kept = end = 0
     with part.open("rb") as stream:
-        for line in stream:
-            if not line.endswith(b"\n"):
-                break
-            lines += 1
-            end += len(line)
-            if lines % lines_each == 0:
-                kept = end
-    os.truncate(part, kept)
-    return lines // lines_each
+        done = sum(line.endswith(b"\n") for line in stream) // lines_each
+        stream.seek(0)
+        os.truncate(part, sum(map(len, islice(stream, done * lines_each))))
+    return done
 
 
 def _finish(part: Path, path: Path) -> None:
