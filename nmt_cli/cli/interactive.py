@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from nmt_cli.cli.options import say
 from nmt_cli.errors import NmtError
 from nmt_cli.files import standard_output
+from nmt_cli.pipeline.job import Counts, Stream
 from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.stream import Counts, Stream
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nmt_cli.pipeline.job import Counts, Stream
 from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.stream import Counts, Stream
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.lines import decode_lines
 from tests.cli.conftest import nmt
