@@ -1,0 +1,44 @@
+"""Layers and training model. B sentences, S source and T target positions, d width."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from nmt_cli.model.layers import PaddingMask, causal_mask, embeddings, float32_logits
+from tests.model.averaging import AveragingConfig
+
+
+class AveragingDecoder(keras.layers.Layer):
+    def __init__(self, config: AveragingConfig, **options: Any) -> None:
+        super().__init__(**options)
+        self.config = config
+        self.join = keras.layers.Dense(config.d_model, "tanh", name="join")
+
+    def call(self, targets: Any, vectors: Any, mask: Any) -> Any:
+        hidden = causal_mask(ops.shape(targets)[1], "float32")
+        seen = ops.cast(ops.equal(hidden[0], 0), "float32")  # [1, T, T]
+        return self.advance(seen, targets, vectors, mask)[0]
+
+    def advance(self, seen: Any, history: Any, vectors: Any, mask: Any) -> tuple[Any, Any]:
+        """Outputs [B, T, d] and attention [B, T, S]; seen [B, T, columns] is 1 at each history."""
+        mean = ops.matmul(seen, history) / ops.sum(seen, axis=-1, keepdims=True)
+        scores = ops.matmul(mean, ops.transpose(vectors, (0, 2, 1))) + mask[:, 0]
+        weights = ops.softmax(scores, axis=-1)
+        return self.join(ops.concatenate([mean, ops.matmul(weights, vectors)], -1)), weights
+
+
+def build_model(
+    config: AveragingConfig, source_vocab: int, target_vocab: int, seed: int
+) -> keras.Model:
+    keras.utils.set_random_seed(seed)
+    source = keras.Input((None,), dtype="int32", name="source")
+    target = keras.Input((None,), dtype="int32", name="target")
+    source_embedding, target_embedding = embeddings(config, source_vocab, target_vocab)
+    x = source_embedding(source)
+    for index in range(config.encoder_layers):
+        x = keras.layers.Dense(config.d_model, "tanh", name=f"encoder_{index}")(x)
+    mask = PaddingMask(name="source_mask")(source)
+    y = AveragingDecoder(config, name="decoder")(target_embedding(target), x, mask)
+    logits = float32_logits(y, config, target_embedding, target_vocab)
+    return keras.Model([source, target], logits, name="averaging")
