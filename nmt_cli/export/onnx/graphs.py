@@ -16,13 +16,13 @@ import tf2onnx
 
 from nmt_cli.bundle import APPEND, ATTENTION, DECODER, ENCODER
 from nmt_cli.bundle.contract import (
+    Contract,
     append_contract,
     attention_contract,
     decoder_contract,
     encoder_contract,
 )
 from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
-from nmt_cli.errors import NmtError
 from nmt_cli.export.onnx.graph_pass import RULES, apply_rules
 from nmt_cli.export.onnx.half import half
 from nmt_cli.export.onnx.quantize import quantize
@@ -34,9 +34,7 @@ TF2ONNX_OPSET = 18  # the newest that tf2onnx 1.17 writes
 # have the same meaning in it.
 OPSET, IR_VERSION = 24, 11
 WRITE_AT = "write_at"
-_DTYPES = {"float": tf.float32, "int32": tf.int32, "bool": tf.bool}
-
-Contract = tuple[list[TensorSpec], list[TensorSpec]]
+_DTYPES = {"float": tf.float32, "int32": tf.int32, "int64": tf.int64, "bool": tf.bool}
 
 
 def write_graphs(
@@ -54,85 +52,65 @@ def write_graphs(
         precision: one of nmt_cli.bundle.PRECISIONS.
         rules: of the graph pass; benchmarks/graph_pass.py leaves some out.
         attention: also write the step with attention weights.
-
-    Raises:
-        NmtError: tf2onnx cannot convert a graph, or returns operators that are not standard.
     """
-    contracts = {
-        ENCODER: encoder_contract(graph.config),
-        DECODER: decoder_contract(graph.config, graph.vocab_size),
-        APPEND: append_contract(),
-    }
-    converted = {
-        ENCODER: graph.onnx_encoder(TF2ONNX_OPSET) or _encoder(graph, contracts[ENCODER]),
-        DECODER: _step(graph.step, ("scores", "ids", "log_probs"), graph, contracts[DECODER]),
-    }
+
+    def append(values: Any, columns: Any, rows: Any) -> list[Any]:
+        return [tf.concat([tf.gather(values, rows), tf.gather(columns, rows)], axis=2)]
+
+    config = graph.config
+    parts: list[tuple[str, Callable[..., Any], Contract]] = [
+        (ENCODER, graph.encode, encoder_contract(config)),
+        (DECODER, _step(graph, graph.step), decoder_contract(config, graph.vocab_size)),
+        (APPEND, append, append_contract()),
+    ]
     if attention:
-        contracts[ATTENTION] = attention_contract(graph.config)
-        converted[ATTENTION] = _step(
-            graph.step_attention, ("attention",), graph, contracts[ATTENTION]
-        )
-    protos = {
-        name: _append(precision)
-        if name == APPEND
-        else _finish(converted[name], contract, graph, precision, rules)
-        for name, contract in contracts.items()
-    }
-    specs = {name: _spec(name, proto, contracts[name]) for name, proto in protos.items()}
+        parts.append((ATTENTION, _step(graph, graph.step_attention), attention_contract(config)))
+    protos, specs = {}, {}
+    for name, function, contract in parts:
+        own = graph.onnx_encoder(TF2ONNX_OPSET) if name == ENCODER else None
+        proto = own or _convert(function, contract)
+        share_transposed(proto)
+        _write_in_place(proto, graph)
+        proto = apply_rules(proto, rules)
+        if precision == "int8":
+            proto = quantize(proto)
+        elif precision == "float16":
+            proto = half(proto)
+        inputs, outputs = map(_named, (proto.graph.input, proto.graph.output), contract)
+        onnx.checker.check_model(proto, full_check=False)
+        protos[name], specs[name] = proto, GraphSpec(name, OPSET, inputs, outputs)
     save_with_shared_weights(protos, folder)
     return specs
 
 
-def _finish(
-    proto: onnx.ModelProto,
-    contract: Contract,
-    graph: StepGraph,
-    precision: str,
-    rules: Sequence[str],
-) -> onnx.ModelProto:
-    """Rewrite a graph of tf2onnx for ONNX Runtime, in its precision and with named axes."""
-    share_transposed(proto)
-    _write_in_place(proto, graph)
-    proto = apply_rules(proto, rules)
-    if precision == "int8":
-        proto = quantize(proto)
-    elif precision == "float16":
-        proto = half(proto)
-    axes = {each.name: each.shape for side in contract for each in side}
-    for value in [*proto.graph.input, *proto.graph.output]:
-        for dimension, axis in zip(value.type.tensor_type.shape.dim, axes[value.name], strict=True):
-            if isinstance(axis, str):
-                dimension.dim_param = axis
-            else:
-                dimension.dim_value = axis
-    foreign = {node.op_type for node in proto.graph.node if node.domain not in ("", "ai.onnx")}
-    if foreign:
-        raise NmtError(f"operators outside standard ONNX: {', '.join(sorted(foreign))}")
-    onnx.checker.check_model(proto, full_check=False)
-    return proto
-
-
-def _encoder(graph: StepGraph, contract: Contract) -> onnx.ModelProto:
-    def encode(source: Any) -> dict[str, Any]:
-        return dict(zip(graph.encoder_output, graph.encode(source), strict=True))
-
-    return _convert(encode, contract)
-
-
-def _step(
-    function: Callable[..., Any], names: Sequence[str], graph: StepGraph, contract: Contract
-) -> onnx.ModelProto:
-    """Convert a step that returns tensors with these names, then the grown caches."""
+def _step(graph: StepGraph, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A step of single tensors, which returns what it found and the grown caches."""
     count = len(graph.encoder_output)
-    outputs = [*names, *(f"new_{name}" for name in graph.caches)]
 
-    def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> dict[str, Any]:
+    def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> tuple[Any, ...]:
         *found, grown = function(
             tokens, position, ancestry, list(state[:count]), list(state[count:])
         )
-        return dict(zip(outputs, [*found, *grown], strict=True))
+        return *found, *grown
 
-    return _convert(step, contract)
+    return step
+
+
+def _convert(function: Callable[..., Any], contract: Contract) -> onnx.ModelProto:
+    """Convert a function of tensors, whose names are those of the contract."""
+    inputs, outputs = contract
+
+    def named(*tensors: Any) -> dict[str, Any]:
+        return dict(zip([each.name for each in outputs], function(*tensors), strict=True))
+
+    signature = [
+        tf.TensorSpec(free_axes(each.shape), _DTYPES[each.dtype], each.name)
+        for each in inputs
+        if each.name != WRITE_AT
+    ]
+    logging.getLogger("tf2onnx").setLevel(logging.ERROR)
+    graph = tf.function(named, autograph=False)
+    return tf2onnx.convert.from_function(graph, signature, opset=TF2ONNX_OPSET)[0]
 
 
 def _write_in_place(proto: onnx.ModelProto, graph: StepGraph) -> None:
@@ -152,60 +130,16 @@ def _write_in_place(proto: onnx.ModelProto, graph: StepGraph) -> None:
     proto.opset_import[0].version, proto.ir_version = OPSET, IR_VERSION
 
 
-def _append(precision: str) -> onnx.ModelProto:
-    """``values[rows]`` and ``columns[rows]``, concatenated along the third axis."""
-    kind = onnx.TensorProto.FLOAT16 if precision == "float16" else onnx.TensorProto.FLOAT
-    make, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
-    graph = onnx.helper.make_graph(
-        [
-            make("Gather", ["values", "rows"], ["old"], axis=0),
-            make("Gather", ["columns", "rows"], ["new"], axis=0),
-            make("Concat", ["old", "new"], ["joined"], axis=2),
-        ],
-        "append",
-        [
-            value("values", kind, ["B", "H", "P", "D"]),
-            value("columns", kind, ["B", "H", "Q", "D"]),
-            value("rows", onnx.TensorProto.INT64, ["R"]),
-        ],
-        [value("joined", kind, ["R", "H", "P + Q", "D"])],
-    )
-    return onnx.helper.make_model(
-        graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
-    )
-
-
-def _convert(function: Callable[..., Any], contract: Contract) -> onnx.ModelProto:
-    inputs, outputs = contract
-    signature = [
-        tf.TensorSpec(free_axes(each.shape), _DTYPES[each.dtype], each.name)
-        for each in inputs
-        if each.name != WRITE_AT
-    ]
-    logging.getLogger("tf2onnx").setLevel(logging.ERROR)
-    try:
-        proto, _ = tf2onnx.convert.from_function(
-            tf.function(function, autograph=False), signature, opset=TF2ONNX_OPSET
-        )
-    except Exception as error:
-        raise NmtError(f"tf2onnx cannot convert the graph ({error})") from error
-    missing = {each.name for each in outputs} - {each.name for each in proto.graph.output}
-    if missing:
-        raise NmtError(f"tf2onnx lost the outputs {', '.join(sorted(missing))}")
-    return proto
-
-
-def _spec(name: str, proto: onnx.ModelProto, contract: Contract) -> GraphSpec:
-    """A graph's contract: that of its architecture with the graph's own types."""
-    by_name = {each.name: each for side in contract for each in side}
-    inputs, outputs = (
-        tuple(
-            replace(
-                by_name[value.name],
-                dtype=onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type).lower(),
-            )
-            for value in values
-        )
-        for values in (proto.graph.input, proto.graph.output)
-    )
-    return GraphSpec(name, OPSET, inputs, outputs)
+def _named(values: Any, contract: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
+    """Name the axes of a graph's tensors; returns their contract, with the graph's own types."""
+    wanted, specs = {each.name: each for each in contract}, []
+    for value in values:
+        tensor, spec = value.type.tensor_type, wanted[value.name]
+        for dimension, axis in zip(tensor.shape.dim, spec.shape, strict=True):
+            if isinstance(axis, str):
+                dimension.dim_param = axis
+            else:
+                dimension.dim_value = axis
+        kind = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
+        specs.append(replace(spec, dtype=kind))
+    return tuple(specs)
