@@ -13,7 +13,7 @@ from nmt_cli import __version__
 from nmt_cli.bundle import APPEND, ATTENTION, DECODER, ENCODER, MANIFEST, TOKENIZER
 from nmt_cli.bundle.description import model_card
 from nmt_cli.bundle.manifest import Manifest
-from nmt_cli.bundle.reading import TOKEN_IDS, file_record, file_records, read_manifest
+from nmt_cli.bundle.reading import TOKEN_IDS, file_records, read_manifest
 from nmt_cli.bundle.report import PASSED, Verification, require_passed
 from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import ExportOptions, Trained
@@ -33,7 +33,6 @@ from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 
-CARD = "MODEL_CARD.md"
 GATES = {
     "int8": Gates(bleu=0.2, chrf=80, divergence=0.05),
     "float16": Gates(bleu=0.1, chrf=95, divergence=0.005),
@@ -41,16 +40,7 @@ GATES = {
 
 
 def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
-    """Write a bundle, unverified.
-
-    Args:
-        trained: the model.
-        options: precision, and whether to export attention weights.
-        folder: exists and is empty.
-
-    Raises:
-        NmtError: a graph cannot be converted.
-    """
+    """Write a bundle, unverified."""
     run, recipe = trained.run, trained.run.recipe
     graphs = write_graphs(
         trained.step_model.graph, folder, options.precision, attention=options.attention
@@ -92,7 +82,7 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
 
 
 def verify_against_run(
-    run: Run, options: ExportOptions, folder: Path, say: Callable[[str], None] = print
+    run: Run, options: ExportOptions, folder: Path, say: Callable[[str], None]
 ) -> Verification:
     """Compare a bundle with the run it was made from, as its export would.
 
@@ -101,11 +91,25 @@ def verify_against_run(
     Raises:
         NmtError: the bundle is damaged, was made from another model, or fails the verification.
     """
-    before = read_manifest(folder).verification
-    trained = Trained.load(run, options)
+    before, trained = read_manifest(folder), Trained.load(run, options)
+    steps = before.provenance.get("steps")
+    if steps != trained.steps:
+        raise NmtError(
+            f"{folder}: was made at step {steps}, but the weights are from step {trained.steps}",
+            "give the weights it was made from with --checkpoint",
+        )
+    tokenizers = {
+        f"{TOKENIZER}/{name}": record
+        for name, record in file_records(run.folder / "tokenizer").items()
+    }
+    if before.architecture != run.recipe.model or not tokenizers.items() <= before.files.items():
+        raise NmtError(
+            f"{folder}: was not made from {run.folder} (different architecture or tokenizer)",
+            "give its own run with --run",
+        )
     say("verifying against the trained model")
     manifest = _verified(trained, folder)
-    if before.outcome != PASSED:
+    if before.verification.outcome != PASSED:
         with replacing_folder(folder, MANIFEST) as work:
             shutil.copytree(folder, work, dirs_exist_ok=True)
             _write_manifest(work, manifest)
@@ -115,9 +119,7 @@ def verify_against_run(
 def _verified(trained: Trained, folder: Path) -> Manifest:
     """The bundle's manifest with the report of a new verification."""
     bundle = Bundle(folder)
-    _check_origin(trained, bundle)
-    manifest = bundle.manifest
-    checks = check_bundle(bundle)
+    manifest, checks = bundle.manifest, check_bundle(bundle)
     require_passed(checks, f"{manifest.name} in {manifest.precision}", "please report this")
     found, metrics = compare_with_model(trained, _ExportedBundle(bundle))
     report = passed(trained, [*checks, *found], onnxruntime.__version__)
@@ -143,28 +145,7 @@ class _ExportedBundle(Exported):
         return given_log_probs(self._bundle.model, framed, target)
 
 
-def _check_origin(trained: Trained, bundle: Bundle) -> None:
-    run, manifest, folder = trained.run, bundle.manifest, bundle.folder
-    steps = manifest.provenance.get("steps")
-    if steps != trained.steps:
-        raise NmtError(
-            f"{folder}: was made at step {steps}, but the weights are from step {trained.steps}",
-            "give the weights it was made from with --checkpoint",
-        )
-    vocabulary = {"source": run.source_vocab, "target": run.target_vocab}
-    same = (manifest.architecture, manifest.vocabulary) == (run.recipe.model, vocabulary)
-    tokenizers = {
-        f"{TOKENIZER}/{path.name}": file_record(path)
-        for path in (run.folder / "tokenizer").iterdir()
-    }
-    if not same or not tokenizers.items() <= manifest.files.items():
-        raise NmtError(
-            f"{folder}: was not made from {run.folder} (different architecture or tokenizer)",
-            "give its own run with --run",
-        )
-
-
 def _write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the card and the manifest, with the hashes of all files."""
-    (folder / CARD).write_text(model_card(manifest), encoding="utf-8")
+    (folder / "MODEL_CARD.md").write_text(model_card(manifest), encoding="utf-8")
     replace(manifest, files=file_records(folder)).write(folder)
