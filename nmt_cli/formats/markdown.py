@@ -113,9 +113,19 @@ def _parse(
     )
     for token in tokens:  # all but their prose; their lines come last
         lines_of = range(numbers[token.map[0]], numbers[token.map[1]]) if token.map else range(0)
-        content = "" if token.type == "inline" else token.content
+        content = _markup(token) if token.type == "inline" else token.content
         structure[token.type, token.level, token.markup, token.info, content, lines_of] += 1
     return tokens, references, structure
+
+
+def _markup(token: "Token") -> tuple[Any, ...]:
+    """The markup of inline text, which may move but must not change."""
+    found = []
+    for each in token.children or []:
+        if each.type not in ("text", "softbreak"):
+            content = _markup(each) if each.type == "image" else each.content
+            found.append((each.type, each.markup, str(each.attrs), content))
+    return tuple(sorted(found))
 
 
 def _blocks(

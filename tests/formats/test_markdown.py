@@ -269,6 +269,8 @@ DOCUMENTS = st.lists(PIECES, max_size=25).map("".join)
 @example("---\n---", 0)
 @example("a\n\n" * 6, 1)
 @example("one http://x.y\\\none ", 0)
+@example("b<!--\n-->", 612279)
+@example("one `!!! note\n\x0c`", 0)
 def test_any_document_and_any_model(text: str, seed: int) -> None:
     assert translate_markdown(text, "a", unchanged) == text
     for model in (upper, marked, hostile(seed)):
