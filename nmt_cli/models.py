@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.recipe.architecture import architecture_of
-from nmt_cli.search.attention import AttentionMaps
-from nmt_cli.search.forced import forced_attention
+from nmt_cli.search.forced import AttentionMaps, forced_attention
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.scoring import PairScore, aligned, score_pairs

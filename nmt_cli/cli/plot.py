@@ -129,7 +129,7 @@ def attention(
 def alignment(source: str, target: str | None, model: Path | None) -> "Figure":
     """Draw which words of the sentence SOURCE its translation's words come from."""
     from nmt_cli.plot.attention import alignment_figure
-    from nmt_cli.search.attention import align
+    from nmt_cli.search.forced import align
 
     with open_model([_with_attention(model)], Hardware()) as opened:
         return alignment_figure(align(opened.attention(source, target), opened.tokenizers))

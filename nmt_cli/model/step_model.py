@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.model.step_graph import Tensors, free_axes
 from nmt_cli.recipe.architecture import architecture
-from nmt_cli.search.attention import AttentionMaps
-from nmt_cli.search.forced import forced_attention
+from nmt_cli.search.forced import AttentionMaps, forced_attention
 from nmt_cli.search.step_model import Candidates
 from nmt_cli.text.tokenizer import START_ID, TokenizerPair
 

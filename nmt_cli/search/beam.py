@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.search.attention import aligning_layer
+from nmt_cli.search.forced import aligning_layer
 from nmt_cli.search.options import Request, SearchOptions
 from nmt_cli.search.processors import Processor
 from nmt_cli.search.ranking import Continuations, Hypothesis, best, coverage_penalty, penalty

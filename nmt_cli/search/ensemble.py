@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.search.attention import aligning_layer
+from nmt_cli.search.forced import aligning_layer
 from nmt_cli.search.ranking import top_candidates
 from nmt_cli.search.step_model import Candidates, StepModel
 

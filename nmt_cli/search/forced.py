@@ -1,18 +1,93 @@
-"""Forced decoding: probabilities and attention of given translations, token by token.
+"""Forced decoding: probabilities and attention of given translations, and their word alignment.
 
 B sentences, S source positions, T tokens of a translation, END included, V vocabulary, L layers
 of h heads.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.search.attention import AttentionMaps, Weights, aligning_layer
 from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.step_model import StepModel
-from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
+from nmt_cli.text.tokenizer import END_ID, START_ID, Tokenizer, TokenizerPair
+
+Weights = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class AttentionMaps:
+    """Weights by layer and head; each row sums to 1. L layers, h heads.
+
+    Attributes:
+        source: ids that the encoder read, [S].
+        target: ids of the translation with END, [T]: the decoder's output at each step.
+        cross: [L, h, T, S].
+        encoder: self-attention [L, h, S, S]; None if the model has none or does not provide it.
+        decoder: self-attention [L, h, T, T], whose columns are the decoder's inputs; likewise.
+    """
+
+    source: list[int]
+    target: list[int]
+    cross: Weights
+    encoder: Weights | None = None
+    decoder: Weights | None = None
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Words of both sides, and weights [target words, source words], whose rows sum to 1."""
+
+    source: list[str]
+    target: list[str]
+    weights: Weights
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """For each target word the source word with the largest weight: (source, target)."""
+        rows = self.weights if self.source else ()
+        return [(int(np.argmax(row)), at) for at, row in enumerate(rows)]
+
+
+def aligning_layer(weights: Weights) -> Weights:
+    """The weights that give the best word alignment, [B, L, h, ...] to [B, ...].
+
+    The mean over the heads of the penultimate layer (Garg et al. 2019,
+    https://arxiv.org/abs/1909.02074, section 3.1), or of the only layer.
+    """
+    return weights[:, max(0, weights.shape[1] - 2)].mean(axis=1)
+
+
+def align(maps: AttentionMaps, tokenizers: TokenizerPair) -> Alignment:
+    """Align words by the attention of the aligning layer."""
+    (layer,) = aligning_layer(maps.cross[None])
+    return align_words(layer, maps.source, maps.target, tokenizers)
+
+
+def align_words(
+    layer: Weights, source_ids: list[int], target_ids: list[int], tokenizers: TokenizerPair
+) -> Alignment:
+    """Align words by attention weights, [T, S].
+
+    A target word's row is the mean of its tokens' rows; a source word's column is the sum of its
+    tokens' columns. Weights of START and END are left out.
+    """
+    source, source_words = _words(tokenizers.source, source_ids)
+    target, target_words = _words(tokenizers.target, target_ids)
+    rows = np.array([layer[places].mean(axis=0) for places in target_words])
+    weights = np.array([[row[places].sum() for places in source_words] for row in rows])
+    weights = weights.reshape(len(target_words), len(source_words))
+    sums = weights.sum(axis=1, keepdims=True)
+    return Alignment(source, target, (weights / np.maximum(sums, 1e-9)).astype(np.float32))
+
+
+def _words(tokenizer: Tokenizer, ids: list[int]) -> tuple[list[str], list[list[int]]]:
+    """Words, and the positions of each word's tokens."""
+    places = [place for place, token in enumerate(ids) if token not in (START_ID, END_ID)]
+    groups = tokenizer.words([ids[place] for place in places])
+    texts = tokenizer.decode([[ids[places[each]] for each in group] for group in groups])
+    return texts, [[places[each] for each in group] for group in groups]
 
 
 def forced_steps(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.search.attention import Weights
 from nmt_cli.search.step_model import Candidates
 
 # Lower bound of coverage, which keeps its logarithm finite.
@@ -30,7 +29,7 @@ class Hypothesis:
     ids: list[int]
     score: float
     token_scores: list[float]
-    attention: Weights | None = field(default=None, compare=False)
+    attention: NDArray[np.float32] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from nmt_cli.search.attention import Alignment, align_words
+from nmt_cli.search.forced import Alignment, align_words
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.text.tokenizer import END_ID, UNK_ID, TokenizerPair

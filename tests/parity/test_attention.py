@@ -10,8 +10,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
-from nmt_cli.search.attention import AttentionMaps, align
-from nmt_cli.search.forced import forced_attention
+from nmt_cli.search.forced import AttentionMaps, align, forced_attention
 from nmt_cli.text.tokenizer import END_ID
 from nmt_cli.training.model import trained_model
 from tests.systems import export_bundle, untrained_run
