@@ -107,12 +107,9 @@ def count(
     references: Sequence[Sequence[str]],
     names: Sequence[str] = METRICS,
 ) -> list[Counts]:
-    """Count for metrics, in the order of :data:`METRICS`.
+    """Count for the metrics of these names, in the order of :data:`METRICS`.
 
-    Args:
-        translations: one or more sentences.
-        references: one or more texts, each aligned with the translations.
-        names: of the metrics.
+    There are one or more sentences, and one or more references, each aligned with them.
     """
     # BLEU's force only silences a warning about tokenized text.
     metrics = (BLEU(force=True), CHRF(word_order=2), TER())

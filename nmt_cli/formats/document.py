@@ -36,14 +36,11 @@ def format_of(path: Path) -> str:
 
 
 def translate_document(format: str, text: str, name: str, translate: Translate) -> str:
-    """Translate the text in a document; its markup, placeholders and lines stay.
-
-    A byte-order mark, line ends and a missing last line end are kept if ``text`` has them: read
-    the file with ``newline=""``.
+    """Translate the text in a document; its markup, placeholders, lines and line ends stay.
 
     Args:
         format: one of FORMATS.
-        text: the whole document.
+        text: the whole document, which may begin with a byte-order mark.
         name: of its file, for messages.
         translate: returns the translations of texts, in order, each of one line; called twice
             at most, and not for texts without a letter.

@@ -31,9 +31,7 @@ _CONVERSION = r"(?:hh?|ll?|[jztLq])?[diouxXeEfFgGaAcspnr@]"
 def placeholders_finder(printf: bool, qt: bool) -> Finder:
     """Make a function that finds placeholders, options, tags and addresses.
 
-    Args:
-        printf: the message has a format flag: "100% of" contains a placeholder then.
-        qt: the flag is one of Qt or KDE: %1 is a placeholder.
+    With a format flag, "100% of" contains a placeholder; with one of Qt or KDE, %1 is one.
     """
     flags = r"[-+#0' ]*" if printf else r"[-+#0']*"
     return patterns.spans_finder(
@@ -121,11 +119,7 @@ def _mark_fuzzy(lines: Sequence[str], start: int, changed: dict[int, list[str]])
 
 
 def _gaps(lines: Sequence[str], name: str) -> Iterator[_Gap]:
-    """Find the empty translations, in order; not in obsolete messages and the header.
-
-    Raises:
-        NmtError: as translate_po.
-    """
+    """Find the empty translations, in order; not in obsolete messages and the header."""
     heads = [line.lstrip() for line in lines]
     entries = sorted(_parsed(lines, name), key=lambda entry: entry.linenum)
     ends = [*(entry.linenum - 1 for entry in entries[1:]), len(lines)]
@@ -171,11 +165,7 @@ class _Text(str):
 
 
 def _parsed(lines: Sequence[str], name: str) -> Any:
-    """Parse a file with polib.
-
-    Raises:
-        NmtError: as translate_po.
-    """
+    """Parse a file with polib."""
     import polib
 
     try:

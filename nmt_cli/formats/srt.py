@@ -91,11 +91,7 @@ def _replaced(
 
 
 def _contents(text: str, name: str) -> list[Place]:
-    """Find the text of each subtitle.
-
-    Raises:
-        NmtError: part of the file is not a subtitle.
-    """
+    """Find the text of each subtitle; errors as of translate_srt."""
     import srt
 
     if not re.search(r"-[ -]*>", text):  # srt's pattern would take long to find that out

@@ -19,10 +19,7 @@ _WIDE_OR_SPACES = re.compile(
 def breaks_of(text: str, spans: Sequence[Span], between_wide: bool = False) -> list[Place]:
     """Find where a line may break outside of spans: what to drop there, from and to.
 
-    Args:
-        text: one line.
-        spans: of the text, in order.
-        between_wide: also break between Chinese and Japanese characters.
+    ``between_wide`` also breaks between Chinese and Japanese characters.
     """
     found = (_WIDE_OR_SPACES if between_wide else _SPACES).finditer(masked(text, spans))
     return [each.span() for each in found if each.start() > 0 and each.end() < len(text)]
@@ -33,14 +30,8 @@ def balanced(
 ) -> list[str]:
     """Split a text at some of its breaks into lines with lengths in proportion to ``weights``.
 
-    Args:
-        text: one line.
-        breaks: of the text, from :func:`breaks_of`.
-        weights: one for each line.
-        hidden: spans that are not displayed and do not count as length.
-
-    Returns:
-        as many lines as there are weights, or as the breaks allow.
+    There are as many lines as weights, or as the breaks allow. Hidden spans are not displayed
+    and do not count as length.
     """
     if len(breaks) < len(weights) - 1:
         weights = [1] * (len(breaks) + 1)

@@ -16,11 +16,7 @@ def translate_documents(
     errors: str,
     warn: Callable[[str], None],
 ) -> None:
-    """Translate documents, each written as a whole.
-
-    Args:
-        errors: how to handle invalid UTF-8, as of text.lines.decode_lines.
-        warn: receives warnings about the input.
+    """Translate documents, each written as a whole; ``errors`` is as of decode_lines.
 
     Raises:
         NmtError: a document cannot be read or written.

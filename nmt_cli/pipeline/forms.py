@@ -70,9 +70,8 @@ def constrained(raw: str, where: str) -> Record:
 def table(field: str) -> Form:
     """Tab-separated columns, one of which is translated.
 
-    Args:
-        field: the column's number, from 1, or its name in the header, the first line read, which
-            then passes unchanged.
+    The field is its number, from 1, or its name in the header, the first line read, which then
+    passes unchanged.
     """
     place = int(field) - 1 if field.isdecimal() else None
 
@@ -108,9 +107,7 @@ def table(field: str) -> Form:
 def json_lines(field: str, on_error: str = STRICT) -> Form:
     """One JSON object per line, one of whose fields is translated; the others stay unchanged.
 
-    Args:
-        field: its name.
-        on_error: how to handle unpaired surrogates, which JSON can spell (see text.lines).
+    Unpaired surrogates, which JSON can spell, are handled as invalid UTF-8 is (see text.lines).
     """
 
     def read(raw: str, where: str) -> Record | None:
@@ -154,11 +151,7 @@ def json_lines(field: str, on_error: str = STRICT) -> Form:
 
 
 def _spans(raw: str, where: str) -> dict[str, tuple[int, int, Any]]:
-    """Start, end and value of each field of an object.
-
-    Raises:
-        NmtError: the line is not a JSON object.
-    """
+    """Start, end and value of each field of an object."""
     try:
         if not isinstance(json.loads(raw), dict):
             raise NmtError(f"{where}: is not a JSON object", "give one object per line")

@@ -22,12 +22,9 @@ class Job(NamedTuple):
 
 
 def jobs_of(files: Iterable[Path], folder: Path | None) -> list[Job]:
-    """The files to read, those in folders included, and the output of each.
+    """The files to read, and the output of each: its name in ``folder``, or standard output.
 
-    Args:
-        files: files and folders; a folder means all files in it, at any depth, except hidden
-            ones.
-        folder: for outputs, which get the same names; None for standard output.
+    A folder among the files means all files in it, at any depth, except hidden ones.
 
     Raises:
         NmtError: a folder contains no file.
@@ -85,11 +82,7 @@ def name_of(source: Path) -> str:
 
 
 def opened(source: Path) -> AbstractContextManager[BinaryIO]:
-    """Open a file, decompressed, or standard input, at once.
-
-    Raises:
-        NmtError: the file cannot be opened, reading fails, or standard input is closed.
-    """
+    """Open a file, decompressed, or standard input, at once; errors as of :func:`reading`."""
     if source != STDIN:
         return reading(source)
     if sys.stdin is None:
@@ -103,8 +96,7 @@ def open_lines(source: Path) -> Iterator[str]:
     The file is opened at once, so that a wrong name fails before a model is loaded.
 
     Raises:
-        NmtError: the file cannot be opened, or standard input is closed; while reading: a line
-            is not valid UTF-8.
+        NmtError: the file cannot be opened; while reading: a line is not valid UTF-8.
     """
     file = opened(source)
 

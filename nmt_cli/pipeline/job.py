@@ -68,11 +68,7 @@ class Stream:
     ) -> Iterator[list[str]]:
         """The lines of output for each line of input, in order, which are counted.
 
-        Args:
-            lines: without their ends.
-            name: of the input, for errors.
-            counts: updated with each line.
-            first_number: of the first line.
+        Lines have no ends; the name is that of the input, for errors.
 
         Raises:
             NmtError: a line does not have the form or cannot be translated; names the line.
@@ -140,9 +136,8 @@ def translate_files(
         What was translated; no counts for documents.
 
     Raises:
-        OptionError: the options contradict each other.
-        NmtError: an input cannot be read, an output cannot be written, or the model cannot be
-            loaded or run.
+        NmtError: the options contradict each other, an input cannot be read, an output cannot be
+            written, or the model cannot be loaded or run.
         BrokenPipeError: the reader of standard output is gone.
     """
     options.check()
@@ -188,11 +183,7 @@ def translate_files(
 
 
 def _jobs(options: TranslateOptions, say: Say) -> list[Job]:
-    """What to read and write, checked before a model is loaded.
-
-    Raises:
-        NmtError: an input cannot be read, or an output must not be written.
-    """
+    """What to read and write, checked before a model is loaded."""
     folder = options.output and options.output.is_dir()
     if options.several or (options.files and folder):
         jobs = inputs.jobs_of(options.files, options.output)

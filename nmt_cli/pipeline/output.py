@@ -15,13 +15,7 @@ from nmt_cli.text.lines import SUFFIXES, writing
 
 
 class Sink:
-    """A destination for lines.
-
-    Args:
-        stream: to write to.
-        at_once: flush each write.
-        done: lines of input whose output is already there.
-    """
+    """A destination for lines, which has the output of ``done`` lines of input already."""
 
     def __init__(self, stream: BinaryIO, at_once: bool, done: int = 0) -> None:
         self.done, self._stream, self._at_once = done, stream, at_once
@@ -74,10 +68,9 @@ def file_sink(
     A link is followed. A device or a pipe (/dev/null) gets the lines as they come.
 
     Args:
-        path: of the file; .gz, .xz and .zst are compressed once complete.
+        path: .gz, .xz and .zst are compressed once complete.
         lines_each: lines of output per line of input.
-        settings: identifies everything that the lines depend on; a part that was started with
-            different settings is not continued.
+        settings: identifies everything that the lines depend on.
         resume: continue an interrupted translation.
         say: receives the name of the part if the translation is interrupted.
 
@@ -117,11 +110,7 @@ def file_sink(
 
 
 def _lines_to_keep(part: Path, record: Path, content: bytes, lines_each: int) -> int:
-    """Truncate a part after its last complete line of input; returns how many it then holds.
-
-    Raises:
-        NmtError: it was started with different settings.
-    """
+    """Truncate a part after its last complete line of input; returns how many it then holds."""
     if not part.exists():
         return 0
     if not record.exists() or record.read_bytes() != content:

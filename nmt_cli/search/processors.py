@@ -72,11 +72,7 @@ class Suppress:
     """Keep phrases out of translations, however they are split into tokens.
 
     A phrase starts at the start of a word. The token that would complete it is never chosen, even
-    if it could start a longer word.
-
-    Args:
-        phrases: as written; case matters.
-        surfaces: of all tokens, see nmt_cli.text.tokenizer.Tokenizer.surfaces.
+    if it could start a longer word. Case matters. ``surfaces`` are those of all tokens.
     """
 
     def __init__(self, phrases: Sequence[str], surfaces: Sequence[bytes]) -> None:

@@ -201,11 +201,7 @@ class Translator:
     def force(
         self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool = False
     ) -> list[Hypothesis]:
-        """Decode given translations (forced decoding), in order.
-
-        Args:
-            pairs: framed source ids, and ids of the translation without END.
-            attention: also return attention weights.
+        """Decode pairs of framed source ids and a translation's ids without END, in order.
 
         Raises:
             NmtError: the model does not provide attention, or there is not enough memory.

@@ -40,8 +40,6 @@ def decode_lines(
     """Decode a binary stream of lines, without their ends.
 
     Args:
-        stream: yields one line at a time.
-        name: of the stream, for messages.
         on_error: one of ON_ERROR.
         warn: receives the first line with invalid UTF-8, and at the end the number of such lines.
         keep_cr: keep the CR of CRLF.
