@@ -93,7 +93,7 @@ def _with_attention(model: Path | None, part: str = "cross") -> Path:
         return folder
     if model:
         reason = f"{folder}: a bundle has no {part} self-attention weights"
-        raise NmtError(reason, "name its run, as in -m runs/NAME")
+        raise NmtError(reason, "use --part cross, or the run of a Transformer, as in -m runs/NAME")
     return find_run(None, f"{folder} has no {part} attention weights")
 
 
@@ -144,7 +144,7 @@ def masks(text: tuple[str, ...], model: Path | None) -> "Figure":
 
     run = Run.open(find_run(model))
     import_keras()
-    from nmt_cli.plot.masks import run_masks
+    from nmt_cli.plot.inputs import run_masks
 
     return run_masks(run, text)
 
@@ -186,7 +186,7 @@ def positions(
         raise click.UsageError("--set is for recipes; a run keeps the settings it was trained with")
     recipe = run.recipe if run else find_recipe(model, overrides)
     import_keras()
-    from nmt_cli.plot.positions import position_table, positions_figure
+    from nmt_cli.plot.inputs import position_table, positions_figure
 
     table, title = position_table(recipe, run, length, side)
     return positions_figure(table, title, list(dimensions))

@@ -13,7 +13,6 @@ _TITLES = {
     "encoder": "Self-attention of the encoder",
     "decoder": "Self-attention of the decoder",
 }
-PARTS = tuple(_TITLES)
 # Inches: for a token, for labels and title of a panel, smallest panel, largest figure.
 _TOKEN, _AROUND, _SMALLEST, _LARGEST = 0.16, 0.9, 1.8, 60.0
 
@@ -30,17 +29,17 @@ def attention_figure(
     Args:
         maps: of one sentence and its translation.
         tokenizers: for the tokens' names.
-        part: one of PARTS.
+        part: "cross", or "encoder" or "decoder" for their self-attention.
         layer, head: only this one, from 1; None for all.
 
     Raises:
         NmtError: the model has no such attention, layer or head.
     """
-    weights = {"cross": maps.cross, "encoder": maps.encoder, "decoder": maps.decoder}[part]
+    weights = getattr(maps, part)
     if weights is None:
         raise NmtError(
             f"the model provides no {part} self-attention",
-            "use --part cross, or the run of a Transformer",
+            "use --part cross, or the run of a Transformer, as in -m runs/NAME",
         )
     layers = _chosen("layer", layer, weights.shape[0])
     heads = _chosen("head", head, weights.shape[1])

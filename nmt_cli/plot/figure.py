@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
 
-FORMATS = (".png", ".svg")
 _DPI = 150
 # Longer labels would leave no room for the matrix.
 _LONGEST_LABEL = 20
@@ -32,17 +31,16 @@ def check_format(path: Path) -> None:
     Raises:
         NmtError: the name does not end in .png or .svg.
     """
-    if path.suffix.lower() not in FORMATS:
+    if path.suffix.lower() not in (".png", ".svg"):
         raise NmtError(f"{path}: unknown image format", "use a name that ends in .png or .svg")
 
 
 def write(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG or SVG, by the suffix of its file name.
+    """Write a figure as PNG or SVG, by the suffix of its file name (see :func:`check_format`).
 
     Raises:
-        NmtError: the suffix is another one, or the file cannot be written.
+        NmtError: the file cannot be written.
     """
-    check_format(path)
     with replacing_path(path) as beside:
         beside.write_bytes(picture(figure, path.suffix[1:].lower()))
 

@@ -4,7 +4,6 @@ import base64
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,6 @@ from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import picture
 from nmt_cli.plot.history import Records, history_figure, log_records
 from nmt_cli.search.forced import align
-from nmt_cli.search.translator import Translation
-from nmt_cli.text.tokenizer import Tokenizer
 from nmt_cli.training.run import Run
 
 SAMPLES, WORST, DRAWN = 12, 12, 2
@@ -29,28 +26,8 @@ SAMPLES, WORST, DRAWN = 12, 12, 2
 _LONGEST = 20
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """A held-out line and its translation, whose chrF is 0 to 100."""
-
-    source: str
-    reference: str
-    translation: str
-    chrf: float
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """The attention of a sentence; pictures as data URLs."""
-
-    source: str
-    translation: str
-    heads: str
-    alignment: str
-
-
 def write_report(folder: Path, page: Path, lines: int, say: Callable[[str], None]) -> None:
-    """Translate a run's held-out lines and write a report about it.
+    """Translate held-out lines of a run and write a report about it.
 
     Args:
         folder: of the run.
@@ -63,58 +40,63 @@ def write_report(folder: Path, page: Path, lines: int, say: Callable[[str], None
     """
     if page.suffix.lower() not in (".html", ".htm"):
         raise NmtError(f"{page}: not the name of an HTML file", "use a name that ends in .html")
-    if page.is_dir():
-        raise NmtError(f"{page}: is a folder, not a file", "give the name of a file")
     run, records = Run.open(folder), log_records(folder)
     source, references = (each[:lines] for each in run.held_out())
-    with models.open(folder, warn=say) as model:
+    with replacing(page) as out, models.open(folder, warn=say) as model:
         say(f"translating {len(source):,} held-out lines")
         next(model.translate(source[:1]))  # compiles, which is no part of the search's time
         began = time.perf_counter()
         translations = list(model.translate(source))
         seconds = time.perf_counter() - began
         say("drawing")
-        drawings = [
-            _drawing(model, line, translation)
-            for line, translation in _drawable(source, translations, model.tokenizers.source)
+        # The longest sentences whose attention can be read.
+        counts = map(len, model.tokenizers.source.encode(source))
+        fitting = [
+            each
+            for each in zip(counts, source, translations, strict=True)
+            if 0 < each[0] <= _LONGEST and 0 < len(each[2].ids) <= _LONGEST
         ]
+        drawings = []
+        for _, line, translation in sorted(fitting, key=lambda each: -each[0])[:DRAWN]:
+            maps = model.attention(line)
+            heads = _url(attention_figure(maps, model.tokenizers))
+            alignment = _url(alignment_figure(align(maps, model.tokenizers)))
+            drawings.append((line, translation.text, heads, alignment))
+        tokens = sum(len(each.ids) + 1 for each in translations)
         facts = _facts(model.describe(), records)
-    tokens = sum(len(each.ids) + 1 for each in translations)
-    facts["decoding"] = (
-        f"{tokens / seconds:,.0f} target tokens per second, {len(source) / seconds:,.1f} sentences "
-        f"per second (Keras, beam {run.recipe.decoding.beam_size}; a bundle is faster)"
-    )
-    texts = [each.text for each in translations]
-    sentences = [
-        Sentence(*each, sentence_chrf(each[2], each[1]))
-        for each in zip(source, references, texts, strict=True)
-    ]
-    environment = Environment(
-        loader=PackageLoader("nmt_cli.plot", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    html = environment.get_template("page.html").render(
-        name=run.recipe.label,
-        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        version=__version__,
-        facts=facts,
-        scores=evaluate(texts, references),
-        lines=len(source),
-        history=_url(history_figure({run.recipe.label: records})),
-        samples=sentences[:SAMPLES],
-        worst=sorted(sentences, key=lambda each: each.chrf)[:WORST],
-        drawings=drawings,
-        recipe=run.recipe.dump(),
-    )
-    with replacing(page) as out:
+        facts["decoding"] = (
+            f"{tokens / seconds:,.0f} target tokens per second, {len(source) / seconds:,.1f} "
+            f"sentences per second (Keras, beam {run.recipe.decoding.beam_size}; a bundle is "
+            "faster)"
+        )
+        texts = [each.text for each in translations]
+        scores = map(sentence_chrf, texts, references)
+        sentences = list(zip(source, references, texts, scores, strict=True))
+        environment = Environment(
+            loader=PackageLoader("nmt_cli.plot", ""),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        html = environment.get_template("page.html").render(
+            name=run.recipe.label,
+            made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            version=__version__,
+            facts=facts,
+            scores=evaluate(texts, references),
+            lines=len(source),
+            history=_url(history_figure({run.recipe.label: records})),
+            samples=sentences[:SAMPLES],
+            worst=sorted(sentences, key=lambda each: each[3])[:WORST],
+            drawings=drawings,
+            recipe=run.recipe.dump(),
+        )
         out.write(html + "\n")
 
 
 def _facts(run: dict[str, Any], records: Records) -> dict[str, str]:
-    """What to report about the model and its training."""
+    """Return what to report about the model and its training."""
     used = next(each for each in run["checkpoints"] if each["file"] == run["preferred"])
     rates = [each["tokens_per_second"] for each in records if "tokens_per_second" in each] or [0.0]
     vocabulary = run["vocabulary"]
@@ -128,27 +110,6 @@ def _facts(run: dict[str, Any], records: Records) -> dict[str, str]:
     }
 
 
-def _drawing(model: models.TranslationModel, line: str, translation: Translation) -> Drawing:
-    maps = model.attention(line)
-    heads = _url(attention_figure(maps, model.tokenizers))
-    words = _url(alignment_figure(align(maps, model.tokenizers)))
-    return Drawing(line, translation.text, heads, words)
-
-
-def _drawable(
-    source: list[str], translations: list[Translation], tokenizer: Tokenizer
-) -> list[tuple[str, Translation]]:
-    """The longest sentences whose attention can be read, at most DRAWN."""
-    counts = [len(each) for each in tokenizer.encode(source)]
-    fitting = [
-        (count, line, each)
-        for count, line, each in zip(counts, source, translations, strict=True)
-        if 0 < count <= _LONGEST and 0 < len(each.ids) <= _LONGEST
-    ]
-    fitting.sort(key=lambda each: -each[0])
-    return [(line, each) for _, line, each in fitting[:DRAWN]]
-
-
 def _url(figure: Figure) -> str:
-    """A picture as a data URL."""
+    """Return a picture as a data URL."""
     return "data:image/png;base64," + base64.b64encode(picture(figure, "png")).decode("ascii")

@@ -59,7 +59,7 @@ REFUSED = [
     (
         ("attention", "o gato.", "-m", BUNDLE, "--part", "encoder"),
         f"{BUNDLE}: a bundle has no encoder self-attention weights",
-        "-m runs/NAME",
+        "use --part cross, or the run of a Transformer",
     ),
     (("alignment", " ", "-m", RUN), "the source is blank", "give a sentence"),
     (

@@ -9,11 +9,10 @@ import pytest
 from nmt_cli.data.batches import Batches, TokenArray
 from nmt_cli.errors import NmtError
 from nmt_cli.plot.attention import alignment_figure, attention_figure
-from nmt_cli.plot.figure import picture, write
+from nmt_cli.plot.figure import check_format, picture, write
 from nmt_cli.plot.history import history_figure, schedule_figure, steps_to_draw
+from nmt_cli.plot.inputs import masks_figure, positions_figure
 from nmt_cli.plot.lengths import buckets_of, lengths_figure
-from nmt_cli.plot.masks import masks_figure
-from nmt_cli.plot.positions import positions_figure
 from nmt_cli.search.forced import Alignment, AttentionMaps, align
 from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
 
@@ -193,7 +192,7 @@ def test_buckets_by_hand():
     batches = Batches(source, target, batch_tokens=24, seed=1)
     found = buckets_of(batches)
     tokens = [3 + 4 + 8 + 6 + 2 + 8, 9 + 2]
-    assert [(each.width, each.pairs, each.tokens, each.cells) for each in found] == [
+    assert list(zip(*found, strict=True)) == [
         (8, 3, tokens[0], 2 * 24),
         (9, 1, tokens[1], 2 * 18),  # a row of it is empty
     ]
@@ -216,7 +215,7 @@ def test_pictures_are_png_or_svg(tmp_path: Path):
     for word in ("estação", "naïve", "source"):  # as text, that can be searched
         assert re.search(f">{word}<", text)
     with pytest.raises(NmtError, match=r"a\.jpg: unknown image format"):
-        write(figure, tmp_path / "a.jpg")
+        check_format(tmp_path / "a.jpg")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.SVG", "a.png"]
 
 
