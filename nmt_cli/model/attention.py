@@ -52,12 +52,7 @@ def attention_weights(query: Any, key: Any, mask: Any) -> Any:
 class Attention(keras.layers.Layer):
     """Base of both kinds of attention: sizes of heads, and splitting into heads.
 
-    Args:
-        heads: h.
-        key_size: k.
-        value_size: v.
-        dropout: rate for the attention weights in training.
-        bias: whether the projections have biases.
+    Dropout applies to the attention weights in training, biases to the projections.
     """
 
     def __init__(

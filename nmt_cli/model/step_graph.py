@@ -25,16 +25,13 @@ def free_axes(shape: Shape) -> list[int | None]:
 
 
 class StepGraph(ABC):
-    """Encoder and decoder step of one model.
-
-    Args:
-        model: a training model.
-        config: the recipe's [model] table.
+    """Encoder and decoder step of one training model.
 
     Attributes:
         encoder_output: names and shapes of what :meth:`encode` returns, in order.
         caches: names and shapes of the decoder's caches, in order.
         cross_attention: layers that attend to the source, and heads of each.
+        vocab_size: V, of the target side.
     """
 
     def __init__(self, model: keras.Model, config: ModelConfig) -> None:
@@ -51,11 +48,7 @@ class StepGraph(ABC):
             model.get_layer(f"encoder_{index}") for index in range(config.encoder_layers)
         ]
         self.pad_ids = model.get_layer("source_mask").pad_ids
-
-    @property
-    def vocab_size(self) -> int:
-        """V, of the target side."""
-        return int(self.target_embedding.vocab_size)
+        self.vocab_size = int(self.target_embedding.vocab_size)
 
     @abstractmethod
     def encode(self, source: Any) -> Tensors:
@@ -109,12 +102,8 @@ class StepGraph(ABC):
     def self_attention(self, source: Any, target: Any) -> tuple[Tensors, Tensors]:
         """Return the training model's self-attention, layer by layer; empty if it has none.
 
-        Args:
-            source: ids [B, S].
-            target: the decoder's input [B, T].
-
-        Returns:
-            Weights of the encoder [B, h, S, S] and of the decoder [B, h, T, T].
+        For source [B, S] and the decoder's input [B, T], these are weights of the encoder
+        [B, h, S, S] and of the decoder [B, h, T, T].
         """
         return [], []
 

@@ -26,20 +26,13 @@ class KerasState:
 
 
 class KerasStepModel:
-    """Runs a model's step graphs on the Keras backend (search.step_model.StepModel).
-
-    Args:
-        model: a training model; each call uses its current weights.
-    """
+    """Runs a training model's step graphs on the Keras backend, with its current weights."""
 
     def __init__(self, model: keras.Model) -> None:
         self.graph = architecture(model.name).step_graph(model)
-        self._encode = self.graph.encode
-        self._step = self.graph.step
-        self._attention = self.graph.step_attention
         if keras.backend.backend() == "tensorflow":
             self._trace()
-        elif keras.backend.backend() == "jax":
+        else:
             self._compile()
 
     def _trace(self) -> None:
@@ -95,6 +88,7 @@ class KerasStepModel:
             return scores, ids, log_probs, caches
 
         self._encode, self._step = encode_filled, step_filled
+        self._attention = self.graph.step_attention
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Compile a function that uses the model's current weights and returns numpy arrays."""

@@ -20,7 +20,6 @@ from nmt_cli.errors import NmtError
 from nmt_cli.model.layers import causal_mask, padding_mask, target_mask
 from nmt_cli.model.positions import sinusoids
 from nmt_cli.plot.figure import matrix, new_figure
-from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.text.tokenizer import PAD_ID, START_ID, Tokenizer
 from nmt_cli.training.model import trained_model
@@ -36,7 +35,7 @@ def run_masks(run: Run, texts: Sequence[str]) -> Figure:
     Raises:
         NmtError: its model has no self-attention to mask.
     """
-    pad_ids = architecture_of(run.recipe.model).pad_ids(run.recipe.model)
+    pad_ids = getattr(run.recipe.model, "pad_ids", ())
     if not pad_ids:
         raise NmtError(f"{run.folder}: its model masks only padding", "use a Transformer")
     tokenizer = run.tokenizers().target
@@ -107,7 +106,7 @@ def position_table(
     Raises:
         NmtError: the model has no position vectors, or they are learned and there is no run.
     """
-    kind = architecture_of(recipe.model).positions(recipe.model)
+    kind = getattr(recipe.model, "positions", "none")
     if kind == "none":
         raise NmtError(
             f"{recipe.label}: its model has no position vectors",

@@ -77,14 +77,6 @@ class Architecture(ABC, Generic[Config]):
         """Return how many tokens a source or translation may have; None: no limit."""
         return None
 
-    def pad_ids(self, config: Config) -> tuple[int, ...]:
-        """Return the ids that self-attention does not see; none without self-attention."""
-        return ()
-
-    def positions(self, config: Config) -> str:
-        """Return the kind of position vectors."""
-        return "none"
-
     @abstractmethod
     def summary(self, config: Config) -> str:
         """Describe a model in half a sentence, e.g. "A Transformer (...)"."""

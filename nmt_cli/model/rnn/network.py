@@ -39,11 +39,7 @@ def encoder_layer(config: RecurrentConfig, name: str) -> keras.layers.Layer:
 
 
 def summary_of(states: Sequence[Any]) -> Any:
-    """Concatenate the last hidden states of both directions to [B, d].
-
-    Args:
-        states: of an encoder layer, first those of the forward direction.
-    """
+    """Concatenate the last hidden states of both directions of an encoder layer to [B, d]."""
     return ops.concatenate([states[0], states[len(states) // 2]], axis=-1)
 
 
@@ -71,6 +67,7 @@ class RecurrentDecoder(keras.layers.Layer):
             cell = CELLS[config.decoder_cell](width, dtype=self.dtype_policy, name=f"cell_{layer}")
             cell.build((None, width if layer else entering))
             self.cells.append(cell)
+        # To the states before the first step.
         self.bridges = [
             self._dense(width, f"first_{name}", activation="tanh", bias=True)
             for name in cell_states(config)
@@ -108,7 +105,7 @@ class RecurrentDecoder(keras.layers.Layer):
 
         Args:
             x: the token before each position.
-            encoder_output: the encoder's output [B, S, d].
+            encoder_output: [B, S, d].
             summary: its last states, [B, d].
             mask: additive [B, 1, 1, S].
             training: whether to apply dropout.
@@ -127,7 +124,7 @@ class RecurrentDecoder(keras.layers.Layer):
             attended, states = self.advance(embedded, before[:-1], before[-1], attend, gaps)
             return [*states, attended], [*states, attended]
 
-        start = [*self.first(summary), ops.zeros_like(summary)]
+        start = [*(bridge(summary) for bridge in self.bridges), ops.zeros_like(summary)]
         _, states = ops.scan(step, start, over_time)  # each [T, B, d]
         return ops.transpose(states[-1], (1, 0, 2))
 
@@ -142,10 +139,6 @@ class RecurrentDecoder(keras.layers.Layer):
         """Project the encoder's output [B, S, d] to keys and values [B, 1, S, d]."""
         keys = self.keys(encoder_output) if self.keys else encoder_output
         return ops.expand_dims(keys, 1), ops.expand_dims(encoder_output, 1)
-
-    def first(self, summary: Any) -> list[Any]:
-        """Return the cells' states before the first step, each [B, d]."""
-        return [bridge(summary) for bridge in self.bridges]
 
     def advance(
         self,
@@ -185,10 +178,7 @@ class RecurrentDecoder(keras.layers.Layer):
         return self.combine(ops.concatenate([found, x], axis=-1)), after
 
     def attend(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
-        """Return the context vectors [B * K, d] of queries [B * K, d].
-
-        ``mask`` broadcasts to [B, 1, K, S].
-        """
+        """Return the context vectors [B * K, d] of queries [B * K, d]."""
         weights = ops.cast(self.weights_of(rows, beams, keys, mask), values.dtype)
         return ops.reshape(ops.matmul(weights, values), (-1, self.config.d_model))
 
@@ -196,10 +186,8 @@ class RecurrentDecoder(keras.layers.Layer):
         """Return the attention weights of queries [B * K, d] to keys [B, 1, S, d].
 
         Scores are Luong's dot, general and concat (section 3.1) or Bahdanau's additive one
-        (section A.1.2). Their products with the encoder's output are in the keys already.
-
-        Returns:
-            Float32 [B, 1, K, S].
+        (section A.1.2). Their products with the encoder's output are in the keys already. The mask
+        broadcasts to the weights, float32 [B, 1, K, S].
         """
         query = self.query(rows) if self.additive else rows
         query = ops.reshape(query, (-1, 1, beams, self.config.d_model))

@@ -11,7 +11,6 @@ import keras
 import numpy as np
 import onnx
 import onnx_ir as ir
-from keras import ops
 from numpy.typing import NDArray
 from onnx_ir.tape import Tape
 
@@ -62,7 +61,7 @@ def recurrent_encoder(graph: "Steps", opset: int) -> onnx.ModelProto:
 
 def _embed(tape: Tape, embedding: Any, tokens: ir.Value) -> ir.Value:
     """Embed tokens as [S, B, d], as the recurrent operators require."""
-    matrix = _constant(tape, "embedding", _array(embedding.matrix))
+    matrix = _constant(tape, "embedding", embedding.matrix)
     x = tape.op("Gather", [matrix, tokens], {"axis": 0})
     if embedding.scaled:
         x = tape.op("Mul", [x, _constant(tape, "scale", np.float32(embedding.d_model**0.5))])
@@ -73,57 +72,45 @@ def _recurrent(
     tape: Tape, layer: Any, name: str, x: ir.Value, lengths: ir.Value
 ) -> tuple[ir.Value, ir.Value]:
     """Map [S, B, _] to outputs [S, B, d] and last hidden states [B, d] of both directions."""
-    sides = [_direction(side) for side in (layer.forward_layer, layer.backward_layer)]
+    is_lstm = isinstance(layer.forward_layer, keras.layers.LSTM)
+    sides = [_direction(side.cell, is_lstm) for side in (layer.forward_layer, layer.backward_layer)]
     weights = [
         _constant(tape, f"{name}_{part}", np.stack(each))
         for part, each in zip(("input", "recurrent", "bias"), zip(*sides, strict=True), strict=True)
     ]
     width = layer.forward_layer.units
     settings = {"direction": "bidirectional", "hidden_size": width}
-    if not _is_lstm(layer.forward_layer):
+    if not is_lstm:
         settings["linear_before_reset"] = 1
-    operator = "LSTM" if _is_lstm(layer.forward_layer) else "GRU"
-    outputs, last = tape.op_multi_out(operator, [x, *weights, lengths], settings, num_outputs=2)
+    outputs, last = tape.op_multi_out(
+        "LSTM" if is_lstm else "GRU", [x, *weights, lengths], settings, num_outputs=2
+    )
     outputs = tape.op("Transpose", [outputs], {"perm": [0, 2, 1, 3]})  # [S, B, 2, H]
     last = tape.op("Transpose", [last], {"perm": [1, 0, 2]})  # [B, 2, H]
     outputs = tape.op("Reshape", [outputs, _vector(tape, 0, 0, 2 * width)])
     return outputs, tape.op("Reshape", [last, _vector(tape, 0, 2 * width)])
 
 
-def _direction(layer: Any) -> tuple[Weights, Weights, Weights]:
+def _direction(cell: Any, is_lstm: bool) -> tuple[Weights, Weights, Weights]:
     """Return weights in ONNX's layout: [gates * H, inputs], [gates * H, H], [2 * gates * H].
 
     Gates of an LSTM are input, forget, cell, output in Keras, and input, output, forget, cell in
     ONNX. Those of a GRU are update, reset, hidden in both.
     """
-    cell = layer.cell
-    kernel, recurrent, bias = (
-        _array(each) for each in (cell.kernel, cell.recurrent_kernel, cell.bias)
-    )
-    if _is_lstm(layer):
-        kernel, recurrent, bias = (_lstm_order(each) for each in (kernel, recurrent, bias))
-        bias = np.concatenate([bias, np.zeros_like(bias)])
+    arrays = [np.asarray(each) for each in (cell.kernel, cell.recurrent_kernel, cell.bias)]
+    if is_lstm:
+        gates = [np.split(each, 4, axis=-1) for each in arrays]
+        arrays = [np.concatenate([i, o, f, c], axis=-1) for i, f, c, o in gates]
+        arrays[2] = np.concatenate([arrays[2], np.zeros_like(arrays[2])])
+    kernel, recurrent, bias = arrays
     return np.ascontiguousarray(kernel.T), np.ascontiguousarray(recurrent.T), bias.ravel()
-
-
-def _lstm_order(columns: Weights) -> Weights:
-    of_input, forget, cell, output = np.split(columns, 4, axis=-1)
-    return np.concatenate([of_input, output, forget, cell], axis=-1)
-
-
-def _is_lstm(layer: Any) -> bool:
-    return isinstance(layer, keras.layers.LSTM)
-
-
-def _array(weight: Any) -> Weights:
-    return np.asarray(ops.convert_to_numpy(weight), np.float32)
 
 
 def _dense(tape: Tape, layer: Any, x: ir.Value) -> ir.Value:
     """Apply a Dense layer, with tanh if it has one."""
-    x = tape.op("MatMul", [x, _constant(tape, f"{layer.name}_kernel", _array(layer.kernel))])
+    x = tape.op("MatMul", [x, _constant(tape, f"{layer.name}_kernel", layer.kernel)])
     if layer.bias is not None:
-        x = tape.op("Add", [x, _constant(tape, f"{layer.name}_bias", _array(layer.bias))])
+        x = tape.op("Add", [x, _constant(tape, f"{layer.name}_bias", layer.bias)])
     return tape.op("Tanh", [x]) if layer.activation is keras.activations.tanh else x
 
 

@@ -37,8 +37,9 @@ class Steps(StepGraph):
         x, states = self.source_embedding(source), []
         for layer in self.encoder_layers:
             x, *states = layer(x, mask=seen_tokens(mask), training=False)
-        first = self.decoder.first(summary_of(states))
-        return [mask, *self.decoder.project(x), *map(_one_column, first)]
+        summary = summary_of(states)
+        first = [bridge(summary)[:, None, None] for bridge in self.decoder.bridges]
+        return [mask, *self.decoder.project(x), *first]
 
     def decode(
         self, tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
@@ -89,11 +90,6 @@ class Steps(StepGraph):
         orphans = 1.0 - ops.sum(parents, axis=-1, keepdims=True)  # [B, 1, K, 1]
         picked = ops.matmul(parents, cache) + orphans * first  # [B, 1, K, d]
         return ops.reshape(picked, (-1, self.config.d_model))
-
-
-def _one_column(state: Any) -> Any:
-    """Reshape [B, d] to [B, 1, 1, d]."""
-    return ops.expand_dims(ops.expand_dims(state, 1), 1)
 
 
 def _parents(ancestry: Any, position: Any, beams: Any) -> Any:

@@ -102,14 +102,6 @@ class Transformer(Architecture[TransformerConfig]):
         """Return the size of the table of learned positions."""
         return config.max_positions if config.positions == "learned" else None
 
-    def pad_ids(self, config: TransformerConfig) -> tuple[int, ...]:
-        """Return PAD and the recipe's other pad symbols."""
-        return config.pad_ids
-
-    def positions(self, config: TransformerConfig) -> str:
-        """Return model.positions."""
-        return config.positions
-
     def summary(self, config: TransformerConfig) -> str:
         """Describe layers, width, heads and feed-forward width."""
         return (

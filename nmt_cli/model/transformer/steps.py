@@ -9,7 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.model.layers import MASKED, padding_mask, target_mask
+from nmt_cli.model.layers import MASKED, padding_mask
 from nmt_cli.model.step_graph import StepGraph, Tensors, named_layer
 from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.text.tokenizer import PAD_ID
@@ -84,19 +84,11 @@ class Steps(StepGraph):
 
     def self_attention(self, source: Any, target: Any) -> tuple[Tensors, Tensors]:
         """Return the training model's self-attention, layer by layer."""
-        encoder: Tensors = []
-        decoder: Tensors = []
-        source_mask = padding_mask(source, "float32", self.pad_ids)
-        x = self._placed(self.source_embedding(source), self.source_positions)
-        for layer in self.encoder_layers:
-            encoder.append(layer.attention_weights(x, source_mask))
-            x = layer(x, source_mask, training=False)
-        output = self.encoder_norm(x) if self.encoder_norm else x
-        mask = target_mask(target, "float32", self.pad_ids)
-        x = self._placed(self.target_embedding(target), self.target_positions)
-        for layer in self.decoder_layers:
-            decoder.append(layer.attention_weights(x, mask))
-            x = layer(x, output, mask, source_mask, training=False)
+        layers = [*self.encoder_layers, *self.decoder_layers]
+        inputs = keras.Model(self.model.inputs, [each.input for each in layers])([source, target])
+        split, pairs = len(self.encoder_layers), list(zip(layers, inputs, strict=True))
+        encoder = [layer.attention_weights(x, mask) for layer, (x, mask) in pairs[:split]]
+        decoder = [layer.attention_weights(x, mask) for layer, (x, _, mask, _) in pairs[split:]]
         return encoder, decoder
 
     def _placed(self, x: Any, positions: Any) -> Any:
