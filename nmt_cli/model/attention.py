@@ -134,16 +134,13 @@ class SelfAttention(Attention):
     def step(
         self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any
     ) -> tuple[Any, Any, Any]:
-        """Process one step of K beams.
+        """Process one step of K beams, rows [B * K, d].
 
         Args:
-            rows: [B * K, d].
+            rows: of the K beams.
             beams: K.
-            keys, values: caches [B, h, P, k] and [B, h, P, v], P columns so far.
+            keys, values: caches [B, h, P, k] and [B, h, P, v]; returned with K more columns.
             mask: additive [B, 1, K, P + K], the columns that each beam may see.
-
-        Returns:
-            [B * K, d], and the caches with the K new columns appended.
         """
         query, key, value = self._split_heads(self.query_key_value(rows), beams, self.sizes)
         keys = ops.concatenate([keys, key], axis=2)
@@ -155,8 +152,7 @@ class CrossAttention(Attention):
     """Attention of the decoder to the encoder's output; key and value are one projection."""
 
     def build(self, inputs_shape: Any) -> None:
-        """Create the projections: query [d, h * k], key and value [d, h * (k + v)], output
-        [h * v, d]."""
+        """Create the projections of the query, of key and value, and of the output."""
         width = inputs_shape[-1]
         self.sizes = [self.key_width, self.value_width]
         self.query = self._dense([self.key_width], "query", width)

@@ -146,12 +146,8 @@ class FeedForward(keras.layers.Layer):
 
     With rows of 1,024 float32 numbers, the elements of a column are 4,096 bytes apart and share one
     set of the L1 cache, so that the gradients of W1 and W2, which read columns, take twice as long.
-    Such layers are trained with 16 extra hidden units that are always 0.
-
-    Args:
-        width: of the hidden layer.
-        dropout: rate for the hidden units in training.
-        activation: one of ACTIVATIONS.
+    Such layers are trained with 16 extra hidden units that are always 0. Dropout applies to the
+    hidden units in training.
     """
 
     def __init__(

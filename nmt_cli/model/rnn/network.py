@@ -10,6 +10,7 @@ Shapes: B sentences, S source positions, T target positions, K beams, d width.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -61,42 +62,30 @@ class RecurrentDecoder(keras.layers.Layer):
     def build(self, *inputs_shape: Any) -> None:
         """Create cells, attention and the dense layers between them."""
         width, config = self.config.d_model, self.config
+        cell = partial(CELLS[config.decoder_cell], width, dtype=self.dtype_policy)
+        dense = partial(keras.layers.Dense, use_bias=False, dtype=self.dtype_policy)
+
+        def built(layer: Any, inputs: int = width) -> Any:
+            layer.build((None, inputs))
+            return layer
+
         entering = width * (1 + config.input_feeding + self.attends_before)
-        self.cells = []
-        for layer in range(config.decoder_layers):
-            cell = CELLS[config.decoder_cell](width, dtype=self.dtype_policy, name=f"cell_{layer}")
-            cell.build((None, width if layer else entering))
-            self.cells.append(cell)
+        self.cells = [
+            built(cell(name=f"cell_{layer}"), width if layer else entering)
+            for layer in range(config.decoder_layers)
+        ]
         # To the states before the first step.
         self.bridges = [
-            self._dense(width, f"first_{name}", activation="tanh", bias=True)
+            built(dense(width, activation="tanh", use_bias=True, name=f"first_{name}"))
             for name in cell_states(config)
         ]
         self.keys = None
         if config.attention != "luong-dot":
-            self.keys = self._dense(width, "keys")
+            self.keys = built(dense(width, name="keys"))
         if self.additive:
-            self.query = self._dense(width, "query")
-            self.energy = self._dense(width, "energy", outputs=1)
-        self.combine = self._dense(2 * width, "combine", activation="tanh")
-
-    def _dense(
-        self,
-        inputs: int,
-        name: str,
-        outputs: int | None = None,
-        activation: str | None = None,
-        bias: bool = False,
-    ) -> keras.layers.Dense:
-        layer = keras.layers.Dense(
-            outputs or self.config.d_model,
-            activation=activation,
-            use_bias=bias,
-            dtype=self.dtype_policy,
-            name=name,
-        )
-        layer.build((None, inputs))
-        return layer
+            self.query = built(dense(width, name="query"))
+            self.energy = built(dense(1, name="energy"))
+        self.combine = built(dense(width, activation="tanh", name="combine"), 2 * width)
 
     def call(
         self, x: Any, encoder_output: Any, summary: Any, mask: Any, training: bool = False
@@ -115,8 +104,12 @@ class RecurrentDecoder(keras.layers.Layer):
         def attend(query: Any) -> Any:
             return self.attend(query, 1, keys, values, mask)
 
+        # Dropout masks of all cells' inputs but the first are drawn in advance, because random
+        # states do not pass through a scan.
+        inputs = [x]
+        if training and self.config.dropout:
+            inputs += [self.drop(ops.ones_like(x), training=True) for _ in self.cells[1:]]
         # One tensor: on TensorFlow, Keras' scan does not accept several of unknown length.
-        inputs = [x, *self._gaps(x, training)]
         over_time = ops.transpose(ops.concatenate(inputs, axis=-1), (1, 0, 2))
 
         def step(before: list[Any], joined: Any) -> tuple[list[Any], list[Any]]:
@@ -127,13 +120,6 @@ class RecurrentDecoder(keras.layers.Layer):
         start = [*(bridge(summary) for bridge in self.bridges), ops.zeros_like(summary)]
         _, states = ops.scan(step, start, over_time)  # each [T, B, d]
         return ops.transpose(states[-1], (1, 0, 2))
-
-    def _gaps(self, x: Any, training: bool) -> list[Any]:
-        """Return the dropout masks [B, T, d] of all cells' inputs but the first; none without
-        dropout. Drawn in advance, because random states do not pass through a scan."""
-        if not (training and self.config.dropout):
-            return []
-        return [self.drop(ops.ones_like(x), training=True) for _ in self.cells[1:]]
 
     def project(self, encoder_output: Any) -> tuple[Any, Any]:
         """Project the encoder's output [B, S, d] to keys and values [B, 1, S, d]."""

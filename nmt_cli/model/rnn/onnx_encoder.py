@@ -34,7 +34,11 @@ def recurrent_encoder(graph: "Steps", opset: int) -> onnx.ModelProto:
     hidden = tape.op("Cast", [tape.op("Equal", [tokens, pad])], {"to": ir.DataType.FLOAT})
     mask = tape.op("Mul", [hidden, _constant(tape, "masked", np.float32(MASKED))])  # [B, S]
 
-    x = _embed(tape, graph.source_embedding, tokens)
+    embedding = graph.source_embedding
+    x = tape.op("Gather", [_constant(tape, "embedding", embedding.matrix), tokens], {"axis": 0})
+    if embedding.scaled:
+        x = tape.op("Mul", [x, _constant(tape, "scale", np.float32(embedding.d_model**0.5))])
+    x = tape.op("Transpose", [x], {"perm": [1, 0, 2]})  # [S, B, d], for the recurrent operators
     summary: Any = None
     for index, layer in enumerate(graph.encoder_layers):
         x, summary = _recurrent(tape, layer, f"encoder_{index}", x, lengths)
@@ -57,15 +61,6 @@ def recurrent_encoder(graph: "Steps", opset: int) -> onnx.ModelProto:
         name="encoder",
     )
     return ir.to_proto(ir.Model(encoder, ir_version=onnx.IR_VERSION))
-
-
-def _embed(tape: Tape, embedding: Any, tokens: ir.Value) -> ir.Value:
-    """Embed tokens as [S, B, d], as the recurrent operators require."""
-    matrix = _constant(tape, "embedding", embedding.matrix)
-    x = tape.op("Gather", [matrix, tokens], {"axis": 0})
-    if embedding.scaled:
-        x = tape.op("Mul", [x, _constant(tape, "scale", np.float32(embedding.d_model**0.5))])
-    return tape.op("Transpose", [x], {"perm": [1, 0, 2]})
 
 
 def _recurrent(

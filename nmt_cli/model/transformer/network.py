@@ -76,18 +76,15 @@ class _Block(keras.layers.Layer):
         return self.attention.weights_of(self._normed(x, self.attention_norm), mask)
 
     def _attended(self, x: Any, mask: Any, training: bool) -> Any:
-        """Apply self-attention."""
         normed = self._normed(x, self.attention_norm)
         mixed = self.attention(normed, mask, training=training)
         return self._added(x, mixed, self.attention_norm, training)
 
     def _fed_forward(self, x: Any, training: bool) -> Any:
-        """Apply the feed-forward layer."""
         output = self.feed(self._normed(x, self.feed_norm), training=training)
         return self._added(x, output, self.feed_norm, training)
 
     def _normed(self, x: Any, norm: LayerNorm) -> Any:
-        """Return a sub-layer's input."""
         return norm(x) if self.config.norm == "pre" else x
 
     def _added(self, x: Any, output: Any, norm: LayerNorm, training: bool) -> Any:
@@ -139,8 +136,7 @@ class DecoderLayer(_Block):
     ) -> tuple[Any, tuple[Any, Any], Any]:
         """Process a step of K beams, rows [B * K, d]; ``cross`` and ``caches`` are (keys, values).
 
-        Returns:
-            [B * K, d], the caches with their new columns, and the cross-attention [B, h, K, S].
+        Also returns the caches with their new columns, and the cross-attention [B, h, K, S].
         """
         normed = self._normed(x, self.attention_norm)
         mixed, *grown = self.attention.step(normed, beams, *caches, self_mask)

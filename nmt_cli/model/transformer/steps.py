@@ -43,7 +43,9 @@ class Steps(StepGraph):
             of each decoder layer's cross-attention.
         """
         mask = padding_mask(source, "float32", self.pad_ids)  # [B, 1, 1, S]
-        x = self._placed(self.source_embedding(source), self.source_positions)
+        x = self.source_embedding(source)
+        if self.source_positions is not None:
+            x = self.source_positions(x)
         every = _rows(mask, ops.shape(source)[1])
         for layer in self.encoder_layers:
             x = layer(x, every, training=False)
@@ -90,9 +92,6 @@ class Steps(StepGraph):
         encoder = [layer.attention_weights(x, mask) for layer, (x, mask) in pairs[:split]]
         decoder = [layer.attention_weights(x, mask) for layer, (x, _, mask, _) in pairs[split:]]
         return encoder, decoder
-
-    def _placed(self, x: Any, positions: Any) -> Any:
-        return x if positions is None else positions(x)
 
 
 def _rows(mask: Any, queries: Any) -> Any:
