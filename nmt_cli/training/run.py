@@ -143,10 +143,12 @@ class Run:
         # change of the schedule remove all checkpoints before it.
         keep, checkpoints = self.recipe.training.keep, self.checkpoints()
         kept = {*checkpoints[-keep:], *self.regular_checkpoints()[-keep:]}
-        incomplete = [*self.folder.glob("checkpoints/.*.npz"), *self.folder.glob(".*.npz")]
-        for path in [*incomplete, *(each for each in checkpoints if each not in kept)]:
-            with suppress(OSError):
-                path.unlink()
+        for folder in (*self.folder.glob("checkpoints/.*.npz.*"), *self.folder.glob(".*.npz.*")):
+            shutil.rmtree(folder, ignore_errors=True)
+        for path in checkpoints:
+            if path not in kept:
+                with suppress(OSError):
+                    path.unlink()
 
     @property
     def last(self) -> Path:

@@ -362,8 +362,9 @@ def test_samples_may_contain_other_line_breaks(tmp_path, whole):
 
 def test_the_newest_checkpoints_are_kept(tmp_path):
     run = untrained_run(tmp_path, training={"checkpoint_every": 1, "keep": 3, "max_steps": 5})
-    for half in ("checkpoints/.step-00000002.1a2b.npz", ".best.npz.1a2b.npz"):
-        (run.folder / half).write_bytes(b"half")  # killed while it wrote
+    for half in ("checkpoints/.step-00000002.npz.1a2b", ".best.npz.1a2b"):  # killed while it wrote
+        (run.folder / half).mkdir()
+        (run.folder / half / "half.npz").write_bytes(b"half")
     prepared = prepare(run.recipe, tmp_path / "prepared", say=silent)
     train(run.recipe, prepared, run.folder, resume=True, say=silent)
     assert [read_checkpoint(path)[1].step for path in run.checkpoints()] == [3, 4, 5]
