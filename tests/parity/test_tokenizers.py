@@ -22,7 +22,7 @@ from tests.made_up_text import ENGLISH, PORTUGUESE
 tf = pytest.importorskip("tensorflow")
 pytest.importorskip("tensorflow_text")
 
-from nmt_cli.export.saved_model.tokenizer import GraphTokenizer, graph_tokenizer  # noqa: E402
+from nmt_cli.export.saved_model.tokenizer import GraphTokenizer  # noqa: E402
 
 CONFIGS = {
     "unigram-joint": TokenizerConfig(vocab_size=500),
@@ -104,8 +104,8 @@ def sides(
     learn_tokenizers(CONFIGS[request.param], PORTUGUESE, ENGLISH, folder, seed=1, tag=tag)
     pair = load_tokenizers(folder)
     return (
-        Side(pair.source, graph_tokenizer(folder, "source"), folder),
-        Side(pair.target, graph_tokenizer(folder, "target"), folder),
+        Side(pair.source, GraphTokenizer(folder, "source"), folder),
+        Side(pair.target, GraphTokenizer(folder, "target"), folder),
     )
 
 
@@ -185,7 +185,7 @@ def test_after_saving(sides: tuple[Side, Side], tmp_path: Path) -> None:
     for number, side in enumerate(sides):
         copy, saved = tmp_path / f"tokenizer{number}", tmp_path / f"saved{number}"
         shutil.copytree(side.folder, copy)
-        save(graph_tokenizer(copy, "source" if number == 0 else "target"), saved)
+        save(GraphTokenizer(copy, "source" if number == 0 else "target"), saved)
         shutil.rmtree(copy)  # a saved model stands alone
         loaded = tf.saved_model.load(str(saved))
         framed = loaded.encode(tf.constant(lines))

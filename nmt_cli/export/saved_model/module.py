@@ -12,7 +12,7 @@ import tensorflow as tf
 from nmt_cli.bundle.report import Verification
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.saved_model.search import GraphSearch
-from nmt_cli.export.saved_model.tokenizer import graph_tokenizer
+from nmt_cli.export.saved_model.tokenizer import GraphTokenizer
 from nmt_cli.export.verification import Exported, compare_with_model, passed
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.recipe.config import DecodingConfig
@@ -70,8 +70,8 @@ class TranslationModule(tf.Module):
         super().__init__()
         self._decoding = decoding
         self._search = GraphSearch(graph, decoding)
-        self.source = graph_tokenizer(tokenizers, "source")
-        self.target = graph_tokenizer(tokenizers, "target")
+        self.source = GraphTokenizer(tokenizers, "source")
+        self.target = GraphTokenizer(tokenizers, "target")
         # Saved with the graph, which does not need the Keras model.
         self.weights = [variable.value for variable in graph.model.weights]
 
@@ -102,15 +102,8 @@ class TranslationModule(tf.Module):
         sentences = tf.strings.split(tf.where(whole > limit, split, text), "\n")  # [N, (sentences)]
         ids = self.source.encode(sentences.flat_values)
         lengths = ids.row_lengths()
-        chunks = -tf.math.floordiv(-lengths, limit)  # of each sentence; none if it is blank
-        ids = tf.RaggedTensor.from_row_lengths(ids.flat_values, _chunked(lengths, chunks, limit))
-        of_line = tf.RaggedTensor.from_row_lengths(chunks, sentences.row_lengths())
+        starts = tf.ragged.range(tf.zeros_like(lengths), lengths, limit)  # none if it is blank
+        sizes = tf.minimum(limit, lengths[:, None] - starts)
+        ids = tf.RaggedTensor.from_row_lengths(ids.flat_values, sizes.flat_values)
+        of_line = tf.RaggedTensor.from_row_lengths(starts.row_lengths(), sentences.row_lengths())
         return ids, tf.reduce_sum(of_line, axis=-1)
-
-
-def _chunked(lengths: tf.Tensor, chunks: tf.Tensor, limit: tf.Tensor) -> tf.Tensor:
-    """Lengths of the segments when each row is cut after every ``limit`` ids."""
-    row = tf.repeat(tf.range(tf.size(chunks)), chunks)  # of each segment
-    first = tf.cumsum(chunks, exclusive=True)
-    number = tf.range(tf.size(row, tf.int64)) - tf.gather(first, row)  # within its row
-    return tf.minimum(limit, tf.gather(lengths, row) - number * limit)

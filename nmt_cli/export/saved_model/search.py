@@ -4,6 +4,7 @@ A tf.while_loop over the same step function with the same semantics. Comments na
 B segments, K beams, t steps.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -37,25 +38,20 @@ class _Beams(NamedTuple):
     caches: list[Any]
 
 
+@dataclass(frozen=True)
 class GraphSearch:
-    """Beam search inside a graph.
+    """Beam search inside a graph, in which its settings are fixed."""
 
-    Args:
-        graph: the step graphs.
-        decoding: settings of the search, fixed in the graph.
-    """
-
-    def __init__(self, graph: StepGraph, decoding: DecodingConfig) -> None:
-        self._graph = graph
-        self._decoding = decoding
+    graph: StepGraph
+    decoding: DecodingConfig
 
     def search(self, source: tf.Tensor, lengths: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
         """Best hypothesis of each segment: ids ragged [B, (ids)] and score float64 [B]."""
-        decoding, caches = self._decoding, self._graph.caches.values()
+        decoding, caches = self.decoding, self.graph.caches.values()
         beams, count = decoding.beam_size, tf.shape(source)[0]
         reach = tf.math.ceil(decoding.length_ratio * tf.cast(lengths, tf.float64))
         limits = tf.minimum(decoding.max_length, tf.cast(reach, tf.int32) + decoding.length_extra)
-        encoder_output = self._graph.encode(source)
+        encoder_output = self.graph.encode(source)
         start = _Beams(
             step=tf.constant(0),
             sums=tf.concat([tf.zeros([count, 1]), tf.fill([count, beams - 1], -_INF)], axis=1),
@@ -69,19 +65,8 @@ class GraphSearch:
             best_length=tf.zeros([count], tf.int32),
             caches=[tf.zeros([count, heads, 0, size]) for _, heads, _, size in caches],
         )
-        each_beam, growing = tf.TensorShape([None, beams]), tf.TensorShape([None, beams, None])
-        shapes = _Beams(  # of any step
-            step=tf.TensorShape([]),
-            sums=each_beam,
-            last=each_beam,
-            history=growing,
-            ancestry=growing,
-            finished=tf.TensorShape([None]),
-            done=tf.TensorShape([None]),
-            best_score=tf.TensorShape([None]),
-            best_ids=tf.TensorShape([None, None]),
-            best_length=tf.TensorShape([None]),
-            caches=[tf.TensorShape([None, heads, None, size]) for _, heads, _, size in caches],
+        shapes = tf.nest.map_structure(  # of any step: axes that are 0 so far grow
+            lambda each: tf.TensorShape([size or None for size in each.shape]), start
         )
         final = tf.while_loop(
             lambda *state: ~tf.reduce_all(_Beams(*state).done),
@@ -94,10 +79,10 @@ class GraphSearch:
 
     def _advance(self, beams: _Beams, encoder_output: list[Any], limits: tf.Tensor) -> _Beams:
         """One step: rank candidates, fill free slots, keep the best finished, close sentences."""
-        width = self._decoding.beam_size
+        width = self.decoding.beam_size
         own = tf.broadcast_to(tf.eye(width, dtype=tf.bool), [tf.shape(beams.sums)[0], width, width])
         ancestry = tf.concat([beams.ancestry, own], axis=2)
-        scores, ids, _, caches = self._graph.step(
+        scores, ids, _, caches = self.graph.step(
             beams.last, beams.step[None], ancestry, encoder_output, beams.caches
         )
         step = beams.step + 1
@@ -141,7 +126,7 @@ class GraphSearch:
 
     def _penalty(self, length: tf.Tensor) -> tf.Tensor:
         """Like nmt_cli.search.hypothesis.penalty, in float64."""
-        return ((5.0 + tf.cast(length, tf.float64)) / 6.0) ** self._decoding.length_penalty
+        return ((5.0 + tf.cast(length, tf.float64)) / 6.0) ** self.decoding.length_penalty
 
 
 def _rank(
