@@ -173,9 +173,11 @@ def translate_files(
                         say(f"{job.output}: continuing after line {sink.done:,}")
                     advance(sink.done)
                     lines, skipped = islice(lines, end), start + sink.done
-                    if skipped:
-                        stream.form(next(lines, ""), f"{name}, line 1")  # a table's header
+                    if skipped and options.input_format == "tsv":
+                        stream.form(next(lines, ""), f"{name}, line 1")  # the header
                         lines = islice(lines, skipped - 1, None)
+                    else:
+                        lines = islice(lines, skipped, None)
                     for written in stream.translate(lines, name, counts, skipped + 1):
                         sink.write(written)
                         advance(1)
