@@ -16,8 +16,7 @@ from nmt_cli.recipe.config import TokenizerConfig
 from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
 from nmt_cli.text.sentence_piece import tag_piece
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPair
-from nmt_cli.text.word_piece import RESERVED_TOKENS, SUFFIX_MARK
-from nmt_cli.text.words import split_words
+from nmt_cli.text.word_piece import RESERVED_TOKENS, SUFFIX_MARK, split_words
 
 _LINES_LEARNT_FROM = 5_000_000
 _LONGEST_LINE_BYTES = 2**30  # the library's maximum; it drops longer lines

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_cli.evaluate.parts import Bucket, Sentence, by_domain, by_length, worst_sentences
 from nmt_cli.evaluate.systems import METRICS, Result, System, compare, count
 from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_translation
 from nmt_cli.search.translator import Translator
@@ -13,6 +12,9 @@ _SCORES = ("text", "metric", "score", "low", "high", "p", "system", "signature")
 _BUCKETS = ("text", "by", "bucket", "sentences", *METRICS, "system")
 _WORST = ("text", "system", "line", "chrF++", "what", "sentence")
 
+# Buckets and their minimum number of words; blank lines have their own.
+_LENGTHS = {"0": 0, "1-10": 1, "11-20": 11, "21-30": 21, "31-50": 31, "51+": 51}
+_METRIC = "chrF++"  # for a single sentence better than BLEU, which needs matching 4-grams
 _FEW = 100  # sentences; a rule of thumb
 
 
@@ -23,6 +25,27 @@ class Candidate:
     name: str
     path: Path
     translator: Translator | None = None
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A part of a text with its number of sentences; scores by system, then by metric."""
+
+    label: str
+    sentences: int
+    scores: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence as a system translated it: its line, from 1, and its chrF++, 0 to 100."""
+
+    system: str
+    line: int
+    score: float
+    source: str | None
+    references: list[str]
+    translation: str
 
 
 @dataclass(frozen=True)
@@ -103,6 +126,47 @@ def evaluate_systems(
         buckets,
         worst_sentences(text, systems, worst) if worst else [],
     )
+
+
+def by_length(lines: Sequence[str], systems: Sequence[System]) -> list[Bucket]:
+    """Group sentences by the number of words, separated by white space; shortest first."""
+    counts = [len(line.split()) for line in lines]
+    labels = [[key for key, least in _LENGTHS.items() if words >= least][-1] for words in counts]
+    return sorted(by_domain(labels, systems), key=lambda bucket: _LENGTHS[bucket.label])
+
+
+def by_domain(domains: Sequence[str], systems: Sequence[System]) -> list[Bucket]:
+    """Group sentences by domain, in order of first occurrence."""
+    rows: dict[str, list[int]] = {}
+    for row, domain in enumerate(domains):
+        rows.setdefault(domain, []).append(row)
+    buckets = []
+    for domain, some in rows.items():
+        scores = {
+            system.name: {counts.name: counts.score_of(some) for counts in system.counts}
+            for system in systems
+        }
+        buckets.append(Bucket(domain, len(some), scores))
+    return buckets
+
+
+def worst_sentences(text: EvaluationText, systems: Sequence[System], limit: int) -> list[Sentence]:
+    """Return each system's sentences with the lowest chrF++, lowest first.
+
+    Lines that are blank in the translation and in all references are skipped.
+    """
+    worst = []
+    for system in systems:
+        counts = next(each for each in system.counts if each.name == _METRIC)
+        found = []
+        for row, translation in enumerate(system.translations):
+            references = [reference[row] for reference in text.references]
+            if any(each.strip() for each in (translation, *references)):
+                source = None if text.source is None else text.source[row]
+                score = counts.score_of([row])
+                found.append(Sentence(system.name, row + 1, score, source, references, translation))
+        worst += sorted(found, key=lambda each: each.score)[:limit]
+    return worst
 
 
 def tables(found: Sequence[Evaluation]) -> Iterator[tuple[Sequence[str], list[list[str]]]]:

@@ -10,19 +10,14 @@ from nmt_cli.text.lines import REPLACE, SKIP_LINE, STRICT
 
 # Options that exclude each other, and inputs and outputs that exclude options.
 _CONTRADICTIONS = {
-    "`resume`": ("`force`",),
-    "`input_format=tsv`": ("`json`",),
-    "`constraints`": ("`input_format`", "`sample`"),
-    "`shard`": ("standard input",),
-    "`format`": (
-        *("`json`", "`scores`", "`alignments`", "`tokens`", "`n_best`", "`input_format`"),
-        *("`constraints`", "`line_buffered`", "`shard`"),
-    ),
-    "`interactive`": (
-        *("`output`", "FILE", "`json`", "`input_format`", "`constraints`", "`line_buffered`"),
-        *("`shard`", "`resume`", "`format`"),
-    ),
+    "resume": "force",
+    "input_format=tsv": "json",
+    "constraints": "input_format sample",
+    "shard": "STDIN",
+    "format": "json scores alignments tokens n_best input_format constraints line_buffered shard",
+    "interactive": "output FILE json input_format constraints line_buffered shard resume format",
 }
+_SHOWN = {"STDIN": "standard input", "FILE": "FILE"}
 
 _DEFAULTS = DecodingOptions()
 
@@ -94,17 +89,18 @@ class TranslateOptions:
         """
         self.decoding.check()
         given: dict[str, object] = {
-            **{f"`{name}`": value for name, value in vars(self.decoding).items()},
-            **{f"`{name}`": value for name, value in vars(self).items()},
-            "`n_best`": self.decoding.n_best > 1,
-            "`input_format=tsv`": self.input_format == "tsv",
-            "standard input": self.reads_stdin,
+            **vars(self.decoding),
+            **vars(self),
+            "n_best": self.decoding.n_best > 1,
+            "input_format=tsv": self.input_format == "tsv",
+            "STDIN": self.reads_stdin,
             "FILE": self.files,
         }
         for one, others in _CONTRADICTIONS.items():
-            for other in others:
+            for other in others.split():
                 if given[one] and given[other]:
-                    raise OptionError(f"{one} and {other} cannot be combined")
+                    shown = _SHOWN.get(other, f"`{other}`")
+                    raise OptionError(f"`{one}` and {shown} cannot be combined")
         several_with_stdin = self.output and self.several and self.reads_stdin
         for name, needed, missing in (
             ("`input_format`", "`field`", self.input_format and not self.field),

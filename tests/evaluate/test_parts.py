@@ -7,8 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from nmt_cli.evaluate.evaluation import Candidate, evaluate_candidates, evaluate_systems
-from nmt_cli.evaluate.parts import by_domain, by_length, worst_sentences
+from nmt_cli.evaluate.evaluation import (
+    Candidate,
+    by_domain,
+    by_length,
+    evaluate_candidates,
+    evaluate_systems,
+    worst_sentences,
+)
 from nmt_cli.evaluate.systems import System, count
 from nmt_cli.evaluate.texts import EvaluationText
 from tests.evaluate.samples import REFERENCE, SECOND, SENTENCES, SYSTEMS

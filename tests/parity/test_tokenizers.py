@@ -15,8 +15,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import TokenizerConfig
 from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.tokenizer import UNK_ID, Tokenizer
-from nmt_cli.text.word_piece import RESERVED_TOKENS
-from nmt_cli.text.words import split_words
+from nmt_cli.text.word_piece import RESERVED_TOKENS, split_words
 from tests.made_up_text import ENGLISH, PORTUGUESE
 
 tf = pytest.importorskip("tensorflow")

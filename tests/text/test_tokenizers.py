@@ -13,8 +13,7 @@ from nmt_cli.recipe.config import TokenizerConfig
 from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
-from nmt_cli.text.word_piece import WordPieceTokenizer
-from nmt_cli.text.words import split_words
+from nmt_cli.text.word_piece import WordPieceTokenizer, split_words
 from tests.made_up_text import ENGLISH, PORTUGUESE
 
 UNIGRAM = TokenizerConfig(kind="sentencepiece", model="unigram", vocab_size=400)
