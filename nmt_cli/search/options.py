@@ -126,7 +126,15 @@ class DecodingOptions:
             OptionError: an option is out of range or contradicts another one.
         """
         for each in fields(DecodingOptions):
-            _check_range(each.name, getattr(self, each.name), dict(each.metadata))
+            value, limits = getattr(self, each.name), each.metadata
+            if "choices" in limits and value not in limits["choices"]:
+                choices = ", ".join(limits["choices"])
+                raise OptionError(f"`{each.name}={value}` is not one of {choices}")
+            if value is None or isinstance(value, bool | str | tuple):
+                continue
+            low, high = limits.get("minimum", -math.inf), limits.get("maximum", math.inf)
+            if not low <= value <= high or value <= limits.get("above", -math.inf):
+                raise OptionError(f"`{each.name}={value}` is out of range")
         for name in ("seed", "temperature", "top_k", "top_p"):
             if getattr(self, name) is not None and not self.sample:
                 raise OptionError(f"`{name}` needs `sample`")
@@ -205,13 +213,3 @@ class Request:
     def required(self) -> int:
         """How many tokens the prefix and the phrases have."""
         return len(self.prefix) + sum(map(len, self.phrases))
-
-
-def _check_range(name: str, value: Any, limits: dict[str, Any]) -> None:
-    if "choices" in limits and value not in limits["choices"]:
-        raise OptionError(f"`{name}={value}` is not one of {', '.join(limits['choices'])}")
-    if value is None or isinstance(value, bool | str | tuple):
-        return
-    low, high = limits.get("minimum", -math.inf), limits.get("maximum", math.inf)
-    if not low <= value <= high or value <= limits.get("above", -math.inf):
-        raise OptionError(f"`{name}={value}` is out of range")
