@@ -124,6 +124,12 @@ class TestFiles:
         assert b"".join(parts) == whole.out
         assert len({part.count(b"\n") for part in parts}) <= 2
 
+    def test_a_shard_reads_no_line_of_another(self, place: Path) -> None:
+        (place / "in.jsonl").write_text('not JSON\n{"text": ""}\n', encoding="utf-8")
+        words = ["translate", "in.jsonl", "--input-format", "jsonl", "--field", "text", "--shard"]
+        assert_fails(nmt(*words, "1/2", cwd=place), "in.jsonl, line 1: is not JSON")
+        assert nmt(*words, "2/2", cwd=place).out == b'{"text": ""}\n'
+
     def test_records(self, place: Path) -> None:
         (place / "t.tsv").write_text("id\ttext\n1\to gato\n2\t\n", encoding="utf-8")
         plain = nmt("translate", cwd=place, stdin=b"o gato\n").out.decode().rstrip("\n")
@@ -131,12 +137,6 @@ class TestFiles:
         result = nmt(*words, cwd=place)
         assert result.out.decode() == f"id\ttext\n1\t{plain}\n2\t\n"
         assert nmt(*words, "--shard", "3/3", cwd=place).out == b"2\t\n"
-
-    def test_a_shard_reads_no_line_of_another(self, place: Path) -> None:
-        (place / "in.jsonl").write_text('not JSON\n{"text": ""}\n', encoding="utf-8")
-        words = ["translate", "in.jsonl", "--input-format", "jsonl", "--field", "text", "--shard"]
-        assert_fails(nmt(*words, "1/2", cwd=place), "in.jsonl, line 1: is not JSON")
-        assert nmt(*words, "2/2", cwd=place).out == b'{"text": ""}\n'
         (place / "r.jsonl").write_text('{"n": 1.0, "text": "o gato"}\n\n', encoding="utf-8")
         words = ["translate", "r.jsonl", "--input-format", "jsonl", "--field"]
         result = nmt(*words, "text", cwd=place)
