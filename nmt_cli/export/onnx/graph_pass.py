@@ -117,8 +117,7 @@ def _top_k_of_blocks(op: Any, values: Any, count: Any) -> Any:
     in the whole row.
     """
     width = values.shape[-1]
-    block = _block_width(width)
-    assert block is not None
+    block = _block_width(width) or width
     last = _vector(op, [-1])
     maxima = op.ReduceMax(op.Reshape(values, _vector(op, [0, 0, -1, block])), last, keepdims=0)
     some = op.Min(count, _vector(op, [width // block]))
@@ -175,7 +174,9 @@ def _fold_scales(graph: Any) -> None:
     for node in list(graph):
         if node.op_type == "Mul" and not node.outputs[0].is_graph_output():
             factor, value = node.inputs if _is_scalar(node.inputs[0]) else node.inputs[::-1]
-            if _is_scalar(factor) and _scale_projection(graph, value, _number(factor)):
+            if _is_scalar(factor) and _scale_projection(
+                graph, value, factor.const_value.numpy().item()
+            ):
                 node.outputs[0].replace_all_uses_with(value)
                 graph.remove(node, safe=True)
 
@@ -188,7 +189,8 @@ def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
         readers = [user for user, _ in value.uses() if user.op_type != "Shape"]
         if node is None or len(readers) > 1 or value.is_graph_output():
             return False
-        if node.op_type == "Split" and parts == 1 and _splits_columns_evenly(node):
+        splits = node.op_type == "Split" and len(node.inputs) == 1 and parts == 1
+        if splits and node.attributes["axis"].value == -1:
             place, parts = value.index(), len(node.outputs)
         elif node.op_type == "Reshape" and parts > 1:
             reshapes.append(node.inputs[1])
@@ -214,10 +216,6 @@ def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
     return True
 
 
-def _splits_columns_evenly(node: Any) -> bool:
-    return len(node.inputs) == 1 and node.attributes["axis"].value == -1
-
-
 def _last_size(shape: Any) -> int | None:
     """The last entry of a shape, constant or computed at run time; None if unknown."""
     node = shape.producer()
@@ -229,10 +227,6 @@ def _last_size(shape: Any) -> int | None:
 
 def _is_scalar(value: Any) -> bool:
     return value is not None and value.const_value is not None and value.const_value.size == 1
-
-
-def _number(value: Any) -> float:
-    return float(value.const_value.numpy().item())
 
 
 def _vector(op: Any, values: list[int]) -> Any:

@@ -54,7 +54,7 @@ def save_with_shared_weights(protos: Mapping[str, onnx.ModelProto], folder: Path
                     places[digest] = (stream.tell(), values.nbytes)
                     stream.write(values.tobytes())
                 tensor.ClearField("float_data")
-                tensor.raw_data = b""
+                tensor.raw_data = b""  # set_external_data wants one
                 set_external_data(tensor, WEIGHTS, *places[digest])
                 tensor.ClearField("raw_data")
             onnx.save(proto, str(folder / name))
