@@ -24,8 +24,7 @@ class DeviceState:
     """Encoder output and caches as OrtValues on a device.
 
     Args:
-        decoder: session of the decoder step.
-        append: session of the graph that joins and selects.
+        decoder, append: sessions of the decoder step, and of the graph that joins and selects.
         memory: ONNX Runtime's name of the device's memory.
         encoder_output: by name.
         caches: shapes of the caches by name, empty at first: [B, h, 0, k].

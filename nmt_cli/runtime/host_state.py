@@ -74,12 +74,7 @@ class HostState:
     def attention(
         self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """Attention of the next step to the source, [B, L, h, K, S].
-
-        Args:
-            session: of the step with attention weights.
-            tokens, ancestry: as of :meth:`step`.
-        """
+        """Attention of the next step to the source, [B, L, h, K, S], by a session that gives it."""
         self._fill(tokens, ancestry)
         binding = session.io_binding()
         for each in session.get_inputs():
@@ -96,12 +91,9 @@ class HostState:
     def select(self, rows: NDArray[np.int64]) -> "HostState":
         """Keep some sentences, in the same memory; rows ascend."""
         for name, values in self._encoder_output.items():
-            for place, row in enumerate(rows):
-                if place != row:
-                    values[place] = values[row]
-            self._encoder_output[name] = values[: len(rows)]
+            self._encoder_output[name] = _kept(values, rows)
         for cache in self._caches.values():
-            cache.select(rows)
+            cache.columns = _kept(cache.columns, rows)
         self._bind()
         return self
 
@@ -197,9 +189,10 @@ class _Cache:
             new[row, used:] = 0
         self.columns = new.reshape(count, heads, reserved, size)
 
-    def select(self, rows: NDArray[np.int64]) -> None:
-        """Keep some sentences; rows ascend, so that nothing is overwritten."""
-        for place, row in enumerate(rows):
-            if place != row:
-                self.columns[place] = self.columns[row]
-        self.columns = self.columns[: len(rows)]
+
+def _kept(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Move rows to the front of an array; they ascend, so that nothing is overwritten."""
+    for place, row in enumerate(rows):
+        if place != row:
+            values[place] = values[row]
+    return values[: len(rows)]

@@ -37,7 +37,9 @@ class OnnxStepModel:
     """Runs a bundle's graphs (search.step_model.StepModel).
 
     Batches may run in several threads at the same time. A step uses up the state that it is
-    given. All methods raise NmtError if ONNX Runtime fails, and BatchTooLarge if memory runs out.
+    given. All methods raise NmtError if ONNX Runtime fails or a graph returns what search cannot
+    use (a wrong shape, a token outside the vocabulary, no number), and BatchTooLarge if memory runs
+    out.
 
     Args:
         folder: of the bundle.
@@ -124,12 +126,7 @@ class OnnxStepModel:
     def step(
         self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[Candidates, OnnxState]:
-        """Read one token a beam; see search.step_model.
-
-        Raises:
-            NmtError: the candidates have a wrong shape, a token is outside the vocabulary, or a
-                score is not a number.
-        """
+        """Read one token a beam; see search.step_model."""
         try:  # not self._failures, which takes a hundredth of a step
             candidates = state.step(tokens, ancestry)
         except Exception as error:
@@ -148,11 +145,7 @@ class OnnxStepModel:
     def log_probs(
         self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], OnnxState]:
-        """Like :meth:`step`, but all log-probabilities, float32 [B, K, V].
-
-        Raises:
-            NmtError: they have a wrong shape or are not numbers.
-        """
+        """Like :meth:`step`, but all log-probabilities, float32 [B, K, V]."""
         with self._failures():
             log_probs = state.log_probs(tokens, ancestry)
         shape = (*tokens.shape, self._vocab_size)
@@ -163,11 +156,7 @@ class OnnxStepModel:
     def attention(
         self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """Attention of the next step to the source; see search.step_model.
-
-        Raises:
-            NmtError: the bundle was exported without attention weights, or they are not numbers.
-        """
+        """Attention of the next step to the source; see search.step_model."""
         session = self.session(attention_graph(self._folder, self._manifest))
         with self._failures():
             weights = state.attention(session, tokens, ancestry)
