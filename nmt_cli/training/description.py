@@ -38,8 +38,9 @@ def describe_run(folder: Path) -> dict[str, Any]:
     for path in sorted(folder.rglob("*")):
         # Names with a dot in front are half-written; a training may delete checkpoints meanwhile.
         with suppress(FileNotFoundError):
-            if path.is_file() and not path.name.startswith("."):
-                files[path.relative_to(folder).as_posix()] = path.stat().st_size
+            name = path.relative_to(folder).as_posix()
+            if path.is_file() and "/." not in f"/{name}":
+                files[name] = path.stat().st_size
     checkpoints: list[dict[str, Any]] = []
     for path in (*run.checkpoints(), run.average, run.best):
         name = path.relative_to(folder).as_posix()

@@ -143,10 +143,11 @@ class Run:
         # change of the schedule remove all checkpoints before it.
         keep, checkpoints = self.recipe.training.keep, self.checkpoints()
         kept = {*checkpoints[-keep:], *self.regular_checkpoints()[-keep:]}
-        for folder in (*self.folder.glob("checkpoints/.*.npz.*"), *self.folder.glob(".*.npz.*")):
-            shutil.rmtree(folder, ignore_errors=True)
-        for path in checkpoints:
-            if path not in kept:
+        incomplete = [*self.folder.glob("checkpoints/.*.npz*"), *self.folder.glob(".*.npz*")]
+        for path in [*incomplete, *(each for each in checkpoints if each not in kept)]:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
                 with suppress(OSError):
                     path.unlink()
 

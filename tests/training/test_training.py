@@ -25,6 +25,7 @@ from nmt_cli.training.checkpoint import (
     read_checkpoint,
     save_checkpoint,
 )
+from nmt_cli.training.description import describe_run
 from nmt_cli.training.feed import Feed
 from nmt_cli.training.loss import SmoothedCrossEntropy
 from nmt_cli.training.model import compiled_model, trained_model
@@ -365,6 +366,8 @@ def test_the_newest_checkpoints_are_kept(tmp_path):
     for half in ("checkpoints/.step-00000002.npz.1a2b", ".best.npz.1a2b"):  # killed while it wrote
         (run.folder / half).mkdir()
         (run.folder / half / "half.npz").write_bytes(b"half")
+    (run.folder / ".average.npz").write_bytes(b"not validated")
+    assert not [name for name in describe_run(run.folder)["files"] if "half" in name]
     prepared = prepare(run.recipe, tmp_path / "prepared", say=silent)
     train(run.recipe, prepared, run.folder, resume=True, say=silent)
     assert [read_checkpoint(path)[1].step for path in run.checkpoints()] == [3, 4, 5]
