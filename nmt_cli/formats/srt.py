@@ -26,8 +26,8 @@ find_spans = patterns.spans_finder(
 _DASH = re.compile(r"\s*(?:\{\\[^{}]*\}|<[^<>]*>|\s)*[-–—‐](?!-)\s*(?=\S)")
 # Some programs take such a line for the beginning of a subtitle.
 _LIKE_NUMBER = re.compile(r"\d+[,.:，．。：]\d+[,.:，．。：]\d+|-?\d+\.?\d*\s*\Z")
-# A damaged time line, which srt takes for text.
-_BROKEN_TIME = re.compile(r"\d+[:.,]\d+\S*[ \t]*-+[ \t]*>")
+# A damaged time line, which srt takes for text: by itself, or after an empty line and a number.
+_DAMAGED = re.compile(r"\d+[:.,]\d+\S*[ \t]*-+[ \t]*>|(?<=\n)\r?\n[^\S\n]*\d+[^\S\n]*\n[^\n]*\S")
 
 
 def translate_srt(text: str, name: str, translate: Translate) -> str:
@@ -45,15 +45,14 @@ def translate_srt(text: str, name: str, translate: Translate) -> str:
     segments = [Segment(source, find_spans) for source in sources]
     results = zip(sources, translate_segments(segments, translate), strict=True)
     parts, at = [], 0
-    for number, ((start, end), lines_of) in enumerate(zip(places, groups, strict=True)):
+    following = [*(start for start, _ in places[1:]), None]
+    for (start, end), lines_of, until in zip(places, groups, following, strict=False):
         new = _replaced(text, (start, end), lines_of, results)
-        is_last = number + 1 == len(places)
-        before, after = text[at:start], text[end : None if is_last else places[number + 1][0]]
-        kept = text[start:end]
+        before, kept, after = text[at:start], text[start:end], text[end:until]
         with suppress(NmtError):
             found = _contents(before + new + after, name)
-            same = len(found) == 2 - is_last and found[0] == (len(before), len(before + new))
-            if same and _markup(new) == _markup(kept):
+            same = found[:1] == [(len(before), len(before + new))]
+            if same and len(found) == (2 if until else 1) and _markup(new) == _markup(kept):
                 kept = new
         parts += [before, kept]
         at = end
@@ -112,14 +111,9 @@ def _contents(text: str, name: str) -> list[Place]:
         raise _malformed(text, name, error.expected_start) from None
     except (ValueError, OverflowError):
         raise _malformed(text, name, end) from None
-    for start, end in places:  # does a subtitle contain another one, whose time line is damaged?
-        blank, number = False, False  # the line before; and whether a number follows a blank line
-        for line in re.finditer(r"([^\n]*)\n?", text[start:end]):
-            content = line[1].strip()
-            if _BROKEN_TIME.search(content) or (number and content):
-                raise _malformed(text, name, start + line.start())
-            number = blank and content.isdecimal()
-            blank = line.start() > 0 and line[1] in ("", "\r")
+    for start, end in places:
+        if damaged := _DAMAGED.search(text[start:end]):
+            raise _malformed(text, name, start + damaged.end() - 1)
     return places
 
 
