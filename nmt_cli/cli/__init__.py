@@ -21,7 +21,6 @@ from nmt_cli.cli.commands import Commands, Group
 from nmt_cli.cli.options import say
 from nmt_cli.errors import NmtError
 
-USER_ERROR, INTERRUPTED = 1, 130
 # The extra that installs a package, if it is not "train".
 _EXTRAS = {
     "jax": "train,jax",
@@ -72,9 +71,9 @@ def main() -> None:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort) as error:
         # click replaces a KeyboardInterrupt by an Abort without its message.
-        _fail(str(error.__cause__ or error) or "interrupted", INTERRUPTED)
+        _fail(str(error.__cause__ or error) or "interrupted", 130)
     except Exception as error:
-        _fail(_explain(error), USER_ERROR)
+        _fail(_explain(error), 1)
 
 
 def _refused_variable(error: click.UsageError) -> str:

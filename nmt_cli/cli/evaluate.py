@@ -175,7 +175,7 @@ def _candidates(
     for path in paths:
         if paths.count(path) > 1:
             raise click.UsageError(f"{path} is given twice")
-    names = [path.name or path.absolute().name for path in paths]
+    names = [path.absolute().name for path in paths]
     # All models are opened before the first translates, so that a damaged one is found at once.
     return [
         Candidate(

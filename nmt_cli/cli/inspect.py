@@ -46,7 +46,7 @@ def _rows(found: dict[str, Any]) -> Iterator[Row]:
     yield "languages", f"{found['source']} to {found['target']}"
     yield "model", found["summary"]
     yield "parameters", f"{found['parameters']:,}"
-    yield "vocabulary", _vocabulary(found["vocabulary"])
+    yield "vocabulary", "{source:,} source, {target:,} target".format(**found["vocabulary"])
     yield "precision", found["precision"]
     yield "size", _size(found["bytes"])
     for name in found["damaged"]:
@@ -64,10 +64,6 @@ def _rows(found: dict[str, Any]) -> Iterator[Row]:
         yield "file", f"{name}  {_size(size)}"
     for name, graph in found.get("graphs", {}).items():
         yield from _graph_rows(name, graph)
-
-
-def _vocabulary(sizes: dict[str, int]) -> str:
-    return f"{sizes['source']:,} source, {sizes['target']:,} target"
 
 
 def _bundle_rows(found: dict[str, Any]) -> Iterator[Row]:

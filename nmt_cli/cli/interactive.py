@@ -46,7 +46,9 @@ def _typed() -> Iterator[str]:
     """Lines from the terminal; they are added to the history."""
     import readline
 
-    history = _history_file()
+    # As the XDG base directory specification defines for state.
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    history = Path(base, "nmt", "history")
     with suppress(OSError):
         readline.read_history_file(history)
     readline.set_history_length(_HISTORY_LINES)
@@ -62,9 +64,3 @@ def _typed() -> Iterator[str]:
         with suppress(OSError):
             history.parent.mkdir(parents=True, exist_ok=True)
             readline.write_history_file(history)
-
-
-def _history_file() -> Path:
-    """As the XDG base directory specification defines for state."""
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(base) / "nmt" / "history"

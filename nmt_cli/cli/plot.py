@@ -20,7 +20,6 @@ from nmt_cli.cli.options import (
     say,
     set_option,
 )
-from nmt_cli.errors import NmtError
 from nmt_cli.frameworks import import_keras
 
 if TYPE_CHECKING:
@@ -80,20 +79,13 @@ def _sentence(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_attention(model: Path | None, part: str = "cross") -> Path:
-    """The model given, else the newest; the newest run if that is a bundle without such weights.
-
-    Raises:
-        NmtError: a bundle is given, and only a run has this part.
-    """
+    """The model given, else the newest; the newest run if that is a bundle without such weights."""
     from nmt_cli.bundle import ATTENTION
     from nmt_cli.models import kind_of
 
     folder = find_model(model)
-    if kind_of(folder) == "run" or (part == "cross" and (model or (folder / ATTENTION).exists())):
+    if model or kind_of(folder) == "run" or (part == "cross" and (folder / ATTENTION).exists()):
         return folder
-    if model:
-        reason = f"{folder}: a bundle has no {part} self-attention weights"
-        raise NmtError(reason, "use --part cross, or the run of a Transformer, as in -m runs/NAME")
     return find_run(None, f"{folder} has no {part} attention weights")
 
 

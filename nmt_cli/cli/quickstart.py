@@ -1,7 +1,6 @@
 """nmt quickstart."""
 
 import time
-from pathlib import Path
 
 import click
 
@@ -39,15 +38,9 @@ def quickstart(context: click.Context) -> None:
         (translate, ["-m", str(bundle), str(sample)]),
     ):
         if command is translate:
-            _write_sample(sample)
+            sample.write_text("".join(f"{line}\n" for line in SENTENCES), encoding="utf-8")
+            say("\n" + "\n".join(f"  {line}" for line in SENTENCES))
         say(f"\n$ nmt {command.name} {' '.join(words)}")
         command.main(words, parent=context, standalone_mode=False)
     say(f"\nDone in {time.monotonic() - began:.0f} s. Translate your own sentences:")
     say("$ echo 'Onde fica a farmácia?' | nmt translate")
-
-
-def _write_sample(path: Path) -> None:
-    path.write_text("".join(f"{line}\n" for line in SENTENCES), encoding="utf-8")
-    say("")
-    for line in SENTENCES:
-        say(f"  {line}")

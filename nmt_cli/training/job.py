@@ -2,41 +2,65 @@
 
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.frameworks import import_keras
-from nmt_cli.recipe.config import Recipe
+from nmt_cli.search.options import option
+
+if TYPE_CHECKING:  # the command line reads the options
+    from nmt_cli.recipe.config import Recipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """The options of ``nmt train``."""
+
+    output: Path | None = option(  # noqa: RUF009 - it returns a field
+        None, "Run folder to write; default: runs/NAME.", flags=("-o",)
+    )
+    prepared: Path | None = option(  # noqa: RUF009
+        None, "Folder of the prepared data; default: prepared/NAME, made when needed."
+    )
+    resume: bool = option(False, "Continue from the run's last checkpoint.")
+    force: bool = option(False, "Replace an existing run.")
+    devices: int | None = option(
+        None,
+        "Number of accelerators, or of parts of the CPU's cores, that share each batch.  "
+        "[default: 1; with TensorFlow on a CPU, as many parts as pay off]",
+        minimum=1,
+        maximum=1024,
+    )
+    coordinator: str | None = option(
+        None,
+        "Address of process 0, to train in several processes; needs JAX.",
+        metavar="HOST:PORT",
+    )
+    processes: int | None = option(None, "Number of processes.", minimum=1, metavar="N")
+    process_id: int | None = option(
+        None, "Number of this process: 0 to N-1.", minimum=0, metavar="I"
+    )
 
 
 def run_training(
-    recipe: Recipe,
-    folder: Path,
-    prepared: Path,
-    *,
-    resume: bool = False,
-    force: bool = False,
-    devices: int | None = None,
-    coordinator: str | None = None,
-    processes: int | None = None,
-    process_id: int | None = None,
+    recipe: "Recipe",
+    options: TrainOptions,
     command: Sequence[str] = ("nmt", "train"),
     say: Callable[[str], None] = print,
-) -> None:
+) -> Path:
     """Prepare the data if needed and train, in one process or together with others.
 
     Args:
         recipe: what to train and how.
-        folder: run folder to write.
-        prepared: folder of the prepared data, which is made if it is not up to date.
-        resume: continue an interrupted run.
-        force: replace an existing run.
-        devices: devices of this process; None: choose.
-        coordinator, processes, process_id: as in :class:`nmt_cli.training.devices.Devices`; None
-            for a single process.
-        command: shown with --resume when a signal stops the training.
+        options: where, and on what.
+        command: shown with the options and --resume when a signal stops the training.
         say: receives messages for the user.
+
+    Returns:
+        The run's folder.
 
     Raises:
         OptionError: options contradict each other.
@@ -44,11 +68,13 @@ def run_training(
             are missing; as :func:`nmt_cli.training.train.train`.
         KeyboardInterrupt: a signal stopped the training; the argument is the command to continue.
     """
-    if resume and force:
+    if options.resume and options.force:
         raise OptionError("give one of `resume` and `force`")
-    if len({each is None for each in (coordinator, processes, process_id)}) > 1:
+    cluster = options.coordinator, options.processes, options.process_id
+    if len({each is None for each in cluster}) > 1:
         raise OptionError("`coordinator`, `processes` and `process_id` go together")
-    if (folder / "run.json").exists() and not (resume or force):
+    folder = options.output or Path("runs", recipe.label)
+    if (folder / "run.json").exists() and not (options.resume or options.force):
         raise NmtError(
             f"{folder}: a run already exists", "continue with --resume, or replace it with --force"
         )
@@ -61,9 +87,11 @@ def run_training(
     from nmt_cli.training.setup import set_up
     from nmt_cli.training.train import train
 
-    run = Run.open(folder) if resume else None
-    used = Devices(devices or 0, coordinator or "", processes or 1, process_id or 0)
+    run = Run.open(folder) if options.resume else None
+    coordinator, processes, process_id = cluster
+    used = Devices(options.devices or 0, coordinator or "", processes or 1, process_id or 0)
     used = set_up(used, recipe, run.devices if run else 0)
+    prepared = options.prepared or Path("prepared", recipe.label)
     with reporting_losses(used):
         if used.is_main:
             # A run that cannot be resumed must not change its data either.
@@ -71,13 +99,18 @@ def run_training(
             prepare(recipe, prepared, say=say, check=check)
         wait(used)
         try:
-            train(recipe, Prepared.open(prepared), folder, resume, say, used)
+            train(recipe, Prepared.open(prepared), folder, options.resume, say, used)
         except KeyboardInterrupt as stop:
             if not stop.args:  # before there was anything to save
                 raise
             disconnect(used)
+            words = [*command]
+            for name, value in vars(options).items():
+                if name not in ("resume", "force") and value is not None:
+                    words += [f"--{name.replace('_', '-')}", str(value)]
             raise KeyboardInterrupt(
                 f"stopped at step {stop.args[0]:,}; checkpoint saved; continue with: "
-                f"{shlex.join([*command, '--resume'])}"
+                f"{shlex.join([*words, '--resume'])}"
             ) from None
         disconnect(used)
+    return folder

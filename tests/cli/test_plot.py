@@ -58,8 +58,8 @@ REFUSED = [
     ),
     (
         ("attention", "o gato.", "-m", BUNDLE, "--part", "encoder"),
-        f"{BUNDLE}: a bundle has no encoder self-attention weights",
-        "use --part cross, or the run of a Transformer",
+        f"{BUNDLE}: was exported without attention weights",
+        "give the run",
     ),
     (("alignment", " ", "-m", RUN), "the source is blank", "give a sentence"),
     (

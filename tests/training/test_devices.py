@@ -34,7 +34,7 @@ from pathlib import Path
 root, plan = Path(sys.argv[1]), json.loads(sys.argv[2])
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.training import cluster
-from nmt_cli.training.job import run_training
+from nmt_cli.training.job import TrainOptions, run_training
 from nmt_cli.training.log import TrainingLog
 if plan["devices"].get("process_id"):
     def record(self, step, seconds, values):
@@ -44,7 +44,8 @@ if plan["devices"].get("process_id"):
 cluster.CONNECT_SECONDS = plan["patience"]
 for name, steps, resume in plan["runs"]:
     recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])
-    run_training(recipe, root / name, root / "prepared", resume=resume, **plan["devices"])
+    places = {"output": root / name, "prepared": root / "prepared"}
+    run_training(recipe, TrainOptions(**places, resume=resume, **plan["devices"]))
 """
 
 
