@@ -1,8 +1,8 @@
 """Training pairs of text and its machine translation: back-translation and distillation."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice, tee
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,24 +22,6 @@ if TYPE_CHECKING:
 # Some characters or words repeated four times in a row: the search fell into a loop.
 LOOP = re.compile(r"(.{3,60}?)\1{3}")
 UNREADABLE = "\ufffd"  # the result of decoding invalid UTF-8
-
-
-@dataclass
-class Synthesis:
-    """How many lines gave a pair, and why others did not."""
-
-    read: int = 0
-    blank: int = 0
-    empty: int = 0
-    degenerate: int = 0
-    written: int = 0
-
-    def report(self) -> str:
-        """One line for people."""
-        return (
-            f"{self.written:,} pairs of {self.read:,} lines; left out: {self.blank:,} blank, "
-            f"{self.empty:,} with an empty translation, {self.degenerate:,} with a degenerate one"
-        )
 
 
 def synthesize_files(
@@ -82,40 +64,51 @@ def synthesize_files(
     first = list(islice(lines, 2))
     translator = model.translator(options, len(first))
     counts = synthesize(chain(first, lines), translator, *places)
-    say(f"wrote {places[0]} and {places[1]}: {counts.report()}")
+    say(f"wrote {places[0]} and {places[1]}: {report(counts)}")
 
 
 def synthesize(
     lines: Iterable[str], translator: Translator, originals: Path, translations: Path
-) -> Synthesis:
+) -> Counter[str]:
     """Translate lines and write both sides, aligned, in bounded memory.
+
+    Returns:
+        how many lines were "written", were "blank", or had an "empty" or "degenerate" translation.
 
     Raises:
         NmtError: no line gave a pair, or the files cannot be written; existing files stay.
     """
-    counts = Synthesis()
+    counts: Counter[str] = Counter()
     with replacing(originals) as original, replacing(translations) as translation:
         # The translator reads a window ahead: tee holds no more than that.
         given, translated = tee(lines)
         pairs = zip(given, translator.translate(translated), strict=True)
         for line, found in tqdm(pairs, desc="translating", unit="line", disable=None):
             text = found.text.strip()
-            counts.read += 1
             if not line.strip():
-                counts.blank += 1
+                counts["blank"] += 1
             elif not text:
-                counts.empty += 1
+                counts["empty"] += 1
             elif is_degenerate(text, line):
-                counts.degenerate += 1
+                counts["degenerate"] += 1
             else:
                 original.write(f"{line}\n")
                 translation.write(f"{text}\n")
-                counts.written += 1
-        if not counts.written:
-            raise NmtError(f"nothing to write: {counts.report()}", "check the text and the model")
+                counts["written"] += 1
+        if not counts["written"]:
+            raise NmtError(f"nothing to write: {report(counts)}", "check the text and the model")
         for stream in (original, translation):
             stream.flush()  # a full disk must show before either file is replaced
     return counts
+
+
+def report(counts: Counter[str]) -> str:
+    """Report in one line how many lines gave a pair, and why others did not."""
+    return (
+        f"{counts['written']:,} pairs of {counts.total():,} lines; left out: "
+        f"{counts['blank']:,} blank, {counts['empty']:,} with an empty translation, "
+        f"{counts['degenerate']:,} with a degenerate one"
+    )
 
 
 def is_degenerate(text: str, line: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.pipeline.synthesize import Synthesis, is_degenerate, synthesize
+from nmt_cli.pipeline.synthesize import is_degenerate, report, synthesize
 from nmt_cli.search import translator
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import read_lines
@@ -34,9 +34,9 @@ def test_both_sides_stay_aligned_and_what_teaches_nothing_is_left_out(tmp_path: 
     model = Translator(FakeStepModel(shouting), CHARACTERS, options(1), 1000)
     lines = ["one ", "", "?", "two", " \u3000", "!", "#", "three\u2028more", "!"]
     counts = synthesize(lines, model, tmp_path / "x.pt", tmp_path / "x.en")
-    assert counts == Synthesis(read=9, blank=2, empty=1, degenerate=3, written=3)
+    assert counts == {"blank": 2, "empty": 1, "degenerate": 3, "written": 3}
     assert written(tmp_path) == [("one ", "one"), ("two", "two"), ("three\u2028more",) * 2]
-    assert counts.report() == (
+    assert report(counts) == (
         "3 pairs of 9 lines; left out: 2 blank, 1 with an empty translation, "
         "3 with a degenerate one"
     )
@@ -58,7 +58,7 @@ def test_no_more_than_a_window_is_held(tmp_path: Path, monkeypatch: pytest.Monke
 
     reached: list[int] = []
     model = Translator(Watched(copying), CHARACTERS, options(1), 1000)
-    assert synthesize(lines(), model, tmp_path / "x.pt", tmp_path / "x.en").written == 100
+    assert synthesize(lines(), model, tmp_path / "x.pt", tmp_path / "x.en")["written"] == 100
     assert reached == [*range(8, 100, 8), 100]
     assert [pair[0] for pair in written(tmp_path)] == [f"line {row}" for row in range(1, 101)]
 
