@@ -1,4 +1,4 @@
-"""The gates of quantized exports, on constructed translations."""
+"""Quality gates of quantized exports, checked on constructed translations."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ REFERENCES = [
 
 
 def with_errors(every: int, first: int = 0) -> list[str]:
-    """The references, with the last three words of every n-th line replaced."""
+    """Return the references with the last three words of every n-th line replaced."""
     return [
         " ".join([*line.split()[:-3], "x", "y", "z"]) if number % every == first else line
         for number, line in enumerate(REFERENCES)
     ]
 
 
-def measured(original: list[str], quantized: list[str], lines: int = 1000) -> dict[str, float]:
+def measure(original: list[str], quantized: list[str], lines: int = 1000) -> dict[str, float]:
     checks = compare_quality(original[:lines], quantized[:lines], REFERENCES[:lines], GATES, "int8")
     assert all(each.passed for each in checks)
     return {each.name.split(" (p =")[0]: each.value for each in checks}
@@ -29,16 +29,16 @@ def measured(original: list[str], quantized: list[str], lines: int = 1000) -> di
 
 def test_a_significant_loss_above_the_limit_is_refused() -> None:
     with pytest.raises(NmtError, match=r"^int8 verification failed: BLEU falls by \d") as caught:
-        measured(REFERENCES, with_errors(20))
+        measure(REFERENCES, with_errors(20))
     assert "on 1,000 lines, from 100.00 to " in caught.value.message
     assert "at most 0.2 allowed" in caught.value.message
 
 
-def test_a_loss_above_the_limit_that_chance_explains_passes() -> None:
-    # Errors in other lines, and one line more: large differences that nearly cancel out.
+def test_an_insignificant_loss_above_the_limit_passes() -> None:
+    # The errors are in different lines and nearly cancel out, except for three more bad lines.
     original, quantized = with_errors(10), with_errors(10, first=5)
     quantized[1] = quantized[2] = quantized[3] = "x y z"
-    found = measured(original, quantized)
+    found = measure(original, quantized)
     assert found["BLEU lost on 1,000 lines"] > 0.2
     assert found["BLEU lost beyond chance (p < 0.05)"] == 0
 
@@ -47,22 +47,22 @@ def test_a_significant_loss_below_the_limit_passes() -> None:
     quantized = list(REFERENCES)
     for number in range(8):
         quantized[number] = quantized[number].rpartition(" ")[0] + " x"
-    found = measured(REFERENCES, quantized)
+    found = measure(REFERENCES, quantized)
     assert 0 < found["BLEU lost beyond chance (p < 0.05)"] < 0.2
 
 
 def test_a_gain_passes() -> None:
-    found = measured(with_errors(10), REFERENCES)
+    found = measure(with_errors(10), REFERENCES)
     assert found["BLEU lost on 1,000 lines"] < 0
     assert found["BLEU lost beyond chance (p < 0.05)"] < 0
 
 
-def test_few_lines_have_the_gate_of_chrf() -> None:
-    found = measured(REFERENCES, with_errors(4), lines=199)
+def test_few_lines_are_gated_on_chrf() -> None:
+    found = measure(REFERENCES, with_errors(4), lines=199)
     assert found["BLEU lost on 199 lines"] > 0.2
     assert "BLEU lost beyond chance (p < 0.05)" not in found
     with pytest.raises(NmtError) as caught:
-        measured(REFERENCES, ["x y z"] * 1000, lines=58)
+        measure(REFERENCES, ["x y z"] * 1000, lines=58)
     assert caught.value.message.startswith(
         "int8 verification failed: translations differ too much from the trained model's (chrF "
     )

@@ -1,4 +1,4 @@
-"""Each rule on the piece of graph that it is for, and on pieces that only look like it."""
+"""Each graph rule, on the pattern that it rewrites and on similar patterns that it must not."""
 
 import json
 from collections import Counter
@@ -14,12 +14,12 @@ from onnx import helper, numpy_helper
 from nmt_cli.export.onnx.graph_pass import apply_rules
 
 RNG = np.random.default_rng(9)
-# Rows as many as columns, so that what is wrong still broadcasts.
+# Square, so that a wrong rewrite still broadcasts.
 SQUARE = RNG.normal(loc=1, scale=2, size=(6, 6)).astype(np.float32)
 MATRIX = RNG.normal(size=(6, 5)).astype(np.float32)
 TABLE = RNG.normal(size=(9, 6)).astype(np.float32)
 SCALE, OFFSET = (RNG.normal(size=6).astype(np.float32) for _ in range(2))
-EPSILON = np.float32(0.5)  # large enough to be missed
+EPSILON = np.float32(0.5)  # large enough to change the result
 
 Values = dict[str, NDArray]
 
@@ -32,7 +32,10 @@ def graph(
     opset: int = 18,
     width: int | None = None,
 ) -> onnx.ModelProto:
-    """Nodes, one a line: ``y = Add(a, b) axis=1``; width: of the inputs' last axis."""
+    """Build a model from nodes, one per line: ``y = Add(a, b) axis=1``.
+
+    ``width`` is the size of the last axis of inputs with three or more axes.
+    """
     made = []
     for line in nodes.strip().splitlines():
         target, _, call = line.strip().partition(" = ")
@@ -65,7 +68,7 @@ def graph(
 
 
 def run(proto: onnx.ModelProto, inputs: Values) -> list[NDArray]:
-    """As the graph says, without ONNX Runtime's own fusions."""
+    """Run a graph without ONNX Runtime's own fusions."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
@@ -128,7 +131,7 @@ class TestLayerNorm:
         assert operators(after) == {"LayerNormalization": 1}
         assert_same(before, after, {"x": SQUARE}, 1e-5)
 
-    def test_more_axes_than_two(self) -> None:
+    def test_more_than_two_axes(self) -> None:
         x = {"x": RNG.normal(size=(2, 3, 6)).astype(np.float32)}
         before = graph(self.NODES, x, self.CONSTANTS)
         assert operators(apply_rules(before)) == {"LayerNormalization": 1}
@@ -161,7 +164,7 @@ class TestLayerNorm:
         assert "LayerNormalization" not in operators(after)
         assert_same(before, after, {"x": SQUARE})
 
-    def test_not_with_an_epsilon_found_at_run_time(self) -> None:
+    def test_not_with_an_epsilon_known_only_at_run_time(self) -> None:
         inputs: Values = {"x": SQUARE, "epsilon": np.array(EPSILON)}
         constants = {name: each for name, each in self.CONSTANTS.items() if name != "epsilon"}
         before = graph(self.NODES, inputs, constants)
@@ -169,12 +172,12 @@ class TestLayerNorm:
         assert "LayerNormalization" not in operators(after)
         assert_same(before, after, inputs)
 
-    def test_what_else_is_asked_of_the_graph_stays(self) -> None:
+    def test_other_outputs_of_the_graph_stay(self) -> None:
         before = graph(self.NODES, {"x": SQUARE}, self.CONSTANTS, outputs=("y", "d"))
         assert_same(before, apply_rules(before), {"x": SQUARE}, 1e-5)
 
     @pytest.mark.parametrize("shape", [(), (1,), (6, 1), (6, 6)])
-    def test_not_with_a_scale_that_is_not_one_a_column(self, shape: tuple[int, ...]) -> None:
+    def test_other_shapes_of_scale(self, shape: tuple[int, ...]) -> None:
         scale = RNG.normal(size=shape).astype(np.float32)
         before = graph(self.NODES, {"x": SQUARE}, {**self.CONSTANTS, "scale": scale})
         assert_same(before, apply_rules(before), {"x": SQUARE}, 1e-5)
@@ -207,9 +210,9 @@ class TestTake:
     @pytest.mark.parametrize(
         ("name", "value"),
         [("size", np.int32(8)), ("size", np.int32(1)), ("zero", np.float32(1))],
-        ids=["another size", "size one", "another zero"],
+        ids=["wrong size", "size one", "nonzero threshold"],
     )
-    def test_not_with_other_constants(self, name: str, value: NDArray) -> None:
+    def test_not_with_different_constants(self, name: str, value: NDArray) -> None:
         inputs: Values = {"ids": np.array([1, 3, 7, -1], np.int32)}
         before = graph(self.NODES, inputs, {**self.CONSTANTS, name: value})
         after = apply_rules(before)
@@ -234,7 +237,7 @@ class TestTake:
         ids="+".join,
     )
     def test_values_known_only_at_run_time_do_not_match(self, given: tuple[str, ...]) -> None:
-        # A size of 8 where the table has 9 rows.
+        # The size is 8, but the table has 9 rows.
         values = {**self.CONSTANTS, "size": np.array(8, np.int32)}
         inputs = {"ids": np.array([0, 3, -1], np.int32), **{name: values[name] for name in given}}
         constants = {name: each for name, each in values.items() if name not in given}
@@ -261,7 +264,7 @@ class TestBias:
         assert self.order(after) == ["MatMul", "Add", "Reshape"]
         assert_same(before, after, self.X)
 
-    def test_not_with_a_bias_of_another_size(self) -> None:
+    def test_not_with_a_bias_of_a_different_shape(self) -> None:
         for bias in (np.float32([3]), RNG.normal(size=(2, 1, 5)).astype(np.float32)):
             before = graph(self.NODES, self.X, {**self.CONSTANTS, "b": bias})
             after = apply_rules(before)
@@ -279,7 +282,7 @@ class TestBias:
         assert self.order(after) == ["MatMul", "Reshape", "Add"]
         assert_same(before, after, inputs)
 
-    def test_not_where_the_reshape_parts_the_columns(self) -> None:
+    def test_not_where_the_reshape_splits_the_columns(self) -> None:
         before = graph(self.NODES, self.X, {**self.CONSTANTS, "shape": np.array([6, 5, 1])})
         assert_same(before, apply_rules(before), self.X)
 
@@ -289,7 +292,7 @@ class TestBias:
         before = graph(self.NODES, twelve, constants)
         assert_same(before, apply_rules(before), twelve)
 
-    def test_the_product_may_be_asked_for_as_well(self) -> None:
+    def test_the_product_may_also_be_an_output(self) -> None:
         before = graph(self.NODES, self.X, self.CONSTANTS, outputs=("y", "p"))
         assert_same(before, apply_rules(before), self.X)
 
@@ -301,14 +304,14 @@ class TestActivation:
     """
 
     def test_it_goes_before_the_reshape(self) -> None:
-        # The shape is the graph's input: what it is does not matter.
+        # The shape is an input of the graph: its value does not matter.
         inputs: Values = {"x": SQUARE - 1, "shape": np.array([3, -1])}
         before = graph(self.NODES, inputs, {})
         after = apply_rules(before)
         assert [node.op_type for node in after.graph.node] == ["Relu", "Reshape"]
         assert_same(before, after, inputs)
 
-    def test_what_has_not_passed_it_stays_as_it_was(self) -> None:
+    def test_values_before_the_activation_stay_unchanged(self) -> None:
         inputs: Values = {"x": SQUARE - 1, "shape": np.array([3, -1])}
         before = graph(self.NODES, inputs, {}, outputs=("y", "r"))
         assert (run(before, inputs)[1] < 0).any()
@@ -322,15 +325,15 @@ class TestReshapes:
     """
 
     @pytest.mark.parametrize("second", [[4, 9], [-1, 3], [2, -1, 1], [0, 12], [3, 0]])
-    def test_the_second_is_enough(self, second: list[int]) -> None:
+    def test_only_the_second_remains(self, second: list[int]) -> None:
         constants = {"first": np.array([3, 12]), "second": np.array(second)}
         before = graph(self.NODES, {"x": SQUARE}, constants)
         after = apply_rules(before)
         assert operators(after) == {"Reshape": 1}
         assert_same(before, after, {"x": SQUARE})
 
-    def test_not_where_the_second_asks_what_the_first_gave(self) -> None:
-        # 0 stands for as many as there were, and here two are to be found out.
+    def test_not_where_the_second_depends_on_the_first(self) -> None:
+        # 0 copies the size of the first reshape, and -1 is inferred from it.
         constants = {"first": np.array([3, 12]), "second": np.array([0, -1, 2])}
         before = graph(self.NODES, {"x": SQUARE}, constants)
         assert_same(before, apply_rules(before), {"x": SQUARE})
@@ -363,7 +366,7 @@ class TestAttention:
         after = apply_rules(before)
         assert operators(after) == {"Attention": 1}
         assert_same(before, after, self.INPUTS, 1e-5)
-        # A query with every key in sight but one does not see that one.
+        # Masked keys get no weight.
         scores = self.INPUTS["q"] @ self.INPUTS["k"].swapaxes(2, 3) + self.INPUTS["mask"]
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         weights /= weights.sum(-1, keepdims=True)
@@ -388,7 +391,7 @@ class TestAttention:
         assert_same(before, after, self.INPUTS)
 
     def test_not_with_one_row_of_mask_for_all_queries(self) -> None:
-        # ONNX has it spread over the queries; ONNX Runtime refuses to.
+        # ONNX broadcasts such a mask over the queries; ONNX Runtime refuses to.
         before = graph(self.NODES, self.INPUTS, {}, opset=24)
         for value in before.graph.input:
             if value.name == "mask":
@@ -413,15 +416,15 @@ class TestTopK:
 
     @pytest.mark.parametrize("count", [1, 4, 7, 40])
     @pytest.mark.parametrize("width", [640, 1000, 8000])
-    def test_it_sorts_but_a_few(self, width: int, count: int) -> None:
+    def test_it_sorts_only_a_few_values(self, width: int, count: int) -> None:
         x = RNG.normal(size=(3, 2, width)).astype(np.float32)
         before, after, inputs = self.both(x, count)
         assert operators(after)["TopK"] == 3
         assert_same(before, after, inputs)
 
     @pytest.mark.parametrize("count", [1, 3, 8, 30])
-    def test_of_equal_values_the_lower_id_is_first(self, count: int) -> None:
-        # Five values alone: ties within blocks, between them, and with those left out.
+    def test_ties_go_to_the_lower_id(self, count: int) -> None:
+        # Only five distinct values: ties within blocks, across blocks and with dropped values.
         x = RNG.integers(0, 5, (40, 4, 320)).astype(np.float32)
         before, after, inputs = self.both(x, count)
         assert operators(after)["TopK"] == 3
@@ -436,7 +439,7 @@ class TestTopK:
 
 
 class TestScales:
-    """A number that queries are multiplied by goes into the projection that gives them."""
+    """The scale of the queries moves into the weights of their projection."""
 
     NODES = """
         p = MatMul(x, w)
@@ -456,26 +459,26 @@ class TestScales:
     }
 
     @pytest.mark.parametrize("c", [np.float32(0.25), np.float32([0.25])])
-    def test_only_its_own_columns(self, c: NDArray) -> None:
+    def test_only_the_query_columns_are_scaled(self, c: NDArray) -> None:
         constants = {**self.CONSTANTS, "c": c}
         before = graph(self.NODES, self.X, constants, outputs=("y", "k", "v"))
         after = apply_rules(before)
         assert "Mul" not in operators(after)
-        assert_same(before, after, self.X)  # a power of two: to the last bit
+        assert_same(before, after, self.X)  # exact: the scale is a power of two
 
-    @pytest.mark.parametrize("asked", ["p", "h", "r", "q", "a"])
-    def test_not_what_is_asked_for_unscaled(self, asked: str) -> None:
-        before = graph(self.NODES, self.X, self.CONSTANTS, outputs=("y", asked))
+    @pytest.mark.parametrize("unscaled", ["p", "h", "r", "q", "a"])
+    def test_not_where_an_unscaled_value_is_an_output(self, unscaled: str) -> None:
+        before = graph(self.NODES, self.X, self.CONSTANTS, outputs=("y", unscaled))
         after = apply_rules(before)
         assert operators(after)["Mul"] == 1
         assert_same(before, after, self.X)
 
-    def test_not_what_is_used_unscaled(self) -> None:
+    def test_not_where_an_unscaled_value_is_used(self) -> None:
         nodes = self.NODES + "        z = Relu(a)\n"
         before = graph(nodes, self.X, self.CONSTANTS, outputs=("y", "z"))
         assert_same(before, apply_rules(before), self.X)
 
-    def test_not_with_a_number_for_each_column(self) -> None:
+    def test_not_with_a_scale_per_column(self) -> None:
         constants = {**self.CONSTANTS, "c": np.float32([0.5, 2])}
         before = graph(self.NODES, self.X, constants)
         after = apply_rules(before)
@@ -493,7 +496,7 @@ class TestScales:
             ("shape", np.array([24, 3])),
         ],
     )
-    def test_not_where_columns_are_not_columns(self, name: str, value: NDArray) -> None:
+    def test_not_where_the_columns_are_mixed(self, name: str, value: NDArray) -> None:
         constants = {**self.CONSTANTS, name: value}
         perm = {2: "1,0", 3: "0,2,1", 4: "0,2,1,3"}[len(constants["shape"])]
         nodes = self.NODES.replace("perm=0,2,1", f"perm={perm}")
@@ -504,7 +507,7 @@ class TestScales:
         assert operators(after)["Mul"] == 1
         assert_same(before, after, self.X)
 
-    def test_not_a_matrix_in_front(self) -> None:
+    def test_not_with_the_weights_on_the_left(self) -> None:
         nodes = "p = MatMul(w, x)\nq,k = Split(p) axis=-1 num_outputs=2\nm = Mul(q, c)\ny = Neg(m)"
         constants = {"w": SQUARE, "c": np.float32(0.25)}
         before = graph(nodes, self.X, constants)
@@ -512,18 +515,18 @@ class TestScales:
         assert operators(after)["Mul"] == 1
         assert_same(before, after, self.X)
 
-    def test_not_with_parts_of_given_sizes(self) -> None:
+    def test_not_with_explicit_split_sizes(self) -> None:
         nodes = self.NODES.replace("Split(r)", "Split(r, sizes)").replace(" num_outputs=3", "")
         constants = {**self.CONSTANTS, "sizes": np.array([2, 4, 6])}
         before = graph(nodes, self.X, constants)
         assert_same(before, apply_rules(before), self.X)
 
-    def test_not_what_is_no_projection(self) -> None:
+    def test_not_without_a_projection(self) -> None:
         before = graph("r = Relu(x)\nm = Mul(r, c)\ny = Neg(m)", self.X, {"c": np.float32(0.25)})
         assert operators(apply_rules(before))["Mul"] == 1
 
 
-def test_what_is_computed_twice_is_computed_once() -> None:
+def test_duplicate_nodes_are_merged() -> None:
     nodes = "a = Relu(x)\nb = Relu(x)\ny = Add(a, b)"
     before = graph(nodes, {"x": SQUARE}, {})
     after = apply_rules(before, rules=())

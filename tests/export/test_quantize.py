@@ -1,4 +1,4 @@
-"""Integer products against the same arithmetic in numpy, through ONNX Runtime."""
+"""Integer products in ONNX Runtime, compared with the same arithmetic in NumPy."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ TABLE = RNG.normal(size=(9, 6)).astype(np.float32)
 
 
 def model(nodes: list[onnx.NodeProto], **constants: NDArray[np.float32]) -> onnx.ModelProto:
-    """Of ids [N] and rows x [N, 6]; its output is y. The first input has a value for each row."""
+    """Build a model of int32 ids [N] and float rows x [N, 6]; its output is y."""
     value, kinds = helper.make_tensor_value_info, onnx.TensorProto
     graph = helper.make_graph(
         nodes,
@@ -55,8 +55,8 @@ def product(relu: bool = False) -> onnx.ModelProto:
     return quantize(model(nodes, w=WEIGHT))
 
 
-def oracle(x: NDArray[np.float32], zero: int, largest: int) -> NDArray[np.float32]:
-    """``s_x (q_x Q_W) s_w``, integers as Python's would be."""
+def expected_product(x: NDArray[np.float32], zero: int, largest: int) -> NDArray[np.float32]:
+    """Compute ``s_x (q_x Q_W) s_w`` with integers that cannot overflow."""
     scales = np.abs(x).max(axis=1) * np.float32(1 / largest)
     with np.errstate(invalid="ignore", divide="ignore"):
         steps = np.rint(x / scales[:, None])
@@ -72,22 +72,24 @@ def oracle(x: NDArray[np.float32], zero: int, largest: int) -> NDArray[np.float3
         elements=st.floats(-1000, 1000, width=32),
     )
 )
-def test_columns_are_within_half_a_step(matrix: NDArray[np.float32]) -> None:
+def test_rounding_errors_are_at_most_half_a_step(matrix: NDArray[np.float32]) -> None:
     values, scales = quantized_columns(matrix)
     assert values.dtype == np.int8
     assert np.abs(values.astype(int)).max() <= LARGEST_WEIGHT
     assert (np.abs(matrix - values * scales) <= scales * 0.5001 + 1e-6 * np.abs(matrix)).all()
 
 
-def test_pairs_of_products_fit_in_sixteen_bits() -> None:
+def test_sums_of_two_products_fit_in_sixteen_bits() -> None:
     assert 2 * 255 * LARGEST_WEIGHT < 2**15
 
 
 @pytest.mark.parametrize(("relu", "zero", "largest"), [(False, 128, 127), (True, 0, 255)])
-def test_a_product_is_the_oracle_s(relu: bool, zero: int, largest: int) -> None:
+def test_a_product_matches_numpy(relu: bool, zero: int, largest: int) -> None:
     x = RNG.normal(scale=3, size=(7, 6)).astype(np.float32)
     seen = np.maximum(x, 0) if relu else x
-    np.testing.assert_allclose(run(product(relu), x), oracle(seen, zero, largest), rtol=1e-5)
+    np.testing.assert_allclose(
+        run(product(relu), x), expected_product(seen, zero, largest), rtol=1e-5
+    )
     assert np.abs(run(product(relu), x) - seen @ WEIGHT).max() < 0.3
 
 
@@ -97,7 +99,7 @@ def test_a_product_is_the_oracle_s(relu: bool, zero: int, largest: int) -> None:
         np.float32, st.tuples(st.integers(1, 8), st.just(6)), elements=st.floats(-50, 50, width=32)
     )
 )
-def test_a_row_s_result_is_its_own_to_the_last_bit(x: NDArray[np.float32]) -> None:
+def test_a_row_s_result_does_not_depend_on_other_rows(x: NDArray[np.float32]) -> None:
     proto = PRODUCT
     together = run(proto, x)
     alone = np.concatenate([run(proto, row[None]) for row in x])
@@ -115,22 +117,22 @@ def test_rows_of_zeros_give_zeros() -> None:
     assert (found[[0, 2]] == 0).all()
 
 
-def test_an_embedding_that_is_the_softmax_layer_too_is_stored_once(tmp_path: Path) -> None:
-    looked_up = helper.make_node("Gather", ["e", "ids"], ["v"], axis=0)
-    both = helper.make_node("Add", ["x", "v"], ["h"])
+def test_an_embedding_tied_to_the_output_layer_is_stored_once(tmp_path: Path) -> None:
+    lookup = helper.make_node("Gather", ["e", "ids"], ["v"], axis=0)
+    total = helper.make_node("Add", ["x", "v"], ["h"])
     logits = helper.make_node("MatMul", ["h", "t"], ["y"])
     table = np.tile(TABLE, (1, 1))
-    proto = model([looked_up, both, logits], e=table, t=np.ascontiguousarray(table.T))
+    proto = model([lookup, total, logits], e=table, t=np.ascontiguousarray(table.T))
     expected = run(proto, WEIGHT.T)
     share_transposed(proto)
     assert [each.name for each in proto.graph.initializer] == ["e"]
     np.testing.assert_allclose(run(proto, WEIGHT.T), expected, rtol=1e-5)
-    small = quantize(proto)
+    quantized = quantize(proto)
     sizes = [
-        each.dims for each in small.graph.initializer if each.data_type == onnx.TensorProto.INT8
+        each.dims for each in quantized.graph.initializer if each.data_type == onnx.TensorProto.INT8
     ]
     assert sizes == [[9, 6]]
-    assert np.abs(run(small, WEIGHT.T) - expected).max() < 0.3
+    assert np.abs(run(quantized, WEIGHT.T) - expected).max() < 0.3
 
 
 def test_onnx_runtime_fuses_the_product_with_its_scale(tmp_path: Path) -> None:
@@ -140,7 +142,7 @@ def test_onnx_runtime_fuses_the_product_with_its_scale(tmp_path: Path) -> None:
     assert "MatMulInteger" not in operators
 
 
-def test_weights_of_two_graphs_are_stored_once_outside_them(tmp_path: Path) -> None:
+def test_weights_shared_by_two_graphs_are_stored_once(tmp_path: Path) -> None:
     large = RNG.normal(size=(60, 6)).astype(np.float32)
     nodes = [
         helper.make_node("Gather", ["e", "ids"], ["v"], axis=0),

@@ -1,4 +1,4 @@
-"""The files of a bundle: what operators stand in its graphs, and what weights beside them."""
+"""The files of a bundle: the operators of its graphs and the weights stored next to them."""
 
 import hashlib
 from collections import Counter
@@ -30,7 +30,7 @@ Bundle = Callable[[str], Path]
 
 
 def graph(folder: Path, name: str) -> onnx.ModelProto:
-    """As it stands in its file, without the weights beside it."""
+    """Read a graph without its external weights."""
     return onnx.load(folder / name, load_external_data=False)
 
 
@@ -39,24 +39,22 @@ def operators(proto: onnx.ModelProto) -> Counter[str]:
 
 
 def blocks(folder: Path) -> dict[tuple[int, int], bytes]:
-    """What the graphs refer to in weights.bin, by offset and length."""
+    """Return the blocks of weights.bin that the graphs use, by offset and length."""
     content = (folder / WEIGHTS).read_bytes()
     found = {}
     for name in (ENCODER, DECODER, APPEND):
         for tensor in graph(folder, name).graph.initializer:
             if external_data_helper.uses_external_data(tensor):
-                place = external_data_helper.ExternalDataInfo(tensor)
-                assert place.location == WEIGHTS
-                assert place.offset % PAGE == 0
-                assert place.offset + place.length <= len(content)
-                found[place.offset, place.length] = content[place.offset :][: place.length]
+                info = external_data_helper.ExternalDataInfo(tensor)
+                assert info.location == WEIGHTS
+                assert info.offset % PAGE == 0
+                assert info.offset + info.length <= len(content)
+                found[info.offset, info.length] = content[info.offset :][: info.length]
     return found
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_only_standard_operators_and_the_forms_that_are_fused(
-    tiny_bundle: Bundle, precision: str
-) -> None:
+def test_graphs_have_only_standard_and_fused_operators(tiny_bundle: Bundle, precision: str) -> None:
     for name, norms in ((ENCODER, 2 + 1), (DECODER, 2 * 3 + 1)):
         proto = graph(tiny_bundle(precision), name)
         assert {node.domain for node in proto.graph.node} <= {"", "ai.onnx"}
@@ -71,18 +69,17 @@ def test_only_standard_operators_and_the_forms_that_are_fused(
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_bias_follows_each_product(tiny_bundle: Bundle, precision: str) -> None:
-    # Of float: an integer product has its scales in between.
     if precision == "int8":
-        pytest.skip("scales stand between product and bias")
+        pytest.skip("an integer product is scaled before the bias")
     for name in (ENCODER, DECODER):
         nodes = graph(tiny_bundle(precision), name).graph.node
-        behind = {each: node.op_type for node in nodes for each in node.input}
+        consumers = {each: node.op_type for node in nodes for each in node.input}
         constant = {each.name for each in graph(tiny_bundle(precision), name).graph.initializer}
         products = [
             node for node in nodes if node.op_type == "MatMul" and node.input[1] in constant
         ]
         assert products
-        assert {behind[node.output[0]] for node in products} == {"Add"}
+        assert {consumers[node.output[0]] for node in products} == {"Add"}
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -99,7 +96,7 @@ def test_each_matrix_is_stored_once_outside_the_graphs(tiny_bundle: Bundle, prec
         ]
         assert all(numpy_helper.to_array(each).nbytes < 1024 for each in inside)
         assert all(each.ByteSize() < 1024 for each in proto.graph.initializer), (
-            "values left behind beside their place in the file"
+            "values stored in the graph as well as in the weights file"
         )
     found = blocks(folder)
     digests = {hashlib.sha256(each).hexdigest() for each in found.values()}
@@ -111,19 +108,19 @@ def test_each_matrix_is_stored_once_outside_the_graphs(tiny_bundle: Bundle, prec
     assert size < sum(length + PAGE for _, length in found)
 
 
-def test_the_weights_are_the_model_s(tiny_bundle: Bundle, tiny_run: Run) -> None:
+def test_the_weights_are_those_of_the_model(tiny_bundle: Bundle, tiny_run: Run) -> None:
     model, _ = trained_model(tiny_run, tiny_run.last)
     arrays = [weight.numpy() for weight in model.weights]
     large = sorted(each.tobytes() for each in arrays if each.nbytes >= 1024)
     found = sorted(blocks(tiny_bundle("float32")).values())
     assert sorted(map(len, found)) == sorted(map(len, large))
-    # All as they are, but for those that give queries: a layer's are scaled by 1 / sqrt(k).
+    # All are unchanged, except that each layer's query projection is scaled by 1 / sqrt(k).
     layers = 1 + 2 * 2
     assert len(set(large) - set(found)) == layers
 
 
 @pytest.mark.parametrize("name", [ENCODER, DECODER])
-def test_products_with_weights_are_of_integers(tiny_bundle: Bundle, name: str) -> None:
+def test_all_products_with_weights_use_integers(tiny_bundle: Bundle, name: str) -> None:
     before, after = (operators(graph(tiny_bundle(each), name)) for each in PRECISIONS[:2])
     assert after["MatMul"] == 0
     assert after["MatMulInteger"] == before["MatMul"]
@@ -132,24 +129,24 @@ def test_products_with_weights_are_of_integers(tiny_bundle: Bundle, name: str) -
         for each in graph(tiny_bundle("int8"), name).graph.initializer
         if each.data_type == onnx.TensorProto.FLOAT and len(each.dims) > 1
     ]
-    assert all(np.prod(each.dims) <= 32 for each in floats)  # rates of positions
+    assert all(np.prod(each.dims) <= 32 for each in floats)  # frequencies of the positions
 
 
 @pytest.mark.parametrize("name", [ENCODER, DECODER])
-def test_rows_after_a_relu_use_all_256_steps(tiny_bundle: Bundle, name: str) -> None:
+def test_values_after_a_relu_use_all_256_steps(tiny_bundle: Bundle, name: str) -> None:
     nodes = graph(tiny_bundle("int8"), name).graph.node
     producer = {each: node for node in nodes for each in node.output}
 
-    def behind_relu(value: str) -> bool:
+    def follows_relu(value: str) -> bool:
         node = producer.get(value)
         while node is not None and node.op_type in ("Reshape", "Div"):
             node = producer.get(node.input[0])
         return node is not None and node.op_type == "Relu"
 
-    relus = [node for node in nodes if node.op_type == "QuantizeLinear"]
-    relus = [node for node in relus if behind_relu(node.input[0])]
-    assert len(relus) == operators(graph(tiny_bundle("int8"), name))["Relu"]
-    for node in relus:
+    quantized = [node for node in nodes if node.op_type == "QuantizeLinear"]
+    after_relu = [node for node in quantized if follows_relu(node.input[0])]
+    assert len(after_relu) == operators(graph(tiny_bundle("int8"), name))["Relu"]
+    for node in after_relu:
         (value,) = producer[node.input[2]].attribute
         assert numpy_helper.to_array(value.t) == 0
 
@@ -191,22 +188,20 @@ def test_int8_is_at_most_thirty_percent_of_float32(tmp_path: Path, tiny_run: Run
 
 
 class TestHalf:
-    def test_what_is_kept_in_memory_is_float16_and_scores_are_not(
-        self, tiny_bundle: Bundle
-    ) -> None:
+    def test_states_are_float16_and_scores_are_float32(self, tiny_bundle: Bundle) -> None:
         manifest = read_manifest(tiny_bundle("float16"))
-        encoded = {each.name: each.dtype for each in manifest.encoder.outputs}
-        assert set(encoded.values()) == {"float16"}
+        encoder_output = {each.name: each.dtype for each in manifest.encoder.outputs}
+        assert set(encoder_output.values()) == {"float16"}
         inputs = {each.name: each.dtype for each in manifest.decoder.inputs}
         outputs = {each.name: each.dtype for each in manifest.decoder.outputs}
-        assert {inputs[name] for name in encoded} == {"float16"}
+        assert {inputs[name] for name in encoder_output} == {"float16"}
         caches = [name for name in inputs if name.startswith("self_")]
         assert {inputs[name] for name in caches} == {"float16"}
         assert {outputs[f"new_{name}"] for name in caches} == {"float16"}
         assert (outputs["scores"], outputs["log_probs"]) == ("float", "float")
         assert outputs["ids"] == inputs["tokens"] == "int32"
-        kinds = {each.name: each.dtype for each in (*manifest.append.inputs,)}
-        assert kinds == {"values": "float16", "columns": "float16", "rows": "int64"}
+        dtypes = {each.name: each.dtype for each in (*manifest.append.inputs,)}
+        assert dtypes == {"values": "float16", "columns": "float16", "rows": "int64"}
 
     def test_matrices_are_float16(self, tiny_bundle: Bundle) -> None:
         wide, half = (
@@ -214,13 +209,13 @@ class TestHalf:
         )
         assert half == pytest.approx(wide / 2, rel=0.05)
 
-    def test_no_value_is_written_twice(self, tiny_bundle: Bundle) -> None:
+    def test_output_names_are_unique(self, tiny_bundle: Bundle) -> None:
         for name in (ENCODER, DECODER):
             proto = graph(tiny_bundle("float16"), name)
-            written = [each for node in proto.graph.node for each in node.output]
-            assert len(written) == len(set(written))
+            names = [each for node in proto.graph.node for each in node.output]
+            assert len(names) == len(set(names))
 
-    def test_it_gives_nearly_the_probabilities_of_float32(self, tiny_bundle: Bundle) -> None:
+    def test_its_probabilities_are_close_to_float32(self, tiny_bundle: Bundle) -> None:
         rng = np.random.default_rng(1)
         source = rng.integers(4, 290, (3, 8), np.int32)
         forced = rng.integers(4, 290, (12, 3, 1), np.int32)
@@ -241,10 +236,10 @@ class TestHalf:
         assert 0 < np.abs(half - wide).max() < 0.15
         divergence = (np.exp(wide) * (wide - half)).sum(-1)
         assert divergence.max() < 1e-3
-        # float16 has 11 bits; float32 log-probabilities have more.
+        # The log-probabilities are float32: they have more bits than float16.
         assert (half != half.astype(np.float16)).any()
 
-    def test_it_translates_nearly_like_float32(self, tiny_bundle: Bundle) -> None:
+    def test_its_scores_are_close_to_float32(self, tiny_bundle: Bundle) -> None:
         lines = ["um dois três", "casa", "", "o gato, dez cafés!", "sol água pão " * 5]
         wide, half = (
             list(load_bundle(tiny_bundle(each), DecodingOptions(beam_size=4)).translate(lines))

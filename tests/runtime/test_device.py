@@ -1,4 +1,4 @@
-"""Devices and threads: what is asked for, what is there, what to install."""
+"""Choosing devices and threads, and errors about missing ones."""
 
 import os
 
@@ -19,34 +19,34 @@ from nmt_cli.runtime.device import (
 
 
 @pytest.fixture
-def offered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def available(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names = [CPU]
     monkeypatch.setattr(device.onnxruntime, "get_available_providers", lambda: names)
     return names
 
 
-def test_the_cpu_is_the_default_and_what_auto_falls_back_on(offered: list[str]) -> None:
+def test_the_cpu_is_the_default_and_the_fallback_of_auto(available: list[str]) -> None:
     assert find_provider() == find_provider("auto") == CPU
 
 
-def test_cuda_where_there_is_none_names_the_package(offered: list[str]) -> None:
+def test_missing_cuda_names_the_package_to_install(available: list[str]) -> None:
     with pytest.raises(NmtError, match="does not support CUDA; .*pip install onnxruntime-gpu"):
         find_provider("cuda")
 
 
-def test_cuda_where_it_is_offered(offered: list[str]) -> None:
-    offered.insert(0, CUDA)
+def test_cuda_where_available(available: list[str]) -> None:
+    available.insert(0, CUDA)
     assert find_provider("cuda") == find_provider("auto") == find_provider(provider="cuda") == CUDA
     assert find_provider("cpu") == CPU
 
 
 @pytest.mark.parametrize("name", ["OpenVINO", "openvino", "OpenVINOExecutionProvider"])
-def test_a_provider_by_short_or_long_name(offered: list[str], name: str) -> None:
-    offered.append("OpenVINOExecutionProvider")
+def test_a_provider_by_short_or_long_name(available: list[str], name: str) -> None:
+    available.append("OpenVINOExecutionProvider")
     assert find_provider(provider=name) == "OpenVINOExecutionProvider"
 
 
-def test_an_unknown_provider_is_told_what_there_is(offered: list[str]) -> None:
+def test_an_unknown_provider_lists_the_available_ones(available: list[str]) -> None:
     with pytest.raises(NmtError, match="--provider Abacus: .* does not offer it; it offers CPU;"):
         find_provider(provider="Abacus")
 
@@ -63,7 +63,7 @@ def test_an_unknown_provider_is_told_what_there_is(offered: list[str]) -> None:
         (1, 8, 100, Threads(8, 1)),
     ],
 )
-def test_threads_are_shared_out(
+def test_threads_are_divided_among_workers(
     total: int, workers: int | None, sentences: int, shared: Threads
 ) -> None:
     assert share_threads(total, workers, sentences) == shared
@@ -80,7 +80,7 @@ def test_all_cores_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     ("width", "precision", "threads"),
     [(512, "int8", 3), (256, "float32", 3), (256, "int8", 1), (128, "float32", 1)],
 )
-def test_a_lone_batch_of_a_small_model_is_one_thread_s(
+def test_a_single_batch_of_a_small_model_gets_one_thread(
     width: int, precision: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 3, 5})

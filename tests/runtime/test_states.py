@@ -1,4 +1,4 @@
-"""Caches in host memory and on a device: the same candidates as Keras, step after step."""
+"""Caches in host memory and on a device: the same candidates as Keras at each step."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +28,7 @@ Bundle = Callable[[str], Path]
 
 
 def on_device(folder: Path) -> OnnxStepModel:
-    """A step model that keeps its tensors as on a GPU, in OrtValues, but on the CPU."""
+    """Return a model on the CPU that keeps its tensors in OrtValues, as on a GPU."""
     manifest = read_manifest(folder)
     model = OnnxStepModel(folder, manifest, threads=1)
     model._append = model.session(manifest.append)
@@ -41,7 +41,7 @@ def on_host(folder: Path) -> OnnxStepModel:
 
 @dataclass
 class Call:
-    """One step of a search, and the sentences that it kept behind it."""
+    """One step of a search, and the sentences that remain after it."""
 
     tokens: NDArray[np.int32]
     ancestry: NDArray[np.bool_]
@@ -51,7 +51,7 @@ class Call:
 
 
 class Recorder:
-    """A step model that writes down what search asks and is told."""
+    """A step model that records the inputs and candidates of each step."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -84,10 +84,10 @@ def sentences(seed: int, lengths: tuple[int, ...]) -> NDArray[np.int32]:
 def recorded(
     model: Any, beams: int, seed: int = 0, lengths: tuple[int, ...] = (16, 3, 9, 5, 16, 12)
 ) -> tuple[NDArray[np.int32], list[Call]]:
-    """What a search over random sentences asked of a model, and was told."""
+    """Search random sentences; return them with the recorded steps."""
     source = sentences(seed, lengths)
     recorder = Recorder(model)
-    # Sentences leave the batch at their limits, one after the other.
+    # Sentences leave the batch one after another, at their length limits.
     options = SearchOptions(
         beam_size=beams,
         length_penalty=0.0,
@@ -100,11 +100,11 @@ def recorded(
 
 
 def replay(model: Any, source: NDArray[np.int32], calls: list[Call]) -> list[Candidates]:
-    """What a model says to the same questions."""
+    """Run a model on recorded steps; return its candidates."""
     state, found = model.encode(source), []
     for call in calls:
-        given, state = model.step(state, call.tokens, call.ancestry)
-        found.append(Candidates(given.scores.copy(), given.ids.copy()))
+        candidates, state = model.step(state, call.tokens, call.ancestry)
+        found.append(Candidates(candidates.scores.copy(), candidates.ids.copy()))
         if call.keep is not None:
             state = model.select(state, call.keep)
     return found
@@ -135,16 +135,16 @@ def test_host_and_device_give_the_same_bits(
     assert len(calls) >= 12
     assert sum(call.keep is not None for call in calls) >= 2
     if beams > 1:
-        # Beams did change places: some column is another beam's.
-        straight = np.tile(np.eye(beams, dtype=bool), len(calls))[None]
-        assert any((call.ancestry != straight[..., : call.ancestry.shape[2]]).any()
+        # Hypotheses were reordered: some column belongs to a different beam.
+        in_order = np.tile(np.eye(beams, dtype=bool), len(calls))[None]
+        assert any((call.ancestry != in_order[..., : call.ancestry.shape[2]]).any()
                    for call in calls)  # fmt: skip
     assert_bits(replay(model, source, calls), calls)
 
 
 @pytest.mark.parametrize("beams", [1, 4])
 @pytest.mark.parametrize("made", [on_host, on_device])
-def test_candidates_are_those_of_keras(
+def test_candidates_match_keras(
     tiny_bundle: Bundle,
     keras_model: KerasStepModel,
     made: Callable[[Path], OnnxStepModel],
@@ -159,42 +159,43 @@ def test_candidates_are_those_of_keras(
         sure = np.concatenate([apart, apart[..., -1:]], axis=-1)
         sure[..., 1:] &= apart if apart.shape[-1] else True
         if beams > 1:
-            sure[..., -1] = False  # what stands behind the last is not told
+            sure[..., -1] = False  # the gap after the last candidate is unknown
         assert (given.ids == call.ids)[sure].all()
 
 
 @pytest.mark.parametrize("made", [on_host, on_device])
-def test_log_probs_are_those_of_keras_and_may_come_in_between(
+def test_log_probs_match_keras_and_may_alternate_with_steps(
     tiny_bundle: Bundle,
     keras_model: KerasStepModel,
     made: Callable[[Path], OnnxStepModel],
 ) -> None:
     source, calls = recorded(keras_model, 3, seed=2)
     model = made(tiny_bundle("float32"))
-    theirs, ours = keras_model.encode(source), model.encode(source)
+    keras_state, state = keras_model.encode(source), model.encode(source)
     kept: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
     for at, call in enumerate(calls):
-        expected, theirs = keras_model.log_probs(theirs, call.tokens, call.ancestry)
-        if at % 3 == 1:  # a step, behind some of log-probabilities and before others
-            given, ours = model.step(ours, call.tokens, call.ancestry)
+        expected, keras_state = keras_model.log_probs(keras_state, call.tokens, call.ancestry)
+        if at % 3 == 1:  # a step between calls for log-probabilities
+            given, state = model.step(state, call.tokens, call.ancestry)
             best = np.sort(expected, axis=-1)[..., ::-1][..., :3]
             assert given.scores == pytest.approx(best, abs=5e-5)
         else:
-            found, ours = model.log_probs(ours, call.tokens, call.ancestry)
+            found, state = model.log_probs(state, call.tokens, call.ancestry)
             assert found.dtype == np.float32
             assert found == pytest.approx(expected, abs=5e-5)
             assert np.exp(found).sum(-1) == pytest.approx(1, abs=5e-5)
             kept.append((found, found.copy()))
         if call.keep is not None:
-            theirs, ours = keras_model.select(theirs, call.keep), model.select(ours, call.keep)
-    # They are the caller's: no later step wrote over them.
+            keras_state = keras_model.select(keras_state, call.keep)
+            state = model.select(state, call.keep)
+    # The arrays belong to the caller: later steps did not overwrite them.
     assert all((found == copied).all() for found, copied in kept)
 
 
 @pytest.mark.parametrize("beams", [1, 2, 7])
-def test_room_for_columns_grows_without_a_trace(tiny_bundle: Bundle, beams: int) -> None:
+def test_growing_the_caches_does_not_change_candidates(tiny_bundle: Bundle, beams: int) -> None:
     folder = tiny_bundle("float32")
-    lengths = (40, 40, 38)  # as many steps: room has to grow again and again
+    lengths = (40, 40, 38)  # 40 steps: the caches grow several times
     source, calls = recorded(on_device(folder), beams, seed=3, lengths=lengths)
     assert len(calls) == 40
     assert_bits(replay(on_host(folder), source, calls), calls)
@@ -211,8 +212,8 @@ def test_selecting_more_than_once(
     state = model.encode(source)
     rows = np.arange(6)
     for at, call in enumerate(calls):
-        given, state = model.step(state, call.tokens[rows], call.ancestry[rows])
-        assert given.scores.tobytes() == call.scores[rows].tobytes(), at
+        candidates, state = model.step(state, call.tokens[rows], call.ancestry[rows])
+        assert candidates.scores.tobytes() == call.scores[rows].tobytes(), at
         keep = {4: np.array([1, 4, 5]), 7: np.array([0, 2])}.get(at)
         if keep is not None:
             state, rows = model.select(state, keep), rows[keep]
@@ -233,7 +234,7 @@ def test_two_states_of_one_model_take_turns(
         for at, call in enumerate(pair):
             candidates, states[at] = model.step(states[at], call.tokens, call.ancestry)
             given.append(candidates)
-        # The first's are still there after the second's step.
+        # The second state's step did not overwrite the first's candidates.
         for candidates, call in zip(given, pair, strict=True):
             assert candidates.scores.tobytes() == call.scores.tobytes()
             assert candidates.ids.tobytes() == call.ids.tobytes()
@@ -248,19 +249,19 @@ def test_states_of_one_model_in_threads(
     work = [recorded(model, beams, seed=beams) for beams in (1, 2, 4)]
     start = Barrier(len(work))
 
-    def again(source: NDArray[np.int32], calls: list[Call]) -> list[list[Candidates]]:
+    def replay_often(source: NDArray[np.int32], calls: list[Call]) -> list[list[Candidates]]:
         start.wait(30)
         return [replay(model, source, calls) for _ in range(4)]
 
     with ThreadPoolExecutor(len(work)) as pool:
-        found = list(pool.map(lambda each: again(*each), work))
+        found = list(pool.map(lambda each: replay_often(*each), work))
     for (_, calls), rounds in zip(work, found, strict=True):
         for each in rounds:
             assert_bits(each, calls)
 
 
-def test_candidates_are_no_more_than_the_vocabulary(tiny_bundle: Bundle) -> None:
-    # As wide a beam as there are tokens, and wider.
+def test_there_are_at_most_as_many_candidates_as_tokens(tiny_bundle: Bundle) -> None:
+    # Beams as wide as the vocabulary, and wider.
     folder = tiny_bundle("float32")
     size = read_manifest(folder).vocabulary["target"]
     for model in (on_host(folder), on_device(folder)):
@@ -272,14 +273,14 @@ def test_candidates_are_no_more_than_the_vocabulary(tiny_bundle: Bundle) -> None
             assert sorted(given.ids[0, 0].tolist()) == list(range(size))
 
 
-def test_an_encoder_fed_in_parts_gives_the_same_bits(
+def test_splitting_a_batch_for_the_encoder_gives_the_same_bits(
     tiny_bundle: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = on_host(tiny_bundle("float32"))
     source = sentences(7, (16, 3, 9, 5, 16, 12, 1))
     whole = model.encode(source)
     assert isinstance(whole, HostState)
-    for tokens in (1, 40):  # a sentence at a time; two, and one at the end
+    for tokens in (1, 40):  # one sentence at a time; two at a time, then the last
         monkeypatch.setattr(step_model, "ENCODER_TOKENS", tokens)
         calls = recorded(model, 2, lengths=(16, 3, 9, 5, 16, 12, 1))[1]
         monkeypatch.setattr(step_model, "ENCODER_TOKENS", 1024)
