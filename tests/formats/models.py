@@ -15,12 +15,12 @@ def upper(texts: Sequence[str]) -> list[str]:
 
 
 def marked(texts: Sequence[str]) -> list[str]:
-    """As a good model would: all words change, all else stays, and the text gets longer."""
+    """Change all words, keep everything else and lengthen the text, as a good model would."""
     return [f"Ü {text} ü" for text in texts]
 
 
 def recorded(answer: Translate = unchanged) -> tuple[list[list[str]], Translate]:
-    """A model and the list of what it received, call by call."""
+    """Return a list of the texts of each call, and a model that fills it."""
     calls: list[list[str]] = []
 
     def translate(texts: Sequence[str]) -> list[str]:
@@ -39,12 +39,12 @@ _BAD = [
 
 
 def hostile(seed: int) -> Translate:
-    """Drops, repeats, reverses and adds, and answers nothing at all, at random."""
+    """Return a model that drops, repeats, reverses or adds text, or returns none, at random."""
 
     def answer(text: str) -> str:
-        luck = random.Random(f"{seed} {text}")
+        chance = random.Random(f"{seed} {text}")
         words = text.split(" ")
-        trick = luck.randrange(9)
+        trick = chance.randrange(9)
         if trick == 0:
             return ""
         if trick == 1:
@@ -54,13 +54,13 @@ def hostile(seed: int) -> Translate:
         if trick == 3:
             return " ".join(words[::-1])
         if trick == 4:
-            return luck.choice(_BAD)
+            return chance.choice(_BAD)
         if trick == 5:
             return text.replace(" ", "\n")
         if trick == 6:
-            return luck.choice(_BAD) + text + luck.choice(_BAD)
+            return chance.choice(_BAD) + text + chance.choice(_BAD)
         if trick == 7:
-            return "".join(each for each in text if luck.random() < 0.8)
-        return "".join(word + luck.choice([" ", *_BAD]) for word in words)
+            return "".join(each for each in text if chance.random() < 0.8)
+        return "".join(word + chance.choice([" ", *_BAD]) for word in words)
 
     return lambda texts: [answer(text) for text in texts]

@@ -1,4 +1,4 @@
-"""What holds for all formats."""
+"""Tests that apply to all document formats."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_formats_by_name() -> None:
 @pytest.mark.parametrize(
     ("format", "text"), [(name, text) for name, texts in SAMPLES.items() for text in texts]
 )
-def test_ends_and_marks_of_files(format: str, text: str) -> None:
+def test_line_ends_and_byte_order_marks_are_kept(format: str, text: str) -> None:
     for variant in (text, text.rstrip("\n"), text + "\n\n", text.replace("\n", "\r\n")):
         for mark in ("", "\ufeff"):
             assert translate_document(format, mark + variant, "a", unchanged) == mark + variant

@@ -143,7 +143,7 @@ def test_a_document(end: str) -> None:
 
 
 def shapes(text: str) -> Iterator[tuple[object, ...]]:
-    """Types, nesting, code and targets of all tokens."""
+    """Yield type, nesting, code and targets of each token."""
     markdown = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
     yield from _shapes(markdown.parse(text))
 
@@ -177,7 +177,7 @@ def test_real_documents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "answer", "result"),
+    ("text", "output", "result"),
     [
         ("a b c\nd e", "eins zwei drei vier fünf", "eins zwei drei\nvier fünf"),
         ("a\nb\nc", "Donau", "Donau"),
@@ -204,12 +204,12 @@ def test_real_documents() -> None:
         ("a[^1] b", "b a[^1]", "b a[^1]"),
     ],
 )
-def test_answers(text: str, answer: str, result: str) -> None:
+def test_model_outputs(text: str, output: str, result: str) -> None:
     calls: list[list[str]] = []
 
     def translate(texts: Sequence[str]) -> list[str]:
         calls.append(list(texts))
-        return [answer] * len(texts) if len(calls) == 1 else list(texts)
+        return [output] * len(texts) if len(calls) == 1 else list(texts)
 
     assert translate_markdown(text, "a", translate) == result
 
@@ -249,7 +249,7 @@ def spans(text: str, **references: str) -> list[str]:
         ("<kbd>*a*</kbd> b<br/>c", ["<kbd>*a*</kbd>", "<br/>"]),
     ],
 )
-def test_what_is_kept(text: str, found: list[str]) -> None:
+def test_kept_spans(text: str, found: list[str]) -> None:
     assert spans(text, R="x") == found
     assert translate_markdown(text, "a", unchanged) == text
 

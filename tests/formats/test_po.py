@@ -1,4 +1,4 @@
-"""PO files: gaps are filled, all else stays."""
+"""PO files: missing translations are filled in, everything else stays."""
 
 import shutil
 import subprocess
@@ -133,14 +133,14 @@ msgstr "12"
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_gaps_are_filled(end: str) -> None:
+def test_missing_translations_are_filled_in(end: str) -> None:
     calls, translate = recorded(upper)
     assert translate_po(BEFORE.replace("\n", end), "de.po", translate) == AFTER.replace("\n", end)
     assert len(calls) == 2
     assert calls[0][:3] == ["Copied %d of %s", "One file", "%d files"]
 
 
-def test_a_full_file_is_left_alone() -> None:
+def test_a_complete_file_is_left_unchanged() -> None:
     calls, translate = recorded(upper)
     assert translate_po(AFTER, "de.po", translate) == AFTER
     assert calls == []
@@ -188,15 +188,15 @@ def test_plural_forms(forms: int, expected: str) -> None:
         ("", " ", " "),
     ],
 )
-def test_what_messages_keep(flags: str, msgid: str, msgstr: str) -> None:
+def test_kept_parts_of_messages(flags: str, msgid: str, msgstr: str) -> None:
     text = translate_po(entry(msgid, flags), "a", upper)
-    written = text.replace('"\n"', "")  # as one row
+    written = text.replace('"\n"', "")  # on one line
     assert f'msgstr "{polib.escape(msgstr)}"\n' in written
     if not set("\u2028\x85") & set(msgid):  # where polib splits lines
         assert polib.pofile(text)[0].msgstr == msgstr
 
 
-def test_long_lines_are_wrapped_as_the_file_does() -> None:
+def test_long_lines_are_wrapped_only_if_the_file_wraps_them() -> None:
     words = "many words " * 12
     text = translate_po(entry("a"), "a", lambda _: [words])
     assert polib.pofile(text)[0].msgstr == words.strip()
@@ -206,14 +206,14 @@ def test_long_lines_are_wrapped_as_the_file_does() -> None:
     assert f'msgid "b"\nmsgstr "{words.strip()}"' in unwrapped
 
 
-def test_odd_escapes_are_left_alone() -> None:
+def test_unusual_escapes_are_left_unchanged() -> None:
     text = 'msgid "bell\\a and \\x41"\nmsgstr ""\n\nmsgid "back\\\\a"\nmsgstr ""\n'
     new = translate_po(text, "a", upper)
     assert 'msgid "bell\\a and \\x41"\nmsgstr ""\n' in new
     assert 'msgstr "BACK\\\\A"\n' in new
 
 
-def test_text_that_is_the_name_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_that_is_also_a_file_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "# a").write_text('msgid "secret"\nmsgstr ""\n')
     assert translate_po("# a", "a", upper) == "# a"

@@ -1,4 +1,4 @@
-"""Spans survive whatever a model answers."""
+"""Protected spans survive any model output."""
 
 import pytest
 from hypothesis import given
@@ -40,11 +40,11 @@ def kept(text: str, find: Finder) -> list[str]:
         ("a\tb\x00c\u2028d", ["\t", "\x00", "\u2028"]),
     ],
 )  # fmt: skip
-def test_what_is_kept(text: str, spans: list[str]) -> None:
+def test_kept_spans(text: str, spans: list[str]) -> None:
     assert kept(text, PLAIN) == spans
 
 
-def test_what_only_some_messages_keep() -> None:
+def test_spans_kept_only_in_some_formats() -> None:
     assert kept("100% of all", FORMAT) == ["% o"]
     assert kept("%1 of %L2", QT) == ["%1", "%L2"]
     assert kept("%1 of %L2", PLAIN) == []
@@ -53,7 +53,7 @@ def test_what_only_some_messages_keep() -> None:
     ]  # fmt: skip
 
 
-def test_tags_that_enclose_are_pairs() -> None:
+def test_matching_tags_are_paired() -> None:
     text = "<i>a</b><x/>b</i></i><p><q></p>"
     places = [(0, 3), (4, 8), (8, 12), (13, 17), (17, 21), (21, 24), (24, 27), (27, 31)]
     kinds = [span.kind for span in pair_tags(text, places)]
@@ -61,7 +61,7 @@ def test_tags_that_enclose_are_pairs() -> None:
     assert kinds == [Kind.OPEN, fixed, fixed, Kind.CLOSE, fixed, Kind.OPEN, fixed, Kind.CLOSE]
 
 
-def test_a_good_translation_is_taken_whole() -> None:
+def test_a_translation_with_all_spans_is_used() -> None:
     text = "Copy {a} to {b}"
     calls, translate = recorded(lambda texts: ["Nach {b} kopiere {a}" for _ in texts])
     assert translate_segments([Segment(text, PLAIN)], translate) == ["Nach {b} kopiere {a}"]
@@ -71,23 +71,23 @@ def test_a_good_translation_is_taken_whole() -> None:
 @pytest.mark.parametrize(
     ("answer", "result"),
     [
-        ("von %d auf %s", "from %s to %d"),  # unnamed ones may not change turns
+        ("von %d auf %s", "from %s to %d"),  # unnumbered placeholders must keep their order
         ("von %s", "VON %s NACH %d"),
         ("von %s auf %d und %d", "VON %s NACH %d"),
         ("von % s auf %d", "VON %s NACH %d"),
     ],
 )
-def test_a_broken_translation_is_made_from_runs(answer: str, result: str) -> None:
+def test_text_between_spans_is_translated_if_spans_are_lost(answer: str, result: str) -> None:
     known = {"from %s to %d": answer, "from": "VON", "to": "NACH"}
     if result == "from %s to %d":
-        known |= {"from": "%s", "to": ""}  # and neither do the runs help
+        known |= {"from": "%s", "to": ""}  # translating the text between the spans fails, too
     segments = [Segment("from %s to %d", FORMAT)]
     calls, translate = recorded(lambda texts: [known[text] for text in texts])
     assert translate_segments(segments, translate) == [result]
     assert calls == [["from %s to %d"], ["from", "to"]]
 
 
-def test_markup_at_the_edges_is_not_shown() -> None:
+def test_the_model_does_not_see_markup_at_the_edges() -> None:
     texts = [
         "<b>All of it</b>",
         r"{\an8}<i>Up here</i>",
@@ -114,14 +114,14 @@ def test_each_text_is_translated_once_and_only_if_it_has_letters() -> None:
     assert len(calls) == 1
 
 
-def test_two_calls_at_most() -> None:
+def test_at_most_two_calls() -> None:
     calls, translate = recorded(upper)
     segments = [Segment(f"text {each} %s and $x{each} or <b>so</b>", PLAIN) for each in range(50)]
     translate_segments(segments, translate)
     assert len(calls) == 2
 
 
-def test_an_answer_is_one_line_and_not_empty() -> None:
+def test_output_becomes_one_line_and_blank_output_is_ignored() -> None:
     segments = [Segment("one", PLAIN), Segment("two", PLAIN), Segment("three", PLAIN)]
     answers = ["a \r\n b\u2028c\n", " \n", "drei"]
     assert translate_segments(segments, lambda _: answers) == ["a b c", "two", "drei"]

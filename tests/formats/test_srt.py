@@ -1,4 +1,4 @@
-"""Subtitles: words change, all else stays."""
+"""Subtitles: words change, everything else stays."""
 
 import re
 from collections.abc import Sequence
@@ -110,7 +110,7 @@ def cue(*lines: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("lines", "questions"),
+    ("lines", "sent"),
     [
         (["- A b", "- C d"], ["A b", "C d"]),
         (["-A b", "–C d"], ["A b", "C d"]),
@@ -124,10 +124,10 @@ def cue(*lines: str) -> str:
         (["a\\Nb"], ["a", "b"]),
     ],
 )
-def test_what_is_translated_together(lines: list[str], questions: list[str]) -> None:
+def test_lines_that_are_translated_together(lines: list[str], sent: list[str]) -> None:
     calls, translate = recorded(unchanged)
     assert translate_srt(cue(*lines), "a.srt", translate) == cue(*lines)
-    assert calls == [questions]
+    assert calls == [sent]
 
 
 def test_fewer_words_than_lines() -> None:
@@ -135,7 +135,7 @@ def test_fewer_words_than_lines() -> None:
     assert translate_srt(cue("a", "b"), "a", lambda _: ["今天天气"]) == cue("今天", "天气")
 
 
-def test_a_translation_like_a_time_line_is_refused() -> None:
+def test_a_translation_that_looks_like_a_time_line_is_rejected() -> None:
     text = cue("one") + cue("two") + cue("three", "", "four")
     answers = ["00:00:01,000 --> 00:00:02,000", "zwei", "drei", "10.12.2020 und so"]
     assert translate_srt(text, "a", lambda _: answers) == (
@@ -201,7 +201,7 @@ def test_any_film_and_any_model(cues: list[list[str]], end: str, seed: int) -> N
 
 
 def spans(text: str) -> list[list[str]]:
-    """Of each subtitle, but for line ends and tabs, which go where a line goes."""
+    """Return the spans of each subtitle, except line ends and tabs, which move with the lines."""
     contents = re.split(r"(?m)^\d+\n.* --> .*\n", text.replace("\r", ""))
     lines = [re.sub(r"[\n\t]", " ", content) for content in contents]
     return [sorted(line[each.start : each.end] for each in find_spans(line)) for line in lines]

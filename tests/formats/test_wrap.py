@@ -1,4 +1,4 @@
-"""Lines of similar length, broken only where allowed."""
+"""Line wrapping: lines of similar length, broken only where allowed."""
 
 import pytest
 from hypothesis import given
