@@ -1,4 +1,4 @@
-"""One small bundle, made once; tests damage copies of it."""
+"""A small bundle, created once; tests damage copies of it."""
 
 import shutil
 from collections.abc import Callable
@@ -19,11 +19,11 @@ def run(tiny_run: "Run") -> "Run":
 
 @pytest.fixture(scope="session")
 def pristine(tiny_bundle: Callable[[str], Path]) -> Path:
-    """Its bundle, verified."""
+    """A verified bundle of that run."""
     return tiny_bundle("float32")
 
 
 @pytest.fixture
 def bundle(pristine: Path, tmp_path: Path) -> Path:
-    """A copy for one test to damage."""
+    """A copy of the bundle for one test to damage."""
     return Path(shutil.copytree(pristine, tmp_path / "bundle"))

@@ -1,4 +1,4 @@
-"""Ways to harm a bundle, and to hide the harm from its hashes."""
+"""Ways to damage a bundle, and to hide the damage from its hashes."""
 
 import copy
 import json
@@ -17,7 +17,7 @@ from nmt_cli.bundle.reading import file_record
 
 Harm = Callable[[Path, np.random.Generator], str]
 
-# What no key of a manifest may be; some are right for a few of them.
+# Values that almost no key of a manifest may have.
 HOSTILE_VALUES: tuple[Any, ...] = (
     None,
     True,
@@ -51,20 +51,20 @@ HOSTILE_VALUES: tuple[Any, ...] = (
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """A bundle's manifest, unchecked."""
+    """Read a bundle's manifest without checking it."""
     tree: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     return tree
 
 
 def write(folder: Path, tree: dict[str, Any]) -> None:
-    """Write a manifest with the digest that it should have."""
+    """Write a manifest with a correct digest."""
     plain = {key: value for key, value in tree.items() if key != DIGEST}
     text = json.dumps({**plain, DIGEST: manifest_digest(plain)})
     (folder / MANIFEST).write_text(text, encoding="utf-8")
 
 
 def hide(folder: Path) -> None:
-    """Bring all hashes of a harmed bundle up to date, as whoever wants to harm would."""
+    """Update all hashes of a damaged bundle, as an attacker would."""
     tree = read(folder)
     for name in tree["files"]:
         record = file_record(folder / name)
@@ -117,7 +117,7 @@ def delete(folder: Path, rng: np.random.Generator) -> str:
 
 
 def replace_file(folder: Path, rng: np.random.Generator) -> str:
-    """Put a folder, a link out of the bundle, a link to itself or a pipe in a file's place."""
+    """Replace a file with a folder, a link out of the bundle, a link to itself or a pipe."""
     path = any_file(folder, rng)
     kind = ("folder", "link", "loop", "pipe")[rng.integers(4)]
     outside = folder.parent / f"outside-{path.name}"
@@ -134,7 +134,7 @@ def replace_file(folder: Path, rng: np.random.Generator) -> str:
 
 
 def manifest_places(tree: Any) -> list[tuple[Any, ...]]:
-    """The path to every value in a manifest, those of tables and lists too."""
+    """Return the path to every value in a manifest, tables and lists included."""
     if not isinstance(tree, (dict, list)):
         return []
     keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
@@ -142,7 +142,7 @@ def manifest_places(tree: Any) -> list[tuple[Any, ...]]:
 
 
 def put(tree: dict[str, Any], place: tuple[Any, ...], value: Any) -> dict[str, Any]:
-    """A copy of a manifest with one value replaced."""
+    """Return a copy of a manifest with one value replaced."""
     changed = copy.deepcopy(tree)
     inner: Any = changed
     for key in place[:-1]:
@@ -152,7 +152,7 @@ def put(tree: dict[str, Any], place: tuple[Any, ...], value: Any) -> dict[str, A
 
 
 def hostile_value(folder: Path, rng: np.random.Generator) -> str:
-    """One value of the manifest made hostile; the digest stays as it was."""
+    """Replace one value of the manifest with a hostile one; keep the digest."""
     tree = read(folder)
     places = manifest_places(tree)
     place = places[rng.integers(len(places))]
@@ -163,7 +163,7 @@ def hostile_value(folder: Path, rng: np.random.Generator) -> str:
 
 
 def hostile_text(folder: Path, rng: np.random.Generator) -> str:
-    """A manifest that is hostile as JSON: a key twice, deep nesting, another encoding."""
+    """Write a manifest that is hostile JSON: a duplicate key, deep nesting or a wrong encoding."""
     path = folder / MANIFEST
     text = path.read_text(encoding="utf-8").rstrip()
     kind = ("twice", "deep", "utf-16", "list", "trailing")[rng.integers(5)]
@@ -192,7 +192,7 @@ HARMS: tuple[Harm, ...] = (
 
 
 def hidden_value(folder: Path, rng: np.random.Generator) -> str:
-    """As :func:`hostile_value`, with the manifest's digest made right."""
+    """Do the same as :func:`hostile_value`, but update the digest."""
     tree = read(folder)
     places = [place for place in manifest_places(tree) if place[0] != DIGEST]
     place = places[rng.integers(len(places))]
@@ -202,5 +202,5 @@ def hidden_value(folder: Path, rng: np.random.Generator) -> str:
     return f"{place} is {str(value)[:40]!r}"
 
 
-# Bits of graphs and weights count most: hashes hide everything else from ONNX Runtime.
+# Mostly flipped bits: with correct hashes, they reach ONNX Runtime.
 HIDDEN: tuple[Harm, ...] = (flip_bit, flip_bit, flip_bit, truncate, append, swap, hidden_value)

@@ -1,6 +1,6 @@
-"""Harm copies of a bundle, hide it from the hashes, and translate with what is left.
+"""Damage copies of a bundle, update their hashes, and translate with them.
 
-As a process of its own, for what could crash or hang:
+Runs as a separate process, because it could crash or hang:
 python -m tests.bundle.survive PRISTINE WORK FIRST LAST
 """
 
@@ -21,7 +21,7 @@ MEMORY = 6 << 30
 
 
 def outcome(folder: Path) -> str:
-    """What becomes of a bundle: its translations, or the one line that refuses it."""
+    """Return the translations of a bundle, or the one-line error that refuses it."""
     try:
         return "translated " + repr([each.text for each in load_bundle(folder).translate(LINES)])
     except NmtError as error:
@@ -31,13 +31,13 @@ def outcome(folder: Path) -> str:
 
 
 def survive(pristine: Path, work: Path, number: int) -> tuple[str, str]:
-    """What was done to a bundle in secret, and what became of it."""
+    """Damage a bundle, hide it from the hashes, and return the damage and the outcome."""
     rng = np.random.default_rng([7, number])
     folder = work / "bundle"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(pristine, folder)
     done = harm.HIDDEN[number % len(harm.HIDDEN)](folder, rng)
-    # A harm to the manifest itself may be beyond hiding.
+    # A damaged manifest may be impossible to update.
     with suppress(ValueError, OSError, KeyError, TypeError, AttributeError):
         harm.hide(folder)
     return done, outcome(folder)

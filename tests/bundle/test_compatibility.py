@@ -1,4 +1,4 @@
-"""Bundles that the version before the redesign wrote load, and translate as they did.
+"""Bundles written before the redesign load and translate as before.
 
 ``format3.tar.xz`` holds an untrained Transformer and an untrained recurrent model, exported in
 float32 with their attention weights, and the translations of the version that wrote them.
@@ -26,7 +26,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["transformer", "rnn"])
-def test_an_older_bundle_translates_as_it_did(bundles: Path, name: str) -> None:
+def test_an_older_bundle_translates_as_before(bundles: Path, name: str) -> None:
     expected = json.loads((bundles / "expected.json").read_text(encoding="utf-8"))
     found = list(load_bundle(bundles / name).translate(expected["lines"]))
     rows = expected["translations"][name]
@@ -35,18 +35,20 @@ def test_an_older_bundle_translates_as_it_did(bundles: Path, name: str) -> None:
     assert [each.score for each in found] == pytest.approx(scores, rel=1e-4)
 
 
-@pytest.mark.parametrize(("name", "foreign"), [("transformer", "encoder_cell"), ("rnn", "heads")])
-def test_an_older_manifest_is_described_and_written_again(
-    bundles: Path, tmp_path: Path, name: str, foreign: str
+@pytest.mark.parametrize(
+    ("name", "unused_key"), [("transformer", "encoder_cell"), ("rnn", "heads")]
+)
+def test_an_older_manifest_can_be_described_and_rewritten(
+    bundles: Path, tmp_path: Path, name: str, unused_key: str
 ) -> None:
-    """Manifests had the keys of every architecture."""
+    """Older manifests had the keys of every architecture."""
     tree = json.loads((bundles / name / "manifest.json").read_text(encoding="utf-8"))
-    assert foreign in tree["architecture"]
+    assert unused_key in tree["architecture"]
     manifest = read_manifest(bundles / name)
     assert (manifest.format, manifest.verification.outcome) == (3, PASSED)
     assert (
         asdict(manifest.architecture).items() <= {**tree["architecture"], "pad_ids": (0,)}.items()
     )
-    assert foreign not in describe_bundle(bundles / name)["architecture"]
+    assert unused_key not in describe_bundle(bundles / name)["architecture"]
     manifest.write(tmp_path)
     assert read_manifest(tmp_path) == manifest

@@ -1,4 +1,4 @@
-"""Corruptions of a bundle, some of which its hashes do not show: none goes unnoticed.
+"""Corrupted bundles, some with updated hashes: no corruption goes unnoticed.
 
 60 and 20 of them by default; 1,000 and 300 with the slow tests.
 """
@@ -18,7 +18,7 @@ from tests.cli.conftest import nmt
 
 
 def spans(few: int, many: int, each: int) -> list[object]:
-    """Ranges of corruptions by number; all but the first one are slow tests."""
+    """Return ranges of corruption numbers; all except the first are slow tests."""
     rest = [range(first, min(first + each, many)) for first in range(few, many, each)]
     slow = [pytest.param(numbers, marks=pytest.mark.slow) for numbers in rest]
     return [range(few), *slow]
@@ -35,7 +35,7 @@ def expected(pristine: Path) -> str:
 
 
 def corrupted(pristine: Path, work: Path, number: int) -> tuple[Path, str]:
-    """The copy of a bundle with corruption ``number``, and what that was."""
+    """Copy a bundle and apply corruption ``number``; return the copy and the corruption."""
     folder = work / f"bundle-{number}"
     shutil.copytree(pristine, folder)
     return folder, harm.HARMS[number % len(harm.HARMS)](folder, np.random.default_rng(number))
@@ -45,7 +45,7 @@ def corrupted(pristine: Path, work: Path, number: int) -> tuple[Path, str]:
 def test_a_corruption_is_noticed(
     pristine: Path, expected: str, tmp_path: Path, numbers: range
 ) -> None:
-    """It is refused in one line; or, if a value was replaced by itself, nothing changes."""
+    """It is refused in one line, or nothing changes (a value was replaced by itself)."""
     refused = 0
     for number in numbers:
         folder, done = corrupted(pristine, tmp_path, number)
@@ -63,7 +63,7 @@ def test_a_corruption_is_noticed(
 def test_damage_with_correct_hashes_neither_crashes_nor_hangs(
     pristine: Path, tmp_path: Path, numbers: range
 ) -> None:
-    """Graphs, weights and tokenizers are damaged, and every hash is computed anew."""
+    """Graphs, weights and tokenizers are damaged, and all hashes are recomputed."""
     words = [sys.executable, "-m", "tests.bundle.survive", str(pristine), str(tmp_path)]
     done = subprocess.run(
         [*words, str(numbers.start), str(numbers.stop)],

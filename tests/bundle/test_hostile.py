@@ -1,4 +1,4 @@
-"""Bundles whose hashes are right and whose content is not: what loading and search refuse."""
+"""Bundles with correct hashes and invalid content, refused by loading or search."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ from tests.translators import load_bundle
 
 
 def refusal(folder: Path) -> str:
-    """What comes of translating with a bundle whose hashes are made right."""
+    """Update the hashes of a bundle, translate with it, and return the error."""
     harm.hide(folder)
     with pytest.raises(NmtError) as caught:
         list(load_bundle(folder).translate(["um dois três"]))
@@ -39,7 +39,7 @@ def save(model: onnx.ModelProto, folder: Path, name: str = "decoder.onnx") -> No
     "place", ["../weights.bin", "{folder}/../weights.bin", "a/../../weights.bin", "other.bin"]
 )
 def test_weights_from_elsewhere(bundle: Path, place: str) -> None:
-    """Outside of the bundle, or beside its files but without a hash."""
+    """Weights outside the bundle, or in it without a hash."""
     for copy in (bundle.parent / WEIGHTS, bundle / "other.bin"):
         shutil.copy(bundle / WEIGHTS, copy)
     model = graph_of(bundle)
@@ -66,8 +66,8 @@ def test_weights_that_are_not_numbers(bundle: Path) -> None:
     assert "its graphs returned scores that are not numbers" in refusal(bundle)
 
 
-def test_a_graph_within_the_graph(bundle: Path) -> None:
-    """A loop would let a bundle run for ever."""
+def test_nested_graphs(bundle: Path) -> None:
+    """Nested graphs could loop forever."""
     model = graph_of(bundle)
     body = helper.make_graph([], "body", [], [])
     model.graph.node.append(helper.make_node("If", ["c"], ["o"], then_branch=body))
@@ -75,7 +75,7 @@ def test_a_graph_within_the_graph(bundle: Path) -> None:
     assert "decoder.onnx: not an ONNX file (nested graphs)" in refusal(bundle)
 
 
-def test_functions_of_its_own(bundle: Path) -> None:
+def test_custom_functions(bundle: Path) -> None:
     model = graph_of(bundle)
     opsets = [helper.make_opsetid("", 18)]
     model.functions.append(helper.make_function("x", "f", [], [], [], opsets))
@@ -83,14 +83,14 @@ def test_functions_of_its_own(bundle: Path) -> None:
     assert "not an ONNX file (it defines functions)" in refusal(bundle)
 
 
-def test_another_opset(bundle: Path) -> None:
+def test_a_different_opset(bundle: Path) -> None:
     tree = harm.read(bundle)
     tree["encoder"]["opset"] += 1
     harm.write(bundle, tree)
     assert "encoder.onnx: not the graph that manifest.json describes (opset " in refusal(bundle)
 
 
-def test_another_type(bundle: Path) -> None:
+def test_a_different_type(bundle: Path) -> None:
     model = graph_of(bundle)
     next(each for each in model.graph.output if each.name == "ids").type.tensor_type.elem_type = 7
     save(model, bundle)
@@ -98,22 +98,22 @@ def test_another_type(bundle: Path) -> None:
     assert "decoder.onnx: not the graph that manifest.json describes (ids int64" in message
 
 
-def test_a_tensor_less(bundle: Path) -> None:
+def test_a_missing_tensor(bundle: Path) -> None:
     model = graph_of(bundle)
     del model.graph.output[-1]
     save(model, bundle)
     assert "is missing" in refusal(bundle)
 
 
-def test_graphs_swapped(bundle: Path) -> None:
+def test_swapped_graphs(bundle: Path) -> None:
     tree = harm.read(bundle)
     tree["encoder"]["file"], tree["decoder"]["file"] = "decoder.onnx", "encoder.onnx"
     harm.write(bundle, tree)
     assert "decoder.onnx: not the graph that manifest.json describes" in refusal(bundle)
 
 
-def test_candidates_that_are_no_tokens(bundle: Path) -> None:
-    """The output named ids, moved beyond the vocabulary."""
+def test_candidates_outside_the_vocabulary(bundle: Path) -> None:
+    """The output ids is shifted beyond the vocabulary."""
     model = graph_of(bundle)
     for node in model.graph.node:
         node.output[:] = ["true_ids" if each == "ids" else each for each in node.output]
@@ -124,7 +124,7 @@ def test_candidates_that_are_no_tokens(bundle: Path) -> None:
     assert "its graphs returned tokens outside the vocabulary of " in refusal(bundle)
 
 
-def test_another_vocabulary(bundle: Path) -> None:
+def test_a_different_vocabulary(bundle: Path) -> None:
     (bundle / "tokenizer" / "tokenizer.json").write_text(
         json.dumps({"kind": "wordpiece", "source": "vocab.txt", "target": "vocab.txt"}),
         encoding="utf-8",
@@ -138,7 +138,7 @@ def test_another_vocabulary(bundle: Path) -> None:
     assert "the source vocabulary has 5 entries, but manifest.json says 3" in refusal(bundle)
 
 
-def test_what_is_no_onnx_file(bundle: Path) -> None:
+def test_files_that_are_not_onnx(bundle: Path) -> None:
     for content in (b"", b"\x08", b"\xff" * 50, b'{"format": 1}'):
         (bundle / "encoder.onnx").write_bytes(content)
         assert "encoder.onnx: not an ONNX file (" in refusal(bundle)

@@ -1,4 +1,4 @@
-"""A manifest is read only if every value in it is of its type and in its range."""
+"""A manifest is read only if every value has the right type and is in range."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ HASH = {"sha256": "0" * 64, "bytes": 1}
 
 
 def refusal(folder: Path) -> str:
-    """What reading says, which is one line."""
+    """Read a manifest; return the error, which is one line."""
     with pytest.raises(NmtError) as caught:
         check_files(folder, read_manifest(folder))
     message = str(caught.value)
@@ -123,9 +123,7 @@ def refusal(folder: Path) -> str:
     ],
     ids=lambda value: repr(value)[:40],
 )
-def test_a_value_that_cannot_be(
-    bundle: Path, place: tuple[Any, ...], value: Any, fragment: str
-) -> None:
+def test_invalid_values(bundle: Path, place: tuple[Any, ...], value: Any, fragment: str) -> None:
     harm.write(bundle, harm.put(harm.read(bundle), place, value))
     assert fragment in refusal(bundle)
 
@@ -140,7 +138,7 @@ def test_a_value_that_cannot_be(
         ("{", "[" * 100_000 + "{", "damaged ("),
     ],
 )
-def test_text_that_cannot_be(bundle: Path, old: str, new: str, fragment: str) -> None:
+def test_invalid_text(bundle: Path, old: str, new: str, fragment: str) -> None:
     path = bundle / MANIFEST
     text = path.read_text(encoding="utf-8")
     assert old in text
@@ -148,20 +146,20 @@ def test_text_that_cannot_be(bundle: Path, old: str, new: str, fragment: str) ->
     assert fragment in refusal(bundle)
 
 
-def test_a_manifest_without_end_is_not_read(bundle: Path) -> None:
+def test_a_huge_manifest_is_not_read(bundle: Path) -> None:
     with (bundle / MANIFEST).open("ab") as stream:
         stream.truncate(1 << 40)  # sparse: it takes no space
     assert "larger than 4,194,304 bytes" in refusal(bundle)
 
 
-def test_a_file_of_another_size_is_not_hashed(bundle: Path) -> None:
+def test_a_file_of_the_wrong_size_is_not_hashed(bundle: Path) -> None:
     with (bundle / "encoder.onnx").open("ab") as stream:
         stream.truncate(1 << 40)
     assert "encoder.onnx: is not the file that was exported (1,099,511," in refusal(bundle)
 
 
-def test_any_key_of_any_value_missing_or_hostile(pristine: Path, bundle: Path) -> None:
-    """Whatever one value becomes, its hash made right: refused, or of no consequence."""
+def test_hostile_values_are_refused_or_harmless(pristine: Path, bundle: Path) -> None:
+    """Replace each value in turn, with a correct digest."""
     tree, rng = harm.read(pristine), np.random.default_rng(5)
     before = read_manifest(pristine)
     outer = {"name", "source_language", "target_language", "metrics", "provenance"}
@@ -170,15 +168,15 @@ def test_any_key_of_any_value_missing_or_hostile(pristine: Path, bundle: Path) -
         try:
             harm.write(bundle, harm.put(tree, place, value))
             after = read_manifest(bundle)
-        except (NmtError, UnicodeEncodeError):  # the latter: not even the test can write it
+        except (NmtError, UnicodeEncodeError):  # UnicodeEncodeError: the value cannot be written
             continue
         free = place[0] in outer or place[:2] in (("architecture", "dropout"),)
         free |= place[0] in ("decoding", "verification", "files")
-        free |= place[-1] == "opset"  # held to the graph itself, at loading
+        free |= place[-1] == "opset"  # compared with the graph itself when it is loaded
         assert free or after == before or type(value) is bool, (place, value)
 
 
-def test_links_that_stay_and_links_that_leave(bundle: Path) -> None:
+def test_links_within_the_bundle_and_out_of_it(bundle: Path) -> None:
     (bundle / "decoder.onnx").rename(bundle / "real")
     (bundle / "decoder.onnx").symlink_to("real")
     check_files(bundle, read_manifest(bundle))
@@ -188,20 +186,20 @@ def test_links_that_stay_and_links_that_leave(bundle: Path) -> None:
     assert "'decoder.onnx' lies outside the bundle" in refusal(bundle)
 
 
-def test_a_manifest_elsewhere(bundle: Path) -> None:
+def test_a_manifest_outside_the_bundle(bundle: Path) -> None:
     (bundle / MANIFEST).rename(bundle.parent / MANIFEST)
     (bundle / MANIFEST).symlink_to(f"../{MANIFEST}")
     assert "a link that leaves the bundle" in refusal(bundle)
 
 
-def test_a_linked_bundle_and_files_beside(bundle: Path) -> None:
+def test_a_linked_bundle_with_extra_files(bundle: Path) -> None:
     (bundle / "notes.txt").write_text("mine\n", encoding="utf-8")
     link = bundle.parent / "link"
     link.symlink_to(bundle)
     check_files(link, read_manifest(link))
 
 
-def test_the_report_reads_back(bundle: Path) -> None:
+def test_the_report_survives_writing(bundle: Path) -> None:
     manifest = read_manifest(bundle)
     assert manifest.verification.outcome == PASSED
     manifest.write(bundle)

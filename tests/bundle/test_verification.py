@@ -1,4 +1,4 @@
-"""Exports are verified unless told otherwise, and an unverified bundle can be verified later."""
+"""Exports are verified by default, and an unverified bundle can be verified later."""
 
 import shutil
 from pathlib import Path
@@ -27,7 +27,7 @@ def verify(run: Run, folder: Path) -> Verification:
 
 
 def tamper(monkeypatch: pytest.MonkeyPatch, scale: float) -> None:
-    """Let exports have one weight that differs from the model's."""
+    """Make exports change one bias vector of the model."""
     original = onnx_bundle.write_graphs
 
     def tampered(graph, folder, precision, attention):
@@ -77,7 +77,7 @@ def test_an_unverified_bundle_warns_until_it_is_verified(run: Run, tmp_path: Pat
     assert [each.name for each in tmp_path.iterdir()] == ["bundle"]
 
 
-def test_a_verified_bundle_is_verified_again_and_left_as_it_is(run: Run, bundle: Path) -> None:
+def test_verifying_again_leaves_a_bundle_unchanged(run: Run, bundle: Path) -> None:
     before = file_records(bundle), (bundle / "manifest.json").read_bytes()
     assert verify(run, bundle).outcome == PASSED
     assert (file_records(bundle), (bundle / "manifest.json").read_bytes()) == before
@@ -85,7 +85,7 @@ def test_a_verified_bundle_is_verified_again_and_left_as_it_is(run: Run, bundle:
 
 @pytest.fixture
 def int8(tiny_bundle, tmp_path: Path) -> Path:
-    """An int8 bundle that was not verified."""
+    """An unverified int8 bundle."""
     return Path(shutil.copytree(tiny_bundle("int8"), tmp_path / "bundle"))
 
 
@@ -107,7 +107,7 @@ def test_int8_has_gates(run: Run, int8: Path) -> None:
         (Gates(-200, 0), 1, "BLEU falls by "),
     ],
 )
-def test_a_gate_that_is_not_passed(
+def test_a_failed_gate(
     run: Run,
     int8: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -123,7 +123,7 @@ def test_a_gate_that_is_not_passed(
     assert read_manifest(int8).verification.outcome == SKIPPED
 
 
-def test_wrong_weights_do_not_pass_as_rounding(
+def test_wrong_weights_are_not_mistaken_for_rounding(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tamper(monkeypatch, scale=20)
