@@ -26,9 +26,6 @@ def replacing_path(path: Path) -> Iterator[Path]:
     """As :func:`replacing`, but yields the path to write to, which has the same name.
 
     A link is followed; a device or pipe (/dev/stdout) is written to directly.
-
-    Raises:
-        NmtError: no permission, or the disk is full; the old file stays intact.
     """
     with _failures(path):
         if path.is_dir():

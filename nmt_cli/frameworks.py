@@ -1,9 +1,9 @@
 """Importing Keras and TensorFlow without their startup messages."""
 
-import importlib
-import importlib.util
 import os
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 
 
 def import_keras() -> None:
@@ -20,10 +20,10 @@ def import_keras() -> None:
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     try:
-        importlib.import_module("keras")
+        import_module("keras")
         # With JAX, too, Keras loads TensorFlow if it is installed, at the first random seed.
-        if importlib.util.find_spec("tensorflow"):
-            importlib.import_module("tensorflow")
+        if find_spec("tensorflow"):
+            import_module("tensorflow")
     finally:
         os.dup2(kept, 2)
         os.close(kept)

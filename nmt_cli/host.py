@@ -46,8 +46,7 @@ def peak_memory() -> int:
 
 
 def free_memory() -> int | None:
-    """Bytes that a new process may use, by the system's estimate and limits; None if the system is
-    not Linux."""
+    """Bytes that a new process may use, by the system's estimate and limits; None outside Linux."""
     try:
         fields = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
         free = next(1024 * int(words[1]) for words in fields if words[0] == "MemAvailable:")

@@ -4,10 +4,10 @@ The only module that asks which of the two a folder is. Frameworks are imported 
 translating with a bundle never loads TensorFlow.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -245,9 +245,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         for folder in (each.folder for each in self._members):
             # A bundle's manifest has the hashes of its files; weights of a run are read whole.
             marks = [folder / MANIFEST, folder / RUN, *sorted(folder.glob("*.npz"))]
-            found += [
-                hashlib.sha256(each.read_bytes()).hexdigest() for each in marks if each.exists()
-            ]
+            found += [sha256(each.read_bytes()).hexdigest() for each in marks if each.exists()]
             found += sorted(each.name for each in folder.glob("checkpoints/*"))
         return found
 

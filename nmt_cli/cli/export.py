@@ -51,9 +51,7 @@ def _format_options(command: Any) -> Any:
 )
 @click.option("--force", is_flag=True, help="Replace an older export in the same folder.")
 @click.option(
-    "--checkpoint",
-    type=PATH,
-    help="Weights to export; default: the run's best, else its last.",
+    "--checkpoint", type=PATH, help="Weights to export; default: the run's best, else its last."
 )
 @click.option("--beam-size", type=click.IntRange(1, 256), help="Default number of hypotheses.")
 @click.option("--length-penalty", type=click.FloatRange(0, 10), help="Default length penalty.")
@@ -100,7 +98,13 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
         raise click.UsageError("--checkpoint needs --run")
     standard_output()
     if run:
-        _against(bundle, run, checkpoint)
+        import_keras()
+        from nmt_cli.export.onnx.bundle import verify_against_run
+        from nmt_cli.training.run import Run
+
+        options = ExportOptions(checkpoint=checkpoint)
+        _show(verify_against_run(Run.open(run), options, bundle, say).checks)
+        say(f"{bundle}: translates like the model of {run}")
         return
     from nmt_cli.runtime.check import check_bundle
     from nmt_cli.runtime.load import Bundle
@@ -112,16 +116,6 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
     say(f"{bundle}: unchanged since its export; the report of its verification:")
     for line in opened.manifest.verification.lines():
         say(f"  {line}")
-
-
-def _against(bundle: Path, run: Path, checkpoint: Path | None) -> None:
-    import_keras()
-    from nmt_cli.export.onnx.bundle import verify_against_run
-    from nmt_cli.training.run import Run
-
-    options = ExportOptions(checkpoint=checkpoint)
-    _show(verify_against_run(Run.open(run), options, bundle, say).checks)
-    say(f"{bundle}: translates like the model of {run}")
 
 
 def _show(checks: Sequence[Check]) -> None:

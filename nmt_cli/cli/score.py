@@ -4,7 +4,6 @@ import json
 import math
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -19,9 +18,6 @@ from nmt_cli.cli.options import (
 )
 from nmt_cli.files import standard_output
 from nmt_cli.search.options import DecodingOptions
-
-if TYPE_CHECKING:
-    from nmt_cli.search.scoring import PairScore
 
 
 @click.command(
@@ -57,6 +53,7 @@ def score(
     --length-penalty 0 gives the plain log-probability. The score is nan if a side is longer than
     the model reads at a time.
     """
+    from nmt_cli.pipeline.forms import in_column
     from nmt_cli.pipeline.inputs import name_of, open_lines
     from nmt_cli.pipeline.output import stream_sink
     from nmt_cli.search.scoring import aligned, score_pairs
@@ -71,20 +68,17 @@ def score(
     unread = 0
     with ending_by_sigpipe(), stream_sink(out) as sink:
         for found in score_pairs(translator, pairs):
-            sink.write([_line(found, tokens, as_json)])
-            unread += math.isnan(found.score)
+            unreadable = math.isnan(found.score)
+            unread += unreadable
+            if as_json:  # which has no NaN
+                record = {
+                    "score": None if unreadable else round(found.score, 6),
+                    "tokens": found.tokens,
+                    "token_scores": [round(each, 6) for each in found.token_scores],
+                }
+                sink.write([json.dumps(record, ensure_ascii=False)])
+            else:
+                columns = [found.score, found.tokens, found.token_scores]
+                sink.write(["\t".join(map(in_column, columns if tokens else columns[:1]))])
     if unread:
         say(f"{unread:,} pairs are longer than the model reads at a time: nan")
-
-
-def _line(found: "PairScore", tokens: bool, as_json: bool) -> str:
-    from nmt_cli.pipeline.forms import in_column
-
-    if as_json:
-        # JSON has no NaN.
-        total = None if math.isnan(found.score) else round(found.score, 6)
-        rounded = [round(each, 6) for each in found.token_scores]
-        record = {"score": total, "tokens": found.tokens, "token_scores": rounded}
-        return json.dumps(record, ensure_ascii=False)
-    columns = [found.score, found.tokens, found.token_scores] if tokens else [found.score]
-    return "\t".join(map(in_column, columns))
