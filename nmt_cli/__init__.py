@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from nmt_cli.search.options import DecodingOptions
     from nmt_cli.search.rejoining import Translation
 
+# Nothing leaves the machine: onnxruntime's wheel would keep a record of its use and send it.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 # TensorFlow reads these when it is first imported, which Keras does in many places.
 # oneDNN's matrix products are 1.3 to 2 times faster, but TensorFlow leaves them off on
 # processors without AVX-512.
