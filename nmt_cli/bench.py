@@ -40,15 +40,17 @@ def measure(
     beam_sizes: Sequence[int],
     batches: Sequence[int],
     say: Callable[[str], None],
-    **settings: Any,
+    repeats: int,
+    threads: int | None = None,
+    forced_length: int | None = None,
 ) -> Tree:
     """Measure all combinations, each in a process of its own; :func:`table` formats the results.
 
     Args:
         folders: bundles by precision.
         lines: source sentences; blank ones are left out.
-        beam_sizes, batches, settings: arguments of :func:`measure_cell`.
         say: receives a line before each measurement.
+        beam_sizes, batches, repeats, threads, forced_length: as of :func:`measure_cell`.
 
     Raises:
         NmtError: all lines are blank, a bundle cannot be loaded, or memory runs out.
@@ -56,13 +58,14 @@ def measure(
     lines = [each for each in lines if each.strip()]
     if not lines:
         raise NmtError("the text has no sentences", "give source lines with --text")
+    settings = (repeats, threads, forced_length)
     cells = []
     for (precision, folder), beam_size, batch in product(folders.items(), beam_sizes, batches):
         say(f"{precision}, beam {beam_size}, batch {batch or 'own'}")
         # On Ctrl-C the child exits without a traceback.
         quiet = (signal.signal, (signal.SIGINT, signal.SIG_DFL))
         with ProcessPoolExecutor(1, get_context("spawn"), *quiet) as process:
-            work = process.submit(measure_cell, folder, lines, beam_size, batch, **settings)
+            work = process.submit(measure_cell, folder, lines, beam_size, batch, *settings)
             try:
                 cell = work.result()
             except BrokenProcessPool:
@@ -73,7 +76,12 @@ def measure(
         "format": 2,
         "machine": {"date": datetime.date.today().isoformat(), "cores": cores(), **processor()},
         "versions": {"nmt": __version__, "python": sys.version.split()[0], **packages},
-        "settings": {**settings, "lines": len(lines)},
+        "settings": {
+            "repeats": repeats,
+            "threads": threads,
+            "forced_length": forced_length,
+            "lines": len(lines),
+        },
         "cells": cells,
     }
 

@@ -3,7 +3,6 @@
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -64,8 +63,10 @@ def bench(
     precision: tuple[str, ...],
     beam_size: tuple[int, ...],
     batch: tuple[int, ...],
+    repeats: int,
+    threads: int | None,
+    forced_length: int | None,
     as_json: bool,
-    **settings: Any,
 ) -> None:
     """Measure how fast MODEL, a run or a bundle, translates on this machine's processor.
 
@@ -90,7 +91,7 @@ def bench(
     bundle = {} if is_run else {read_manifest(model).precision: model}
     with tempfile.TemporaryDirectory(prefix="nmt-bench-") as place:
         bundles = bundle or _exported(model, precision, place)
-        found = measure(bundles, lines, beam_size, batch, say, **settings)
+        found = measure(bundles, lines, beam_size, batch, say, repeats, threads, forced_length)
     click.echo(json.dumps(found) if as_json else "\n".join(table(found)))
 
 
