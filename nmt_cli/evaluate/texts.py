@@ -35,8 +35,7 @@ def read_text(
     """Read a text from files; its name is that of its source, else of its first reference.
 
     Raises:
-        NmtError: a file cannot be read or is empty, the files have different line counts, a
-            reference is blank where the source is not, or a line has no domain.
+        NmtError: a file cannot be read or is empty, or the files are not aligned.
     """
     paths = [*([source] if source else []), *references, *([domains] if domains else [])]
     texts = [read_lines(path) for path in paths]
@@ -60,8 +59,7 @@ def read_translation(path: Path, text: EvaluationText) -> list[str]:
     """Read a translation of a text that comes from files.
 
     Raises:
-        NmtError: the file cannot be read, has another line count than the text, or a text without
-            source has a blank reference where the translation is not blank.
+        NmtError: the file cannot be read or is not aligned with the text.
     """
     lines = read_lines(path)
     _require_aligned(path, lines, text.files[0], text.references[0])

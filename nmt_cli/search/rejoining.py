@@ -57,8 +57,7 @@ def rejoin(
 ) -> Translation:
     """The translation of a line; no segments for a blank line.
 
-    The second best of a line with several segments joins the second best of each segment, and so
-    on.
+    The second best of a line joins the second best of each of its segments, and so on.
     """
     ranks = range(options.n_best)
     first, *others = (_rejoined(segments, tokenizers, options, rank) for rank in ranks)

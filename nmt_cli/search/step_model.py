@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 class Candidates:
     """The best continuations of each beam, best first; of equal scores the lower token id first.
 
-    Attributes:
-        scores: float32 [B, K, C], log-probabilities.
-        ids: int32 [B, K, C], tokens.
+    Log-probabilities, float32, and tokens, int32, both [B, K, C].
     """
 
     scores: NDArray[np.float32]

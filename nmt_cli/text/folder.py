@@ -26,8 +26,7 @@ class TokenizerSpec:
 
     Attributes:
         kind: the family of both tokenizers, one of `KINDS`.
-        source: plain file name of the source side's vocabulary.
-        target: plain file name of the target side's; equal to `source` when they share one.
+        source, target: plain file names of the vocabularies; equal if both sides share one.
         lowercase: whether text is case-folded and stripped of accents (WordPiece only).
         tag: marks the source of a synthetic pair, one piece of the source vocabulary
             (SentencePiece only); empty for none.

@@ -3,7 +3,7 @@
 import string
 import unicodedata
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
@@ -146,9 +146,11 @@ def _fold(point: int) -> str:
     return unicodedata.normalize("NFKC", folded)
 
 
-def _space(point: int) -> str:
+def _space(point: int, keep_accents: bool = True) -> str:
     """Return the character, with spaces around it if it is a word by itself."""
-    category = _category(point)
+    category = CATEGORIES.get(point) or unicodedata.category(chr(point))
+    if category == "Mn" and not keep_accents:
+        return ""
     if category in ("Cc", "Cf"):
         return " "
     character = chr(point)
@@ -158,14 +160,6 @@ def _space(point: int) -> str:
         or any(first <= point <= last for first, last in _CHINESE)
     )
     return f" {character} " if separate else character
-
-
-def _space_without_accents(point: int) -> str:
-    return "" if _category(point) == "Mn" else _space(point)
-
-
-def _category(point: int) -> str:
-    return CATEGORIES.get(point) or unicodedata.category(chr(point))
 
 
 class _Table(dict[int, str]):
@@ -182,4 +176,4 @@ class _Table(dict[int, str]):
 
 _FOLDED = _Table(_fold)
 _SPACED = _Table(_space)
-_SPACED_WITHOUT_ACCENTS = _Table(_space_without_accents)
+_SPACED_WITHOUT_ACCENTS = _Table(partial(_space, keep_accents=False))
