@@ -85,12 +85,8 @@ def translate_markdown(text: str, name: str, translate: Translate) -> str:
 
 def _front_matter(lines: Sequence[str]) -> int:
     """How many lines of front matter (YAML between ---, TOML between +++) there are."""
-    mark = lines[0].rstrip()
-    if mark in ("---", "+++"):
-        for number in range(1, len(lines)):
-            if lines[number].rstrip() in (mark, "..." if mark == "---" else mark):
-                return number + 1
-    return 0
+    ends = {"---": ("---", "..."), "+++": ("+++",)}.get(lines[0].rstrip(), ())
+    return next((at + 2 for at, line in enumerate(lines[1:]) if line.rstrip() in ends), 0)
 
 
 _LEAVES = {"inline", "fence", "code_block", "html_block", "hr", "heading_open", "tr_open"}
