@@ -1,4 +1,4 @@
-"""Inputs, shards, compression, and files that appear when they are complete."""
+"""Inputs, shards, compression, and output files that appear only when complete."""
 
 import gzip
 import itertools
@@ -23,7 +23,7 @@ def test_shards_cover_the_file_with_nearly_equal_sizes(total: int, count: int) -
     spans = [shard_lines(f"{number}/{count}", total) for number in range(1, count + 1)]
     assert spans[0][0] == 0
     assert spans[-1][1] == total
-    assert all(one[1] == other[0] for one, other in itertools.pairwise(spans))
+    assert all(left[1] == right[0] for left, right in itertools.pairwise(spans))
     sizes = [end - start for start, end in spans]
     assert max(sizes) - min(sizes) <= 1
 
@@ -77,15 +77,15 @@ def test_compressed_files_are_read_back_and_reproducible(tmp_path: Path, suffix:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("harm", ["cut", "foreign", "flipped"])
-def test_damaged_files(tmp_path: Path, suffix: str, harm: str) -> None:
+@pytest.mark.parametrize("damage", ["cut", "foreign", "flipped"])
+def test_damaged_files(tmp_path: Path, suffix: str, damage: str) -> None:
     path = tmp_path / f"text{suffix}"
     with writing(path, suffix) as stream:
         stream.write(random.Random(0).randbytes(100_000))
     content = bytearray(path.read_bytes())
-    if harm == "cut":
+    if damage == "cut":
         content = content[:-5]
-    elif harm == "flipped":
+    elif damage == "flipped":
         content[len(content) // 2] ^= 255
         content[-3] ^= 255  # where a checksum is kept
     else:
@@ -106,15 +106,15 @@ def test_standard_tools_read_compressed_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("on_error", "wanted"),
+    ("on_error", "expected"),
     [("replace", ["ok", "a\ufffdb", "\ufffd\ufffd\ufffd"]), ("skip-line", ["ok", "", ""])],
 )
-def test_invalid_bytes(on_error: str, wanted: list[str]) -> None:
-    said: list[str] = []
+def test_invalid_bytes(on_error: str, expected: list[str]) -> None:
+    warnings: list[str] = []
     raw = [b"\xef\xbb\xbfok\r\n", b"a\xffb\n", b"\xed\xa0\x80"]  # the last is half a surrogate pair
-    assert list(decode_lines(raw, "in.txt", on_error, said.append)) == wanted
-    assert said[0].startswith("in.txt, line 2: invalid UTF-8 at byte 2; ")
-    assert said[1].startswith("in.txt: 2 lines with invalid UTF-8 in total; ")
+    assert list(decode_lines(raw, "in.txt", on_error, warnings.append)) == expected
+    assert warnings[0].startswith("in.txt, line 2: invalid UTF-8 at byte 2; ")
+    assert warnings[1].startswith("in.txt: 2 lines with invalid UTF-8 in total; ")
     with pytest.raises(
         NmtError, match=r"in\.txt, line 2: invalid UTF-8 at byte 2; convert the file"
     ):
@@ -129,7 +129,7 @@ def write(
     resume: bool = False,
     force: bool = False,
 ) -> int:
-    """Write the missing lines; returns how many lines of input were already done."""
+    """Write the missing lines; return how many input lines were already done."""
     check_free(path, force or resume)
     with file_sink(path, each, settings, resume, print) as sink:
         for at in range(sink.done * each, len(lines), each):
@@ -148,7 +148,7 @@ def interrupted(path: Path, lines: list[str], each: int = 1) -> None:
         raise Stopped
 
 
-def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
+def test_a_file_appears_only_when_complete(tmp_path: Path) -> None:
     path = tmp_path / "new" / "out.txt"
     write(path, ["a", "", "ç"])
     assert path.read_bytes() == "a\n\nç\n".encode()
@@ -160,7 +160,7 @@ def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.text("ab ", max_size=3), max_size=12), st.data(), st.integers(1, 3))
-def test_a_part_cut_anywhere_is_resumed_exactly(
+def test_a_part_cut_anywhere_can_be_resumed(
     lines: list[str], data: st.DataObject, each: int
 ) -> None:
     import tempfile

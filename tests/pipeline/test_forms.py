@@ -1,4 +1,4 @@
-"""Plain text, tables and JSON: what is translated, and what passes unchanged."""
+"""Plain text, tables and JSON: which part is translated and which stays unchanged."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ def test_plain_lines_are_translated_whole() -> None:
     record = plain("a\tb", "line 1")
     assert record.line == Line("a\tb")
     assert record.as_line("x\ty", {}) == "x\ty"
-    # In front of other columns, a tab would add a column.
+    # With extra columns, a tab in the translation would add a column.
     assert (
         record.as_line("x\ty", {"score": -1.5, "alignment": ["0-1", "1-0"]})
         == "x y\t-1.500000\t0-1 1-0"
@@ -35,17 +35,17 @@ cell = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["C
 
 @given(st.lists(cell, min_size=1, max_size=5), st.data(), cell)
 def test_other_columns_are_unchanged(cells: list[str], data: st.DataObject, text: str) -> None:
-    place = data.draw(st.integers(0, len(cells) - 1))
+    column = data.draw(st.integers(0, len(cells) - 1))
     raw = "\t".join(cells)
-    record = table(str(place + 1))(raw, "")
+    record = table(str(column + 1))(raw, "")
     if not raw.strip():
         assert record is None
         return
     assert record is not None
-    assert record.line.text == cells[place]
-    wanted = [*cells]
-    wanted[place] = text
-    assert record.as_line(text, {}) == "\t".join(wanted)
+    assert record.line.text == cells[column]
+    expected = [*cells]
+    expected[column] = text
+    assert record.as_line(text, {}) == "\t".join(expected)
 
 
 def test_a_column_by_name() -> None:
@@ -66,7 +66,7 @@ def test_a_missing_column() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "wanted"),
+    ("raw", "expected"),
     [
         ('{"text": "a", "n": 1.00, "b": 12345678901234567890}',
          '{"text": "X", "n": 1.00, "b": 12345678901234567890}'),
@@ -77,10 +77,10 @@ def test_a_missing_column() -> None:
         ('{"e\\"}": "x", "text": ""}', '{"e\\"}": "x", "text": "X"}'),
     ],
 )  # fmt: skip
-def test_other_fields_are_unchanged_to_the_byte(raw: str, wanted: str) -> None:
+def test_other_fields_stay_byte_identical(raw: str, expected: str) -> None:
     record = json_lines("text")(raw, "line 1")
     assert record is not None
-    assert record.as_line("X", {}) == wanted
+    assert record.as_line("X", {}) == expected
 
 
 values = st.recursive(
@@ -126,10 +126,10 @@ def test_malformed_records(raw: str, message: str) -> None:
 
 def test_unpaired_surrogates_and_line_breaks() -> None:
     raw = r'{"text": "a\ud800b\nc"}'
-    for on_error, wanted in (("replace", "a\ufffdb c"), ("skip-line", "")):
+    for on_error, expected in (("replace", "a\ufffdb c"), ("skip-line", "")):
         record = json_lines("text", on_error)(raw, "line 1")
         assert record is not None
-        assert record.line.text == wanted
+        assert record.line.text == expected
     whole = json_lines("text")(r'{"text": "\ud83d\ude42"}', "line 1")
     assert whole is not None
     assert whole.line.text == "🙂"

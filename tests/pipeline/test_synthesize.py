@@ -1,4 +1,4 @@
-"""Text and its machine translation: what is written, what is left out, and how much is held."""
+"""Synthetic pairs: what is written, what is left out, and how much is read ahead."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,22 +16,24 @@ from tests.search.fakes import CHARACTERS, FIRST_CHARACTER_ID, FakeStepModel, co
 COPIER = Translator(FakeStepModel(copying), CHARACTERS, options(1), 1000)
 
 
-def shouting(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
-    """ "?" becomes nothing, "!" a loop, "#" what is unreadable; the rest is copied."""
+def special(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+    """Translate "?" to nothing, "!" to a loop and "#" to U+FFFD; copy everything else."""
     first = chr(source[0] - FIRST_CHARACTER_ID)
-    said = {"?": "", "!": "so it goes, " * 6, "#": "so \ufffd"}.get(first)
-    if said is None:
+    output = {"?": "", "!": "so it goes, " * 6, "#": "so \ufffd"}.get(first)
+    if output is None:
         return copying(source, history)
-    wanted = ord(said[len(history)]) + FIRST_CHARACTER_ID if len(history) < len(said) else END_ID
-    return {wanted: -0.125, 5: -9.0}
+    token = END_ID
+    if len(history) < len(output):
+        token = ord(output[len(history)]) + FIRST_CHARACTER_ID
+    return {token: -0.125, 5: -9.0}
 
 
 def written(folder: Path) -> list[tuple[str, str]]:
     return list(zip(read_lines(folder / "x.pt"), read_lines(folder / "x.en"), strict=True))
 
 
-def test_both_sides_stay_aligned_and_what_teaches_nothing_is_left_out(tmp_path: Path) -> None:
-    model = Translator(FakeStepModel(shouting), CHARACTERS, options(1), 1000)
+def test_sides_stay_aligned_and_useless_pairs_are_left_out(tmp_path: Path) -> None:
+    model = Translator(FakeStepModel(special), CHARACTERS, options(1), 1000)
     lines = ["one ", "", "?", "two", " \u3000", "!", "#", "three\u2028more", "!"]
     counts = synthesize(lines, model, tmp_path / "x.pt", tmp_path / "x.en")
     assert counts == {"blank": 2, "empty": 1, "degenerate": 3, "written": 3}
@@ -42,29 +44,29 @@ def test_both_sides_stay_aligned_and_what_teaches_nothing_is_left_out(tmp_path: 
     )
 
 
-def test_no_more_than_a_window_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_one_window_is_read_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translator, "WINDOW", 8)
-    asked = 0
+    read = 0
 
     def lines() -> Iterator[str]:
-        nonlocal asked
-        for asked in range(1, 101):
-            yield f"line {asked}"
+        nonlocal read
+        for read in range(1, 101):
+            yield f"line {read}"
 
-    class Watched(FakeStepModel):
+    class Counting(FakeStepModel):
         def encode(self, source):  # type: ignore[no-untyped-def]
-            reached.append(asked)
+            read_before.append(read)
             return super().encode(source)
 
-    reached: list[int] = []
-    model = Translator(Watched(copying), CHARACTERS, options(1), 1000)
+    read_before: list[int] = []
+    model = Translator(Counting(copying), CHARACTERS, options(1), 1000)
     assert synthesize(lines(), model, tmp_path / "x.pt", tmp_path / "x.en")["written"] == 100
-    assert reached == [*range(8, 100, 8), 100]
+    assert read_before == [*range(8, 100, 8), 100]
     assert [pair[0] for pair in written(tmp_path)] == [f"line {row}" for row in range(1, 101)]
 
 
 @pytest.mark.parametrize("lines", [[], ["", " "]])
-def test_no_pair_is_no_file(tmp_path: Path, lines: list[str]) -> None:
+def test_without_pairs_no_file_is_written(tmp_path: Path, lines: list[str]) -> None:
     (tmp_path / "x.pt").write_text("old\n")
     with pytest.raises(NmtError, match=f"nothing to write: 0 pairs of {len(lines)} lines"):
         synthesize(lines, COPIER, tmp_path / "x.pt", tmp_path / "x.en")
@@ -72,7 +74,7 @@ def test_no_pair_is_no_file(tmp_path: Path, lines: list[str]) -> None:
     assert (tmp_path / "x.pt").read_text() == "old\n"
 
 
-def test_text_that_cannot_be_read_to_its_end_is_no_file(tmp_path: Path) -> None:
+def test_after_a_read_error_no_file_is_written(tmp_path: Path) -> None:
     def lines() -> Iterator[str]:
         yield "one"
         raise NmtError("mono.en, line 2: invalid UTF-8")
@@ -86,7 +88,7 @@ def test_text_that_cannot_be_read_to_its_end_is_no_file(tmp_path: Path) -> None:
     ("text", "line", "expected"),
     [
         ("the cat sat on the mat", "o gato", False),
-        ("the the the the", "o gato", False),  # three times and a bit
+        ("the the the the", "o gato", False),  # not quite enough repetitions
         ("the the the the the", "o gato", True),
         ("I said that it is, that it is, that it is, that it is, that it is", "x", True),
         ("nini" * 4, "x", True),
