@@ -1,8 +1,8 @@
-"""Step models and tokenizers small enough to reason about.
+"""Fake step models and tokenizers.
 
-The step models honour the contract of `nmt_cli.search.step_model`: they get only the last
+The step models follow the interface of `nmt_cli.search.step_model`: they get only the last
 tokens and the ancestry, and find each beam's history from these. A wrong ancestry, a
-wrong `select` or a wrong order of tokens gives them another history, and other scores.
+wrong `select` or a wrong order of tokens gives them a different history, and different scores.
 """
 
 import hashlib
@@ -15,7 +15,8 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.step_model import Candidates
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, TokenizerPair, grouped
 
-# What follows a history (START excluded) of a sentence (its source row without padding).
+# Maps a sentence (its source row without padding) and a history (START excluded) to
+# log-probabilities of next tokens.
 Follow = Callable[[tuple[int, ...], tuple[int, ...]], dict[int, float]]
 
 
@@ -25,11 +26,11 @@ class State:
     columns: np.ndarray  # [B, t * K], every token read so far: the cache
 
 
-VOCABULARY = 200  # of log_probs: room for the tests' tokens, and for ASCII of Characters
+VOCABULARY = 200  # size of log_probs: enough for the tests' tokens and for ASCII in Characters
 
 
 class FakeStepModel:
-    """A model that is a function of (source, history) to log-probabilities."""
+    """A step model that gets its log-probabilities from a function of (source, history)."""
 
     def __init__(self, follow: Follow) -> None:
         self.follow = follow
@@ -49,7 +50,7 @@ class FakeStepModel:
         assert tokens.dtype == np.int32
         assert ancestry.dtype == np.bool_
         assert ancestry.shape == (count, beams, columns.shape[1])
-        # One column of every step, the own one of this step.
+        # One column of each earlier step, and the beam's own column of this step.
         assert (ancestry.reshape(count, beams, -1, beams).sum(axis=3) == 1).all()
         assert (ancestry[:, :, -beams:] == np.eye(beams, dtype=bool)).all()
         self.batches.append(count)
@@ -70,7 +71,7 @@ class FakeStepModel:
     def log_probs(
         self, state: State, tokens: np.ndarray, ancestry: np.ndarray
     ) -> tuple[np.ndarray, State]:
-        """Of VOCABULARY tokens; what `follow` does not name has no probability."""
+        """Return log-probabilities [B, K, VOCABULARY]; tokens that `follow` omits get -inf."""
         _, after = self.step(state, tokens, ancestry)
         found = np.full((*tokens.shape, VOCABULARY), -np.inf, np.float32)
         for b, k in np.ndindex(*tokens.shape):
@@ -91,7 +92,7 @@ class FakeStepModel:
     def _read(
         state: State, ancestry: np.ndarray, b: int, k: int
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Source and history of a beam."""
+        """Return the source and history of a beam."""
         source = tuple(int(token) for token in state.source[b] if token != PAD_ID)
         start, *history = state.columns[b, ancestry[b, k]].tolist()
         assert start == START_ID
@@ -99,10 +100,10 @@ class FakeStepModel:
 
 
 def hashed(seed: int, tokens: Sequence[int], grain: int = 16, end_from: int = 0) -> Follow:
-    """Arbitrary scores for END and `tokens`, multiples of 1/grain, so that sums are exact.
+    """Return arbitrary scores for END and `tokens`: multiples of 1/grain, so that sums are exact.
 
-    No distribution: search never asks that probabilities sum to one. A coarse grain makes
-    ties common. END has no probability before the step `end_from`.
+    They are not a distribution: search does not need probabilities that sum to one. A coarse
+    grain makes ties common. END has no probability before step `end_from`.
     """
 
     def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
@@ -119,7 +120,7 @@ def hashed(seed: int, tokens: Sequence[int], grain: int = 16, end_from: int = 0)
 def reference_search(
     follow: Follow, source: tuple[int, ...], beams: int, alpha: float, limit: int
 ) -> tuple[list[int], float]:
-    """The result of `nmt_cli.search.beam` for one sentence, in plain lists."""
+    """Compute the result of `nmt_cli.search.beam` for one sentence, with plain lists."""
     hypotheses: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
     finished: list[tuple[float, list[int]]] = []
     for length in range(1, limit + 1):
@@ -151,9 +152,9 @@ def reference_search(
 
 
 def copying(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
-    """The source (which ends in END), token by token."""
-    wanted = source[len(history)] if len(history) < len(source) else END_ID
-    return {token: -0.125 if token == wanted else -9.0 for token in {wanted, END_ID, 5}}
+    """Copy the source (which ends in END) token by token."""
+    expected = source[len(history)] if len(history) < len(source) else END_ID
+    return {token: -0.125 if token == expected else -9.0 for token in {expected, END_ID, 5}}
 
 
 FIRST_CHARACTER_ID = 10

@@ -1,4 +1,4 @@
-"""Beam search against hand-worked chains, an exhaustive oracle and a plain reference."""
+"""Beam search, compared with manual examples, an exhaustive search and a simple reference."""
 
 import math
 from itertools import product
@@ -19,7 +19,7 @@ A, B, C, D, E, F = 4, 5, 6, 7, 8, 9
 
 
 def chain(table: dict[tuple[int, ...], dict[int, float]]) -> Follow:
-    """Probabilities by history; anything may follow a history that is not named, at 0.01."""
+    """Return probabilities by history; after other histories, each token has 0.01."""
 
     def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
         following = table.get(history, dict.fromkeys((A, B, C, END_ID), 0.01))
@@ -57,12 +57,12 @@ def test_beam_search_finds_what_greedy_search_misses() -> None:
     assert beam.score == pytest.approx(math.log(0.4 * 0.9))
 
 
-def test_scores_are_divided_by_the_length_penalty_with_end_counted() -> None:
+def test_the_length_penalty_counts_the_end_token() -> None:
     for alpha in (0.6, 1.0):
         found = search(GARDEN_PATH, options(2, alpha))[0]
         assert found.ids == [B]
         assert found.score == pytest.approx(math.log(0.36) / (7 / 6) ** alpha)
-    # Short against long: log 0.4 / 1 = -0.92; log 0.3 / (8 / 6) = -0.90 (alpha 1), -1.20 (0).
+    # Short or long: log 0.4 / 1 = -0.92; log 0.3 / (8 / 6) = -0.90 (alpha 1), -1.20 (0).
     follow = chain({(): {END_ID: 0.4, A: 0.6}, (A,): {B: 1.0}, (A, B): {END_ID: 0.5, C: 0.1}})
     assert search(follow, options(2, 0.0))[0].ids == []
     assert search(follow, options(2, 1.0))[0].ids == [A, B]
@@ -76,7 +76,7 @@ def test_penalty_is_equation_14() -> None:
 
 
 def test_finished_hypotheses_are_frozen() -> None:
-    # The empty translation (0.4) is the best. A search that kept extending it would give
+    # The empty translation (0.4) is best. A search that kept extending it would give
     # it the probability of a token after END, 0.01, and return [A, B] (0.21).
     follow = chain(
         {
@@ -91,7 +91,7 @@ def test_finished_hypotheses_are_frozen() -> None:
     assert found.score == pytest.approx(math.log(0.4))
 
 
-def test_finished_hypotheses_hold_their_slots() -> None:
+def test_finished_hypotheses_keep_their_slots() -> None:
     # The finished empty translation leaves one slot: it goes to [A, C] (0.39), and
     # [A, B] (0.21), which would have scored -0.88 against -0.92, is not followed.
     table = {
@@ -123,13 +123,13 @@ def test_ties_go_to_the_lower_token() -> None:
     same = chain({(): {B: 0.5, A: 0.5}, (A,): {D: 0.5, C: 0.5}, (B,): {C: 0.5, D: 0.5}})
     assert search(same, options(1, limit=2))[0].ids == [A, C]
     assert search(same, options(2, limit=2))[0].ids == [A, C]
-    # All of four continuations tie; C of both beams precedes D of either.
+    # All four continuations tie; C of both beams precedes D of either.
     assert search(same, options(3, limit=2))[0].ids == [A, C]
     end_first = chain({(): {END_ID: 0.5, A: 0.5}})
     assert search(end_first, options(1))[0].ids == []
 
 
-def test_the_maximum_length_is_reached_without_end() -> None:
+def test_hypotheses_without_end_stop_at_the_maximum_length() -> None:
     for beams in (1, 3):
         found = search(
             lambda source, history: {A: math.log(0.5), B: math.log(0.25)},
@@ -182,7 +182,7 @@ def exhaustive(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, ...]
 def test_a_wide_enough_beam_is_exhaustive(
     seed: int, alpha: float, limit: int, end_from: int
 ) -> None:
-    # With a slot for every open and every finished hypothesis nothing is ever pruned.
+    # With a slot for every open and every finished hypothesis, nothing is pruned.
     slots = 3**limit + sum(3**length for length in range(limit))
     follow = hashed(seed, (A, B, C), end_from=min(end_from, limit - 1))
     scores = exhaustive(follow, alpha, limit)
@@ -205,8 +205,8 @@ sources = st.lists(st.lists(st.integers(4, 9), max_size=6).map(lambda x: (*x, EN
 def test_every_sentence_of_a_batch_matches_the_reference(
     seed: int, sources: list[tuple[int, ...]], beams: int, alpha: float, grain: int, end_from: int
 ) -> None:
-    # Sentences end at different steps, so that they leave the batch in different orders;
-    # scores are exact, and the coarse grains make ties the rule.
+    # Sentences end at different steps and leave the batch in different orders;
+    # scores are exact, and coarse grains cause many ties.
     follow = hashed(seed, (A, B, C, D), grain, end_from)
     settings = SearchOptions(
         beam_size=beams,

@@ -1,4 +1,4 @@
-"""The options of the search."""
+"""Search options."""
 
 import math
 from functools import partial
@@ -57,15 +57,15 @@ def search(
     return beam_search(FakeStepModel(follow), source, options, requests, processors)
 
 
-def normal(follow: Follow) -> Follow:
-    """The same with probabilities that sum to one."""
+def normalize(follow: Follow) -> Follow:
+    """Normalize scores so that the probabilities sum to one."""
 
-    def normalised(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+    def normalized(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
         scores = follow(source, history)
         total = math.log(sum(math.exp(each) for each in scores.values()))
         return {token: score - total for token, score in scores.items()}
 
-    return normalised
+    return normalized
 
 
 def every_sequence(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, ...], float]:
@@ -89,8 +89,8 @@ def test_n_best_matches_an_exhaustive_search(
     follow = hashed(seed, (A, B, C))
     scores = every_sequence(follow, alpha, limit)
     (found,) = search(follow, search_options(slots, alpha, limit, min(count, len(scores))))
-    wanted = sorted(scores.values(), reverse=True)[:count]
-    assert [each.score for each in found] == pytest.approx(wanted, rel=1e-6)
+    expected = sorted(scores.values(), reverse=True)[:count]
+    assert [each.score for each in found] == pytest.approx(expected, rel=1e-6)
     assert len({tuple(each.ids) for each in found}) == len(found)
     assert all(scores[tuple(each.ids)] == pytest.approx(each.score, rel=1e-6) for each in found)
 
@@ -123,9 +123,9 @@ def test_token_scores_come_from_the_model(seed: int, beams: int) -> None:
     follow = hashed(seed, (A, B, C), end_from=2)
     for found in search(follow, search_options(beams, n_best=beams))[0]:
         path = [*found.ids, END_ID][: len(found.token_scores)]
-        wanted = [follow(SOURCE, tuple(path[:at]))[path[at]] for at in range(len(path))]
-        assert found.token_scores == pytest.approx(wanted)
-        assert found.score == pytest.approx(sum(wanted))
+        expected = [follow(SOURCE, tuple(path[:at]))[path[at]] for at in range(len(path))]
+        assert found.token_scores == pytest.approx(expected)
+        assert found.score == pytest.approx(sum(expected))
 
 
 # rules
@@ -150,7 +150,7 @@ def test_min_length_raises_the_length_limit() -> None:
         length_ratio=1.0,
         length_extra=0,
         min_length=9,
-    )  # ratio single would allow 2
+    )  # without min_length, the limit would be 2
     (found,) = search(
         lambda source, history: {A: -3.0, END_ID: -0.1},
         options,
@@ -172,26 +172,26 @@ def test_no_ngram_occurs_twice(seed: int, beams: int, size: int) -> None:
         )[0]
     ):
         ngrams = [tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)]
-        # A hypothesis that no token may follow is accepted unfinished.
+        # A hypothesis without allowed continuations is accepted unfinished.
         assert len(set(ngrams)) == len(ngrams)
 
 
 def test_repetition_penalty_follows_the_paper() -> None:
-    (penalised,) = (
+    (penalized,) = (
         each for each in processors_of(search_options(repetition_penalty=1.5), CHARACTERS.target)
     )
     log_probs = np.log(np.array([[[0.1, 0.2, 0.3, 0.4]]], np.float32))
-    penalised(log_probs, np.array([[[3, 3, 1]]], np.int32))
-    wanted = [math.log(0.1), 1.5 * math.log(0.2), math.log(0.3), 1.5 * math.log(0.4)]
-    assert log_probs[0, 0].tolist() == pytest.approx(wanted)
+    penalized(log_probs, np.array([[[3, 3, 1]]], np.int32))
+    expected = [math.log(0.1), 1.5 * math.log(0.2), math.log(0.3), 1.5 * math.log(0.4)]
+    assert log_probs[0, 0].tolist() == pytest.approx(expected)
     (follow_a,) = search(
         lambda s, h: {A: -0.5, B: -0.7, END_ID: -5.0},
         search_options(1, limit=3),
         None,
         None,
-        (penalised,),
+        (penalized,),
     )
-    assert follow_a[0].ids == [A, B, A]  # -0.5; then A would be -0.75; then both are penalised
+    assert follow_a[0].ids == [A, B, A]  # -0.5; then A would be -0.75; then both are penalized
 
 
 SURFACES = [b"", b"", b"", b"", b" cat", b" c", b"at", b"s", b" dog", b"a", b"t", b" New", b" York"]
@@ -211,12 +211,12 @@ CAT, C_, AT, S, DOG, A_, T, NEW, YORK = range(4, 13)
         ([A_], set()),
     ],
 )
-def test_a_word_is_suppressed_however_it_is_split(past: list[int], banned: set[int]) -> None:
+def test_a_word_is_suppressed_in_every_segmentation(past: list[int], banned: set[int]) -> None:
     rule = Suppress(["cat", " New   York "], SURFACES)
     log_probs = np.zeros((1, 1, len(SURFACES)), np.float32)
     rule(log_probs, np.array([[past]], np.int32))
     found = set(np.flatnonzero(log_probs[0, 0] == -np.inf).tolist())
-    assert found == banned | {CAT}  # which may follow anything
+    assert found == banned | {CAT}  # this token is the whole word
 
 
 @given(st.integers(0), st.integers(1, 4))
@@ -253,7 +253,7 @@ def test_a_prefix_is_forced_and_the_rest_is_searched(
     assert found[0].ids[: len(prefix)] == prefix
     assert free == search(follow, search_options(beams))[0]
 
-    # The rest is what the search finds for a model that starts after the prefix.
+    # The rest equals the search result of a model that starts after the prefix.
     def continued(source, history):
         return follow(source, (*prefix, *history))
 
@@ -289,7 +289,7 @@ tokens = st.sampled_from([A, B, C, D])
 phrases = st.lists(st.lists(tokens, min_size=1, max_size=3).map(tuple), max_size=3, unique=True)
 
 
-def has(ids: list[int], phrase: tuple[int, ...]) -> bool:
+def contains(ids: list[int], phrase: tuple[int, ...]) -> bool:
     return any(tuple(ids[at : at + len(phrase)]) == phrase for at in range(len(ids)))
 
 
@@ -314,7 +314,7 @@ def test_every_phrase_appears_in_its_translation(
     )
     together = search(follow, options, requests)
     for request, found in zip(requests, together, strict=True):
-        assert all(has(found[0].ids, each) for each in request.phrases)
+        assert all(contains(found[0].ids, each) for each in request.phrases)
         assert tuple(found[0].ids[: len(request.prefix)]) == request.prefix
         assert found == search(follow, options, [request])[0]  # the same in any batch
 
@@ -322,14 +322,14 @@ def test_every_phrase_appears_in_its_translation(
 @settings(max_examples=15)
 @given(st.integers(0), st.integers(2, 4), phrases)
 def test_a_wide_enough_beam_finds_the_best_with_the_phrases(
-    seed: int, limit: int, wanted: list
+    seed: int, limit: int, required: list
 ) -> None:
-    wanted = [each for each in wanted if D not in each]
+    required = [each for each in required if D not in each]
     follow = hashed(seed, (A, B, C))
     scores = {
         ids: score
         for ids, score in every_sequence(follow, 0.0, limit).items()
-        if all(has(list(ids), each) for each in wanted)
+        if all(contains(list(ids), each) for each in required)
     }
     if not scores:
         return
@@ -341,19 +341,19 @@ def test_a_wide_enough_beam_finds_the_best_with_the_phrases(
         length_ratio=0.0,
         length_extra=limit,
     )
-    found = search(follow, options, [Request(phrases=tuple(wanted))])[0][0]
+    found = search(follow, options, [Request(phrases=tuple(required))])[0][0]
     assert found.score == pytest.approx(max(scores.values()), rel=1e-6)
 
 
 def test_progress_counts_tokens_and_returns_the_next_ones() -> None:
-    wanted = [(A, B, C), (B, D)]
-    assert progress([], wanted) == (0, {A, B})
-    assert progress([A], wanted) == (1, {B})
-    assert progress([A, B], wanted) == (2, {C})  # also the begin of (B, D), which is less
-    assert progress([A, B, D], wanted) == (2, {A})
-    assert progress([A, B, D, A], wanted) == (3, {B})
-    assert progress([A, B, C, B, D, C], wanted) == (5, set())
-    assert progress([C, C], wanted) == (0, {A, B})
+    required = [(A, B, C), (B, D)]
+    assert progress([], required) == (0, {A, B})
+    assert progress([A], required) == (1, {B})
+    assert progress([A, B], required) == (2, {C})  # also starts (B, D), but that is less progress
+    assert progress([A, B, D], required) == (2, {A})
+    assert progress([A, B, D, A], required) == (3, {B})
+    assert progress([A, B, C, B, D, C], required) == (5, set())
+    assert progress([C, C], required) == (0, {A, B})
 
 
 # samples
@@ -383,7 +383,7 @@ def test_sample_frequencies_match_probabilities() -> None:
 def test_samples_depend_only_on_seed_and_sentence_number(
     seed: int, count: int, numbers: list[int]
 ) -> None:
-    follow = normal(hashed(seed, (A, B, C, D), end_from=1))
+    follow = normalize(hashed(seed, (A, B, C, D), end_from=1))
     options = search_options(count, n_best=count, sample=True, seed=seed % 1000, top_p=0.9)  # type: ignore[arg-type]
     together = search(follow, options, [Request(number=each) for each in numbers])
     for number, found in zip(numbers, together, strict=True):
@@ -393,8 +393,8 @@ def test_samples_depend_only_on_seed_and_sentence_number(
 
 
 @pytest.mark.parametrize("sampling", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-3}])
-def test_samples_without_a_choice_are_greedy(sampling: dict[str, float]) -> None:
-    follow = normal(hashed(5, (A, B, C, D), end_from=2))
+def test_samples_with_only_one_likely_token_are_greedy(sampling: dict[str, float]) -> None:
+    follow = normalize(hashed(5, (A, B, C, D), end_from=2))
     (greedy,) = search(follow, search_options(1))
     (found,) = search(follow, search_options(3, n_best=3, sample=True, **sampling))  # type: ignore[arg-type]
     assert [each.ids for each in found] == [greedy[0].ids] * 3
@@ -418,7 +418,7 @@ def test_top_k_and_top_p_keep_the_most_probable() -> None:
         assert {each.ids[0] for each in found} == kept
 
 
-# the rest
+# ranking, forced decoding, ensembles and coverage
 
 
 @given(st.integers(0), st.integers(1, 4), st.sampled_from([1, 16]))
@@ -488,23 +488,23 @@ def test_an_ensemble_averages_probabilities() -> None:
 @settings(max_examples=20)
 @given(st.integers(0), st.integers(1, 4))
 def test_an_ensemble_of_a_model_with_itself_is_that_model(seed: int, beams: int) -> None:
-    follow = normal(hashed(seed, (A, B, C, D), end_from=1))
+    follow = normalize(hashed(seed, (A, B, C, D), end_from=1))
     twice = EnsembleStepModel([FakeStepModel(follow), FakeStepModel(follow)])
     source = np.array([SOURCE, (B, END_ID)], np.int32)
-    ours = beam_search(twice, source, search_options(beams))
+    ensemble = beam_search(twice, source, search_options(beams))
     single = beam_search(FakeStepModel(follow), source, search_options(beams))
-    for found, wanted in zip(ours, single, strict=True):
-        assert found[0].score == pytest.approx(wanted[0].score, rel=1e-5)
+    for found, expected in zip(ensemble, single, strict=True):
+        assert found[0].score == pytest.approx(expected[0].score, rel=1e-5)
 
 
 def test_coverage_penalty_is_equation_15() -> None:
     assert coverage_penalty(np.array([1.0, 2.0, 1.5], np.float32), 0.5) == 0.0
-    wanted = 0.5 * (math.log(0.5) + math.log(0.25))
-    assert coverage_penalty(np.array([0.5, 0.25, 3.0], np.float32), 0.5) == pytest.approx(wanted)
+    expected = 0.5 * (math.log(0.5) + math.log(0.25))
+    assert coverage_penalty(np.array([0.5, 0.25, 3.0], np.float32), 0.5) == pytest.approx(expected)
 
 
 def test_coverage_penalty_prefers_translations_of_the_whole_source() -> None:
-    # The fake attends to one source token per step: [A] leaves three of five unseen.
+    # The fake attends to one source token per step: [A] leaves three of five uncovered.
     def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
         return {A: -0.6, END_ID: {1: -0.7, 4: -0.2}.get(len(history), -30.0)}
 

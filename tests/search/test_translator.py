@@ -1,4 +1,4 @@
-"""Lines in, as many lines out, in order: windows, batches, splitting and rejoining."""
+"""N lines in, N lines out, in order: windows, batches, splitting and rejoining."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from tests.search.fakes import (
 
 
 def copier(max_source: int = 1000, beams: int = 1) -> tuple[Translator, FakeStepModel, list[str]]:
-    """A translator that copies, its model, and the warnings that it gave."""
+    """Return a translator that copies, its model, and a list of its warnings."""
     model, warnings = FakeStepModel(copying), list[str]()
     made = Translator(model, CHARACTERS, options(beams), max_source, warnings.append)
     return made, model, warnings
@@ -58,7 +58,7 @@ def test_split_lines_lose_no_text(lines: list[str], window: int, longest: int) -
         made, model, _ = copier(longest)
         found = texts(made, lines)
     assert [re.sub(r"\s", "", each) for each in found] == [re.sub(r"\s", "", x) for x in lines]
-    # With END, in whole steps of width.
+    # Widths include END and are rounded up to a multiple of WIDTH_STEP.
     assert all(width < longest + 1 + WIDTH_STEP for _, width in model.widths)
 
 
@@ -70,7 +70,7 @@ def test_scores_and_ids() -> None:
     assert short.score == pytest.approx(3 * -0.125)
 
 
-def test_an_over_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
+def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
     made, model, warnings = copier(max_source=12)
     lines = ["One, two?", "", "A first one. A second!  «A third?» The last…", "End."]
     assert texts(made, lines) == [
@@ -83,7 +83,7 @@ def test_an_over_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
     assert model.widths == [(6, 16)]  # 13 with END, in steps of 4
 
 
-def test_an_over_long_sentence_is_cut_in_pieces() -> None:
+def test_a_long_sentence_is_cut_into_pieces() -> None:
     made, _, warnings = copier(max_source=4)
     # The pieces are joined by spaces, even where a word was cut.
     found = list(made.translate(["abcdefghij. xy."]))
@@ -100,7 +100,7 @@ def test_an_over_long_sentence_is_cut_in_pieces() -> None:
         ("One here.\tTwo.", 2),
         ('"One here." Two.', 2),
         ("(One here!) Two.", 2),
-        ("Version 1.25 is out", 2),  # no end of a sentence: cut at 12 tokens
+        ("Version 1.25 is out", 2),  # not a sentence end: cut at 12 tokens
         ("One here. ", 1),  # nothing after the white space
         ("One here.  \t Two.", 2),
     ],
@@ -129,7 +129,7 @@ def test_warnings_number_lines_across_windows(monkeypatch: pytest.MonkeyPatch) -
     assert [each.split(":")[0] for each in warnings] == ["line 4", "line 6"]
 
 
-def test_no_more_than_a_window_is_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_one_window_is_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translator, "WINDOW", 3)
     read: list[int] = []
 
@@ -166,7 +166,7 @@ def test_batches_keep_the_budget_and_group_similar_lengths() -> None:
     made, model, _ = copier(beams=2)
     made = replace(made, batch_tokens=40)
     assert texts(made, lines) == lines
-    # 20 tokens a batch at beam 2; a line longer than the budget is a batch of its own.
+    # 20 tokens per batch at beam size 2; a longer line is a batch by itself.
     assert model.widths == [(1, 32), (2, 12), (4, 8), (1, 4)]
     sizes = [len(each) for each in batches_of([5] * 9, 20, 1)]
     assert sizes == [4, 4, 1]
@@ -189,7 +189,7 @@ def test_the_search_gets_padded_sources(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 class _Small(FakeStepModel):
-    """Has memory for so many sentences at a time, at its first step or later."""
+    """A model that runs out of memory with larger batches, after step `from_step`."""
 
     def __init__(self, sentences: int, from_step: int) -> None:
         super().__init__(copying)
@@ -237,13 +237,13 @@ def test_workers_run_in_parallel_and_share_small_inputs() -> None:
 
     class Waiting(FakeStepModel):
         def encode(self, source):  # type: ignore[no-untyped-def]
-            meeting.wait(30)  # passed only with all three inside
+            meeting.wait(30)  # passes only when all three workers have arrived
             return super().encode(source)
 
     model = Waiting(copying)
     made = Translator(model, CHARACTERS, options(1), 1000, workers=3)
     assert texts(made, ["a", "bb", "cc"]) == ["a", "bb", "cc"]
-    assert model.widths == [(1, 4)] * 3  # one batch would have held them all
+    assert model.widths == [(1, 4)] * 3  # all three would fit in one batch
 
 
 def test_an_error_in_a_worker_reaches_the_caller() -> None:
