@@ -20,8 +20,8 @@ from tests.parity.test_exports import assert_alike, export_saved_model, lines
 from tests.systems import export_bundle, untrained_run
 from tests.translators import load_bundle
 
-# Between them all keys of [model] that the graphs depend on; the first of each architecture in
-# the default suite.
+# Together they cover all keys of [model] that the graphs depend on. The default suite has the
+# first of each architecture.
 MODELS = {
     "swiglu, wide keys, several pad symbols": {
         "activation": "swiglu",
@@ -41,8 +41,8 @@ MODELS = {
         "encoder_layers": 3,
         "decoder_layers": 1,
     },
-    "no positions, own positions": {"positions": "none", "embeddings": "none"},
-    "LSTM, luong-general, fed": {"architecture": "rnn", "encoder_layers": 2},
+    "no positions, untied embeddings": {"positions": "none", "embeddings": "none"},
+    "LSTM, luong-general, input feeding": {"architecture": "rnn", "encoder_layers": 2},
     "GRU, bahdanau": {
         "architecture": "rnn",
         "encoder_cell": "gru",
@@ -65,7 +65,7 @@ MODELS = {
         "input_feeding": False,
     },
 }
-DEFAULT = ("swiglu, wide keys, several pad symbols", "LSTM, luong-general, fed")
+DEFAULT = ("swiglu, wide keys, several pad symbols", "LSTM, luong-general, input feeding")
 PARAMS = [
     pytest.param(model, id=name, marks=[] if name in DEFAULT else [pytest.mark.slow])
     for name, model in MODELS.items()
@@ -75,8 +75,8 @@ PARAMS = [
 @pytest.fixture(scope="module", params=PARAMS)
 def run(request, tmp_path_factory) -> Run:
     decoding = {"max_length": 24, "max_source": 20}
-    place = tmp_path_factory.mktemp("run")
-    return untrained_run(place, model=request.param, decoding=decoding)
+    folder = tmp_path_factory.mktemp("run")
+    return untrained_run(folder, model=request.param, decoding=decoding)
 
 
 def test_a_bundle_translates_like_keras(run: Run, tmp_path: Path) -> None:
@@ -89,30 +89,30 @@ def test_a_bundle_translates_like_keras(run: Run, tmp_path: Path) -> None:
         options = SearchOptions.of(
             run.recipe.decoding, DecodingOptions(beam_size=beam_size, length_penalty=0.6)
         )
-        keras_side = Translator(KerasStepModel(model), run.tokenizers(), options, 20)
+        keras_translator = Translator(KerasStepModel(model), run.tokenizers(), options, 20)
         bundle = load_bundle(
             tmp_path / "bundle", DecodingOptions(beam_size=beam_size, length_penalty=0.6)
         )
         found = [(each.text, each.score) for each in bundle.translate(lines())]
-        assert_alike(keras_side.translate(lines()), found)
+        assert_alike(keras_translator.translate(lines()), found)
 
 
 @pytest.mark.slow
 def test_a_saved_model_translates_like_keras(run: Run, tmp_path: Path) -> None:
-    """The export itself fails if translations differ; no lines and blank lines work, too."""
+    """The export compares the translations itself; this test adds no lines and blank lines."""
     report = export_saved_model(run, tmp_path / "s")
     assert any("lines translated differently" in each.name for each in report.checks)
     serve = tf.saved_model.load(str(tmp_path / "s")).signatures["serving_default"]
-    for nothing in ([], [""], ["", " "]):
-        found = serve(text=tf.constant(nothing, tf.string))["translation"]
-        assert found.numpy().tolist() == [b""] * len(nothing)
+    for blank in ([], [""], ["", " "]):
+        found = serve(text=tf.constant(blank, tf.string))["translation"]
+        assert found.numpy().tolist() == [b""] * len(blank)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["int8", "float16"])
-def test_other_precisions_stay_near(run: Run, tmp_path: Path, precision: str) -> None:
-    """Random weights make steep probabilities and near ties; verification allows trained models a
-    tenth of this (tests/e2e/test_every_architecture.py)."""
+def test_other_precisions_stay_close(run: Run, tmp_path: Path, precision: str) -> None:
+    """Random weights cause steep probabilities and near ties; verification allows trained models
+    a tenth of this (tests/e2e/test_every_architecture.py)."""
     export_bundle(run, tmp_path / "b", precision)
     bundle, original = Bundle(tmp_path / "b"), KerasStepModel(trained_model(run, run.last)[0])
     divergences = []

@@ -1,4 +1,4 @@
-"""Attention weights of a bundle are those of the Keras model, step by step."""
+"""Attention weights of a bundle match those of the Keras model at each step."""
 
 from pathlib import Path
 
@@ -25,8 +25,8 @@ MODELS = {
 PARAMS = [pytest.param(each, marks=[pytest.mark.slow] if "post" in each else []) for each in MODELS]
 
 
-def bundle_attention(place: Path, source: str, target_ids: list[int]) -> AttentionMaps:
-    bundle = Bundle(place)
+def bundle_attention(folder: Path, source: str, target_ids: list[int]) -> AttentionMaps:
+    bundle = Bundle(folder)
     return forced_attention(bundle.model, bundle.tokenizers, source, target_ids)
 
 
@@ -35,15 +35,15 @@ def run(request, tmp_path_factory):
     return untrained_run(tmp_path_factory.mktemp("run"), model=MODELS[request.param])
 
 
-def test_a_bundle_has_the_attention_of_keras(run, tmp_path: Path) -> None:
-    place = export_bundle(run, tmp_path / "bundle", verify=True, attention=True)
-    checks = read_manifest(place).verification.checks
+def test_the_attention_of_a_bundle_matches_keras(run, tmp_path: Path) -> None:
+    folder = export_bundle(run, tmp_path / "bundle", verify=True, attention=True)
+    checks = read_manifest(folder).verification.checks
     assert any("attention" in each.name for each in checks)
     model, _ = trained_model(run, run.last)
     tokenizers = run.tokenizers()
     (ids,) = tokenizers.target.encode(["gato água três"])
     keras_maps = KerasStepModel(model).attention_maps(tokenizers, "três água gato", ids)
-    bundle_maps = bundle_attention(place, "três água gato", ids)
+    bundle_maps = bundle_attention(folder, "três água gato", ids)
     assert keras_maps.source == bundle_maps.source
     assert keras_maps.target == bundle_maps.target == [*ids, END_ID]
     np.testing.assert_allclose(bundle_maps.cross, keras_maps.cross, atol=1e-5)
@@ -56,22 +56,20 @@ def test_a_bundle_has_the_attention_of_keras(run, tmp_path: Path) -> None:
         assert keras_maps.encoder is not None
     words = align(bundle_maps, tokenizers)
     assert (words.source, words.target) == (["três", "água", "gato"], ["gato", "água", "três"])
-    assert [each.passed for each in check_bundle(Bundle(place))].count(False) == 0
+    assert [each.passed for each in check_bundle(Bundle(folder))].count(False) == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["int8", "float16"])
-def test_other_precisions_have_nearly_the_same_attention(
-    run, tmp_path: Path, precision: str
-) -> None:
-    place = export_bundle(run, tmp_path / "bundle", precision, attention=True)
+def test_other_precisions_have_similar_attention(run, tmp_path: Path, precision: str) -> None:
+    folder = export_bundle(run, tmp_path / "bundle", precision, attention=True)
     model, _ = trained_model(run, run.last)
     tokenizers = run.tokenizers()
     (ids,) = tokenizers.target.encode(["gato água três"])
-    wanted = KerasStepModel(model).attention_maps(tokenizers, "três água gato", ids).cross
-    found = bundle_attention(place, "três água gato", ids).cross
-    # Random weights are steeper than trained ones; unrelated weights would differ by 0.25.
-    assert 0 < np.abs(found - wanted).mean() < 0.03
+    expected = KerasStepModel(model).attention_maps(tokenizers, "três água gato", ids).cross
+    found = bundle_attention(folder, "três água gato", ids).cross
+    # Random models attend more sharply than trained ones; unrelated weights would differ by 0.25.
+    assert 0 < np.abs(found - expected).mean() < 0.03
     np.testing.assert_allclose(found.sum(axis=-1), 1.0, atol=5e-3)
 
 

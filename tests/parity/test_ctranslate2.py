@@ -1,4 +1,4 @@
-"""A CTranslate2 folder translates like the model it was made from."""
+"""A CTranslate2 model translates like the trained model."""
 
 import importlib
 import json
@@ -83,10 +83,10 @@ def exported(run, tmp_path_factory) -> tuple[Run, Path, KerasStepModel]:
     return run, folder, KerasStepModel(trained_model(run, run.last)[0])
 
 
-def test_log_probabilities_are_the_models(exported):
+def test_log_probabilities_match_the_model(exported):
     run, folder, original = exported
     pairs = list(zip(*run.held_out(), strict=True))[:8]
-    random = np.random.default_rng(5).choice(WORDS, (8, 9))  # no reference, and longer
+    random = np.random.default_rng(5).choice(WORDS, (8, 9))  # longer, and not references
     pairs += [(" ".join(row), " ".join(row[::2])) for row in random]
     tokenizers, exported = run.tokenizers(), load_ctranslate2(folder)
     for source, target in pairs:
@@ -100,8 +100,8 @@ def test_log_probabilities_are_the_models(exported):
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_translations_are_the_models(exported, beam_size):
-    """Over-long lines are split in the same way, and each sentence has its own limit.
+def test_translations_match_the_model(exported, beam_size):
+    """Long lines are split in the same way, and each sentence has its own length limit.
 
     At that limit, which untrained models often reach, the two searches choose differently.
     """
@@ -113,16 +113,16 @@ def test_translations_are_the_models(exported, beam_size):
         run.recipe.decoding, DecodingOptions(beam_size=beam_size, length_penalty=0.0)
     )
     translator = Translator(original, run.tokenizers(), options, 20)
-    ours = list(translator.translate(lines))
-    theirs = list(
+    from_keras = list(translator.translate(lines))
+    from_ctranslate2 = list(
         load_ctranslate2(
             folder, DecodingOptions(beam_size=beam_size, length_penalty=0.0)
         ).translate(lines)
     )
-    assert len(ours) == len(theirs) == len(lines)
+    assert len(from_keras) == len(from_ctranslate2) == len(lines)
     differing = [
         (line, left, right)
-        for line, left, right in zip(lines, ours, theirs, strict=True)
+        for line, left, right in zip(lines, from_keras, from_ctranslate2, strict=True)
         if left.ids != right.ids
         and abs(left.score - right.score) > TIE
         and not is_cut(translator, line, len(left.ids), len(right.ids))
@@ -154,9 +154,7 @@ def test_weights_can_be_quantized(tiny_run, tmp_path, monkeypatch):
         ("torch", "int8_bfloat16", "--quantize int8_bfloat16: torch is not installed; pip install"),
     ],
 )
-def test_without_a_package_the_error_names_it(
-    tiny_run, tmp_path, monkeypatch, package, precision, message
-):
+def test_a_missing_package_is_named(tiny_run, tmp_path, monkeypatch, package, precision, message):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(NmtError) as caught:
         export(tiny_run, tmp_path / "model", precision)
@@ -187,15 +185,15 @@ def test_a_model_that_ctranslate2_cannot_run_is_refused(tmp_path, model, message
 
 
 def test_a_wrong_conversion_is_not_exported(tiny_run, tmp_path, monkeypatch):
-    """Positions are off by one: the export fails, and the older folder stays."""
+    """With positions off by one, the export fails and the older folder stays."""
     export(tiny_run, tmp_path / "model")
     before = (tmp_path / "model" / "model.bin").read_bytes()
     original = spec._positions
 
-    def one_off(positions, longest, width):
+    def off_by_one(positions, longest, width):
         return original(positions, longest + 1, width)[1:]
 
-    monkeypatch.setattr(spec, "_positions", one_off)
+    monkeypatch.setattr(spec, "_positions", off_by_one)
     with pytest.raises(
         NmtError, match="float32 verification failed: log-probabilities, largest difference"
     ):
@@ -204,13 +202,13 @@ def test_a_wrong_conversion_is_not_exported(tiny_run, tmp_path, monkeypatch):
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
 
 
-def test_the_model_cards_of_earlier_exports_still_work():
-    named = importlib.import_module("nmt_cli.runtime.ctranslate2_translator")
-    assert named.load_ctranslate2 is load_ctranslate2
+def test_the_import_in_older_model_cards_still_works():
+    old_module = importlib.import_module("nmt_cli.runtime.ctranslate2_translator")
+    assert old_module.load_ctranslate2 is load_ctranslate2
 
 
 @pytest.mark.slow
-def test_an_older_folder_is_replaced_and_somebodys_own_is_not(tiny_run, tmp_path):
+def test_only_folders_written_by_nmt_are_replaced(tiny_run, tmp_path):
     folder = tmp_path / "model"
     for beam_size in (2, 3):
         export(tiny_run, folder, beam_size=beam_size, force=True)

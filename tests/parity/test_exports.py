@@ -1,4 +1,4 @@
-"""What is exported translates like the trained model: ONNX bundles and SavedModels."""
+"""ONNX bundles and SavedModels translate like the trained model."""
 
 import json
 import shutil
@@ -69,9 +69,9 @@ def keras_translator(run: Run, beam_size: int) -> Translator:
     return Translator(KerasStepModel(model), run.tokenizers(), options, 20)
 
 
-def assert_alike(ours, theirs) -> None:
-    """Same text, or a tie."""
-    for number, (left, right) in enumerate(zip(ours, theirs, strict=True)):
+def assert_alike(expected, found) -> None:
+    """Check that texts are equal, except for ties."""
+    for number, (left, right) in enumerate(zip(expected, found, strict=True)):
         same = left.text == right[0] or abs(left.score - right[1]) <= TIE
         assert same, f"line {number}: {left.text!r} ({left.score}) against {right}"
         assert left.score == pytest.approx(right[1], abs=1e-3)
@@ -93,7 +93,7 @@ def test_a_bundle_translates_like_keras(run, tmp_path):
 
 @pytest.mark.parametrize("beam_size", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_a_saved_model_translates_like_keras(run, tmp_path, beam_size):
-    """In a process that has tensorflow and tensorflow_text, and not nmt."""
+    """In a process with tensorflow and tensorflow_text, but without nmt."""
     export_saved_model(run, tmp_path / "saved", beam_size=beam_size, length_penalty=0.6)
     text = lines()
     script = tmp_path / "serve.py"
@@ -124,17 +124,17 @@ def test_a_saved_model_translates_like_keras(run, tmp_path, beam_size):
 
 
 def test_a_wrong_graph_is_not_exported(tiny_run, tmp_path, monkeypatch):
-    """The graph has one different weight: the export fails and leaves nothing."""
+    """With one wrong weight in the graph, the export fails and leaves no files."""
     original = bundle.write_graphs
 
     def tampered(graph, folder: Path, precision: str, attention: bool):
         layer = graph.decoder_layers[-1].feed.outer
-        kept = layer.bias.numpy().copy()
-        layer.bias.assign(kept + np.linspace(0, 0.1, kept.size))
+        original_bias = layer.bias.numpy().copy()
+        layer.bias.assign(original_bias + np.linspace(0, 0.1, original_bias.size))
         try:
             return original(graph, folder, precision, attention=attention)
         finally:
-            layer.bias.assign(kept)
+            layer.bias.assign(original_bias)
 
     monkeypatch.setattr(bundle, "write_graphs", tampered)
     with pytest.raises(

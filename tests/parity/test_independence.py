@@ -1,6 +1,6 @@
-"""A sentence's translation, and its score to the last bit, depend only on the sentence.
+"""A sentence's translation and exact score depend only on the sentence.
 
-Random weights are a harsh test of it: the best candidates are near-ties all along.
+Random weights are a strict test: the best candidates are always near-ties.
 """
 
 import ast
@@ -18,7 +18,7 @@ from tests.systems import export_bundle, untrained_run
 from tests.translators import load_bundle
 
 SENTENCES = 500
-# Sizes of real models, and some that are no multiple of what a processor adds at a time.
+# A size as in real models, and one that is not a multiple of a processor's vector width.
 MODELS = {
     "d 64": {"d_model": 64, "feed_forward": 128, "heads": 4, "norm": "pre"},
     "d 36": {"d_model": 36, "feed_forward": 52, "heads": 3, "norm": "post"},
@@ -26,7 +26,7 @@ MODELS = {
 
 
 def real_sentences(count: int) -> list[str]:
-    """First lines of the standard library's docstrings: real text on any machine."""
+    """Return first lines of the standard library's docstrings: real text on any machine."""
     found: dict[str, None] = {}
     for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8", errors="replace"))
@@ -43,11 +43,11 @@ def real_sentences(count: int) -> list[str]:
 
 @pytest.fixture(scope="module", params=[pytest.param("d 64", marks=pytest.mark.slow), "d 36"])
 def folder(request: pytest.FixtureRequest, once: Once) -> Path:
-    def fill(place: Path) -> None:
+    def fill(folder: Path) -> None:
         decoding = {"max_length": 20, "length_ratio": 1.0, "length_extra": 1}
-        run = untrained_run(place, model=MODELS[request.param], decoding=decoding)
+        run = untrained_run(folder, model=MODELS[request.param], decoding=decoding)
         for precision in ("float32", "int8"):
-            export_bundle(run, place / precision, precision)
+            export_bundle(run, folder / precision, precision)
 
     return once(f"independence-{request.param}", fill)
 
@@ -66,7 +66,7 @@ def translate(
 @pytest.mark.parametrize(
     "count", [40, pytest.param(SENTENCES, marks=pytest.mark.slow)], ids=["some", "all"]
 )
-def test_batch_order_and_threads_change_nothing(
+def test_batches_order_and_threads_change_nothing(
     folder: Path, precision: str, beams: int, count: int
 ) -> None:
     bundle, lines = folder / precision, real_sentences(count)

@@ -1,4 +1,4 @@
-"""Search options give the same results with a Keras model and its ONNX bundle."""
+"""A Keras model and its ONNX bundle give the same results with all search options."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -42,8 +42,8 @@ def sides(request: pytest.FixtureRequest, once: Once) -> list[Translator]:
     ]
 
 
-def assert_alike(ours: list[Translation], theirs: list[Translation]) -> None:
-    for one, other in zip(ours, theirs, strict=True):
+def assert_alike(left: list[Translation], right: list[Translation]) -> None:
+    for one, other in zip(left, right, strict=True):
         assert one.text == other.text
         assert one.ids == other.ids
         assert one.score == pytest.approx(other.score, abs=1e-3)
@@ -70,8 +70,8 @@ def test_options(sides: list[Translator], values: dict) -> None:
     found = []
     for side in sides:
         options = replace(side.options, suppress=("gato",), prefix="sol", alignments=True, **values)
-        made = replace(side, options=options)
-        found.append(list(made.translate(LINES)))
+        translator = replace(side, options=options)
+        found.append(list(translator.translate(LINES)))
     assert_alike(*found)
     assert len(found[0][0].others) == values.get("n_best", 1) - 1
     for each in (one for line in found[0] for one in (line, *line.others)):
@@ -107,15 +107,15 @@ def test_forced_decoding_gives_the_scores_of_the_search(sides: list[Translator])
             scores = each.token_scores
             assert given.token_scores[: len(scores)] == pytest.approx(scores, abs=1e-4)
         texts = [each.text for each in found]
-        retold = side.tokenizers.target.encode(texts)
+        encoded = side.tokenizers.target.encode(texts)
         scored = list(score_pairs(side, zip(LINES[:12], texts, strict=True)))
-        alike = [
+        same_ids = [
             (score.score, each.score)
-            for score, each, ids in zip(scored, found, retold, strict=True)
+            for score, each, ids in zip(scored, found, encoded, strict=True)
             if ids == each.ids and len(each.token_scores) > len(ids)
         ]
-        assert all(one == pytest.approx(other, abs=1e-4) for one, other in alike)
+        assert all(one == pytest.approx(other, abs=1e-4) for one, other in same_ids)
     pairs = [(LINES[0], "um dois"), ("", ""), (LINES[1], "")]
-    ours, theirs = ([each.score for each in score_pairs(side, pairs)] for side in sides)
-    assert ours == pytest.approx(theirs, abs=1e-3)
-    assert ours[1] == 0
+    first, second = ([each.score for each in score_pairs(side, pairs)] for side in sides)
+    assert first == pytest.approx(second, abs=1e-3)
+    assert first[1] == 0

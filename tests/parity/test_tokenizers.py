@@ -1,4 +1,4 @@
-"""The tokenizers of the runtime and those of exported graphs give the same ids and text."""
+"""Runtime tokenizers and those in exported graphs give the same ids and text."""
 
 import random
 import shutil
@@ -33,7 +33,7 @@ CONFIGS = {
     ),
 }
 
-# A tag before synthetic sources, in each vocabulary that has sources.
+# Tags before synthetic sources.
 TAGS = {"unigram-joint": "<BT>", "bpe-separate": "<b>"}
 
 HARD = {
@@ -81,13 +81,13 @@ HARD = {
     "100 bytes": "a" * 100 + " " + "é" * 50 + " " + "a" * 101 + " " + "é" * 50 + "a",
 }
 
-# Long texts are slow, and once is enough for them.
+# Long texts are slow: only one test uses them.
 NOT_LONG = [text for text in HARD.values() if len(text) < 50_000]
 
 
 @dataclass(frozen=True)
 class Side:
-    """Both implementations of the tokenizer of one side, and the folder they came from."""
+    """Both implementations of the tokenizer of one side, and its folder."""
 
     runtime: Tokenizer
     graph: GraphTokenizer
@@ -117,7 +117,7 @@ def texts(strings: tf.Tensor) -> list[str]:
 
 
 def random_ids(vocab_size: int, count: int) -> list[list[int]]:
-    """Random sequences, half of them among the first ids: controls, and bytes if there are any."""
+    """Return random sequences; half of the ids are low: control symbols, and bytes if any."""
     chance = random.Random(vocab_size)
     bounds = [min(vocab_size, 4 + 256), vocab_size]
     return [
@@ -136,7 +136,7 @@ def test_hard_text(sides: tuple[Side, Side]) -> None:
 
 
 def named(results: Sequence[object]) -> dict[str, object]:
-    """Name the result of each hard text, so that a failure says which text it is."""
+    """Name the result of each hard text, so that a failure shows which text it is."""
     return dict(zip(HARD, results, strict=True))
 
 
@@ -185,7 +185,7 @@ def test_after_saving(sides: tuple[Side, Side], tmp_path: Path) -> None:
         copy, saved = tmp_path / f"tokenizer{number}", tmp_path / f"saved{number}"
         shutil.copytree(side.folder, copy)
         save(GraphTokenizer(copy, "source" if number == 0 else "target"), saved)
-        shutil.rmtree(copy)  # a saved model stands alone
+        shutil.rmtree(copy)  # a SavedModel must not need its tokenizer files
         loaded = tf.saved_model.load(str(saved))
         framed = loaded.encode(tf.constant(lines))
         runtime = side.runtime
@@ -229,7 +229,7 @@ def test_words_with_every_code_point(first: int, last: int, lowercase: bool) -> 
 
 
 @pytest.mark.parametrize("lowercase", [False, True])
-def test_vocabulary_is_that_of_the_tutorial(lowercase: bool, tmp_path: Path) -> None:
+def test_the_vocabulary_matches_the_tutorial(lowercase: bool, tmp_path: Path) -> None:
     from tensorflow_text.tools.wordpiece_vocab.bert_vocab_from_dataset import (
         bert_vocab_from_dataset,
     )
@@ -246,14 +246,14 @@ def test_vocabulary_is_that_of_the_tutorial(lowercase: bool, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("size", [106, 110, 118, 130, 180])
-def test_word_pieces_keep_to_their_size(size: int, tmp_path: Path) -> None:
+def test_word_piece_vocabularies_respect_their_size(size: int, tmp_path: Path) -> None:
     config = TokenizerConfig(kind="wordpiece", vocab_size=size)
     pair = learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1)
     assert pair.source.vocab_size <= size
     assert all(UNK_ID not in ids for ids in pair.source.encode(PORTUGUESE + ENGLISH))
 
 
-def test_word_pieces_cannot_be_fewer_than_the_characters(tmp_path: Path) -> None:
+def test_a_word_piece_vocabulary_needs_all_characters(tmp_path: Path) -> None:
     config = TokenizerConfig(kind="wordpiece", vocab_size=40)
     with pytest.raises(NmtError, match=r"change tokenizer\.vocab_size; the characters, at"):
         learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1)
