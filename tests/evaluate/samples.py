@@ -1,4 +1,4 @@
-"""A text, its references, and translations by three made-up systems."""
+"""Two references, and translations by three made-up systems."""
 
 import random
 
@@ -8,13 +8,13 @@ WORDS += ["sleeps", "didn't", "over", "under", "10.5", "é", "ção"]
 
 
 def lines(seed: int, longest: int = 24) -> list[str]:
-    """SENTENCES lines of 1 to ``longest`` words."""
+    """Return SENTENCES lines of 1 to ``longest`` words."""
     draw = random.Random(seed)
     return [" ".join(draw.choices(WORDS, k=draw.randint(1, longest))) for _ in range(SENTENCES)]
 
 
-def harmed(text: list[str], share: float, seed: int) -> list[str]:
-    """A text of which a share of the words is left out, and as many neighbours swapped."""
+def damaged(text: list[str], share: float, seed: int) -> list[str]:
+    """Drop a share of the words of a text, and swap the same share of neighbours."""
     draw = random.Random(seed)
     found = []
     for line in text:
@@ -27,9 +27,9 @@ def harmed(text: list[str], share: float, seed: int) -> list[str]:
 
 
 REFERENCE = lines(0)
-SECOND = harmed(REFERENCE, 0.05, 1)
+SECOND = damaged(REFERENCE, 0.05, 1)
 SYSTEMS = {
-    "good": harmed(REFERENCE, 0.1, 2),
-    "alike": harmed(REFERENCE, 0.1, 3),
-    "bad": harmed(REFERENCE, 0.3, 4),
+    "good": damaged(REFERENCE, 0.1, 2),
+    "alike": damaged(REFERENCE, 0.1, 3),
+    "bad": damaged(REFERENCE, 0.3, 4),
 }

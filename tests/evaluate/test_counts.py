@@ -1,4 +1,4 @@
-"""Counts per sentence give sacreBLEU's scores of any set of sentences."""
+"""Counts per sentence give sacreBLEU's scores for any set of sentences."""
 
 import numpy as np
 import pytest
@@ -14,13 +14,13 @@ TEXT = st.text("ab c.,'", max_size=20)
 TRIPLES = st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=8)
 
 
-def whole(each: systems.Counts) -> float:
+def score(each: systems.Counts) -> float:
     return each.score_of()
 
 
 @settings(max_examples=60)
 @given(triples=TRIPLES, data=st.data())
-def test_counts_give_the_score_of_any_sentences(triples, data) -> None:
+def test_counts_give_the_score_of_any_subset(triples, data) -> None:
     chosen = data.draw(
         st.lists(st.integers(0, len(triples) - 1), min_size=1, max_size=len(triples), unique=True)
     )
@@ -52,22 +52,22 @@ def test_names_and_signatures() -> None:
 def test_by_hand() -> None:
     # BLEU: 5/6, 3/5, 2/4, 1/3, no brevity. TER: one word of six is replaced.
     bleu, _, ter = count(["the cat sat on a mat"], [["the cat sat on the mat"]])
-    assert whole(bleu) == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
-    assert whole(ter) == pytest.approx(100 / 6)
+    assert score(bleu) == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
+    assert score(ter) == pytest.approx(100 / 6)
     # A phrase that moved is one edit: 1 of 4 words.
-    assert whole(count(["c d a b"], [["a b c d"]])[2]) == pytest.approx(25)
-    # chrF++ of "ab" for "a": precision and recall of 1-grams of characters 1/2 and 1 (longer ones
-    # the reference has none), of words 0 and 0; their means 1/4 and 1/2, of which F2 is 5/12.
-    assert whole(count(["ab"], [["a"]])[1]) == pytest.approx(500 / 12)
+    assert score(count(["c d a b"], [["a b c d"]])[2]) == pytest.approx(25)
+    # chrF++ of "ab" for "a": precision and recall of character 1-grams are 1/2 and 1 (the
+    # reference has no longer ones), of words 0 and 0; the means are 1/4 and 1/2, and F2 is 5/12.
+    assert score(count(["ab"], [["a"]])[1]) == pytest.approx(500 / 12)
 
 
 def test_several_references() -> None:
-    # The closer of two references counts for edits, their mean length for TER's division.
-    assert whole(count(["a b c"], [["x y z w w"], ["a b c"]])[2]) == 0
-    assert whole(count(["a b x"], [["x y z w w"], ["a b c"]])[2]) == pytest.approx(100 / 4)
-    assert whole(count(["a b c d"], [["z"], ["a b c d"]])[0]) == pytest.approx(100)
+    # TER is the edits to the closer reference divided by the mean length of both.
+    assert score(count(["a b c"], [["x y z w w"], ["a b c"]])[2]) == 0
+    assert score(count(["a b x"], [["x y z w w"], ["a b c"]])[2]) == pytest.approx(100 / 4)
+    assert score(count(["a b c d"], [["z"], ["a b c d"]])[0]) == pytest.approx(100)
 
 
 def test_blank_lines_add_nothing() -> None:
-    filled = [whole(each) for each in count(["a b c d", ""], [["a b c e", ""]])]
-    assert filled == [whole(each) for each in count(["a b c d"], [["a b c e"]])]
+    filled = [score(each) for each in count(["a b c d", ""], [["a b c e", ""]])]
+    assert filled == [score(each) for each in count(["a b c d"], [["a b c e"]])]

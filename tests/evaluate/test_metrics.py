@@ -1,4 +1,4 @@
-"""Scores: always with a signature."""
+"""Scores and their signatures."""
 
 import pytest
 

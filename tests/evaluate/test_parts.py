@@ -54,9 +54,9 @@ class TestBuckets:
         domains = [("news", "law", "talk")[row % 3] for row in range(SENTENCES)]
         buckets = by_domain(domains, ONE)
         assert [each.label for each in buckets] == ["news", "law", "talk"]
-        for place, bucket in enumerate(buckets):
+        for index, bucket in enumerate(buckets):
             for name, text in SYSTEMS.items():
-                some = text[place::3], [REFERENCE[place::3]]
+                some = text[index::3], [REFERENCE[index::3]]
                 metrics = {"BLEU": BLEU(), "chrF++": CHRF(word_order=2), "TER": TER()}
                 expected = {key: each.corpus_score(*some).score for key, each in metrics.items()}
                 assert bucket.scores[name] == pytest.approx(expected)
@@ -71,7 +71,7 @@ class TestBuckets:
 
 
 class TestWorst:
-    def test_they_are_the_lowest_by_sentence_chrf(self) -> None:
+    def test_sentences_with_the_lowest_chrf(self) -> None:
         text = EvaluationText("text", None, [REFERENCE, SECOND])
         found = worst_sentences(text, counted(REFERENCE, SECOND), 5)
         metric = CHRF(word_order=2)
@@ -83,11 +83,13 @@ class TestWorst:
                 for line, pair in zip(lines, pairs, strict=True)
             ]
             rows = sorted(range(SENTENCES), key=lambda row: scores[row])[:5]
-            mine = [each for each in found if each.system == name]
-            assert [each.line for each in mine] == [row + 1 for row in rows]
-            assert [each.score for each in mine] == pytest.approx([scores[row] for row in rows])
+            rows_found = [each for each in found if each.system == name]
+            assert [each.line for each in rows_found] == [row + 1 for row in rows]
+            assert [each.score for each in rows_found] == pytest.approx(
+                [scores[row] for row in rows]
+            )
 
-    def test_their_attributes(self) -> None:
+    def test_attributes(self) -> None:
         text = EvaluationText("text", ["gato", "cão"], [["cat", "dog"], ["kitten", "hound"]])
         lines = ["cat", "tree"]
         (found,) = worst_sentences(text, [System("s", lines, count(lines, text.references))], 1)
@@ -101,7 +103,7 @@ class TestWorst:
         assert [each.line for each in found] == [2]
 
 
-def test_length_is_the_sources_else_the_first_references() -> None:
+def test_the_length_is_of_the_source_or_else_the_first_reference() -> None:
     text = EvaluationText("text", ["a " * 40], [["a " * 15], ["a " * 5]])
     bare = EvaluationText("text", None, text.references)
     for each, label in ((text, "31-50"), (bare, "11-20")):
@@ -114,8 +116,8 @@ def test_length_is_the_sources_else_the_first_references() -> None:
 def test_tokenized_text_is_reported(tmp_path: Path, ends: int) -> None:
     lines = ["a ."] * ends + ["a."]
     (tmp_path / "s").write_text("\n".join(lines))
-    text, said = EvaluationText("text", None, [lines], files=[tmp_path / "s"]), list[str]()
-    evaluate_candidates([Candidate("s", tmp_path / "s")], [text], say=said.append)
-    assert (said == ['s: lines end in " .", as in tokenized text; BLEU expects plain text']) == (
-        ends == 100
-    )
+    text, warnings = EvaluationText("text", None, [lines], files=[tmp_path / "s"]), list[str]()
+    evaluate_candidates([Candidate("s", tmp_path / "s")], [text], say=warnings.append)
+    assert (
+        warnings == ['s: lines end in " .", as in tokenized text; BLEU expects plain text']
+    ) == (ends == 100)

@@ -1,4 +1,4 @@
-"""Intervals and significance: sacreBLEU's, the same each time."""
+"""Confidence intervals and significance: equal to sacreBLEU's, and reproducible."""
 
 import numpy as np
 import pytest
@@ -11,28 +11,28 @@ from tests.evaluate.samples import REFERENCE, SECOND, SYSTEMS
 
 
 def compared(texts: dict[str, list[str]], *references: list[str]) -> dict[str, list[Result]]:
-    """Results by metric."""
+    """Compare systems; return the results by metric."""
     found = compare([System(name, text, count(text, references)) for name, text in texts.items()])
     assert [each.metric for each in found] == [name for name in METRICS for _ in texts]
     return {name: [each for each in found if each.metric == name] for name in METRICS}
 
 
 @pytest.mark.parametrize("references", [[REFERENCE], [REFERENCE, SECOND]], ids=["one", "two"])
-def test_they_are_sacrebleus(references: list[list[str]]) -> None:
+def test_results_match_sacrebleu(references: list[list[str]]) -> None:
     metrics = {"BLEU": BLEU(), "chrF2++": CHRF(word_order=2), "TER": TER()}
     signatures, expected = PairedTest(list(SYSTEMS.items()), metrics, references, "bs", DRAWS)()
     found = compared(SYSTEMS, *references)
-    for name, theirs in zip(METRICS, metrics, strict=True):
+    for name, key in zip(METRICS, metrics, strict=True):
         assert [each.system for each in found[name]] == list(SYSTEMS)
-        for ours, result in zip(found[name], expected[theirs], strict=True):
+        for ours, result in zip(found[name], expected[key], strict=True):
             assert ours.score == pytest.approx(result.score)
-            # sacreBLEU adds up in float32.
+            # sacreBLEU sums in float32.
             assert (ours.high - ours.low) / 2 == pytest.approx(result.ci, abs=1e-4)
             assert ours.p == (result.p_value and pytest.approx(result.p_value, abs=1.5 / DRAWS))
-            assert ours.signature == str(signatures[theirs])
+            assert ours.signature == str(signatures[key])
 
 
-def test_they_are_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_reproducible(monkeypatch: pytest.MonkeyPatch) -> None:
     found = compared(SYSTEMS, REFERENCE)
     monkeypatch.setenv("SACREBLEU_SEED", "7")
     np.random.seed(7)
@@ -48,7 +48,7 @@ def test_a_systems_scores_do_not_depend_on_other_systems() -> None:
         assert of_one.p is None
 
 
-def test_p_separates_chance_from_difference() -> None:
+def test_p_values_separate_chance_from_real_differences() -> None:
     texts = {**SYSTEMS, "same": SYSTEMS["good"]}
     for results in compared(texts, REFERENCE).values():
         good, alike, bad, same = results
@@ -56,7 +56,7 @@ def test_p_separates_chance_from_difference() -> None:
         assert alike.p is not None
         assert alike.p > 0.05
         assert bad.p == pytest.approx(1 / (DRAWS + 1))
-        assert same.p == 1  # by sacreBLEU's own count 0.001
+        assert same.p == 1  # sacreBLEU itself reports 0.001
         assert (same.low, same.high) == (good.low, good.high)
 
 
@@ -71,7 +71,7 @@ def test_an_interval_is_the_central_95_percent() -> None:
 
 
 def test_p_by_hand() -> None:
-    # Apart by 0, 1, 2, 5: their mean is 2; above it by 3 or more once, by 0 or more twice.
+    # Differences of 0, 1, 2, 5, with mean 2: one exceeds it by 3 or more, two by 0 or more.
     scores, baseline = np.array([1.0, 2, 5, 1]), np.array([1.0, 1, 3, 6])
     assert systems._p_value(scores, baseline, 3) == (1 + 1) / 5
     assert systems._p_value(scores, baseline, 3.1) == 1 / 5
