@@ -1,4 +1,4 @@
-"""A tiny system trained and exported by ``nmt``, and checks of what a command did."""
+"""A tiny model trained and exported by ``nmt``, and checks of command results."""
 
 import shutil
 from pathlib import Path
@@ -76,7 +76,7 @@ def snapshot(folder: Path) -> dict[str, bytes | None]:
 
 
 def write_corpus(folder: Path) -> None:
-    """200 aligned pairs: toy.pt and toy.en."""
+    """Write 200 aligned pairs: toy.pt and toy.en."""
     pairs = [
         (f"{subject[0]} {predicate[0]}{end[0]}", f"{subject[1]} {predicate[1]}{end[1]}")
         for subject in SUBJECTS
@@ -89,7 +89,7 @@ def write_corpus(folder: Path) -> None:
 
 
 def write_system(folder: Path) -> None:
-    """A recipe and its text, prepared data, a trained run and its bundle."""
+    """Write a recipe and its text, prepared data, a trained run and its bundle."""
     write_corpus(folder)
     (folder / "toy.toml").write_text(RECIPE, encoding="utf-8")
     for words in (["train", "toy.toml"], ["export", "--onnx"]):
@@ -117,7 +117,7 @@ def with_attention(system: Path, once: Once) -> Path:
 
 @pytest.fixture
 def place(system: Path, tmp_path: Path) -> Path:
-    """A copy of the system for one test to change."""
+    """A copy of the system folder for one test to change."""
     return Path(shutil.copytree(system, tmp_path / "place"))
 
 

@@ -1,4 +1,4 @@
-"""nmt average: the mean of checkpoints, and what it refuses."""
+"""nmt average: the mean of checkpoints, and its errors."""
 
 import shutil
 import sys
@@ -16,7 +16,7 @@ RUN = Path("runs/toy-pt-en")
 
 @pytest.fixture
 def with_two(place: Path) -> Path:
-    """A run of two checkpoints: the second's weights are twice the first's."""
+    """A run with two checkpoints; the second has the doubled weights of the first."""
     folder = place / RUN / "checkpoints"
     (path,) = folder.iterdir()
     with np.load(path) as archive:
@@ -26,21 +26,21 @@ def with_two(place: Path) -> Path:
     return place
 
 
-def test_the_mean_is_written_and_exports(with_two: Path) -> None:
+def test_the_mean_can_be_exported(with_two: Path) -> None:
     result = nmt("average", cwd=with_two)
     assert result.code == 0, result.err
-    place = RUN / "average.npz"
-    assert f"{place}: average of step-00000020.npz, step-00000021.npz" in result.message
+    output = RUN / "average.npz"
+    assert f"{output}: average of step-00000020.npz, step-00000021.npz" in result.message
     one = read_checkpoint(with_two / RUN / "checkpoints" / "step-00000020.npz")[0]
-    mean = read_checkpoint(with_two / place)[0]
+    mean = read_checkpoint(with_two / output)[0]
     assert mean.keys() == {name for name in one if name.startswith("weights/")}
     for name, each in mean.items():
         np.testing.assert_allclose(each, 1.5 * one[name], rtol=1e-6)
-    words = ["export", RUN, "--checkpoint", place, "--onnx", "--no-verify", "-o", "exports/mean"]
+    words = ["export", RUN, "--checkpoint", output, "--onnx", "--no-verify", "-o", "exports/mean"]
     assert nmt(*words, cwd=with_two).code == 0
 
 
-def test_it_needs_nothing_of_tensorflow(with_two: Path) -> None:
+def test_it_needs_no_tensorflow(with_two: Path) -> None:
     script = (
         "import sys; from nmt_cli.cli import cli\n"
         "cli(['average'], standalone_mode=False)\n"

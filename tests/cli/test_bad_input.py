@@ -1,4 +1,4 @@
-"""Bad input of every kind: one line, an exit code, nothing half-written left behind."""
+"""Bad input of every kind: a one-line error, an exit code and no incomplete files."""
 
 import json
 import resource
@@ -33,7 +33,7 @@ def truncate(path: Path) -> None:
 
 
 def limit_file_size(size: int) -> Any:
-    """For ``limit``: the process's disk is full once a file of it has so many bytes."""
+    """Return a ``limit`` for nmt(): no file may become larger, as on a full disk."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
@@ -61,7 +61,7 @@ class TestText:
         assert_fails(result, "toy.pt, line 42: invalid UTF-8 at byte 5", "iconv")
         assert snapshot(corpus) == before
 
-    def test_no_such_input_to_translate(self, place: Path) -> None:
+    def test_missing_input_file(self, place: Path) -> None:
         assert_fails(nmt("translate", "absent.txt", cwd=place), "absent.txt: no such file")
 
     @pytest.mark.parametrize("words", [["bad.txt"], []])
@@ -71,13 +71,13 @@ class TestText:
         with (place / "bad.txt").open("rb") as stream:
             result = nmt("translate", *words, "-o", "out.txt", cwd=place, stdin=stream.read())
         assert_fails(result, f"{words[0] if words else 'standard input'}, line 2: invalid UTF-8")
-        # What was done is kept, and goes on once the line is mended.
+        # Finished lines are kept; --resume continues once the line is fixed.
         assert snapshot(place).keys() - before.keys() == {"out.txt.part", "out.txt.part.json"}
         (place / "bad.txt").write_bytes(b"o gato\no gato\n")
         text = (place / "bad.txt").read_bytes()
-        mended = nmt("translate", *words, "-o", "out.txt", "--resume", cwd=place, stdin=text)
-        assert mended.code == 0, mended.err
-        assert "continuing after line 1" in mended.err
+        resumed = nmt("translate", *words, "-o", "out.txt", "--resume", cwd=place, stdin=text)
+        assert resumed.code == 0, resumed.err
+        assert "continuing after line 1" in resumed.err
         first, second = (place / "out.txt").read_bytes().removesuffix(b"\n").split(b"\n")
         assert first == second
 
@@ -111,7 +111,7 @@ class TestRecipe:
         assert_fails(result, *fragments)
         assert snapshot(corpus) == before
 
-    def test_no_such_recipe_names_those_there_are(self, corpus: Path) -> None:
+    def test_an_unknown_recipe_lists_the_existing_ones(self, corpus: Path) -> None:
         result = nmt("prepare", "phrasebok", cwd=corpus)
         assert_fails(result, "phrasebok: no such recipe", "phrasebook", "ted-pt-en")
 
@@ -180,14 +180,14 @@ class TestBundle:
 class TestCompute:
     @pytest.mark.parametrize("option", ["--threads", "--workers"])
     @pytest.mark.parametrize("value", ["0", "-1", "many"])
-    def test_no_such_number_of_threads(self, place: Path, option: str, value: str) -> None:
+    def test_invalid_number_of_threads(self, place: Path, option: str, value: str) -> None:
         result = nmt("translate", option, value, cwd=place, stdin=b"o gato\n")
         assert (result.code, result.out) == (2, b"")
         assert f"Invalid value for '{option}': {value} is not in the range" in result.err or (
             value == "many" and "is not a valid integer" in result.err
         )
 
-    def test_no_such_precision(self, place: Path) -> None:
+    def test_invalid_precision(self, place: Path) -> None:
         before = snapshot(place)
         for value, why in (("int4", "'int4' is not one of 'int8'"), ("int16", "--ctranslate2")):
             result = nmt("export", "--onnx", "--quantize", value, cwd=place)
@@ -195,7 +195,7 @@ class TestCompute:
             assert why in result.err
         assert snapshot(place) == before
 
-    def test_no_such_provider_or_device(self, place: Path) -> None:
+    def test_unknown_provider_or_device(self, place: Path) -> None:
         result = nmt("translate", "--provider", "Abacus", cwd=place, stdin=b"o gato\n")
         assert_fails(
             result, "--provider Abacus: the installed onnxruntime does not offer it", "CPU"
@@ -203,21 +203,21 @@ class TestCompute:
         result = nmt("translate", "--device", "tpu", cwd=place, stdin=b"o gato\n")
         assert result.code == 2
 
-    def test_cuda_that_is_not_there_names_what_to_install(self, place: Path) -> None:
+    def test_missing_cuda_names_the_package_to_install(self, place: Path) -> None:
         if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
-            pytest.skip("it is there")
+            pytest.skip("CUDA is available")
         result = nmt("translate", "--device", "cuda", cwd=place, stdin=b"o gato\n")
         assert_fails(result, "does not support CUDA", "pip install onnxruntime-gpu")
         assert nmt("translate", "--device", "auto", cwd=place, stdin=b"o gato\n").code == 0
 
-    def test_a_run_has_no_threads_of_its_own(self, place: Path) -> None:
+    def test_a_run_accepts_no_threads(self, place: Path) -> None:
         result = nmt("translate", "-m", RUN, "--threads", "2", cwd=place, stdin=b"o gato\n")
         assert_fails(result, f"{RUN}: is a run", "nmt export --onnx")
 
     @pytest.mark.parametrize(
         "words", [["--threads", 1], ["--threads", 3], ["--workers", 3], ["--provider", "CPU"]]
     )
-    def test_translations_are_the_same_whatever_computes_them(
+    def test_threads_and_providers_do_not_change_translations(
         self, place: Path, words: list[object]
     ) -> None:
         text = (place / "toy.pt").read_bytes()
@@ -307,21 +307,21 @@ class TestPlaces:
         ids=lambda words: words[0],
     )
     @pytest.mark.slow
-    def test_somebodys_own_folder_is_left_alone(self, place: Path, words: list[str]) -> None:
+    def test_a_folder_with_other_files_is_not_replaced(self, place: Path, words: list[str]) -> None:
         (place / "own").mkdir()
         (place / "own" / "thesis.txt").write_text("years of work\n", encoding="utf-8")
         before = snapshot(place)
         assert_fails(nmt(*words, "-o", "own", cwd=place), "own: exists and contains something else")
         assert snapshot(place) == before
 
-    def test_a_run_is_not_replaced_unasked(self, place: Path) -> None:
+    def test_a_run_is_replaced_only_with_force(self, place: Path) -> None:
         before = snapshot(place)
         result = nmt("train", "toy.toml", cwd=place)
         assert_fails(result, f"{RUN}: a run already exists", "--resume", "--force")
         assert snapshot(place) == before
 
     @pytest.mark.slow
-    def test_resuming_what_is_not_there(self, place: Path) -> None:
+    def test_resuming_without_a_run(self, place: Path) -> None:
         shutil.rmtree(place / "runs")
         before = snapshot(place)
         result = nmt("train", "toy.toml", "--resume", cwd=place)
@@ -334,7 +334,7 @@ class TestPlaces:
         result = nmt("train", "toy.toml", "--resume", cwd=place)
         assert_fails(result, f"{RUN}: has no checkpoint yet", "--force")
 
-    def test_a_refused_resume_leaves_the_prepared_data_alone(self, place: Path) -> None:
+    def test_a_refused_resume_leaves_the_prepared_data_unchanged(self, place: Path) -> None:
         before = snapshot(place)
         words = ["train", "toy.toml", "--resume"]
         result = nmt(*words, "--set", "tokenizer.vocab_size=50", cwd=place)
@@ -349,7 +349,7 @@ class TestPlaces:
         assert snapshot(place) == before
 
     @pytest.mark.slow
-    def test_training_data_out_of_reach(self, tmp_path: Path) -> None:
+    def test_unreachable_training_data(self, tmp_path: Path) -> None:
         nowhere = {f"{scheme}_proxy": "http://127.0.0.1:9" for scheme in ("http", "https")}
         (tmp_path / "tfds").mkdir()
         words = ["train", "--set", "data.tfds_dir=tfds"]

@@ -35,8 +35,8 @@ def test_the_table(place: Path) -> None:
     words = ["bench", BUNDLE, "--text", "toy.pt", *QUICK, "--batch", "1", "--batch", "own"]
     result = nmt(*words, "--threads", "1", cwd=place)
     assert result.code == 0, result.err
-    *_, heads, latency, own = result.out.decode().splitlines()
-    assert heads.split("  ")[0].startswith("precision")
+    *_, header, latency, own = result.out.decode().splitlines()
+    assert header.split("  ")[0].startswith("precision")
     assert latency.split()[:3] == ["float32", "1", "1"]
     assert own.split()[:3] == ["float32", "1", "own"]
     assert len(latency.split()) == len(own.split()) + 2  # p50 and p95

@@ -1,4 +1,4 @@
-"""Completion in real shells, with the script that nmt completion prints."""
+"""Completion in real shells with the output of nmt completion."""
 
 import os
 import shutil
@@ -13,8 +13,8 @@ from click.shell_completion import BashComplete
 from nmt_cli.cli import cli
 from tests.cli.conftest import nmt
 
-# For each shell: print the completions of the last of its arguments. Functions that only
-# interactive shells have are replaced.
+# For each shell: print the completions of the last argument. Functions that exist only in
+# interactive shells are replaced.
 REQUESTS = {
     "bash": """
         compopt() { :; }
@@ -59,7 +59,7 @@ class Script:
             timeout=60,
         )
         assert done.stderr == ""
-        # fish adds a tab and help to some.
+        # fish adds a tab and a description to some.
         return [line.partition("\t")[0] for line in done.stdout.splitlines() if line]
 
 
@@ -67,7 +67,7 @@ class Script:
 def script(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Script:
     shell = str(request.param)
     if not shutil.which(shell):
-        pytest.skip(f"no {shell} here")
+        pytest.skip(f"{shell} is not installed")
     printed = nmt("completion", shell, cwd=tmp_path_factory.mktemp("anywhere"))
     assert (printed.code, printed.err) == (0, "")
     return Script(shell, printed.out.decode())
@@ -105,9 +105,9 @@ class TestEachShell:
 
 
 class TestNames:
-    """Completions that any shell gets, as (kind, value)."""
+    """Completions for any shell, as (kind, value)."""
 
-    def offered(self, *words: str) -> list[tuple[str, str]]:
+    def completions(self, *words: str) -> list[tuple[str, str]]:
         bash = BashComplete(cli, {}, "nmt", "_NMT_COMPLETE")
         *before, last = words
         return [(each.type, each.value) for each in bash.get_completions(before, last)]
@@ -133,15 +133,15 @@ class TestNames:
     ) -> None:
         monkeypatch.chdir(place)
         found = [("plain", each) for each in expected]
-        assert self.offered(*words) == (found or [("dir", words[-1])])
+        assert self.completions(*words) == (found or [("dir", words[-1])])
 
     def test_recipes_are_files_too(self) -> None:
-        assert self.offered("train", "ted") == [("plain", "ted-pt-en")]
-        assert self.offered("plot", "schedule", "docs-pt-en", "ted") == [("plain", "ted-pt-en")]
-        assert self.offered("train", "mine") == [("file", "mine")]
+        assert self.completions("train", "ted") == [("plain", "ted-pt-en")]
+        assert self.completions("plot", "schedule", "docs-pt-en", "ted") == [("plain", "ted-pt-en")]
+        assert self.completions("train", "mine") == [("file", "mine")]
 
     def test_options(self) -> None:
-        assert self.offered("translate", "--beam") == [("plain", "--beam-size")]
+        assert self.completions("translate", "--beam") == [("plain", "--beam-size")]
 
 
 class TestCommand:
@@ -150,7 +150,7 @@ class TestCommand:
         for words in (b".zshrc", b"bash-completion/completions/nmt", b"fish/completions/nmt.fish"):
             assert words in result.out
 
-    def test_another_shell(self, tmp_path: Path) -> None:
+    def test_an_unsupported_shell(self, tmp_path: Path) -> None:
         result = nmt("completion", "tcsh", cwd=tmp_path)
         assert result.code == 2
         assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in result.err

@@ -1,4 +1,4 @@
-"""The environment of a shell: NMT_* variables, terminals and colours."""
+"""NMT_* environment variables, terminals and colours."""
 
 import os
 import pty
@@ -31,7 +31,7 @@ def _without_the_users_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parsed(command: str, *words: str) -> dict[str, Any]:
-    """Return the values that a command gets."""
+    """Return the parsed options and arguments of a command."""
     found: click.Command = cli
     for name in command.split():
         assert isinstance(found, click.Group)
@@ -41,7 +41,7 @@ def parsed(command: str, *words: str) -> dict[str, Any]:
 
 
 def model(command: str, *words: str) -> list[Path]:
-    """Return the models of a command that takes one or several."""
+    """Return the models of a command, whether it takes one or several."""
     values = parsed(command, *words)
     found = values.get("models", values.get("model"))
     return list(found) if isinstance(found, tuple) else [found]
@@ -69,7 +69,7 @@ class TestVariables:
         ],
         ids=lambda each: each if isinstance(each, str) and each.startswith("NMT_") else "",
     )
-    def test_an_option_by_its_name(
+    def test_options_from_variables(
         self,
         variable: str,
         value: str,
@@ -81,22 +81,22 @@ class TestVariables:
         monkeypatch.setenv(variable, value)
         assert parsed(command, *words).items() >= expected.items()
 
-    def test_the_command_line_comes_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_command_line_overrides_variables(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("NMT_TRANSLATE_BEAM_SIZE", "1")
         assert parsed("translate", "--beam-size", "7")["beam_size"] == 7
 
-    def test_an_empty_variable_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_empty_variable_is_ignored(self, monkeypatch: pytest.MonkeyPatch) -> None:
         before = parsed("translate")
         for name in ("NMT_MODEL", "NMT_TRANSLATE_MODEL", "NMT_TRANSLATE_BEAM_SIZE"):
             monkeypatch.setenv(name, "")
         assert parsed("translate") == before
 
-    def test_no_two_options_share_one(self) -> None:
+    def test_no_two_options_share_a_variable(self) -> None:
         own = [name for _, each in PARAMETERS for name in each.envvar or [] if name != "NMT_MODEL"]
         assert len(own) == len(set(own))
         assert all(re.fullmatch("NMT(_[A-Z0-9]+)+", each) for each in own)
 
-    def test_every_option_has_one(self) -> None:
+    def test_every_option_has_a_variable(self) -> None:
         assert {"nmt translate", "nmt plot attention"} <= set(COMMANDS)
         for command, each in PARAMETERS:
             argument = isinstance(each, click.Argument)
@@ -104,7 +104,7 @@ class TestVariables:
 
 
 class TestModel:
-    def test_every_model_option_takes_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_every_model_option_reads_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("NMT_MODEL", "exports/mine")
         for command, words in (
             ("translate", []),
@@ -126,12 +126,12 @@ class TestModel:
         result = nmt("translate", cwd=tmp_path)
         assert_fails(result, "exports/one: no such run or bundle (from NMT_MODEL)")
 
-    def test_nothing_else_takes_it(self) -> None:
+    def test_nothing_else_reads_it(self) -> None:
         for command, each in PARAMETERS:
-            wanted = "--model" in each.opts or (command, each.name) == ("nmt inspect", "model")
-            assert ("NMT_MODEL" in (each.envvar or [])) == wanted
+            expected = "--model" in each.opts or (command, each.name) == ("nmt inspect", "model")
+            assert ("NMT_MODEL" in (each.envvar or [])) == expected
 
-    def test_a_commands_own_comes_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_variable_of_a_command_overrides_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("NMT_MODEL", "exports/mine")
         monkeypatch.setenv("NMT_TRANSLATE_MODEL", "exports/small")
         assert model("translate") == [Path("exports/small")]
@@ -157,54 +157,54 @@ class TestBadValues:
         assert result.err.count("\n") == 1
 
     def test_an_error_about_a_path_names_its_variable(self, tmp_path: Path) -> None:
-        named = {"NMT_MODEL": "exports/gone/"}
-        result = nmt("inspect", cwd=tmp_path, environment=named)
+        environment = {"NMT_MODEL": "exports/gone/"}
+        result = nmt("inspect", cwd=tmp_path, environment=environment)
         assert_fails(result, "exports/gone: no such run or bundle (from NMT_MODEL)")
         (tmp_path / "exports" / "gone").mkdir(parents=True)
-        result = nmt("translate", cwd=tmp_path, environment=named, stdin=b"a\n")
+        result = nmt("translate", cwd=tmp_path, environment=environment, stdin=b"a\n")
         assert_fails(result, "exports/gone: neither a run", "(from NMT_MODEL)")
 
     def test_errors_in_typed_values_do_not_mention_variables(self, tmp_path: Path) -> None:
-        named = {"NMT_MODEL": "exports/one", "NMT_TRANSLATE_BEAM_SIZE": "many"}
-        result = nmt("inspect", "absent", cwd=tmp_path, environment=named)
+        environment = {"NMT_MODEL": "exports/one", "NMT_TRANSLATE_BEAM_SIZE": "many"}
+        result = nmt("inspect", "absent", cwd=tmp_path, environment=environment)
         assert result.err == "nmt: absent: no such run or bundle\n"
-        result = nmt("translate", "--beam-size", "0", cwd=tmp_path, environment=named)
+        result = nmt("translate", "--beam-size", "0", cwd=tmp_path, environment=environment)
         assert result.code == 2
         assert result.err.startswith("Usage: ")
         assert "NMT_" not in result.err
 
 
 def new_terminal() -> tuple[int, int]:
-    """Return both ends of a terminal: ours and the program's."""
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 120))  # without a width no progress is shown
-    return ours, theirs
+    """Return both ends of a terminal: the test's and the program's."""
+    leader, follower = pty.openpty()
+    termios.tcsetwinsize(follower, (24, 120))  # without a width, no progress is shown
+    return leader, follower
 
 
 def on_terminal(*words: str, cwd: Path, **environment: str) -> tuple[int, bytes]:
     """Run nmt in a terminal; return its exit code and output."""
-    ours, theirs = new_terminal()
+    leader, follower = new_terminal()
     terminal = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
     process = subprocess.Popen(
         [*NMT, *words],
         cwd=cwd,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
         env={**terminal, **environment},
     )
-    os.close(theirs)
-    shown = all_of(ours)
+    os.close(follower)
+    shown = all_of(leader)
     return process.wait(60), shown
 
 
-def all_of(ours: int) -> bytes:
-    """Read a terminal until its other end is closed, then close ours."""
+def all_of(leader: int) -> bytes:
+    """Read a terminal until its other end is closed, then close this end."""
     shown = b""
     with suppress(OSError):  # raised at the end, on Linux
-        while more := os.read(ours, 65536):
+        while more := os.read(leader, 65536):
             shown += more
-    os.close(ours)
+    os.close(leader)
     return shown
 
 
@@ -230,20 +230,20 @@ class TestColours:
         assert shown in output
         assert b"\x1b" not in output
 
-    def test_the_line_of_a_training(
+    def test_training_progress(
         self, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        ours, theirs = new_terminal()
-        with open(theirs, "w") as terminal:
+        leader, follower = new_terminal()
+        with open(follower, "w") as terminal:
             monkeypatch.setattr(sys, "stderr", terminal)
             log = TrainingLog(tmp_path, 0, True, lambda line: None)
             values = dict.fromkeys(("loss", "accuracy", "tokens_per_second", "learning_rate"), 1.0)
             log.progress(5, 0, values, 60.0)
-            log.message("a line above it")
+            log.message("a line above the progress bar")
             log.close()
-        shown = all_of(ours)
+        shown = all_of(leader)
         assert b"epoch 1" in shown
         assert b"\x1b" not in shown
 
@@ -257,9 +257,9 @@ class TestColours:
 
 class TestPage:
     def test_variables_in_the_page_exist(self) -> None:
-        named = set(re.findall(r"\bNMT_[A-Z][A-Z_]*[A-Z]\b", PAGE.read_text(encoding="utf-8")))
-        assert "NMT_MODEL" in named
-        assert named - {"NMT_COMMAND_OPTION"} <= VARIABLES
+        mentioned = set(re.findall(r"\bNMT_[A-Z][A-Z_]*[A-Z]\b", PAGE.read_text(encoding="utf-8")))
+        assert "NMT_MODEL" in mentioned
+        assert mentioned - {"NMT_COMMAND_OPTION"} <= VARIABLES
 
     def test_exit_codes_are_in_page_and_help(self) -> None:
         text = PAGE.read_text(encoding="utf-8")

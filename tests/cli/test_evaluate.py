@@ -1,4 +1,4 @@
-"""nmt evaluate: its tables, its JSON, and what it refuses."""
+"""nmt evaluate: tables, JSON output and errors."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def tables(result: Result) -> list[list[list[str]]]:
-    """The fields of each table's rows."""
+    """Return the fields of each row of each table."""
     assert result.code == 0, result.err
     parts = result.out.decode("utf-8").removesuffix("\n").split("\n\n")
     return [[row.split("\t") for row in part.split("\n")] for part in parts]
@@ -62,27 +62,27 @@ def sacrebleu(*words: str, cwd: Path) -> str:
 class TestAgainstSacrebleu:
     @pytest.mark.parametrize("references", [["ref.en"], ["ref.en", "second.en"]], ids=["1", "2"])
     def test_one_system(self, files: Path, references: list[str]) -> None:
-        theirs = json.loads(sacrebleu(*references, "-i", "bad.en", "--confidence", cwd=files))
+        expected = json.loads(sacrebleu(*references, "-i", "bad.en", "--confidence", cwd=files))
         options = [word for each in references for word in ("--reference", each)]
         found = tree(nmt("evaluate", "--translation", "bad.en", *options, "--json", cwd=files))
         (text,) = found["texts"]
         assert (text["sentences"], text["references"]) == (SENTENCES, len(references))
-        for ours, each in zip(text["results"], theirs, strict=True):
-            assert ours["score"] == pytest.approx(each["score"], abs=6e-5)
-            half = (ours["high"] - ours["low"]) / 2
+        for result, each in zip(text["results"], expected, strict=True):
+            assert result["score"] == pytest.approx(each["score"], abs=6e-5)
+            half = (result["high"] - result["low"]) / 2
             assert half == pytest.approx(each["confidence_var"], abs=2e-4)
-            assert ours["signature"] == each["signature"]
+            assert result["signature"] == each["signature"]
 
     def test_several_systems(self, files: Path) -> None:
         inputs = [f"{name}.en" for name in SYSTEMS]
-        theirs = sacrebleu("ref.en", "-i", *inputs, "--paired-bs", "-f", "text", cwd=files)
-        (ours,) = tables(nmt("evaluate", *SYSTEM_OPTIONS, "--reference", "ref.en", cwd=files))
+        expected = sacrebleu("ref.en", "-i", *inputs, "--paired-bs", "-f", "text", cwd=files)
+        (rows,) = tables(nmt("evaluate", *SYSTEM_OPTIONS, "--reference", "ref.en", cwd=files))
         # Each system has a row of scores and, except for the first, one of p-values.
-        cells = [line.split("│")[2:5] for line in theirs.splitlines() if line.startswith("│")]
+        cells = [line.split("│")[2:5] for line in expected.splitlines() if line.startswith("│")]
         numbers = [[re.findall(r"[\d.]+", cell) for cell in line] for line in cells]
-        assert len(ours) == 3 * len(SYSTEMS)
-        for place, row in enumerate(ours):
-            metric, system = divmod(place, len(SYSTEMS))
+        assert len(rows) == 3 * len(SYSTEMS)
+        for index, row in enumerate(rows):
+            metric, system = divmod(index, len(SYSTEMS))
             score, _, half = map(float, numbers[max(1, 2 * system)][metric])
             assert row[1] == METRICS[metric]
             assert float(row[2]) == pytest.approx(score, abs=0.0051)
@@ -90,7 +90,7 @@ class TestAgainstSacrebleu:
             if system:
                 (p,) = map(float, numbers[2 * system + 1][metric])
                 assert float(row[5]) == pytest.approx(p, abs=0.0016)
-            assert row[-1] in theirs
+            assert row[-1] in expected
 
 
 class TestTables:
@@ -100,7 +100,7 @@ class TestTables:
         assert [row[:2] for row in scores] == [["ref.en", each] for each in METRICS]
         assert [row[5:7] for row in scores] == [["-", "good.en"]] * 3
         assert all("version:" in row[-1] for row in scores)
-        # Names of columns are for people: no program has to skip them.
+        # Column names go to stderr, so that programs need not skip them.
         assert result.err == "text\tmetric\tscore\tlow\thigh\tp\tsystem\tsignature\n"
 
     def test_output_is_reproducible(self, files: Path) -> None:
@@ -122,15 +122,15 @@ class TestTables:
         assert sum(int(row[3]) for row in buckets if row[1] == "domain") == 3 * SENTENCES
         assert [row[4] for row in worst] == ["source", "reference", "reference", "translation"] * 6
         for _, system, line, _, what, sentence in worst:
-            place = int(line) - 1
+            index = int(line) - 1
             lines = SYSTEMS[system.removesuffix(".en")]
             if what == "source":
-                assert sentence == REFERENCE[place].upper()
+                assert sentence == REFERENCE[index].upper()
             elif what == "translation":
-                assert sentence == lines[place]
+                assert sentence == lines[index]
         assert len(result.err.splitlines()) == 3
 
-    def test_json_has_what_the_tables_have(self, files: Path) -> None:
+    def test_json_matches_the_tables(self, files: Path) -> None:
         words = ["evaluate", *SYSTEM_OPTIONS, "--reference", "ref.en"]
         words += ["--by", "length", "--worst", "1"]
         scores, buckets, worst = tables(nmt(*words, cwd=files))
@@ -209,7 +209,7 @@ USAGE = [
 
 
 @pytest.mark.parametrize(("words", "fragment"), USAGE, ids=lambda each: " ".join(each))
-def test_contradictions_are_usage_errors(
+def test_conflicting_options_are_usage_errors(
     files: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], fragment: str
 ) -> None:
     monkeypatch.chdir(files)
@@ -249,7 +249,7 @@ class TestRefused:
         assert_fails(nmt(*self.WORDS, "--reference", "second.en", cwd=files), *expected)
         words = ["--reference", "second.en", "--source", "source.pt"]
         assert_fails(nmt(*self.WORDS, *words, cwd=files), *expected)
-        # Blank on all sides, it is a gap between paragraphs.
+        # A line that is blank in every file separates paragraphs.
         for name in ("ref", "good"):
             lines = (files / f"{name}.en").read_text(encoding="utf-8").splitlines()
             write(files / f"{name}.en", [*lines[:4], "", " ", *lines[6:]])
@@ -288,7 +288,7 @@ class TestModels:
         words = ["-m", self.RUN, "--translation", tmp_path / "made.en", "-m", self.BUNDLE]
         words += ["--source", "toy.pt", "--reference", "toy.en"]
         (scores,) = tables(nmt("evaluate", *words, cwd=system))
-        # In the order given, whatever their kind.
+        # In the order given, models and files alike.
         assert [row[6] for row in scores[:3]] == [self.RUN, "made.en", self.BUNDLE]
         for first in range(0, 9, 3):
             assert len({tuple(row[2:5]) for row in scores[first : first + 3]}) == 1
@@ -314,7 +314,7 @@ class TestModels:
         assert buckets[0][4:7] == buckets[1][4:7] == [row[2] for row in scores[:3]]
         assert f"translating 200 lines of toy with {self.RUN}" in result.err
 
-    def test_the_newest_run_is_the_default_where_no_text_is_given(self, place: Path) -> None:
+    def test_without_a_text_the_newest_run_is_the_default(self, place: Path) -> None:
         for side in ("pt", "en"):
             write(place / f"two.{side}", ["a b c"] * 2)
         recipe = place / self.RUN / "recipe.toml"
@@ -325,7 +325,7 @@ class TestModels:
         assert {row[6] for row in scores} == {"toy-pt-en"}
         assert f"using the newest run, {self.RUN}: only a run names test sets" in result.err
 
-    def test_a_variable_is_a_default(self, system: Path) -> None:
+    def test_a_default_model_is_ignored_with_translations(self, system: Path) -> None:
         words = ["evaluate", "--translation", "toy.en", "--reference", "toy.en"]
         absent = {"NMT_MODEL": "absent"}
         (scores,) = tables(nmt(*words, cwd=system, environment=absent))

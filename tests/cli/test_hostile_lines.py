@@ -1,4 +1,4 @@
-"""N lines in, N lines out, whatever they contain."""
+"""N lines in, N lines out, regardless of their content."""
 
 import random
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.translators import load_bundle
 
 BUNDLE = "exports/toy-pt-en"
 MANY = 100_000
-# Line ends of other systems, separators, and code points that are no characters.
+# Line ends of other systems, separators, control characters and noncharacters.
 PIECES = [
     "o gato", " ", "\t", "\x00", "\r", "\x0b", "\x0c", "\x1a", "\x1b[31m", "\x7f", "\x85", "\u2028",
     "\u2029", "\ufeff", "\u202e", "\u200b", "\u0301", "\ufffd", "\uffff", "\U0010ffff", "👩‍👩‍👧",
@@ -26,7 +26,7 @@ PIECES = [
 BROKEN = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\xc0\x80", b"\xe2\x80"]
 
 
-def made_up(count: int, seed: int) -> list[bytes]:
+def random_lines(count: int, seed: int) -> list[bytes]:
     """Return lines without their ends."""
     chance = random.Random(seed)
     lines = []
@@ -67,7 +67,7 @@ def test_any_bytes(stream: Stream, lines: list[bytes], policy: str) -> None:
     for (out,), line in zip(found, lines, strict=True):
         assert "\n" not in out
         assert "\r" not in out
-        out.encode()  # no half characters
+        out.encode()  # no lone surrogates
         if not line.strip():
             assert out == ""
 
@@ -87,7 +87,7 @@ def test_a_line_of_100_000_characters(system: Path) -> None:
 
 @pytest.mark.slow
 def test_a_hundred_thousand_hostile_lines(system: Path) -> None:
-    lines = made_up(MANY, seed=1)
+    lines = random_lines(MANY, seed=1)
     text = b"\n".join(lines)  # the last without its end
     result = nmt("translate", "--beam-size", 1, "--errors", "replace", cwd=system, stdin=text)
     assert result.code == 0, result.err
@@ -97,8 +97,8 @@ def test_a_hundred_thousand_hostile_lines(system: Path) -> None:
     assert all(not made for made, line in zip(out, lines, strict=True) if not line)
     assert b"\r" not in result.out
     result.out.decode("utf-8")
-    # A few of them by themselves have the same translations.
+    # The same lines in a smaller input have the same translations.
     some = [each for each in range(5, MANY, MANY // 40) if lines[each]]
-    alone = nmt("translate", "--beam-size", 1, "--errors", "replace", cwd=system,
+    fewer = nmt("translate", "--beam-size", 1, "--errors", "replace", cwd=system,
                 stdin=b"".join(lines[each] + b"\n" for each in some))  # fmt: skip
-    assert alone.out[:-1].split(b"\n") == [out[each] for each in some]
+    assert fewer.out[:-1].split(b"\n") == [out[each] for each in some]

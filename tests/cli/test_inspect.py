@@ -1,4 +1,4 @@
-"""nmt inspect: what it prints of bundles and runs, and that its numbers are right."""
+"""nmt inspect: correct output for bundles and runs."""
 
 import json
 import shutil
@@ -42,7 +42,7 @@ def bundle(tiny_bundle: Callable[[str], Path], tmp_path_factory: pytest.TempPath
 
 
 def inspected(folder: Path) -> dict[str, list[str]]:
-    """The lines of nmt inspect by their keys."""
+    """Return the lines of nmt inspect by key."""
     result = CliRunner().invoke(cli, ["inspect", str(folder)], catch_exceptions=False)
     assert (result.exit_code, result.stderr) == (0, "")
     rows: dict[str, list[str]] = {}
@@ -61,7 +61,7 @@ class TestParameters:
 
 class TestBundle:
     def test_json_contains_everything(self, bundle: Path, tiny_run: Run) -> None:
-        result = nmt("inspect", "--json", cwd=bundle.parents[1])  # it is the newest one
+        result = nmt("inspect", "--json", cwd=bundle.parents[1])  # the newest bundle is the default
         assert (result.code, result.err) == (0, "")
         found = json.loads(result.out)
         manifest = harm.read(bundle)
@@ -88,7 +88,7 @@ class TestBundle:
             assert graphs[f"{name}.onnx"]["inputs"] == manifest[name]["inputs"]
             assert graphs[f"{name}.onnx"]["outputs"] == manifest[name]["outputs"]
 
-    def test_lines_for_people(self, bundle: Path) -> None:
+    def test_text_output(self, bundle: Path) -> None:
         rows = inspected(bundle)
         assert rows["languages"] == ["xx to yy"]
         assert rows["model"][0].startswith("A Transformer (1 encoder and 2 decoder layers")
@@ -114,7 +114,7 @@ class TestBundle:
         loaded = {each.partition(".")[0] for each in json.loads(result.message)}
         assert not loaded & {*HEAVY, "onnxruntime", "sacrebleu", "matplotlib"}
 
-    def test_files_of_another_size_are_reported(self, bundle: Path, tmp_path: Path) -> None:
+    def test_missing_and_changed_files_are_reported(self, bundle: Path, tmp_path: Path) -> None:
         folder = Path(shutil.copytree(bundle, tmp_path / "toy"))
         (folder / "append.onnx").unlink()
         with (folder / "weights.bin").open("ab") as stream:
@@ -182,7 +182,7 @@ class TestRun:
         assert found["bytes"] == sum(found["files"].values())
         assert found["files"]["best.npz"] == (run / "best.npz").stat().st_size
 
-    def test_lines_for_people(self, run: Path) -> None:
+    def test_text_output(self, run: Path) -> None:
         rows = inspected(run)
         assert rows["steps"] == ["1 of at most 12, in 0.0 minutes"]
         assert "BLEU 9.00  best validation, at step 2" in rows["score"]

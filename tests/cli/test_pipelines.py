@@ -1,4 +1,4 @@
-"""The examples of docs/pipelines.md, run as they are."""
+"""Run the examples of docs/pipelines.md unchanged."""
 
 import os
 import re
@@ -57,7 +57,7 @@ def run(script: str, folder: Path, system: Path) -> str:
         capture_output=True,
         timeout=300,
     )
-    # A closed reader ends a process by SIGPIPE; tail -f ends by its timeout.
+    # SIGPIPE ends a process whose reader is closed; tail -f ends by its timeout.
     assert done.returncode in (0, 124, 141), done.stderr.decode()
     return done.stdout.decode()
 
@@ -79,7 +79,7 @@ def test_every_example_is_run() -> None:
         assert any(words in each for words in named), each
 
 
-def test_one_after_the_other(shell: Path, system: Path) -> None:
+def test_tables(shell: Path, system: Path) -> None:
     out = run(block("words.en.tsv"), shell, system)
     assert out.startswith("text\n")
     rows = [line.split("\t") for line in (shell / "words.en.tsv").read_text().split("\n")[:-1]]

@@ -20,7 +20,7 @@ def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str) -> Path:
-    """Draw into a file, in this process, where Keras is loaded once."""
+    """Run nmt in this process, where Keras is loaded only once, with an image as output."""
     done = CliRunner().invoke(cli, [*words, "-o", "p.png"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert Path("p.png").read_bytes().startswith(b"\x89PNG")
@@ -46,7 +46,7 @@ def run(*words: str) -> Path:
     ],
     ids=" ".join,
 )
-def test_every_picture_is_drawn(here: Path, words: tuple[str, ...]) -> None:
+def test_every_plot_is_drawn(here: Path, words: tuple[str, ...]) -> None:
     run("plot", *words)
 
 
@@ -96,7 +96,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "message", "hint"), REFUSED, ids=lambda each: str(each)[:40])
-def test_refused_pictures(here: Path, words, message: str, hint: str) -> None:
+def test_invalid_plots(here: Path, words, message: str, hint: str) -> None:
     with pytest.raises(NmtError) as caught:
         CliRunner().invoke(cli, ["plot", *words, "-o", "p.png"], catch_exceptions=False)
     assert message in caught.value.message
@@ -104,7 +104,7 @@ def test_refused_pictures(here: Path, words, message: str, hint: str) -> None:
     assert not Path("p.png").exists()
 
 
-def test_a_picture_needs_an_output_and_a_format(place: Path) -> None:
+def test_a_plot_needs_an_output_and_a_format(place: Path) -> None:
     result = nmt("plot", "history", RUN, cwd=place)
     assert result.code == 2
     assert "give -o FILE, --show, or both" in result.err
@@ -118,7 +118,7 @@ def test_a_picture_needs_an_output_and_a_format(place: Path) -> None:
 CHROMIUM = next(
     (path for name in ("chromium", "google-chrome") if (path := shutil.which(name))), ""
 )
-# The browser writes what it rendered into the page's title.
+# The script reports in the page's title what the browser rendered.
 PROBE = """<script>
 window.addEventListener("load", () => {
   const images = [...document.images];
@@ -131,7 +131,7 @@ window.addEventListener("load", () => {
 </script>"""
 
 
-def test_a_report_is_one_page(here: Path, tmp_path: Path) -> None:
+def test_a_report_is_one_self_contained_page(here: Path, tmp_path: Path) -> None:
     recipe = here / RUN / "recipe.toml"  # a barely trained model never ends a translation
     recipe.write_text(recipe.read_text().replace("max_length = 32", "max_length = 10"))
     source = here / RUN / "held_out.source.txt"

@@ -43,7 +43,7 @@ class TestHelp:
         assert name in command.epilog
         for each in command.params:
             assert isinstance(each, click.Argument) or each.help, each.name
-        # Nothing is cut off, and a terminal of 80 columns breaks no path of an example.
+        # Nothing is cut off, and examples fit in a terminal of 80 columns.
         assert not re.search(r"[a-z ]\.\.\.", shown)
         for line in command.epilog.splitlines():
             assert len(line.strip()) <= 78
@@ -56,7 +56,7 @@ class TestHelp:
             assert shown.count(f"\n  {name} ") == 1
             assert command.get_short_help_str(1000) in words
 
-    def test_no_command_prints_the_help(self, tmp_path: Path) -> None:
+    def test_without_a_command_help_is_printed(self, tmp_path: Path) -> None:
         result = nmt(cwd=tmp_path)
         assert result.code == 2
         for name in cli.commands:
@@ -91,7 +91,7 @@ class TestHelp:
 
 
 class TestTranslate:
-    def test_input_and_output_by_file_or_pipe_are_the_same_bytes(self, place: Path) -> None:
+    def test_files_and_pipes_give_the_same_bytes(self, place: Path) -> None:
         text = (place / "toy.pt").read_bytes()
         piped = nmt("translate", cwd=place, stdin=text)
         assert piped.code == 0, piped.err
@@ -116,7 +116,7 @@ class TestTranslate:
         result = nmt("translate", cwd=place)
         assert (result.code, result.out, result.err) == (0, b"", "")
 
-    def test_an_over_long_line_is_translated_in_parts_with_a_warning(self, place: Path) -> None:
+    def test_a_long_line_is_split_with_a_warning(self, place: Path) -> None:
         text = ("o gato está aqui. " * 60).encode() + b"\n"
         result = nmt("translate", "--beam-size", 1, cwd=place, stdin=text)
         assert result.code == 0
@@ -177,7 +177,7 @@ class TestDefaultModel:
         os.utime(folder / marker, (10_000 - age, 10_000 - age))
         return folder
 
-    def test_the_newest_bundle_then_the_newest_run(
+    def test_the_newest_bundle_or_else_the_newest_run(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
@@ -193,7 +193,7 @@ class TestDefaultModel:
         assert find_model(None) == new_bundle
         assert find_model(Path("runs/old")) == Path("runs/old")
 
-    def test_translate_takes_it(self, place: Path) -> None:
+    def test_translate_uses_it(self, place: Path) -> None:
         expected = nmt("translate", "-m", BUNDLE, cwd=place, stdin=b"o gato\n")
         assert nmt("translate", cwd=place, stdin=b"o gato\n").out == expected.out
         self.make_model(place / "exports" / "damaged", "manifest.json", age=-(10**10))
@@ -259,7 +259,7 @@ class TestSignals:
             words, cwd=place, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             assert process.stdin
-            process.stdin.write("o gato\n" * 2)  # so that there is more than one
+            process.stdin.write("o gato\n" * 2)  # more than one line
             process.stdin.flush()
             while not (place / "out.txt.part").exists():  # waiting for input with the file open
                 assert process.poll() is None

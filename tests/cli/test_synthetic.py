@@ -1,4 +1,4 @@
-"""nmt backtranslate and nmt distill: two aligned files, or one line that explains why not."""
+"""nmt backtranslate and nmt distill: two aligned files or a one-line error."""
 
 import json
 import shutil
@@ -21,9 +21,9 @@ COMMANDS = ("backtranslate", "distill")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `run` and `bundle`, an untrained model from xx to yy, and mono.xx.
+    """A folder with run/ and bundle/, an untrained model from xx to yy, and mono.xx.
 
-    Translations end after a few words: longer ones would go in circles.
+    Translations end after a few words, because longer ones would be repetitive.
     """
     folder = tmp_path_factory.mktemp("made")
     run = untrained_run(
@@ -150,7 +150,7 @@ class TestRefusals:
             ("bad.xx", "bundle", "made", ("bad.xx, line 2: invalid UTF-8", "iconv")),
         ],
     )
-    def test_refusals_are_one_line_and_write_nothing(
+    def test_errors_are_one_line_and_write_nothing(
         self,
         place: Path,
         text: str,
@@ -201,7 +201,7 @@ class TestInterruption:
             [*NMT, *words], cwd=place, stdin=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
             assert process.stdin is not None
-            process.stdin.write(b"um dois\n" * 3000)  # more than a window
+            process.stdin.write(b"um dois\n" * 3000)  # more than one window
             process.stdin.flush()
             while len(list(place.glob(".made*"))) < 2:
                 assert process.poll() is None

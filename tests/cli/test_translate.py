@@ -1,4 +1,4 @@
-"""nmt translate in pipelines: lines, files, formats and options, by real processes."""
+"""nmt translate as a real process: lines, files, formats and options."""
 
 import gzip
 import json
@@ -18,7 +18,7 @@ TEXT = "o gato está aqui.\n\na mesa custa dez euros!\no pão já não existe ho
 
 
 def lines_of(out: bytes) -> list[str]:
-    """Split at LF only: a hardly trained model may output any other character."""
+    """Split at LF only: a barely trained model may output any other character."""
     return out.decode().removesuffix("\n").split("\n")
 
 
@@ -47,7 +47,7 @@ class TestLines:
         with command as process:
             assert process.stdout
             first = process.stdout.readline()
-            time.sleep(wait)  # in the second case until the pipe is full
+            time.sleep(wait)  # the second wait is long enough to fill the pipe
             process.send_signal(number)
             out, err = process.communicate(timeout=60)
             assert process.returncode == 130
@@ -83,7 +83,7 @@ class TestFiles:
         assert (place / "out" / "a.txt").read_bytes() == plain
         assert gzip.decompress((place / "out" / "sub" / "b.txt.gz").read_bytes()) == plain
         assert len(list((place / "out").rglob("*"))) == 3
-        # Again: complete files stay, and nothing is overwritten without --force.
+        # A second time, complete files stay, and nothing is overwritten without --force.
         assert_fails(nmt("translate", "in", "-o", "out", cwd=place), "a.txt: exists", "--force")
         again = nmt("translate", "in", "-o", "out", "--resume", cwd=place)
         assert again.code == 0
@@ -91,7 +91,7 @@ class TestFiles:
         both = nmt("translate", "in/a.txt", "in/sub/b.txt.gz", cwd=place)
         assert both.out == plain * 2
 
-    def test_an_interrupted_file_is_resumed_exactly(self, place: Path) -> None:
+    def test_an_interrupted_file_can_be_resumed(self, place: Path) -> None:
         text = TEXT * 1500
         (place / "long.txt").write_bytes(text)
         words = ["translate", "long.txt", "--beam-size", "1", "-o", "long.en"]
@@ -153,7 +153,7 @@ class TestFiles:
         assert_fails(clash, "r.jsonl, line 1: already has a field 'score', which --json would add")
 
     def test_pipes_and_devices(self, place: Path) -> None:
-        """A pipe as input, whose lines the progress bar cannot count; devices as output."""
+        """A pipe as input, without a line count for the progress bar; devices as output."""
         (place / "in.txt").write_bytes(TEXT)
         plain = nmt("translate", "in.txt", cwd=place).out
         script = (
@@ -169,7 +169,7 @@ class TestFiles:
         os.close(other)
         os.close(own)
         assert done.returncode == 0
-        time.sleep(0.2)  # bash does not wait for what reads >(...)
+        time.sleep(0.2)  # bash does not wait for the reader of >(...)
         for name in ("out.txt", "copy.txt", "through.txt"):
             assert (place / name).read_bytes() == plain, name
         assert Path("/dev/null").is_char_device()
@@ -202,8 +202,8 @@ class TestFiles:
         plain = nmt("translate", cwd=place, stdin=b"o gato\n").out.rstrip(b"\n")
         words = ["translate", "--input-format", "tsv", "--field"]
         text = b"o gato\tb\r\no gato\tb\n"
-        wanted = plain + b"\tb\r\n" + plain + b"\tb\n"
-        assert nmt(*words, "1", cwd=place, stdin=text).out == wanted
+        expected = plain + b"\tb\r\n" + plain + b"\tb\n"
+        assert nmt(*words, "1", cwd=place, stdin=text).out == expected
         named = nmt(*words, "pt", cwd=place, stdin=b"n\tpt\r\n1\to gato\r\n\r\n")
         assert named.out == b"n\tpt\r\n1\t" + plain + b"\r\n\r\n"
         words = ["translate", "--input-format", "jsonl", "--field", "a", "--scores"]
@@ -305,9 +305,11 @@ class TestResults:
         options = "--n-best 2 --scores --alignments --min-length 3 --no-repeat-ngram 2 "
         options += "--repetition-penalty 1.2 --coverage-penalty 0.1 --suppress the --prefix a"
         words = ["translate", *options.split(), "-m"]
-        ours, theirs = (nmt(*words, each, cwd=place, stdin=TEXT) for each in (RUN, with_attention))
-        assert ours.code == theirs.code == 0, ours.err + theirs.err
-        for one, other in zip(ours.out.splitlines(), theirs.out.splitlines(), strict=True):
+        from_run, from_bundle = (
+            nmt(*words, each, cwd=place, stdin=TEXT) for each in (RUN, with_attention)
+        )
+        assert from_run.code == from_bundle.code == 0, from_run.err + from_bundle.err
+        for one, other in zip(from_run.out.splitlines(), from_bundle.out.splitlines(), strict=True):
             text, score, alignment = one.split(b"\t")
             assert other.split(b"\t")[::2] == [text, alignment]
             assert abs(float(score) - float(other.split(b"\t")[1])) < 1e-3
@@ -320,7 +322,7 @@ class TestInteractive:
         assert result.out == nmt("translate", cwd=place, stdin=TEXT).out
 
     def test_a_prompt_with_a_history(self, place: Path) -> None:
-        wanted = nmt("translate", cwd=place, stdin=b"o gato\n").out.decode().strip()
+        expected = nmt("translate", cwd=place, stdin=b"o gato\n").out.decode().strip()
         leader, follower = pty.openpty()
         environment = {**os.environ, "XDG_STATE_HOME": str(place / "state"), "TERM": "dumb"}
         words = [*NMT, "translate", "--interactive"]
@@ -332,9 +334,9 @@ class TestInteractive:
             assert "Ctrl-D ends" in shown
             os.write(leader, b"o gato\r")
             shown = read_until(leader, "> ", times=1)
-            assert wanted in shown
-            os.write(leader, b"\x1b[A\r")  # the line before, by the arrow key
-            assert wanted in read_until(leader, "> ", times=1)
+            assert expected in shown
+            os.write(leader, b"\x1b[A\r")  # arrow up recalls the previous line
+            assert expected in read_until(leader, "> ", times=1)
             os.write(leader, b"\x04")
             assert process.wait(60) == 0
         os.close(leader)
@@ -372,14 +374,14 @@ class TestMisuse:
             ("--suppress=", "--suppress needs a word or phrase"),
         ],
     )
-    def test_contradicting_options(self, place: Path, words: str, message: str) -> None:
+    def test_conflicting_options(self, place: Path, words: str, message: str) -> None:
         before = snapshot(place)
         result = nmt("translate", *words.split(), cwd=place, stdin=TEXT)
         assert result.code == 2
         assert f"Error: {message}" in result.err
         assert snapshot(place) == before
 
-    def test_impossible_requests_change_no_file(self, place: Path) -> None:
+    def test_errors_change_no_file(self, place: Path) -> None:
         (place / "two").mkdir()
         (place / "two" / "toy.pt").write_bytes(TEXT)
         before = snapshot(place)
@@ -432,7 +434,7 @@ class TestScore:
         closed = nmt("score", "toy.pt", "toy.en", cwd=place, command=shell)
         assert (closed.code, closed.err) == (128 + signal.SIGPIPE, "")
 
-    def test_blank_and_over_long_sides(self, place: Path) -> None:
+    def test_blank_and_long_sides(self, place: Path) -> None:
         (place / "s").write_text(f"\no gato\n{'o gato ' * 200}\n", encoding="utf-8")
         (place / "t").write_text("\n\nthe cat\n", encoding="utf-8")
         result = nmt("score", "s", "t", cwd=place)

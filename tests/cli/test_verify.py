@@ -1,4 +1,4 @@
-"""nmt verify, and what an export without verification says at each use."""
+"""nmt verify, and warnings about unverified bundles."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from tests.cli.conftest import assert_fails, nmt, snapshot
 from tests.cli.test_shell import BUNDLE, HEAVY, RUN
 
 
-def test_a_good_bundle_needs_nothing_of_tensorflow(place: Path) -> None:
+def test_verifying_a_bundle_needs_no_tensorflow(place: Path) -> None:
     before = snapshot(place)
     script = (
         "import json, sys\n"
@@ -62,7 +62,7 @@ def test_an_unverified_bundle_warns_at_each_use(place: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_verification_until_it_is_made_up_for(place: Path) -> None:
+def test_a_skipped_verification_can_be_done_later(place: Path) -> None:
     result = nmt("export", "--onnx", "--quantize", "int8", "--no-verify", cwd=place)
     assert result.code == 0, result.err
     folder = "exports/toy-pt-en-int8"
@@ -75,6 +75,6 @@ def test_without_verification_until_it_is_made_up_for(place: Path) -> None:
     assert (result.code, result.err) == (0, "")
 
 
-def test_quantize_is_for_bundles(place: Path) -> None:
+def test_onnx_options_do_not_apply_to_a_saved_model(place: Path) -> None:
     for words in (["--quantize", "int8"], ["--no-verify"]):
         assert nmt("export", "--saved-model", *words, cwd=place).code == 2
