@@ -1,4 +1,4 @@
-"""Batches: every pair once an epoch, bounded shapes, and a position that can be resumed."""
+"""Batches: every pair once per epoch, bounded shapes, and positions to resume from."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,19 +16,19 @@ from nmt_cli.errors import NmtError
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
 
-def made(lengths: list[tuple[int, int]], budget: int = 200, seed: int = 3) -> Batches:
-    """Pairs of given lengths; every token of pair i is 10 + i, so that rows can be told."""
+def batches_of(lengths: list[tuple[int, int]], budget: int = 200, seed: int = 3) -> Batches:
+    """Return batches of pairs of given lengths; every token of pair i is 10 + i."""
     source = [[10 + row] * (length - 1) + [END_ID] for row, (length, _) in enumerate(lengths)]
     target = [[10 + row] * length for row, (_, length) in enumerate(lengths)]
     return Batches(TokenArray.of(source), TokenArray.of(target), budget, seed)
 
 
 def epochs(lengths: list[tuple[int, int]], budget: int = 200, seed: int = 3) -> Epochs:
-    return Epochs(lambda epoch: made(lengths, budget, seed))
+    return Epochs(lambda epoch: batches_of(lengths, budget, seed))
 
 
 def rows(batch: Batch) -> list[int]:
-    """The pairs in a batch, padding rows left out."""
+    """Return the pairs in a batch, without padding rows."""
     return [int(row[0]) - 10 for row in batch.source if row[0] != PAD_ID]
 
 
@@ -47,7 +47,7 @@ pairs = st.lists(st.tuples(st.integers(2, 140), st.integers(0, 140)), min_size=1
 def test_an_epoch_has_every_pair_once_in_known_shapes(
     lengths: list[tuple[int, int]], budget: int, seed: int, epoch: int
 ) -> None:
-    batches = made(lengths, budget, seed)
+    batches = batches_of(lengths, budget, seed)
     order = batches.epoch(epoch)
     found = [batches.make(*each) for each in order]
     assert sorted(row for batch in found for row in rows(batch)) == list(range(len(lengths)))
@@ -55,14 +55,14 @@ def test_an_epoch_has_every_pair_once_in_known_shapes(
         count, width = batch.source.shape
         assert batch.target_in.shape == batch.target_out.shape == (count, width)
         assert width in (*WIDTHS, max(8, max(max(each[0], each[1] + 1) for each in lengths)))
-        assert count == budget // width  # full, whatever is in it
+        assert count == budget // width  # full, including padding rows
         longest = max(max(lengths[row][0], lengths[row][1] + 1) for row in rows(batch))
         narrower = [each for each in WIDTHS if each < width]
         assert (narrower[-1] if narrower else 0) < longest <= width
 
 
 def test_padding_start_and_end() -> None:
-    batches = made([(3, 2), (5, 0)], budget=24)
+    batches = batches_of([(3, 2), (5, 0)], budget=24)
     ((width, order),) = batches.epoch(0)
     assert width == 8
     batch = batches.make(8, np.array([0, 1]))
@@ -83,19 +83,19 @@ def test_padding_start_and_end() -> None:
 
 
 def test_the_width_includes_start_and_end() -> None:
-    # A target of 8 needs 9 cells, a framed source of 8 needs 8. The longest pair (60 here)
-    # makes the last step of the ladder itself.
+    # A target of 8 needs 9 cells, a framed source of 8 needs 8. The last width is the longest
+    # pair (60 here).
     def width(pair: tuple[int, int]) -> int:
-        batches = made([pair, (60, 1)])
+        batches = batches_of([pair, (60, 1)])
         return next(width for width, row in batches.epoch(0) if 0 in row)
 
     assert [width(pair) for pair in ((8, 7), (8, 8), (9, 1), (57, 2))] == [8, 12, 12, 60]
-    assert list(made([(161, 1)]).widths) == [*WIDTHS, 160, 161]
+    assert list(batches_of([(161, 1)]).widths) == [*WIDTHS, 160, 161]
 
 
 def test_shapes_are_few_and_within_the_budget() -> None:
     rng = np.random.default_rng(0)
-    batches = made([tuple(each) for each in rng.integers(2, 127, (2000, 2))], budget=4096)
+    batches = batches_of([tuple(each) for each in rng.integers(2, 127, (2000, 2))], budget=4096)
     shapes = {batches.make(*each).source.shape for each in batches.epoch(0)}
     assert len(shapes) <= len(WIDTHS)
     assert all(count * width <= 4096 < (count + 1) * width for count, width in shapes)
@@ -105,13 +105,13 @@ def test_the_order_depends_only_on_seed_and_epoch() -> None:
     lengths = [(5, 5)] * 50
 
     def order(seed: int, epoch: int) -> list[int]:
-        batches = made(lengths, 80, seed)
+        batches = batches_of(lengths, 80, seed)
         return [row for each in batches.epoch(epoch) for row in rows(batches.make(*each))]
 
     assert order(1, 0) == order(1, 0)
     assert len({tuple(order(seed, epoch)) for seed in (1, 2) for epoch in (0, 1)}) == 4
-    # Bucket by bucket, but the buckets' batches are mixed.
-    mixed = made([(5, 5)] * 40 + [(30, 30)] * 40, 64)
+    # The batches of all buckets are shuffled.
+    mixed = batches_of([(5, 5)] * 40 + [(30, 30)] * 40, 64)
     widths = [width for width, _ in mixed.epoch(0)]
     assert sorted(widths) != widths != sorted(widths, reverse=True)
 
@@ -121,15 +121,15 @@ def test_resuming_gives_the_uninterrupted_sequence(
     lengths: list[tuple[int, int]], epoch: int, steps: int
 ) -> None:
     uninterrupted = list(islice(epochs(lengths).from_(Position(epoch)), steps + 6))
-    there = uninterrupted[steps][2]
-    resumed = list(islice(epochs(lengths).from_(there), 5))
+    position = uninterrupted[steps][2]
+    resumed = list(islice(epochs(lengths).from_(position), 5))
     assert [each[0] for each in resumed] == [each[0] for each in uninterrupted[steps + 1 :]]
     assert all(same(a[1], b[1]) for a, b in zip(uninterrupted[steps + 1 :], resumed, strict=True))
-    assert resumed[0][0] == there
+    assert resumed[0][0] == position
 
 
 def test_an_epoch_ends_and_the_next_begins() -> None:
-    batches = made([(5, 5)] * 50, 80)  # 5 batches of 10
+    batches = batches_of([(5, 5)] * 50, 80)  # 5 batches of 10
     assert len(batches.epoch(0)) == 5
     stream = list(islice(epochs([(5, 5)] * 50, 80).from_(Position()), 10))
     places = [Position(at // 5, at % 5) for at in range(11)]
@@ -155,23 +155,23 @@ def test_two_copies_of_each_pair_within_the_budget() -> None:
         assert rows(batch)[0::2] == list(chosen)
 
 
-def test_two_threads_make_an_epoch_once() -> None:
-    made_of: list[int] = []
+def test_threads_share_one_computation_per_epoch() -> None:
+    computed: list[int] = []
 
     def slowly(epoch: int) -> Batches:
-        made_of.append(epoch)
+        computed.append(epoch)
         time.sleep(0.05)
-        return made([(5, 5)])
+        return batches_of([(5, 5)])
 
     course = Epochs(slowly)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(course.batches, [3] * 4))
-    assert made_of == [3]
+    assert computed == [3]
 
 
 def test_a_curriculum_starts_with_the_shortest_pairs() -> None:
     lengths = [(length, 1) for length in range(2, 102)]
-    batches = made(lengths)
+    batches = batches_of(lengths)
     course = Epochs(lambda epoch: batches, curriculum=4)
     shares = [course.share(epoch) for epoch in range(6)]
     # sqrt(e / 4 * 0.99 + 0.01)
@@ -182,18 +182,18 @@ def test_a_curriculum_starts_with_the_shortest_pairs() -> None:
 
 
 def test_efficiency_is_the_share_of_cells_with_tokens() -> None:
-    # Three targets of 4 with END 5, in a batch of 3 x 8 cells.
-    assert made([(5, 4)] * 3, budget=24).efficiency() == pytest.approx(15 / 24)
-    assert made([(5, 4)] * 3, budget=48).efficiency() == pytest.approx(15 / 48)
+    # Three targets of 5 tokens (4 and END), in a batch of 3 x 8 cells.
+    assert batches_of([(5, 4)] * 3, budget=24).efficiency() == pytest.approx(15 / 24)
+    assert batches_of([(5, 4)] * 3, budget=48).efficiency() == pytest.approx(15 / 48)
 
 
 def test_an_empty_corpus_has_no_batches() -> None:
-    empty = made([])
+    empty = batches_of([])
     assert list(empty.once()) == []
 
 
 @given(st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=5)))
-def test_arrays_come_back_from_disk(
+def test_arrays_can_be_saved_and_opened(
     tmp_path_factory: pytest.TempPathFactory, sequences: list[list[int]]
 ) -> None:
     stem = tmp_path_factory.getbasetemp() / "train.source"

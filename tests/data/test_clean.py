@@ -27,7 +27,7 @@ def test_each_dropped_pair_is_counted_under_one_reason() -> None:
         ("a" * 51, "b" * 49),
         ("a", "b" * 51),  # too long before its ratio counts
         ("a" * 41, "b" * 20),
-        (" um dois ", "one two\u3000"),  # the same pair but for its outer white space
+        (" um dois ", "one two\u3000"),  # the same pair except for outer white space
         ("um dois", "one, two"),
         ("Um dois", "one two"),
     ]
@@ -40,7 +40,7 @@ def test_pairs_at_the_limits_are_kept() -> None:
     edges = [
         ("a" * 50, "b" * 25),  # longest, and at the ratio
         ("a" * 25, "b" * 50),
-        ("a" * SHORT, "b"),  # short: the ratio says nothing
+        ("a" * SHORT, "b"),  # short: the ratio is not checked
         ("a", "b" * SHORT),
     ]
     assert cleaned(*edges)[0] == edges
@@ -53,7 +53,7 @@ def test_duplicates_are_found_across_corpora_and_the_first_stays() -> None:
     kept, counts = clean([first, second], CONFIG, set())
     assert (kept.source, kept.target) == (["a", "b", "c"], ["x", "y", "z"])
     assert (counts.read, counts.duplicate) == (4, 1)
-    assert second.source == ["c", "a"]  # what was read is left as it was
+    assert second.source == ["c", "a"]  # the input is not changed
 
 
 def test_pairs_seen_before_are_duplicates_too() -> None:
@@ -74,7 +74,7 @@ def test_the_report_has_one_line_per_reason() -> None:
     report = Cleaning(1234567, 2, 3, 4, 5, 6, 1234547).report()
     assert [line.split()[-1] for line in report] == ["1,234,567", *"23456", "1,234,547"]
     assert report[0].startswith("pairs read")
-    assert len({len(line) for line in report}) == 1  # a column
+    assert len({len(line) for line in report}) == 1  # aligned
 
 
 texts = st.one_of(st.text("ab \t", max_size=5), st.integers(0, 60).map(lambda size: "x" * size))

@@ -61,7 +61,7 @@ def test_an_empty_specification(nothing: str) -> None:
 def test_a_table_in_either_direction(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("um\tone\tx\ndois\t\n", encoding="utf-8")
     assert read_corpus("a.tsv", config(tmp_path)) == Corpus("a", ["um", "dois"], ["one", ""])
-    # Without tsv_columns the columns are source and target, whichever these are.
+    # Without tsv_columns, the columns are source and target, whatever the languages.
     backwards = config(tmp_path, source="en", target="pt")
     assert read_corpus("a.tsv", backwards).source == ["um", "dois"]
 
@@ -104,7 +104,7 @@ def test_malformed_names_of_data_sets(malformed: str) -> None:
 
 
 def records(*given: dict[str, bytes]) -> SimpleNamespace:
-    """As much of a builder as reading its records needs."""
+    """Return a fake builder with everything that reading its records needs."""
     dataset = SimpleNamespace(as_numpy_iterator=lambda: iter(given))
     return SimpleNamespace(
         name="fake",
@@ -147,7 +147,7 @@ def test_the_real_records() -> None:
     pytest.importorskip("tensorflow_datasets")
     folder = DATA / "tfds"
     if not (folder / TED).is_dir():
-        pytest.skip(f"no {TED} under {folder}: set NMT_TEST_DATA to a folder that holds it")
+        pytest.skip(f"no {TED} under {folder}: set NMT_TEST_DATA to a folder that contains it")
     settings = config(tfds_dir=str(folder))
     found = read_corpus(f"tfds:{TED}:validation", settings)
     assert found.name == "ted_hrlr_translate-pt_to_en.validation"

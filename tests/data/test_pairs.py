@@ -1,4 +1,4 @@
-"""Synthetic pairs beside real ones, and in prepared data."""
+"""Synthetic pairs: drawing, mixing with real pairs, and preparing both."""
 
 import json
 from collections import Counter
@@ -27,7 +27,7 @@ def corpus(count: int) -> Corpus:
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.floats(0, 1e308), st.integers(0))
-def test_draws_no_more_than_the_ratio_and_keeps_the_order(
+def test_draw_respects_the_ratio_and_keeps_the_order(
     count: int, real: int, ratio: float, seed: int
 ) -> None:
     made = corpus(count)
@@ -92,13 +92,13 @@ def recipe(root: Path, seed: int = 1, **data: Any) -> Recipe:
     return recipe_from(tree, "test")
 
 
-def run(wanted: Recipe, folder: Path) -> tuple[Prepared, list[str]]:
-    said: list[str] = []
-    return prepare(wanted, folder, say=said.append), said
+def run(recipe: Recipe, folder: Path) -> tuple[Prepared, list[str]]:
+    messages: list[str] = []
+    return prepare(recipe, folder, say=messages.append), messages
 
 
 def trained(found: Prepared) -> list[tuple[str, str]]:
-    """The training pairs, as text."""
+    """Return the training pairs as text."""
     source, target = found.arrays("train")
     tokenizers, rows = found.tokenizers(), range(len(source))
     return list(
@@ -123,7 +123,7 @@ def test_tagged_pairs_follow_real_ones(texts: Path, tmp_path: Path, kind: dict[s
         "tokenizer": {"vocab_size": 400, **kind},
         "model": {"embeddings": "none"},
     }
-    found, said = run(recipe_from(tree, "test"), tmp_path / "out")
+    found, messages = run(recipe_from(tree, "test"), tmp_path / "out")
     assert trained(found) == [*PAIRS[:60], *MADE[70:100]]  # decoding drops the tag
     source, target = found.arrays("train")
     [[tag]] = found.tokenizers().source.encode(["<BT>"])
@@ -131,15 +131,15 @@ def test_tagged_pairs_follow_real_ones(texts: Path, tmp_path: Path, kind: dict[s
     assert all(source[row][0] == tag for row in range(60, 90))
     pair = found.tokenizers()
     assert pair.source is pair.target or all(tag not in target[row] for row in range(90))
-    assert "learning the sentencepiece vocabulary from 90 pairs" in said
-    assert said[-1] == f"prepared 90 pairs in {tmp_path / 'out'}"
+    assert "learning the sentencepiece vocabulary from 90 pairs" in messages
+    assert messages[-1] == f"prepared 90 pairs in {tmp_path / 'out'}"
 
 
 def test_the_report_counts_both_kinds(texts: Path, tmp_path: Path) -> None:
     long = " ".join(["O padeiro perdeu o último comboio"] * 8)
     write(texts / "train", [*PAIRS[:60], PAIRS[0], (long, long)])
     write(texts / "made", [*MADE[70:100], PAIRS[0], ("", "x"), MADE[70], (f"{long}!", long)])
-    found, said = run(
+    found, messages = run(
         recipe(texts, synthetic=["made"], synthetic_tag="<BT>", max_tokens=60), tmp_path / "out"
     )
     assert len(trained(found)) == 90
@@ -149,8 +149,8 @@ def test_the_report_counts_both_kinds(texts: Path, tmp_path: Path) -> None:
         "synthetic pairs read              34",
         "synthetic pairs kept              30",
     ):
-        assert line in said
-    assert said.count("dropped, too many tokens           1") == 2
+        assert line in messages
+    assert messages.count("dropped, too many tokens           1") == 2
     record = json.loads((tmp_path / "out" / "prepared.json").read_text())
     assert (record["counts"]["duplicate"], record["counts"]["kept"]) == (1, 60)
     counts = record["synthetic_counts"]
@@ -166,10 +166,10 @@ def test_the_report_counts_both_kinds(texts: Path, tmp_path: Path) -> None:
 def test_the_ratio_and_the_seed(texts: Path, tmp_path: Path) -> None:
     drawn = []
     for seed in (1, 1, 2):
-        found, said = run(
+        found, messages = run(
             recipe(texts, seed, synthetic=["made"], synthetic_ratio=0.25), tmp_path / "out"
         )
-        assert "data.synthetic_ratio: 15 of 30 synthetic pairs are drawn" in said
+        assert "data.synthetic_ratio: 15 of 30 synthetic pairs are drawn" in messages
         pairs = trained(found)
         assert pairs[:60] == PAIRS[:60]
         assert len(pairs) == 75
@@ -177,9 +177,9 @@ def test_the_ratio_and_the_seed(texts: Path, tmp_path: Path) -> None:
         (tmp_path / "out" / "prepared.json").unlink()
         (tmp_path / "out").rename(tmp_path / f"out{len(drawn)}")
     assert drawn[0] == drawn[1] != drawn[2]
-    found, said = run(recipe(texts, synthetic=["made"], synthetic_ratio=9.0), tmp_path / "out")
+    found, messages = run(recipe(texts, synthetic=["made"], synthetic_ratio=9.0), tmp_path / "out")
     assert len(trained(found)) == 90
-    assert not any("synthetic_ratio" in line for line in said)
+    assert not any("synthetic_ratio" in line for line in messages)
 
 
 def test_only_real_pairs_are_held_out(texts: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""nmt prepare: its output, when it runs again, and what remains after a failure."""
+"""nmt prepare: its output, when it runs again, and the state after a failure."""
 
 import dataclasses
 import json
@@ -44,14 +44,14 @@ def texts(tmp_path: Path) -> Path:
     return folder
 
 
-def run(wanted: Recipe, folder: Path, force: bool = False) -> tuple[Prepared, list[str]]:
-    said: list[str] = []
-    return prepare(wanted, folder, force, said.append), said
+def run(recipe: Recipe, folder: Path, force: bool = False) -> tuple[Prepared, list[str]]:
+    messages: list[str] = []
+    return prepare(recipe, folder, force, messages.append), messages
 
 
-def refusal(wanted: Recipe, folder: Path) -> NmtError:
+def refusal(recipe: Recipe, folder: Path) -> NmtError:
     with pytest.raises(NmtError) as caught:
-        run(wanted, folder)
+        run(recipe, folder)
     return caught.value
 
 
@@ -63,7 +63,7 @@ def snapshot(folder: Path) -> dict[Path, tuple[int, int]]:
 
 def test_the_prepared_folder_is_complete(texts: Path, tmp_path: Path) -> None:
     write(texts / "train", [*PAIRS[:80], PAIRS[0], ("", "nothing"), ("a" * 30, "b")])
-    found, said = run(recipe(texts, test=["test", "dev", "test"]), tmp_path / "out")
+    found, messages = run(recipe(texts, test=["test", "dev", "test"]), tmp_path / "out")
     source, target = found.arrays("train")
     tokenizers = found.tokenizers()
     assert len(source) == len(target) == 80
@@ -82,8 +82,8 @@ def test_the_prepared_folder_is_complete(texts: Path, tmp_path: Path) -> None:
     counts = json.loads((tmp_path / "out" / "prepared.json").read_text())["counts"]
     expected = Cleaning(read=83, empty=1, ratio=1, duplicate=1, kept=80)
     assert counts == dataclasses.asdict(expected)
-    assert "pairs kept                        80" in said
-    assert said[-1] == f"prepared 80 pairs in {tmp_path / 'out'}"
+    assert "pairs kept                        80" in messages
+    assert messages[-1] == f"prepared 80 pairs in {tmp_path / 'out'}"
 
 
 def test_the_other_direction_is_the_same_with_sides_swapped(texts: Path, tmp_path: Path) -> None:
@@ -98,11 +98,11 @@ def test_a_second_run_does_nothing(texts: Path, tmp_path: Path) -> None:
     wanted, out = recipe(texts, test=["test"]), tmp_path / "out"
     first, _ = run(wanted, out)
     before = snapshot(out)
-    again, said = run(wanted, out)
+    again, messages = run(wanted, out)
     assert again == first
-    assert said == [f"{out} is up to date"]
+    assert messages == [f"{out} is up to date"]
     assert snapshot(out) == before
-    # What does not shape the data does not matter.
+    # Settings that do not affect the data do not matter.
     other = dataclasses.replace(
         wanted, name="x", model=dataclasses.replace(wanted.model, d_model=64)
     )
@@ -115,7 +115,7 @@ def test_a_second_run_does_nothing(texts: Path, tmp_path: Path) -> None:
     assert content == {each.name for each in out.rglob("*") if each.is_file()}
 
 
-def test_the_same_text_elsewhere_is_not_prepared_again(texts: Path, tmp_path: Path) -> None:
+def test_moved_text_is_not_prepared_again(texts: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(recipe(texts), out)
     before = snapshot(out)
@@ -133,9 +133,9 @@ def test_changed_text_is_prepared_again(texts: Path, tmp_path: Path, name: str) 
     first, _ = run(wanted, out)
     path = texts / f"{name}.en"
     path.write_text(path.read_text(encoding="utf-8")[:-1] + "!\n", encoding="utf-8")
-    again, said = run(wanted, out)
+    again, messages = run(wanted, out)
     assert again.key != first.key
-    assert said[-1].startswith("prepared")
+    assert messages[-1].startswith("prepared")
     if name != "train":
         assert again.text(name).target[-1].endswith("!")
 
@@ -161,11 +161,11 @@ def test_changed_settings_are_prepared_again(
 
 
 def test_without_a_development_set_training_pairs_are_held_out(texts: Path, tmp_path: Path) -> None:
-    found, said = run(recipe(texts, dev=[]), tmp_path / "out")
+    found, messages = run(recipe(texts, dev=[]), tmp_path / "out")
     dev = found.text("dev")
     held = list(zip(dev.source, dev.target, strict=True))
     assert held == [PAIRS[19], PAIRS[39], PAIRS[59], PAIRS[79]]
-    assert "data.dev is empty: 4 training pairs are held out instead" in said
+    assert "data.dev is empty: 4 training pairs are held out instead" in messages
     source, _ = found.arrays("train")
     trained = found.tokenizers().source.decode([source[row] for row in range(len(source))])
     assert trained == [pair[0] for pair in PAIRS[:80] if pair not in held]
@@ -186,11 +186,11 @@ def test_too_little_text_to_hold_out_from(texts: Path, tmp_path: Path) -> None:
 def test_pairs_of_too_many_tokens_are_counted_and_left_out(texts: Path, tmp_path: Path) -> None:
     long = " ".join(["O padeiro perdeu o último comboio"] * 8)
     write(texts / "train", [*PAIRS[:40], (long, ENGLISH[0]), (PORTUGUESE[0], long), *PAIRS[40:80]])
-    found, said = run(recipe(texts, max_tokens=40, max_ratio=99), tmp_path / "out")
+    found, messages = run(recipe(texts, max_tokens=40, max_ratio=99), tmp_path / "out")
     source, target = found.arrays("train")
     assert len(source) == 80
     assert max(source.lengths.max(), target.lengths.max() + 1) <= 40
-    assert "dropped, too many tokens           2" in said
+    assert "dropped, too many tokens           2" in messages
     error = refusal(recipe(texts, max_tokens=2), tmp_path / "none")
     assert str(error) == "every pair is longer than data.max_tokens = 2; raise it"
     write(texts / "dev", [(long, long)])
@@ -236,16 +236,16 @@ def test_a_vocabulary_too_large_for_the_text_leaves_the_old_folder(
     error = refusal(recipe(texts, tokenizer), out)
     assert message in error.message
     assert error.hint.startswith("change tokenizer.vocab_size; ")
-    assert "--" not in error.hint  # options are nmt's alone
+    assert "--" not in error.hint  # the library that raises it does not know options
     assert snapshot(out) == before
     assert {each.name for each in tmp_path.iterdir()} == {"texts", "out"}
 
 
 def test_unigram_accepts_a_smaller_vocabulary(texts: Path, tmp_path: Path) -> None:
-    found, said = run(recipe(texts, {"vocab_size": 99_999}), tmp_path / "out")
+    found, messages = run(recipe(texts, {"vocab_size": 99_999}), tmp_path / "out")
     size = found.tokenizers().source.vocab_size
     assert 260 < size < 1000
-    assert f"the text yields {size} pieces, fewer than tokenizer.vocab_size = 99,999" in said
+    assert f"the text yields {size} pieces, fewer than tokenizer.vocab_size = 99,999" in messages
 
 
 def test_folders_that_cannot_be_opened(texts: Path, tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_folders_that_cannot_be_opened(texts: Path, tmp_path: Path) -> None:
     path.write_bytes(b'{"format": 1, "key": "\xff"}')
     with pytest.raises(NmtError, match="damaged"):
         Prepared.open(out)
-    assert run(recipe(texts), out)[0] == first  # a damaged one is made again
+    assert run(recipe(texts), out)[0] == first  # a damaged folder is prepared again
     path.write_text(whole.replace('"format": 2', '"format": 99'))
     with pytest.raises(NmtError, match=r"prepared by a newer nmt \(format 99.*up to 2\)"):
         Prepared.open(out)
