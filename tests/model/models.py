@@ -1,4 +1,4 @@
-"""Tiny models of every architecture, and checks that hold for all of them."""
+"""Tiny models of every architecture, and checks for all of them."""
 
 import keras
 import numpy as np
@@ -12,7 +12,7 @@ VOCAB = 23
 
 
 def tiny(**keys: object) -> keras.Model:
-    """Random weights, biases included; ``keys`` are those of [model]."""
+    """Build a model with random weights and biases; ``keys`` are those of [model]."""
     table = {"d_model": 16, "feed_forward": 32, "heads": 2}
     table |= {"encoder_layers": 2, "decoder_layers": 2, **keys}
     config = section_from(ModelConfig, table, "test")
@@ -25,7 +25,7 @@ def tiny(**keys: object) -> keras.Model:
 
 
 def batch(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Source [3, 7] and target [3, 6], the second source padded."""
+    """Return a source [3, 7] and a target [3, 6]; the second source is padded."""
     rng = np.random.default_rng(seed)
     source = rng.integers(4, VOCAB, (3, 7)).astype(np.int32)
     target = rng.integers(4, VOCAB, (3, 6)).astype(np.int32)
@@ -43,7 +43,7 @@ def log_probs(model: keras.Model, source: np.ndarray, target: np.ndarray) -> np.
 
 
 def check_steps(model: keras.Model) -> None:
-    """Step by step, each log-probability is that of the full pass."""
+    """Check that the log-probabilities of single steps match the full forward pass."""
     source, target = batch()
     source[0, 2] = target[0, 2] = target[2, 1] = 9  # a pad symbol of one of the variants
     full = log_probs(model, source, target)
@@ -56,19 +56,19 @@ def check_steps(model: keras.Model) -> None:
 
 
 def check_beams(model: keras.Model) -> None:
-    """Two beams of one sentence that swap places halfway, against two full passes."""
+    """Compare two hypotheses that swap beams halfway with two full forward passes."""
     source, target = batch()
     beams = np.stack([target, batch(seed=9)[1]], axis=1)  # [3, 2, 6]
     stepper = KerasStepModel(model)
     state = stepper.encode(source)
-    lineage = np.zeros((3, 2, 0), np.bool_)
+    ancestry = np.zeros((3, 2, 0), np.bool_)
     for position in range(target.shape[1]):
         if position == 3:
-            beams, lineage = beams[:, ::-1], lineage[:, ::-1]
+            beams, ancestry = beams[:, ::-1], ancestry[:, ::-1]
         expected = [log_probs(model, source, beams[:, beam]) for beam in (0, 1)]
         own = np.broadcast_to(np.eye(2, dtype=np.bool_), (3, 2, 2))
-        lineage = np.concatenate([lineage, own], axis=2)
-        found, state = stepper.log_probs(state, beams[:, :, position], lineage)
+        ancestry = np.concatenate([ancestry, own], axis=2)
+        found, state = stepper.log_probs(state, beams[:, :, position], ancestry)
         for beam in (0, 1):
             np.testing.assert_allclose(
                 found[:, beam], expected[beam][:, position], rtol=1e-5, atol=1e-5
@@ -76,7 +76,7 @@ def check_beams(model: keras.Model) -> None:
 
 
 def check_selection(model: keras.Model) -> None:
-    """Selected sentences give the same results as with the others."""
+    """Check that selected sentences give the same results as in the full batch."""
     source, target = batch()
     stepper = KerasStepModel(model)
     whole, part = stepper.encode(source), None
@@ -92,7 +92,7 @@ def check_selection(model: keras.Model) -> None:
 
 
 def check_causality(model: keras.Model) -> None:
-    """A later target token never changes an earlier logit."""
+    """Check that later target tokens do not change earlier logits."""
     source, target = batch()
     changed = target.copy()
     changed[:, 4:] = 8
@@ -102,7 +102,7 @@ def check_causality(model: keras.Model) -> None:
 
 
 def check_padding(model: keras.Model) -> None:
-    """Padding after a source changes nothing, and a row of padding gives finite numbers."""
+    """Check that padding changes nothing, and that a row of padding gives finite logits."""
     source, target = batch()
     wider = np.pad(source, ((0, 0), (0, 5)))
     np.testing.assert_allclose(

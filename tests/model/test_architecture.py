@@ -1,4 +1,4 @@
-"""What every architecture reports about its models, against the models themselves."""
+"""Architectures report the correct parameter counts and tensor shapes of their models."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from nmt_cli.recipe.architecture import (
 from nmt_cli.recipe.reading import section_from
 from tests.model.models import VOCAB, batch
 
-# Every key of [model] that the number of weights depends on.
+# Together they cover every key of [model] that affects the number of weights.
 TABLES: list[dict[str, Any]] = [
     {"norm": "post", "embeddings": "source-target"},
     {"positions": "learned", "max_positions": 9, "embeddings": "target-softmax"},
@@ -40,7 +40,7 @@ TABLES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("keys", TABLES, ids=str)
-def test_parameters_and_tensors_are_those_of_the_model(keys: dict[str, Any]) -> None:
+def test_parameters_and_tensors_match_the_model(keys: dict[str, Any]) -> None:
     table = {"d_model": 16, "feed_forward": 24, "heads": 2, "encoder_layers": 2}
     config = section_from(ModelConfig, {**table, "decoder_layers": 2, **keys}, "test")
     target_vocab = VOCAB if config.embeddings in ("all", "source-target") else VOCAB + 4
@@ -71,7 +71,7 @@ def test_parameters_and_tensors_are_those_of_the_model(keys: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_every_architecture_answers(name: str) -> None:
+def test_every_architecture_describes_its_default_model(name: str) -> None:
     config = architecture(name).config()
     kind = architecture_of(config)
     assert asdict(config)["architecture"] == name
@@ -81,7 +81,7 @@ def test_every_architecture_answers(name: str) -> None:
     assert next(iter(kind.encoder_output(config))) == "source_mask"
 
 
-def test_architectures_are_known_without_keras() -> None:
+def test_the_registry_needs_no_keras() -> None:
     script = (
         "import json, sys\n"
         "from nmt_cli.recipe.architecture import ARCHITECTURES, architecture\n"

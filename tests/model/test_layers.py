@@ -1,4 +1,4 @@
-"""Each layer: formulas by hand, half precision, masks."""
+"""Layers: formulas computed by hand, half precision and masks."""
 
 import math
 from functools import partial
@@ -66,7 +66,7 @@ def test_a_layer_computes_in_half_precision(layer, inputs, policy):
     assert np.isfinite(ops.convert_to_numpy(ops.cast(result, "float32"))).all()
 
 
-def test_positions_are_the_papers_formula():
+def test_sinusoids_match_the_formula_of_the_paper():
     table = ops.convert_to_numpy(sinusoids(ops.arange(50), 6))
     tutorial = ops.convert_to_numpy(sinusoids(ops.arange(50), 6, interleaved=False))
     for position in (0, 1, 49):
@@ -85,12 +85,12 @@ def test_learned_positions_are_rows_of_a_table():
     (table,) = layer.get_weights()
     assert table.shape == (3, 8)
     np.testing.assert_array_equal(found, x + table)
-    # A batch may be padded beyond it; nothing attends to padding.
+    # A batch may be padded beyond the table; nothing attends to padding.
     np.testing.assert_array_equal(layer.at(np.array([4]), 8), table[2:])
 
 
 def test_activations_by_hand():
-    """One input of 1, two hidden units (of SwiGLU: two gates, then two values)."""
+    """One input of 1 and two hidden units (SwiGLU: two gates, then two values)."""
     weights = {
         "relu": [[[2.0, -3.0]], [0.5, 0.5], [[1.0], [1.0]], [0.25]],
         "gelu": [[[2.0, -3.0]], [0.0, 0.0], [[1.0], [1.0]], [0.0]],
@@ -125,30 +125,30 @@ def test_attention_by_hand():
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize(("keys", "values"), [(4, 4), (3, 5), (16, 2)])
-def test_attention_is_that_of_keras(keys, values, bias):
-    """Keras' MultiHeadAttention with the same weights gives the same numbers."""
+def test_attention_matches_keras(keys, values, bias):
+    """Keras' MultiHeadAttention with the same weights gives the same output."""
     x, encoder_output = numbers(2, 3, 8), numbers(2, 5, 8) * 0.5
-    ours = CrossAttention(2, keys, values, bias=bias)
-    ours(x, encoder_output, np.zeros((1, 1, 1, 5), np.float32))
-    theirs = keras.layers.MultiHeadAttention(2, keys, values, use_bias=bias)
-    theirs(x, encoder_output)
-    for at, weight in enumerate(ours.weights):  # biases start at zero and would hide errors
+    fused = CrossAttention(2, keys, values, bias=bias)
+    fused(x, encoder_output, np.zeros((1, 1, 1, 5), np.float32))
+    separate = keras.layers.MultiHeadAttention(2, keys, values, use_bias=bias)
+    separate(x, encoder_output)
+    for at, weight in enumerate(fused.weights):  # biases start at zero and would hide errors
         weight.assign(np.random.default_rng(at).normal(size=weight.shape))
-    set_keras_attention(theirs, ours, keys, values)
+    set_keras_attention(separate, fused, keys, values)
     keep = np.array([[[True, True, True, False, False]] * 3] * 2)
     mask = np.where(keep, 0.0, MASKED).astype(np.float32)[:, None]
     np.testing.assert_allclose(
-        ours(x, encoder_output, mask),
-        theirs(x, encoder_output, attention_mask=keep),
+        fused(x, encoder_output, mask),
+        separate(x, encoder_output, attention_mask=keep),
         rtol=1e-5,
         atol=1e-6,
     )
 
 
-def set_keras_attention(theirs, ours, keys, values):
-    """Our fused matrices, cut up, as the weights of Keras' layer."""
+def set_keras_attention(separate, fused, keys, values):
+    """Split the fused matrices and set them as the weights of Keras' layer."""
     query, both, out = (
-        layer.get_weights() for layer in (ours.query, ours.key_value, ours.output_projection)
+        layer.get_weights() for layer in (fused.query, fused.key_value, fused.output_projection)
     )
     cut = 2 * keys
     parts = [query, [each[..., :cut] for each in both], [each[..., cut:] for each in both]]
@@ -157,10 +157,10 @@ def set_keras_attention(theirs, ours, keys, values):
         for part, size in zip(parts, (keys, keys, values), strict=True)
         for each in part
     ]
-    theirs.set_weights([*shaped, out[0].reshape(2, values, 8), *out[1:]])
+    separate.set_weights([*shaped, out[0].reshape(2, values, 8), *out[1:]])
 
 
-def test_masks_written_out():
+def test_masks_by_hand():
     ids = np.array([[1, 2, 3, 4, 5, 0, 0], [1, 2, 0, 0, 0, 0, 0], [1, 2, 3, 4, 5, 6, 7]], np.int32)
     seen = {
         "source": [
@@ -196,12 +196,12 @@ def test_masks_of_several_pad_symbols():
     np.testing.assert_array_equal(
         target[0, 0] == 0, np.array([[each == "1" for each in row] for row in expected])
     )
-    # PAD follows everything else, so that the causal mask hides it.
-    alone = ops.convert_to_numpy(TargetMask()(ids))
-    np.testing.assert_array_equal(alone, ops.convert_to_numpy(causal_mask(4, "float32")))
+    # With PAD only, the causal mask is enough: PAD follows everything else.
+    only_pad = ops.convert_to_numpy(TargetMask()(ids))
+    np.testing.assert_array_equal(only_pad, ops.convert_to_numpy(causal_mask(4, "float32")))
 
 
-def test_layer_norm_is_that_of_keras():
+def test_layer_norm_matches_keras():
     x = numbers(4, 6, 8) * 3 + 1
     np.testing.assert_allclose(
         LayerNorm(1e-5)(x), keras.layers.LayerNormalization(epsilon=1e-5)(x), atol=1e-5

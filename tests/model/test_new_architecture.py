@@ -1,4 +1,4 @@
-"""A folder and one line of the registry add an architecture: it trains, exports and translates."""
+"""An architecture added by a package and a registry entry trains, exports and translates."""
 
 from pathlib import Path
 
@@ -41,15 +41,15 @@ def test_it_trains_exports_and_translates(tmp_path: Path) -> None:
     run = Run.open(tmp_path / "run")
     bundle = export_bundle(run, tmp_path / "bundle", verify=True, attention=True)
     assert read_manifest(bundle).architecture == recipe.model
-    with nmt_cli.open(run.folder) as ours, nmt_cli.open(bundle) as theirs:
-        assert ours.describe()["summary"] == "An averaging model (width 32)"
+    with nmt_cli.open(run.folder) as trained, nmt_cli.open(bundle) as exported:
+        assert trained.describe()["summary"] == "An averaging model (width 32)"
         for options in ({"beam_size": 1}, {"alignments": True}):
-            one, other = (list(each.translate(LINES, **options)) for each in (ours, theirs))
+            one, other = (list(each.translate(LINES, **options)) for each in (trained, exported))
             assert [each.text for each in one] == [each.text for each in other]
             assert [each.alignment for each in one] == [each.alignment for each in other]
 
 
-def test_its_steps_are_those_of_the_training_model() -> None:
+def test_its_steps_match_the_training_model() -> None:
     model = tiny(architecture="averaging")
     for check in (check_steps, check_beams, check_selection, check_causality, check_padding):
         check(model)

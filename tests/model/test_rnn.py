@@ -1,4 +1,4 @@
-"""Recurrent models: scores by hand, and the step graph against the full forward pass."""
+"""Recurrent models: scores by hand, and the step graph compared with the full forward pass."""
 
 import math
 from dataclasses import replace
@@ -25,7 +25,7 @@ ATTENTIONS = ("luong-dot", "luong-general", "luong-concat", "bahdanau")
 CELLS = ("lstm", "gru")
 
 
-# Two settings of each attention in which cells, feeding and attention meet in pairs.
+# Two settings per attention that cover all pairs of attention, cell and input feeding.
 PAIRS = [
     ("luong-general", "lstm", True),
     ("bahdanau", "lstm", False),
@@ -129,7 +129,7 @@ def test_scores_by_hand(attention):
 @pytest.mark.parametrize("attention", ["luong-general", "bahdanau"])
 @pytest.mark.parametrize("feeding", [True, False])
 def test_a_step_by_hand(attention, feeding):
-    """Which state attends, and what enters the cell, written out with Keras' own cell."""
+    """Compute which state attends, and the input of the cell, with Keras' own cell."""
     config = replace(CONFIG, attention=attention, input_feeding=feeding, decoder_cell="gru")
     decoder = RecurrentDecoder(config)
     decoder.build()

@@ -1,4 +1,4 @@
-"""The Transformer: masking, and the step graph against the full forward pass."""
+"""The Transformer: masking, and the step graph compared with the full forward pass."""
 
 from itertools import product
 
@@ -19,9 +19,9 @@ from tests.model.models import (
 
 NORMS = ("pre", "post")
 EMBEDDINGS = ("all", "source-target", "target-softmax", "none")
-# Every key of [model] that the step graph must follow.
+# Together they cover every key of [model] that affects the step graph.
 VARIANTS = {
-    "as it is": {},
+    "defaults": {},
     "tutorial positions": {"positions": "concatenated"},
     "learned positions": {"positions": "learned", "max_positions": 9},
     "shared learned positions": {
@@ -54,7 +54,7 @@ def test_a_model_with_tied_embeddings_is_consistent(norm, embeddings):
     check_steps(model)
 
 
-OFTEN = ("as it is", "wide keys", "tutorial positions", "swiglu", "several pad symbols")
+OFTEN = ("defaults", "wide keys", "tutorial positions", "swiglu", "several pad symbols")
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_a_variant_is_consistent(variant):
 
 
 @pytest.mark.parametrize(
-    "variant", ["as it is", pytest.param("several pad symbols", marks=pytest.mark.slow)]
+    "variant", ["defaults", pytest.param("several pad symbols", marks=pytest.mark.slow)]
 )
-def test_beams_share_caches_without_seeing_each_other(variant):
+def test_beams_share_caches_but_not_histories(variant):
     check_beams(tiny(**VARIANTS[variant]))
 
 
@@ -103,7 +103,7 @@ def test_parameters_by_hand():
 
 
 def test_parameters_of_a_known_model():
-    """Two layers of two heads of 512, with counts computed by hand."""
+    """Two layers with two heads of 512; counts computed by hand."""
     config = TransformerConfig(
         d_model=512,
         heads=2,
@@ -130,7 +130,7 @@ def test_parameters_of_a_known_model():
     assert model.count_params() == 16_252_904
 
 
-def test_the_papers_decoder_keeps_its_shape():
+def test_the_output_shape_of_the_decoder_of_the_paper():
     config = TransformerConfig(
         d_model=512,
         heads=8,
@@ -147,7 +147,7 @@ def test_the_papers_decoder_keeps_its_shape():
     assert decoder([ids, ids]).shape == (64, 5, 512)
 
 
-def test_the_seed_gives_the_weights():
+def test_weights_depend_only_on_the_seed():
     config = TransformerConfig(
         d_model=16, feed_forward=32, heads=2, encoder_layers=1, decoder_layers=1
     )
