@@ -1,4 +1,4 @@
-"""Most tests of training run its steps eagerly: tracing takes most of the time of a short run."""
+"""Most training tests run eagerly, because tracing dominates the time of a short run."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _eager(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run without graphs, except in tests that are marked as ``traced`` and in fixtures."""
+    """Run without graphs, except in fixtures and in tests marked as ``traced``."""
     if request.path.stem != "test_training" or request.node.get_closest_marker("traced"):
         yield
         return

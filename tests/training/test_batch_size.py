@@ -15,10 +15,10 @@ GIB = 2**30
 
 
 def test_on_a_cpu_the_peaks_are_extrapolated_to_the_free_memory():
-    # 1 GiB, and 1 MiB a token: 80% of 11 GiB leave 7.8 GiB for tokens.
+    # 1 GiB, and 1 MiB per token: 80% of 11 GiB leave 7.8 GiB for tokens.
     steps = ((tokens, GIB + tokens * 2**20, False) for tokens in (1024, 2048, 4096, 8192))
     assert batch_size._largest(steps, 11 * GIB) == int(7.8 * 1024)
-    assert next(steps)[0] == 8192  # three were enough
+    assert next(steps)[0] == 8192  # three measurements were enough
 
 
 def test_an_accelerator_doubles_until_a_step_fails():
@@ -48,14 +48,14 @@ def test_too_little_memory_for_one_sentence(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_the_size_found_is_kept_when_the_run_is_resumed(tmp_path, monkeypatch):
-    # As large as a machine of 1.5 GiB would take; the model itself is tiny.
+    # Limit the batch to 1.5 GiB of memory; the model itself is tiny.
     monkeypatch.setattr(batch_size, "free_memory", lambda: int(1.5 * GIB))
     recipe, prepared = toy_data(tmp_path, training={"batch_tokens": 0, "max_steps": 2})
-    said: list[str] = []
-    run = train(recipe, prepared, tmp_path / "run", say=said.append)
+    messages: list[str] = []
+    run = train(recipe, prepared, tmp_path / "run", say=messages.append)
     found = Run.open(run.folder).recipe.training.batch_tokens
     assert 1024 <= found <= LARGEST
-    assert f"training.batch_tokens = {found:,}" in said
+    assert f"training.batch_tokens = {found:,}" in messages
     longer = replace(recipe, training=replace(recipe.training, max_steps=3))
     resumed = train(longer, prepared, run.folder, resume=True, say=lambda line: None)
     assert resumed.recipe.training.batch_tokens == found

@@ -1,4 +1,4 @@
-"""Several devices and processes: the same training as on one device, also when resumed."""
+"""Training on several devices or processes equals training on one, also when resumed."""
 
 import json
 import os
@@ -24,10 +24,10 @@ from nmt_cli.training.setup import set_up
 from nmt_cli.training.train import train
 from tests.systems import toy_data, toy_recipe
 
-# Gradients are summed in another order, and Adam divides by their size.
+# Gradients are summed in a different order, and Adam divides by their size.
 CLOSE = {"rtol": 2e-4}
 
-# Trains as its arguments say; process 1 prints its losses.
+# Trains with the given options; process 1 prints its losses.
 SCRIPT = """
 import json, sys
 from pathlib import Path
@@ -50,11 +50,11 @@ for name, steps, resume in plan["runs"]:
 
 
 def prepared_toy(root: Path, **training: object) -> tuple[Recipe, Prepared]:
-    """Small and without dropout, whose masks depend on the rest of the batch."""
-    wanted = {"log_every": 1, "validate_every": 100, "validate_sentences": 1, "batch_tokens": 230}
+    """Return small data and a recipe without dropout, whose masks depend on the whole batch."""
+    defaults = {"log_every": 1, "validate_every": 100, "validate_sentences": 1, "batch_tokens": 230}
     sections = {
         "model": {"dropout": 0.0},
-        "training": {**wanted, "clip_norm": 0.5, **training},
+        "training": {**defaults, "clip_norm": 0.5, **training},
         "decoding": {"max_length": 3, "length_extra": 1},
     }
     recipe, prepared = toy_data(root, **sections)
@@ -83,7 +83,7 @@ def outcome(process: subprocess.Popen[str]) -> str:
 
 
 def two(root: Path, *runs: tuple[str, int, bool]) -> list[subprocess.Popen[str]]:
-    """Two processes of one training."""
+    """Start two processes of one training."""
     where = {"coordinator": f"127.0.0.1:{free_port()}", "processes": 2}
     return [start(root, *runs, devices={**where, "process_id": each}) for each in range(2)]
 
@@ -100,18 +100,18 @@ def losses(folder: Path) -> list[float]:
 
 
 def assert_equivalent(root: Path, whole: str, parts: str) -> None:
-    """Two runs have the same losses, and the same weights in the end.
+    """Check that two runs have the same losses and final weights.
 
-    Biases are left out: the gradients of some are zero but for rounding, and Adam makes whole
-    steps of that.
+    Biases are left out: the gradients of some are zero except for rounding errors, which Adam
+    turns into full steps.
     """
     np.testing.assert_allclose(losses(root / parts), losses(root / whole), **CLOSE)
     paths = [Run.open(root / name).last for name in (parts, whole)]
-    with np.load(paths[0]) as found, np.load(paths[1]) as wanted:
-        assert found.files == wanted.files
-        for name in wanted.files:
+    with np.load(paths[0]) as found, np.load(paths[1]) as expected:
+        assert found.files == expected.files
+        for name in expected.files:
             if name.startswith("weights/") and not name.endswith("bias"):
-                np.testing.assert_allclose(found[name], wanted[name], atol=2e-4, err_msg=name)
+                np.testing.assert_allclose(found[name], expected[name], atol=2e-4, err_msg=name)
 
 
 def silent(line: str) -> None:
@@ -134,7 +134,7 @@ def test_pairs_of_rows_stay_on_one_device():
 
 
 @pytest.mark.slow
-def test_two_mirrored_devices_train_as_one_does(tmp_path):
+def test_two_mirrored_devices_match_one(tmp_path):
     recipe, prepared = prepared_toy(tmp_path, max_steps=6)
     train(recipe, prepared, tmp_path / "whole", say=silent)
     train(
@@ -149,7 +149,7 @@ def test_two_mirrored_devices_train_as_one_does(tmp_path):
 
 
 @pytest.mark.slow
-def test_two_processes_train_as_one_does(tmp_path):
+def test_two_processes_match_one(tmp_path):
     prepared_toy(tmp_path)
     outcome(start(tmp_path, ("whole", 6, False), ("parts", 2, False)))
     first, second = two(tmp_path, ("parts", 4, True))
@@ -185,7 +185,7 @@ def test_invalid_options(devices, message):
         set_up(devices, Recipe())
 
 
-def test_the_three_options_go_together():
+def test_the_three_options_need_each_other():
     result = CliRunner().invoke(cli, ["train", "phrasebook", "--processes", "2"])
     assert result.exit_code == 2
     assert "--coordinator, --processes and --process-id go together" in result.output
@@ -204,16 +204,16 @@ def test_processes_with_different_devices_are_refused(tmp_path, monkeypatch):
         )
         for each in range(2)
     ]
-    said = [process.communicate(timeout=120)[1] for process in processes]
+    errors = [process.communicate(timeout=120)[1] for process in processes]
     assert all(process.returncode for process in processes)
-    # The one that is slower may find the other gone before it can say so.
+    # The slower process may lose the other one before it can report this.
     message = "process 1 has a different recipe, --devices, data or checkpoint than process 0"
-    assert any(message in err for err in said), said
+    assert any(message in err for err in errors), errors
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow
-def test_a_coordinator_that_is_not_there(tmp_path):
+def test_an_unreachable_coordinator(tmp_path):
     prepared_toy(tmp_path)
     where = {"coordinator": f"127.0.0.1:{free_port()}", "processes": 2, "process_id": 1}
     process = start(tmp_path, ("run", 2, False), devices=where, patience=3)
@@ -224,7 +224,7 @@ def test_a_coordinator_that_is_not_there(tmp_path):
 
 
 def in_training(root: Path, recipe: Recipe) -> list[subprocess.Popen[str]]:
-    """Two processes of ``nmt train``, some steps on."""
+    """Start two processes of ``nmt train`` and wait for some steps."""
     (root / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
     where = ["--coordinator", f"127.0.0.1:{free_port()}", "--processes", "2", "--process-id"]
     processes = [
@@ -277,7 +277,7 @@ def test_a_signal_to_any_process_stops_all_with_a_checkpoint(tmp_path):
     assert [each.wait(timeout=90) for each in processes] == [130, 130]
     for number in range(2):
         text = (tmp_path / f"{number}.log").read_text()
-        assert "oneDNN" not in text  # TensorFlow's notes, though it only lends its random seed
+        assert "oneDNN" not in text  # no messages of TensorFlow, which is only used for its seed
         last = text.rstrip().rpartition("\n")[2]
         assert last.startswith("nmt: stopped at step ")
         assert last.endswith(f"--processes 2 --process-id {number} --resume")

@@ -1,4 +1,4 @@
-"""The JAX backend, in a process of its own: training, validation, resuming, searching."""
+"""The JAX backend in a separate process: training, validation, resuming and decoding."""
 
 import os
 import subprocess
@@ -23,13 +23,13 @@ import numpy as np
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.training.train import train
-from tests.training.test_jax import looks, translations
+from tests.training.test_jax import attention, translations
 root = Path(sys.argv[1])
 for name, steps, resume in (("whole", 6, False), ("parts", 3, False), ("parts", 6, True)):
     recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])
     run = train(recipe, Prepared.open(root / "prepared"), root / name, resume)
 (root / "jax.txt").write_text("\\n".join(translations(run)))
-np.save(root / "jax.npy", looks(run))
+np.save(root / "jax.npy", attention(run))
 """
 
 
@@ -43,8 +43,8 @@ def translations(run: Run) -> list[str]:
     return [each.text for each in translator_of(run).translate(LINES)]
 
 
-def looks(run: Run) -> np.ndarray:
-    """What the decoder looks at, led through translations of unlike lengths."""
+def attention(run: Run) -> np.ndarray:
+    """Return the decoder's attention in forced decoding of targets with different lengths."""
     pairs = [([2, 5, 6, 7, 3], [4, 5, 6]), ([2, 8, 3], [7]), ([2, 9, 9, 3], [])]
     found = translator_of(run).force(pairs, attention=True)
     return np.concatenate([each.attention.ravel() for each in found])
@@ -54,7 +54,7 @@ def looks(run: Run) -> np.ndarray:
 @pytest.mark.parametrize(
     "model", [{}, {"architecture": "rnn", "decoder_layers": 2, "dropout": 0.1}], ids=str
 )
-def test_jax_resumes_exactly_and_translates_as_tensorflow_does(tmp_path, model):
+def test_jax_resumes_exactly_and_translates_like_tensorflow(tmp_path, model):
     training = {"log_every": 2, "validate_every": 6}
     recipe, _ = toy_data(tmp_path, model=model, training=training, decoding={"max_length": 12})
     (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
@@ -65,10 +65,12 @@ def test_jax_resumes_exactly_and_translates_as_tensorflow_does(tmp_path, model):
         timeout=400,
     )
     whole, parts = Run.open(tmp_path / "whole"), Run.open(tmp_path / "parts")
-    with np.load(whole.last) as wanted, np.load(parts.last) as found:
-        assert found.files == wanted.files
-        for name in set(wanted.files) - {"progress"}:
-            np.testing.assert_array_equal(found[name], wanted[name], err_msg=name)
+    with np.load(whole.last) as expected, np.load(parts.last) as found:
+        assert found.files == expected.files
+        for name in set(expected.files) - {"progress"}:
+            np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
     assert whole.best.exists()
     assert translations(parts) == (tmp_path / "jax.txt").read_text().split("\n")
-    np.testing.assert_allclose(looks(parts), np.load(tmp_path / "jax.npy"), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        attention(parts), np.load(tmp_path / "jax.npy"), rtol=1e-4, atol=1e-6
+    )

@@ -1,4 +1,4 @@
-"""A training that is killed again and again ends with the same bytes as an uninterrupted one."""
+"""A training that is killed repeatedly ends with the same bytes as an uninterrupted one."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def train(folder: Path, devices: str, run: str, *options: str) -> subprocess.Pop
 
 
 def step_of(folder: Path) -> int:
-    """The newest step in the log."""
+    """Return the last step in the log."""
     try:
         lines = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
         return json.loads(lines[-1])["step"]
@@ -41,7 +41,7 @@ def half_written(checkpoints: Path) -> bool:
 
 
 def kill_somewhere(process: subprocess.Popen, run: Path, rng: random.Random) -> None:
-    """Kill a training: while it writes a checkpoint, or some time after its next step."""
+    """Kill a training while it writes a checkpoint, or some time after its next step."""
     writing, began = rng.random() < 0.5, step_of(run)
     while process.poll() is None and step_of(run) <= began:
         time.sleep(0.01)
@@ -75,7 +75,7 @@ def test_a_killed_run_ends_with_the_bytes_of_an_uninterrupted_one(
     (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
     whole = train(tmp_path, devices, "runs/whole")
     assert (whole.communicate()[1], whole.returncode)[1] == 0
-    process, kills, in_the_middle = train(tmp_path, devices, "runs/killed"), 0, 0
+    process, kills, while_writing = train(tmp_path, devices, "runs/killed"), 0, 0
     run = tmp_path / "runs" / "killed"
     while True:
         if kills < KILLS and step_of(run) < STEPS - 3:
@@ -84,12 +84,12 @@ def test_a_killed_run_ends_with_the_bytes_of_an_uninterrupted_one(
         if process.returncode != -signal.SIGKILL:
             break
         kills += 1
-        in_the_middle += half_written(run / "checkpoints")
+        while_writing += half_written(run / "checkpoints")
         begun = any((run / "checkpoints").glob("step-*.npz"))
         process = train(tmp_path, devices, "runs/killed", "--resume" if begun else "--force")
     assert process.returncode == 0, message
     assert kills >= 10, message
-    assert in_the_middle >= 1
+    assert while_writing >= 1
     runs = [Run.open(tmp_path / "runs" / name) for name in ("whole", "killed")]
     for attribute in ("last", "best"):
         with (

@@ -1,4 +1,4 @@
-"""Loss, accuracy and schedule against numbers worked out otherwise."""
+"""Loss, accuracy and schedule, compared with independent computations."""
 
 import numpy as np
 import pytest
@@ -25,15 +25,15 @@ def test_cross_entropy_by_hand():
 
 
 def test_smoothing_by_hand():
-    # Probabilities 1/2, 1/4, 1/4; reference 0; smoothing 0.3 wants 0.8, 0.1, 0.1.
+    # Probabilities 1/2, 1/4, 1/4; reference 1; the smoothed target is 0.1, 0.8, 0.1.
     logits = np.log(np.array([[[0.5, 0.25, 0.25]]], np.float32))
     ids = np.array([[1]], np.int32)
-    wanted = [0.1, 0.8, 0.1]
-    expected = -np.dot(wanted, logits[0, 0])
+    target = [0.1, 0.8, 0.1]
+    expected = -np.dot(target, logits[0, 0])
     assert float(SmoothedCrossEntropy(0.3)(ids, logits)) == pytest.approx(expected)
 
 
-def test_weights_make_the_mean_over_real_tokens():
+def test_the_weighted_loss_is_the_mean_over_real_tokens():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(2, 5, 9)).astype(np.float32)
     ids = np.array([[3, 4, 5, 0, 0], [6, 0, 0, 0, 0]], np.int32)
@@ -52,22 +52,22 @@ def gradients(tf, function, logits):
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_the_explicit_gradient_is_the_automatic_one(smoothing):
+def test_the_explicit_gradient_matches_autodiff(smoothing):
     tf = pytest.importorskip("tensorflow")
     rng = np.random.default_rng(1)
     logits = tf.constant(rng.normal(size=(2, 4, 7)), tf.float32)
     ids = tf.constant(rng.integers(0, 7, (2, 4)), tf.int32)
     weights = tf.constant(rng.random((2, 4)), tf.float32)
 
-    def derived(logits):
+    def automatic(logits):
         log_probs = ops.log_softmax(logits)
-        wanted = (1 - smoothing) * ops.one_hot(ids, 7) + smoothing / 7
-        return -ops.sum(weights * ops.sum(wanted * log_probs, axis=-1))
+        target = (1 - smoothing) * ops.one_hot(ids, 7) + smoothing / 7
+        return -ops.sum(weights * ops.sum(target * log_probs, axis=-1))
 
-    def written(logits):
+    def explicit(logits):
         return ops.sum(weights * smoothed_cross_entropy(logits, ids, smoothing))
 
-    expected, found = gradients(tf, derived, logits), gradients(tf, written, logits)
+    expected, found = gradients(tf, automatic, logits), gradients(tf, explicit, logits)
     assert found[0] == pytest.approx(expected[0], rel=1e-6)
     np.testing.assert_allclose(found[1], expected[1], atol=1e-6)
 
@@ -81,37 +81,37 @@ def test_divergence_by_hand():
 
 
 def test_r_drop_is_half_the_loss_of_the_paper():
-    # Equations 1 to 4, written out for two passes over one sentence of three tokens.
+    # Equations 1 to 4 for two passes over one sentence of three tokens.
     rng = np.random.default_rng(2)
     logits = rng.normal(size=(2, 3, 5)).astype(np.float32)
     ids = np.array([[1, 4, 2], [1, 4, 2]], np.int32)
     log_p, log_q = (each - np.log(np.exp(each).sum(-1, keepdims=True)) for each in logits)
     entropy = -sum(log[at, ids[0, at]] for log in (log_p, log_q) for at in range(3)) / 3
-    apart = (np.exp(log_p) * (log_p - log_q)).sum() / 3 + (
+    divergences = (np.exp(log_p) * (log_p - log_q)).sum() / 3 + (
         np.exp(log_q) * (log_q - log_p)
     ).sum() / 3
-    expected = entropy + 5.0 / 2 * apart
+    expected = entropy + 5.0 / 2 * divergences
     weights = np.full((2, 3), 1 / 6, np.float32)
     found = float(SmoothedCrossEntropy(0.0, r_drop=5.0)(ids, logits, sample_weight=weights))
     assert found == pytest.approx(expected / 2, rel=1e-5)
 
 
-def test_the_gradient_of_the_divergence_is_the_automatic_one():
+def test_the_gradient_of_the_divergence_matches_autodiff():
     tf = pytest.importorskip("tensorflow")
     rng = np.random.default_rng(3)
     logits = tf.constant(rng.normal(size=(4, 3, 6)), tf.float32)
     weights = tf.constant(rng.random((4, 3)), tf.float32)
 
-    def derived(logits):
+    def automatic(logits):
         logs = ops.log_softmax(logits)
         p, q = logs[0::2], logs[1::2]
         both = ops.sum((ops.exp(p) - ops.exp(q)) * (p - q), axis=-1)
         return ops.sum((weights[0::2] + weights[1::2]) * both)
 
-    def written(logits):
+    def explicit(logits):
         return ops.sum(weights * divergence(logits))
 
-    expected, found = gradients(tf, derived, logits), gradients(tf, written, logits)
+    expected, found = gradients(tf, automatic, logits), gradients(tf, explicit, logits)
     assert found[0] == pytest.approx(expected[0], rel=1e-5)
     np.testing.assert_allclose(found[1], expected[1], atol=1e-5)
 
@@ -157,8 +157,8 @@ def test_schedules_that_end(kind, middle):
     training = {"warmup_steps": 100, "learning_rate": 2.0, "schedule": kind, "max_steps": 1100}
     schedule = WarmUp(recipe_from({"model": {"d_model": 16}, "training": training}, "test"))
     peak = 2.0 * (16 * 100) ** -0.5
-    wanted = {50: 0.5, 100: 1.0, 600: middle, 1100: 0.0, 2000: 0.0}
-    for step, share in wanted.items():
+    expected = {50: 0.5, 100: 1.0, 600: middle, 1100: 0.0, 2000: 0.0}
+    for step, share in expected.items():
         assert float(schedule(step - 1)) == pytest.approx(peak * share, abs=1e-6)
     quarter = {"cosine": 0.5 + 0.5 * 2**-0.5, "linear": 0.75}[kind]
     assert float(schedule(349)) == pytest.approx(peak * quarter, rel=1e-4)

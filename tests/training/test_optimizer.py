@@ -1,4 +1,4 @@
-"""The optimizer's steps are those of its paper, whatever the gradients look like."""
+"""Optimizer steps with sparse gradients, half precision and several devices."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ SIZES = {
     "decoder_layers": 1,
     "dropout": 0.0,
 }
-RATE = {"learning_rate": 1.0, "warmup_steps": 1}  # a first step of d_model**-0.5
+RATE = {"learning_rate": 1.0, "warmup_steps": 1}  # the first step has size d_model**-0.5
 
 
 def recipe_of(training: dict[str, Any], **model: Any) -> Recipe:
@@ -42,7 +42,7 @@ OPTIMIZERS: tuple[dict[str, Any], ...] = (
     {"optimizer": "nadam"},
     {"clip_norm": 0.1},
 )
-# By default each kind of embeddings with one optimizer, and each optimizer with one kind.
+# The default suite has each kind of embeddings and each optimizer once.
 COMBINATIONS = [
     pytest.param(*each, marks=[] if each[0] == "all" or not each[1] else [pytest.mark.slow])
     for each in product(EMBEDDINGS, OPTIMIZERS)
@@ -83,7 +83,7 @@ def test_half_precision_accepts_sparse_gradients() -> None:
     np.testing.assert_allclose(moved, [[0, 0], [8**-0.5] * 2, [0, 0], [0, 0]], rtol=1e-5)
 
 
-# TensorFlow's devices are those of a process. On which of two the gradient overflows, by step.
+# Runs in a separate process, which configures two devices; ``bad`` is the device that overflows.
 OVERFLOWS = """
 import keras, numpy as np, tensorflow as tf
 from nmt_cli.training.optimizer import make_optimizer

@@ -1,4 +1,4 @@
-"""A CPU as several devices: when it is split, and that trainings on its parts are exact too."""
+"""A CPU as several devices: when it is split, and exact resuming on its parts."""
 
 import json
 import subprocess
@@ -18,8 +18,8 @@ from tests.systems import DROPOUTS, toy_data, toy_recipe, write_toy_corpus
 
 two_cores = pytest.mark.skipif(cores() < 2, reason="needs two cores")
 
-# In a process of its own, which TensorFlow's devices belong to. Trains on two, with and without an
-# interruption; prints how often the loss was traced, after the first step and at the end.
+# Runs in a separate process, which configures two devices. Trains with and without interruption;
+# prints how often the loss was traced, after the first step and at the end.
 SCRIPT = """
 import sys
 from pathlib import Path
@@ -35,10 +35,10 @@ call, batch_end = SmoothedCrossEntropy.call, Session.on_train_batch_end
 def counted(self, *arguments):
     traced.append(None)
     return call(self, *arguments)
-def noted(self, batch, logs=None):
+def recorded(self, batch, logs=None):
     batch_end(self, batch, logs)
     counts.append(len(traced))
-SmoothedCrossEntropy.call, Session.on_train_batch_end = counted, noted
+SmoothedCrossEntropy.call, Session.on_train_batch_end = counted, recorded
 for name, steps, resume in (("whole", 9, False), ("parts", 4, False), ("parts", 9, True)):
     recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])
     devices = set_up(Devices(2), recipe)
@@ -87,18 +87,18 @@ def train(folder: Path, *options: str) -> str:
 
 @two_cores
 @pytest.mark.slow
-def test_a_cpu_is_split_by_default_and_a_run_resumes_on_as_many_parts(tmp_path: Path) -> None:
+def test_a_cpu_is_split_by_default_and_a_run_resumes_on_the_same_parts(tmp_path: Path) -> None:
     write_toy_corpus(tmp_path)
     recipe = toy_recipe(tmp_path, training={"batch_tokens": 1024, "max_steps": 1})
     (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
     assert ", 2 devices share each batch\n" in train(tmp_path)
     assert json.loads((tmp_path / "run" / "run.json").read_text())["devices"] == 2
-    said = train(tmp_path, "--resume", "--devices", "1", "--set", "training.max_steps=2")
-    assert "devices share each" not in said
-    assert "this run began on 2 devices and continues on 1: results are equivalent" in said
-    said = train(tmp_path, "--resume", "--set", "training.max_steps=3")
-    assert ", 2 devices share each batch\n" in said
-    assert "this run began" not in said
+    messages = train(tmp_path, "--resume", "--devices", "1", "--set", "training.max_steps=2")
+    assert "devices share each" not in messages
+    assert "this run began on 2 devices and continues on 1: results are equivalent" in messages
+    messages = train(tmp_path, "--resume", "--set", "training.max_steps=3")
+    assert ", 2 devices share each batch\n" in messages
+    assert "this run began" not in messages
 
 
 def recipe_of(root: Path, **training: object) -> Recipe:
@@ -129,7 +129,7 @@ def test_when_splitting_does_not_pay_off(tmp_path: Path, monkeypatch: pytest.Mon
         (2, 4096, 4, 2),
     ],
 )
-def test_how_many_parts(
+def test_the_number_of_parts(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     machine: int,
@@ -137,8 +137,8 @@ def test_how_many_parts(
     begun: int,
     count: int,
 ) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(module, "split_cpu", asked.append)
+    requested: list[int] = []
+    monkeypatch.setattr(module, "split_cpu", requested.append)
     monkeypatch.setattr(module, "cores", lambda: machine)
     cpu_devices(recipe_of(tmp_path, batch_tokens=tokens), begun)
-    assert asked == [count]
+    assert requested == [count]

@@ -1,4 +1,4 @@
-"""Training end to end on a toy task: resume, checkpoints, limits."""
+"""End-to-end training on a toy task: resuming, checkpoints and limits."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def silent(line: str) -> None:
 
 
 def toy_data(folder: Path, **sections: dict[str, object]) -> tuple[Recipe, Prepared]:
-    """A toy whose validations take a moment: what little it has learned ends no translation."""
+    """Return toy data with short decoding: a barely trained model never ends a translation."""
     return systems.toy_data(folder, decoding={"max_length": 5}, **sections)
 
 
@@ -54,20 +54,20 @@ class Whole:
     recipe: Recipe
     prepared: Prepared
     run: Run
-    said: list[str]
+    messages: list[str]
 
-    def copied(self, place: Path) -> Run:
-        """A copy of the run for a test to damage."""
-        return Run.open(Path(shutil.copytree(self.run.folder, place / "run")))
+    def copied(self, folder: Path) -> Run:
+        """Return a copy of the run for a test to damage."""
+        return Run.open(Path(shutil.copytree(self.run.folder, folder / "run")))
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     root = tmp_path_factory.mktemp("whole")
     recipe, prepared = toy_data(root)
-    said: list[str] = []
+    messages: list[str] = []
     return Whole(
-        root, recipe, prepared, train(recipe, prepared, root / "run", say=said.append), said
+        root, recipe, prepared, train(recipe, prepared, root / "run", say=messages.append), messages
     )
 
 
@@ -99,7 +99,7 @@ def test_a_resumed_run_ends_with_the_same_bytes(tmp_path, whole):
 
 
 def test_a_run_logs_validates_and_keeps_best_and_last(whole):
-    run, said = whole.run, whole.said
+    run, messages = whole.run, whole.messages
     rows = [json.loads(line) for line in (run.folder / "log.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows if "loss" in row] == [3, 6, 9, 12]
     assert [row["step"] for row in rows if "validation_bleu" in row] == [6, 12]
@@ -108,7 +108,7 @@ def test_a_run_logs_validates_and_keeps_best_and_last(whole):
     assert run.best.exists()
     _, progress = trained_model(run, run.last)
     assert progress.step == 12
-    assert any("BLEU" in line for line in said)
+    assert any("BLEU" in line for line in messages)
 
 
 def same_weights(one: Run, other: Run) -> None:
@@ -131,7 +131,7 @@ NOISE = {
 }
 PACE = {"training": {"accumulate": 3, "curriculum": 3, "optimizer": "nadam", "clip_norm": 0.5}}
 HALF = {"training": {"precision": "mixed_float16"}}
-# Each takes most of a minute.
+# Each takes almost a minute.
 OPTIONS = [
     pytest.param(NOISE, id="noise", marks=pytest.mark.slow),
     pytest.param(PACE, id="pace", marks=pytest.mark.slow),
@@ -144,7 +144,7 @@ OPTIONS = [
 def test_every_option_resumes_to_the_same_bytes(tmp_path, options, monkeypatch):
     recipe, prepared = toy_data(tmp_path, **options)
     whole = train(recipe, prepared, tmp_path / "whole", say=silent)
-    # Stopped as by a signal, between logs, validations and epochs.
+    # Stop as with a signal, between logs, validations and epochs.
     stop_at(monkeypatch, 5)
     with pytest.raises(KeyboardInterrupt):
         train(recipe, prepared, tmp_path / "parts", say=silent)
@@ -160,11 +160,11 @@ def test_every_option_resumes_to_the_same_bytes(tmp_path, options, monkeypatch):
 
 
 def stop_at(monkeypatch, step: int) -> None:
-    """Let the training behave as if a signal had come before this step's end."""
+    """Make the training behave as if a signal had arrived before the end of this step."""
     original = Session.on_train_batch_end
 
     def interrupted(self, batch, logs=None):
-        # Batches, not steps: within an accumulation the step is finished first.
+        # This is called per batch: with accumulation, the step is completed first.
         self.signalled = self.progress.step >= step - 1
         original(self, batch, logs)
 
@@ -270,7 +270,7 @@ def test_the_best_average_sets_the_score_to_beat(tmp_path, monkeypatch, ema):
     assert arrays.keys() == kept[run.last].keys()
     for name, each in kept[run.last].items():
         np.testing.assert_array_equal(arrays[name], each, err_msg=name)
-    # A model between the two is not the best.
+    # A score between the two is not the best.
     single, mean = 2.5, 2.2
     longer = replace(recipe, training=replace(recipe.training, max_steps=4))
     run = train(longer, prepared, tmp_path / "run", resume=True, say=silent)
@@ -284,10 +284,12 @@ def test_an_average_leaves_out_a_damaged_checkpoint(tmp_path):
     run = train(recipe, prepared, tmp_path / "run", say=silent)
     run.checkpoint(2).write_bytes(run.checkpoint(2).read_bytes()[:1000])
     run.average.unlink()
-    said: list[str] = []
-    run = train(recipe, prepared, tmp_path / "run", resume=True, say=said.append)
-    assert any("step-00000002.npz" in line and "left out of the average" in line for line in said)
-    assert "average of the last 2 checkpoints:" in said
+    messages: list[str] = []
+    run = train(recipe, prepared, tmp_path / "run", resume=True, say=messages.append)
+    assert any(
+        "step-00000002.npz" in line and "left out of the average" in line for line in messages
+    )
+    assert "average of the last 2 checkpoints:" in messages
     first, last = (read_checkpoint(run.checkpoint(step))[0] for step in (1, 3))
     for name, each in read_checkpoint(run.average)[0].items():
         np.testing.assert_allclose(each, (first[name] + last[name]) / 2, rtol=1e-5, atol=1e-6)
@@ -335,7 +337,7 @@ def log(run: Run) -> list[dict]:
 
 def test_the_log_of_a_resumed_run_is_that_of_an_uninterrupted_one(tmp_path, whole):
     run = whole.copied(tmp_path)
-    run.last.unlink()  # as if killed before it: from step 6 on all happens again
+    run.last.unlink()  # as if killed before step 12: training repeats from step 6
     with (run.folder / "log.jsonl").open("a") as log_file:
         log_file.write('{"step": 9, "los')
     train(whole.recipe, whole.prepared, run.folder, resume=True, say=silent)
@@ -357,13 +359,13 @@ def test_samples_may_contain_other_line_breaks(tmp_path, whole):
     assert [row["step"] for row in log_records(run.folder) if "samples" in row] == [6, 12]
     assert path.read_text(encoding="utf-8").startswith("".join(lines[:3]))
     with path.open("a", encoding="utf-8") as log_file:
-        log_file.write('{"step": 15, "los')  # killed while it wrote
+        log_file.write('{"step": 15, "los')  # killed while writing
     assert len(log_records(run.folder)) == 6
 
 
 def test_the_newest_checkpoints_are_kept(tmp_path):
     run = untrained_run(tmp_path, training={"checkpoint_every": 1, "keep": 3, "max_steps": 5})
-    for half in ("checkpoints/.step-00000002.npz.1a2b", ".best.npz.1a2b"):  # killed while it wrote
+    for half in ("checkpoints/.step-00000002.npz.1a2b", ".best.npz.1a2b"):  # killed while writing
         (run.folder / half).mkdir()
         (run.folder / half / "half.npz").write_bytes(b"half")
     (run.folder / ".average.npz").write_bytes(b"not validated")
@@ -413,16 +415,16 @@ def test_a_log_that_cannot_be_read(tmp_path, whole):
 def test_a_damaged_checkpoint_is_replaced_by_the_previous_one(tmp_path, whole):
     run = whole.copied(tmp_path)
     run.last.write_bytes(run.last.read_bytes()[:1000])
-    said: list[str] = []
-    train(whole.recipe, whole.prepared, run.folder, resume=True, say=said.append)
-    assert "damaged checkpoint" in said[0]
-    assert "using the previous checkpoint" in said[0]
-    assert said[1] == "resuming at step 6"
+    messages: list[str] = []
+    train(whole.recipe, whole.prepared, run.folder, resume=True, say=messages.append)
+    assert "damaged checkpoint" in messages[0]
+    assert "using the previous checkpoint" in messages[0]
+    assert messages[1] == "resuming at step 6"
     same_weights(whole.run, run)
 
 
 @pytest.mark.traced
-def test_no_step_waits_for_the_device(tmp_path, monkeypatch):
+def test_steps_do_not_wait_for_the_device(tmp_path, monkeypatch):
     recipe, prepared = toy_data(tmp_path, training={"max_steps": 4})
     kinds, batch_end = [], Session.on_train_batch_end
 
@@ -433,11 +435,11 @@ def test_no_step_waits_for_the_device(tmp_path, monkeypatch):
     monkeypatch.setattr(Session, "on_train_batch_end", noted)
     train(recipe, prepared, tmp_path / "run", say=silent)
     assert len(kinds) == 4
-    assert float not in kinds  # a number has been fetched
+    assert float not in kinds  # a float would have been copied from the device
 
 
 @pytest.mark.traced
-def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
+def test_no_retracing_after_the_first_epoch(tmp_path, monkeypatch):
     write_toy_corpus(tmp_path)
     for side in ("xx", "yy"):
         with (tmp_path / f"train.{side}").open("a", encoding="utf-8") as text:
@@ -462,16 +464,16 @@ def test_nothing_is_traced_again_after_the_first_epoch(tmp_path, monkeypatch):
     train(recipe, prepared, tmp_path / "run", say=silent)
     first_epoch = len(epochs.order(0))
     assert 0 < by_step[first_epoch] == by_step[40]
-    assert by_step[1] == by_step[40]  # and on TensorFlow one trace serves all shapes
+    assert by_step[1] == by_step[40]  # with TensorFlow, one trace serves all shapes
 
 
-def test_subword_sampling_needs_no_new_width_in_any_epoch(tmp_path):
+def test_subword_sampling_does_not_change_the_widths(tmp_path):
     recipe, prepared = toy_data(tmp_path, training={"sample_subwords": 0.1})
     epochs = training_batches(recipe, prepared)
     longest = [max(map(len, epochs.batches(at).source)) for at in range(6)]
     assert len(set(longest)) > 1
-    ladders = {tuple(epochs.batches(at).widths) for at in range(6)}
-    assert len(ladders) == 1
+    widths = {tuple(epochs.batches(at).widths) for at in range(6)}
+    assert len(widths) == 1
 
 
 def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypatch):
@@ -481,11 +483,11 @@ def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypa
     )
     original = Feed.arrays
 
-    def poisoned(self):
+    def with_nan(self):
         for number, (inputs, target, weights) in enumerate(original(self), start=1):
             yield inputs, target, weights * (np.float32("nan") if number == 5 else 1)
 
-    monkeypatch.setattr(Feed, "arrays", poisoned)
+    monkeypatch.setattr(Feed, "arrays", with_nan)
     with pytest.raises(NmtError) as caught:
         train(recipe, prepared, tmp_path / "run", say=silent)
     run = Run.open(tmp_path / "run")
@@ -514,18 +516,18 @@ def test_weights_that_are_not_finite_are_not_saved(tmp_path, untrained):
 
 
 def test_patience_ends_a_run(tmp_path):
-    # Nothing can be learned at a rate of zero.
+    # With a learning rate of zero, nothing improves.
     recipe, prepared = toy_data(
         tmp_path,
         training={"learning_rate": 0.0, "validate_every": 1, "patience": 2, "metric": "loss"},
     )
-    said: list[str] = []
-    run = train(recipe, prepared, tmp_path / "run", say=said.append)
+    messages: list[str] = []
+    run = train(recipe, prepared, tmp_path / "run", say=messages.append)
     assert read_checkpoint(run.last)[1].step == 3
-    assert "no better loss in 2 validations: stopping" in said
+    assert "no better loss in 2 validations: stopping" in messages
     assert read_checkpoint(run.best)[1].step == 1
-    train(recipe, prepared, run.folder, resume=True, say=said.append)
-    assert said[-1].startswith("trained 3 steps")
+    train(recipe, prepared, run.folder, resume=True, say=messages.append)
+    assert messages[-1].startswith("trained 3 steps")
 
 
 def test_the_average_of_checkpoints_is_their_mean(tmp_path):
@@ -544,7 +546,7 @@ def test_the_average_of_checkpoints_is_their_mean(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_moving_average_is_used_to_translate(tmp_path):
+def test_the_moving_average_is_used_for_translation(tmp_path):
     recipe, prepared = toy_data(
         tmp_path, training={"ema": 0.5, "max_steps": 3, "checkpoint_every": 1}
     )
@@ -554,12 +556,14 @@ def test_the_moving_average_is_used_to_translate(tmp_path):
     for weight in model.weights:
         first, second, third = (each[f"weights/{weight.path}"] for each in raw)
         assert not np.array_equal(second, third)
-        expected = ((first + second) / 2 + third) / 2  # the first step's weights begin it
+        expected = (
+            (first + second) / 2 + third
+        ) / 2  # it starts with the weights of the first step
         np.testing.assert_allclose(np.array(weight), expected, atol=1e-6)
 
 
 def test_accumulated_batches_make_one_step_of_their_mean_gradient(tmp_path):
-    # With plain steps of one batch each, the mean of two gradients is worked out by hand.
+    # Compute the gradients of both batches separately, and their mean by hand.
     recipe, prepared = toy_data(
         tmp_path, model={"dropout": 0.0}, training={"accumulate": 2, "max_steps": 1}
     )
@@ -577,11 +581,11 @@ def test_accumulated_batches_make_one_step_of_their_mean_gradient(tmp_path):
     before = [np.array(each) for each in model.trainable_weights]
     for inputs, target, weights in fed:
         model.train_on_batch(inputs, target, sample_weight=weights)
-    # Adam's first step is the learning rate against the gradient's sign.
+    # Adam's first step is the learning rate times the negative sign of the gradient.
     rate = recipe.model.d_model**-0.5 * recipe.training.warmup_steps**-1.5
     for old, new, one, other in zip(before, model.trainable_weights, *dense, strict=True):
-        clear = np.abs(one + other) > 1e-6  # far from Adam's epsilon
-        assert clear.mean() >= 0.5  # biases of keys change nothing
+        clear = np.abs(one + other) > 1e-6  # far above Adam's epsilon
+        assert clear.mean() >= 0.5  # biases of keys have no gradient
         moved = (np.array(new) - old) / rate
         np.testing.assert_allclose(moved[clear], -np.sign(one + other)[clear], atol=0.05)
 
@@ -593,14 +597,14 @@ def test_training_moves_every_weight(whole):
         assert not np.array_equal(old, new), f"{old.path} did not move"
 
 
-def test_mixed_precision_trains_and_reads_back_as_float32(tmp_path):
+def test_mixed_precision_training_saves_float32(tmp_path):
     recipe, prepared = toy_data(tmp_path, training={"precision": "mixed_bfloat16", "max_steps": 2})
     run = train(recipe, prepared, tmp_path / "run", say=silent)
     model, _ = trained_model(run, run.last)
     assert {weight.dtype for weight in model.weights} == {"float32"}
 
 
-def test_time_ends_a_run(tmp_path):
+def test_max_minutes_ends_a_run(tmp_path):
     recipe, prepared = toy_data(tmp_path, training={"max_minutes": 0.0001, "max_steps": 5000})
     run = train(recipe, prepared, tmp_path / "run", say=silent)
     _, progress = trained_model(run, run.last)
@@ -629,7 +633,7 @@ def test_a_resumed_run_saves_its_recipe(tmp_path):
     with pytest.raises(NmtError, match="already trained"):
         wider = replace(recipe, decoding=replace(recipe.decoding, beam_size=7))
         train(wider, prepared, tmp_path / "run", resume=True, say=silent)
-    assert Run.open(tmp_path / "run").recipe == recipe  # as nothing came of it
+    assert Run.open(tmp_path / "run").recipe == recipe  # nothing was trained
     train(longer, prepared, tmp_path / "run", resume=True, say=silent)
     assert Run.open(tmp_path / "run").recipe == longer
 
@@ -688,11 +692,11 @@ def test_a_checkpoint_restores_everything(tmp_path, untrained):
         variable.assign(variable + 1)
     saved = Progress(step=7, epoch=2, index=5, seconds=1.5, best_score=12.0, validated=6, worse=1)
     save_checkpoint(tmp_path / "all.npz", model, saved)
-    twin = compiled_model(run)
-    assert load_checkpoint(tmp_path / "all.npz", twin, training=True) == saved
+    other = compiled_model(run)
+    assert load_checkpoint(tmp_path / "all.npz", other, training=True) == saved
     for left, right in zip(
         [*model.variables, *model.optimizer.variables],
-        [*twin.variables, *twin.optimizer.variables],
+        [*other.variables, *other.optimizer.variables],
         strict=True,
     ):
         np.testing.assert_array_equal(left, right)
