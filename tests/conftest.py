@@ -1,4 +1,4 @@
-"""Settings of every test, and a tiny untrained run and its bundles, made once per test run."""
+"""Settings for all tests, and a tiny untrained run and its bundles, created once per session."""
 
 import fcntl
 import gc
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # importing these takes seconds, and not every test needs Ten
 
 Once = Callable[[str, Callable[[Path], object]], Path]
 
-# Run in the background of a script, tests and what they start would ignore SIGINT.
+# Tests and their child processes would ignore SIGINT in the background of a script.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -26,7 +26,7 @@ settings.register_profile("default", deadline=None, max_examples=60)
 settings.register_profile("many", deadline=None, max_examples=1000)
 settings.load_profile("default")
 
-# A developer's own settings of nmt must not change a test.
+# A developer's own nmt settings must not affect tests.
 for variable in [each for each in os.environ if each.startswith("NMT_")]:
     if variable != "NMT_TEST_DATA":
         del os.environ[variable]
@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _exempt_from_garbage_collection() -> Iterator[None]:
-    """Keep what a test leaves: TensorFlow's graphs are cycles of many objects, which every full
+    """Exempt the objects of earlier tests: TensorFlow's graphs are large cycles that every full
     collection traverses (70 MB per training; freeing one took nine seconds)."""
     yield
     gc.freeze()
@@ -57,7 +57,7 @@ def _exempt_from_garbage_collection() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
-    """Make a folder once per test run: the first worker that needs it fills it, the others wait.
+    """Create a folder once per session: the first worker that needs it fills it, others wait.
 
     Call it with a name and a function that fills the folder. Tests must not change the folder.
     """
@@ -65,24 +65,24 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
     if "PYTEST_XDIST_WORKER" in os.environ:
         root = root.parent
 
-    def made(name: str, fill: Callable[[Path], object]) -> Path:
-        folder, whole = root / "shared" / name, root / "shared" / f"{name}.made"
+    def folder_of(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, complete = root / "shared" / name, root / "shared" / f"{name}.complete"
         folder.parent.mkdir(exist_ok=True)
-        with whole.with_suffix(".lock").open("w") as lock:
+        with complete.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not whole.exists():
-                shutil.rmtree(folder, ignore_errors=True)  # what a failed attempt left
+            if not complete.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # left by a failed attempt
                 folder.mkdir()
                 fill(folder)
-                whole.touch()
+                complete.touch()
         return folder
 
-    return made
+    return folder_of
 
 
 @pytest.fixture(scope="session")
 def tiny_run(once: Once) -> "Run":
-    """Random weights, biases included; two decoder layers, heads of 16, all embeddings tied."""
+    """A run with random weights and biases, two decoder layers, heads of 16 and tied embeddings."""
     from nmt_cli.training.run import Run
     from tests.systems import untrained_run
 
@@ -91,7 +91,7 @@ def tiny_run(once: Once) -> "Run":
 
 @pytest.fixture(scope="session")
 def tiny_bundle(tiny_run: "Run", once: Once) -> Callable[[str], Path]:
-    """The bundle of a precision; the one in float32 is verified."""
+    """A function that returns the bundle of a precision; the float32 bundle is verified."""
 
     def made(precision: str) -> Path:
         def export(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Run ``nmt`` for a test: in this process, or as a process of its own."""
+"""Run ``nmt`` for a test, in this process or in a new one."""
 
 import os
 import signal
@@ -51,13 +51,13 @@ def nmt(
     limit: Callable[[], Any] | None = None,
     process: bool = False,
 ) -> Result:
-    """Run nmt in a folder, in this process unless something below needs a process of its own.
+    """Run nmt in a folder; in this process, unless an argument needs a new one.
 
     Args:
         words: the arguments.
         cwd: the working directory.
         stdin: the content of standard input.
-        command: what to run as a process instead of nmt.
+        command: the command to run as a new process instead of nmt.
         environment: variables to set.
         limit: called in the new process before nmt starts.
         process: run a new process although the arguments do not need one.
@@ -80,7 +80,7 @@ def nmt(
 
 
 def _run_main(arguments: list[str]) -> int:
-    """Call the entry point and return the exit code; other global state is put back."""
+    """Call the entry point, restore global state and return the exit code."""
     signals = (signal.SIGINT, signal.SIGTERM)
     handlers = {number: signal.getsignal(number) for number in signals}
     try:
@@ -109,12 +109,12 @@ def _in(folder: Path, environment: dict[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _streams(stdin: bytes) -> Iterator[dict[int, bytes]]:
-    """Redirect the standard streams, down to their file descriptors.
+    """Redirect the standard streams, including their file descriptors.
 
-    Libraries may keep the stream objects: those refer to descriptors 0 to 2, which stay valid.
+    Libraries may keep the stream objects: they refer to descriptors 0 to 2, which stay valid.
 
     Yields:
-        what was written to descriptors 1 and 2; filled in at the end.
+        The output by descriptor (1 and 2), filled in at the end.
     """
     written: dict[int, bytes] = {}
     with tempfile.TemporaryDirectory() as folder:

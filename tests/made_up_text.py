@@ -1,4 +1,4 @@
-"""Portuguese and English sentences enough to learn a small vocabulary from, all made up."""
+"""Made-up Portuguese and English sentences, enough to learn a small vocabulary."""
 
 from itertools import product
 

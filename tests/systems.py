@@ -1,4 +1,4 @@
-"""Small systems for tests: recipes, prepared data and runs made in a moment."""
+"""Small recipes, prepared data and runs that are created within seconds."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ WORDS = ["um", "dois", "três", "quatro", "cinco", "seis", "sete", "oito", "nove
 WORDS += ["casa", "gato", "água", "pão", "café", "sol"]
 
 
-# Every random site of a model.
+# Every kind of dropout.
 DROPOUTS = {
     "dropout": 0.2,
     "attention_dropout": 0.2,
@@ -28,7 +28,7 @@ DROPOUTS = {
 
 
 def write_toy_corpus(folder: Path, pairs: int = 300, seed: int = 0) -> None:
-    """train.xx and train.yy: a line of words, and the same words reversed."""
+    """Write train.xx, lines of random words, and train.yy, the same words reversed."""
     rng = np.random.default_rng(seed)
     lines = [list(rng.choice(WORDS, rng.integers(1, 7))) for _ in range(pairs)]
     for suffix, text in (("xx", lines), ("yy", [line[::-1] for line in lines])):
@@ -38,7 +38,7 @@ def write_toy_corpus(folder: Path, pairs: int = 300, seed: int = 0) -> None:
 
 
 def toy_recipe(root: Path, **sections: dict[str, object]) -> Recipe:
-    """A tiny recipe over :func:`write_toy_corpus`; ``sections`` override its tables."""
+    """Return a tiny recipe for :func:`write_toy_corpus`; ``sections`` override its tables."""
     tree: dict[str, dict[str, object]] = {
         "data": {"source": "xx", "target": "yy", "root": str(root), "train": ["train"]},
         "tokenizer": {"vocab_size": 320, "character_coverage": 1.0},
@@ -65,16 +65,16 @@ def toy_recipe(root: Path, **sections: dict[str, object]) -> Recipe:
 
 
 def toy_data(folder: Path, **sections: dict[str, object]) -> tuple[Recipe, Prepared]:
-    """A recipe and its prepared data under ``folder``."""
+    """Return a recipe and its prepared data under ``folder``."""
     write_toy_corpus(folder)
     recipe = toy_recipe(folder, **sections)
     return recipe, prepare(recipe, folder / "prepared", say=lambda line: None)
 
 
 def untrained_run(folder: Path, **sections: dict[str, object]) -> Run:
-    """A run whose weights are random, biases included: parity needs no training.
+    """Return a run with random weights and biases, which is enough for parity tests.
 
-    Two decoder layers, where trained toys have one: caches of several must not be mixed up.
+    It has two decoder layers, so that mixed-up caches are noticed.
     """
     sections["model"] = {"decoder_layers": 2, **sections.get("model", {})}
     recipe, prepared = toy_data(folder, **sections)

@@ -84,7 +84,7 @@ def test_named_files_exist(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as on GitHub."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
 
@@ -105,7 +105,7 @@ def test_commands_exist(page: Path) -> None:
 
 
 def calls(page: Path) -> Iterator[list[str]]:
-    """The words after ``nmt`` of every call in a page's code or a recipe's header."""
+    """Yield the arguments of every nmt call in a page's code or a recipe's header."""
     text = page.read_text(encoding="utf-8")
     if page.suffix == ".toml":
         code = re.findall(r"^# (.*)$", text, re.M)
@@ -117,7 +117,7 @@ def calls(page: Path) -> Iterator[list[str]]:
     for line in code:
         # Up to the end of the command: a pipe, a closing bracket or quote, or a comment.
         for call in re.findall(r"(?<![\w./-])nmt ((?:'[^']*'|\"[^\"]*\"|[^|;)`'\"#])*)", line):
-            if re.match(r"[a-z]+  ", call):  # a list of commands and what they do
+            if re.match(r"[a-z]+  ", call):  # a list of commands and their descriptions
                 continue
             words = re.sub(r"'[^']*'|\"[^\"]*\"", "TEXT", call.replace("\n", " ")).split()
             if words and re.fullmatch(r"[a-z]+|--?[a-z]+", words[0]):
@@ -133,9 +133,9 @@ def with_models(tiny_run: "Run", once: "Once", tmp_path: Path) -> Path:
         export_bundle(tiny_run, folder / "bundle", verify=False, attention=True)
 
     bundle = once("bundle-attention", export) / "bundle"
-    for place, model in (("exports", bundle), ("runs", tiny_run.folder)):
-        (tmp_path / place).mkdir()
-        (tmp_path / place / "mine-pt-en").symlink_to(model)
+    for name, model in (("exports", bundle), ("runs", tiny_run.folder)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine-pt-en").symlink_to(model)
     (tmp_path / "text.pt").write_text("um gato\n\ndois\n", encoding="utf-8")
     return tmp_path
 

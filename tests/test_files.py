@@ -1,4 +1,4 @@
-"""Files on disk after a write that succeeded, and after one that failed."""
+"""Files on disk after successful and failed writes."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ MARKER = "made.json"
 
 
 def listing(folder: Path) -> dict[str, str]:
-    """Every file below a folder, hidden ones too, with its content."""
+    """Return the content of every file below a folder, including hidden ones."""
     return {
         str(path.relative_to(folder)): path.read_text()
         for path in folder.rglob("*")
@@ -99,7 +99,7 @@ def test_the_old_folder_is_restored_if_the_new_one_cannot_be_renamed(
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_folder_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
     (tmp_path / "file").write_text("mine")
@@ -178,7 +178,7 @@ def test_permissions_follow_the_umask(tmp_path: Path, mask: int) -> None:
         with replacing(tmp_path / "a.txt") as out:
             out.write("x")
         fill(tmp_path / "f", "x")
-        assert os.umask(mask) == mask  # left as it was
+        assert os.umask(mask) == mask  # unchanged
     finally:
         os.umask(old)
     assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o666 & ~mask

@@ -1,4 +1,4 @@
-"""Memory that this process uses, and free memory."""
+"""Memory use of this process, and free memory."""
 
 import multiprocessing
 from multiprocessing.connection import Connection
@@ -12,27 +12,27 @@ MIB = 2**20
 
 
 def test_the_peak_is_kept_and_not_inherited():
-    # Unlike ru_maxrss, with which batch sizes came out too small in children of large processes.
+    # Unlike ru_maxrss, which made batch sizes too small in children of large processes.
     held = np.ones(400 * MIB, np.uint8)
     context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_send_peaks, args=(theirs,))
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send_peaks, args=(sender,))
     process.start()
-    before, after = ours.recv()
+    before, after = receiver.recv()
     assert before < held.nbytes
     assert after > before + 50 * MIB
     process.join()
 
 
 def _send_peaks(connection: Connection) -> None:
-    """Send the peak before and after memory was used and freed."""
+    """Send the peak before and after using and freeing memory."""
     before = peak_memory()
     held = np.ones(before + 50 * MIB, np.uint8)
     del held
     connection.send((before, peak_memory()))
 
 
-def test_this_machine_has_some_memory_free():
+def test_this_machine_has_free_memory():
     free = free_memory()
     assert free is not None
     assert 128 * MIB < free < 2**50

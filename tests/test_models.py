@@ -1,4 +1,4 @@
-"""The public Python API: one interface over runs and bundles."""
+"""The public Python API: one interface for runs and bundles."""
 
 import json
 import subprocess
@@ -47,19 +47,19 @@ def test_both_kinds_have_one_interface(model: TranslationModel) -> None:
     assert found[1].tokens == []
 
 
-def test_a_run_and_its_bundle_translate_alike(
+def test_a_run_and_its_bundle_give_the_same_translations(
     run: TranslationModel, bundle: TranslationModel
 ) -> None:
     assert run.languages == bundle.languages
     for options in ({}, {"beam_size": 1}, {"n_best": 3}, {"prefix": "sol", "min_length": 3}):
-        ours, theirs = (list(each.translate(LINES, **options)) for each in (run, bundle))
-        assert [each.text for each in ours] == [each.text for each in theirs]
-        for one, other in zip(ours, theirs, strict=True):
+        from_run, from_bundle = (list(each.translate(LINES, **options)) for each in (run, bundle))
+        assert [each.text for each in from_run] == [each.text for each in from_bundle]
+        for one, other in zip(from_run, from_bundle, strict=True):
             assert [each.text for each in one.n_best] == [each.text for each in other.n_best]
-    ours, theirs = (list(each.score(LINES, LINES)) for each in (run, bundle))
-    assert [each.tokens for each in ours] == [each.tokens for each in theirs]
+    from_run, from_bundle = (list(each.score(LINES, LINES)) for each in (run, bundle))
+    assert [each.tokens for each in from_run] == [each.tokens for each in from_bundle]
     np.testing.assert_allclose(
-        [each.score for each in ours], [each.score for each in theirs], atol=1e-3
+        [each.score for each in from_run], [each.score for each in from_bundle], atol=1e-3
     )
 
 
@@ -138,11 +138,11 @@ def test_an_ensemble(
     assert [each.text for each in both.translate(LINES)] == single
     assert both.kind == "ensemble"
     maps = nmt_cli.open(tiny_run.folder, tiny_run.folder).attention("um dois", "dois um")
-    alone = run.attention("um dois", "dois um").cross
-    np.testing.assert_allclose(maps.cross[0, 0], alone[0].mean(axis=0), atol=1e-6)
+    expected = run.attention("um dois", "dois um").cross
+    np.testing.assert_allclose(maps.cross[0, 0], expected[0].mean(axis=0), atol=1e-6)
 
 
-def test_folders_that_are_no_model(tmp_path: Path, tiny_run: Run) -> None:
+def test_folders_without_a_model(tmp_path: Path, tiny_run: Run) -> None:
     with pytest.raises(NmtError, match=r"neither a run \(no run.json\) nor a bundle"):
         nmt_cli.open(tmp_path)
     (tmp_path / "saved_model.pb").touch()

@@ -1,4 +1,4 @@
-"""Recipes: defaults, TOML, overrides, the errors a user meets, and the way back to TOML."""
+"""Recipes: defaults, TOML, overrides, errors and conversion back to TOML."""
 
 import dataclasses
 import tomllib
@@ -36,7 +36,7 @@ def test_an_empty_recipe_is_all_defaults(tmp_path: Path) -> None:
     assert recipe.label == "model-pt-en"
 
 
-def test_toml_sets_what_it_names_and_nothing_else(tmp_path: Path) -> None:
+def test_toml_overrides_only_the_given_keys(tmp_path: Path) -> None:
     recipe = load(
         tmp_path,
         'name = "x"\r\n[data]\r\nsource = "en"\r\ntarget = "pt"\r\ntrain = ["a", "b"]\r\n'
@@ -44,8 +44,8 @@ def test_toml_sets_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     )
     assert recipe.label == "x-en-pt"
     assert recipe.data.train == ("a", "b")
-    assert recipe.data.dev == ("c",)  # one string is a list of one
-    assert type(recipe.training.learning_rate) is float  # a whole number will do
+    assert recipe.data.dev == ("c",)  # a string becomes a list
+    assert type(recipe.training.learning_rate) is float  # a whole number is accepted
     expected = dataclasses.replace(
         Recipe(name="x"),
         data=dataclasses.replace(
@@ -85,7 +85,7 @@ def test_overrides_of_every_type(
     assert getattr(getattr(recipe, table) if table else recipe, key) == value
 
 
-def test_the_last_override_wins_over_the_file_and_earlier_ones(tmp_path: Path) -> None:
+def test_the_last_override_takes_precedence(tmp_path: Path) -> None:
     recipe = load(tmp_path, "[model]\nheads = 2\n", "model.heads=4", "model.heads=16")
     assert recipe.model.heads == 16
 
@@ -221,7 +221,7 @@ def test_the_hint_on_heads_is_a_divisor(tmp_path: Path) -> None:
     assert 254 % int(hint.removeprefix("try model.heads=").partition(",")[0]) == 0
 
 
-def test_contradictions_that_are_none(tmp_path: Path) -> None:
+def test_valid_combinations(tmp_path: Path) -> None:
     for embeddings in ("target-softmax", "none"):
         load(tmp_path, f"[tokenizer]\njoint = false\n[model]\nembeddings = '{embeddings}'")
     load(tmp_path, "[training]\nbatch_tokens = 128")
@@ -241,7 +241,7 @@ def test_bad_overrides(tmp_path: Path, override: str, message: str) -> None:
     assert message in refusal(tmp_path, "name = 'n'", override).message
 
 
-def test_files_that_are_no_recipes(tmp_path: Path) -> None:
+def test_files_that_are_not_recipes(tmp_path: Path) -> None:
     with pytest.raises(NmtError, match=r"none\.toml: no such recipe"):
         load_recipe(tmp_path / "none.toml")
     with pytest.raises(NmtError, match=r"cannot be read \(Is a directory\)"):
@@ -255,7 +255,7 @@ def test_files_that_are_no_recipes(tmp_path: Path) -> None:
 
 
 def values(item: "dataclasses.Field") -> st.SearchStrategy:
-    """Any valid value of a field."""
+    """Return a strategy for any valid value of a field."""
     low, high = (item.metadata.get(each) for each in ("minimum", "maximum"))
     if "options" in item.metadata:
         return st.sampled_from(item.metadata["options"])
@@ -314,12 +314,12 @@ def test_dump_and_load_are_inverse(recipe: Recipe) -> None:
 
 
 @pytest.mark.parametrize("odd", ["\x7f", "\0", "\r\n", '"\\', "\u2028", "é🂡", "#", "'''"])
-def test_odd_strings_survive_the_file_too(tmp_path: Path, odd: str) -> None:
+def test_odd_strings_survive_a_file(tmp_path: Path, odd: str) -> None:
     recipe = Recipe(name=odd)
     assert load(tmp_path, recipe.dump()) == recipe
 
 
-def test_fingerprints_tell_settings_apart() -> None:
+def test_fingerprints_depend_on_settings() -> None:
     base = fingerprint(Recipe(), 1)
     assert base == fingerprint(Recipe(), 1) != fingerprint(Recipe(seed=2), 1)
     assert base != fingerprint(Recipe(), 2)

@@ -1,4 +1,4 @@
-"""Translators over bundles, without the public API: for tests of what is below it."""
+"""Translators for bundles without the public API, for tests of the layers below it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The ablation runs, keeps what is done, and gives each row the time of the others."""
+"""The ablation trains every row for the same time and keeps finished rows."""
 
 import json
 import subprocess
@@ -37,7 +37,7 @@ def test_rows_of_equal_time_are_kept(tmp_path):
     assert [line.partition(" ")[0] for line in tables] == ["dev", "phrasebook.dev"]
     rows = [json.loads(path.read_text()) for path in tmp_path.glob("rows/*/row.json")]
     for row in rows:
-        # The recipe's own limit of time would have ended it after a step.
+        # The recipe's own time limit would have ended it after one step.
         assert row["steps"] == int(60 * 0.02 / row["pace"]) > 1
         log = tmp_path / "rows" / row["name"].replace(" ", "-") / "run" / "log.jsonl"
         assert json.loads(log.read_text().splitlines()[-1])["step"] == row["steps"]

@@ -1,4 +1,4 @@
-"""The comparison with CTranslate2: settings, turns, tokens, both sides with the same weights."""
+"""The comparison with CTranslate2: settings, alternating runs, and the same work on both sides."""
 
 import json
 import os
@@ -47,8 +47,8 @@ def silent(line: str) -> None:
 
 @pytest.fixture(scope="module")
 def models(tiny_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Models:
-    place = tmp_path_factory.mktemp("comparison")
-    return run_models(tiny_run.folder, ["float32"], place, silent)
+    folder = tmp_path_factory.mktemp("comparison")
+    return run_models(tiny_run.folder, ["float32"], folder, silent)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def job(models: Models, side: str, limit: int, forced: bool, workers: int = 1) -
 
 
 class TestPlan:
-    def test_latency_cells_have_processes_of_their_own(self):
+    def test_latency_cells_run_in_separate_processes(self):
         plan = Plan((4, 1), (32, OWN, 1), repeats=5, threads=2)
         throughput, latency = plan.groups("int8")
         assert [(each.beam_size, each.batch) for each in throughput] == [
@@ -73,7 +73,7 @@ class TestPlan:
         assert [(each.beam_size, each.batch) for each in latency] == [(4, 1), (1, 1)]
         assert Plan((1,), (1,), 5, 2).groups("int8") == [[Cell("int8", 1, 1)]]
 
-    def test_each_side_may_use_its_threads_either_way(self):
+    def test_each_side_tries_all_thread_settings(self):
         plan = Plan((4,), (32,), repeats=5, threads=2)
         both = [Setting(Threads(2, 1)), Setting(Threads(1, 2))]
         assert plan.settings(Cell("int8", 4, 32), THEIRS) == both
@@ -84,7 +84,7 @@ class TestPlan:
         one = Plan((4,), (32,), repeats=5, threads=1)
         assert one.settings(Cell("int8", 4, 32), OURS) == [Setting(Threads(1, 1))]
 
-    def test_lines_that_a_side_would_skip_or_split_are_left_out(self, models):
+    def test_blank_and_long_lines_are_left_out(self, models):
         tokenizer = load_tokenizers(models.tokenizer).source
         decoding = DecodingConfig(max_source=8)
         text = Text.of(["sol", "", " ".join(WORDS), "pão"], tokenizer, decoding)
@@ -108,7 +108,7 @@ class TestPlan:
         assert multiplications(config, 10, 5, 7, 4) == 5 * encoder + 4 * 7 * decoder
 
 
-def test_sides_take_turns(no_pause):
+def test_sides_alternate(no_pause):
     order = []
     calls = {name: lambda name=name: order.append(name) or len(order) for name in "ab"}
     assert in_turns(calls, 3) == {"a": [1, 3, 5], "b": [2, 4, 6]}
@@ -117,7 +117,7 @@ def test_sides_take_turns(no_pause):
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("batch", [1, 3, OWN])
-def test_forced_translations_are_of_that_length(models, beam_size, batch):
+def test_forced_translations_have_the_given_length(models, beam_size, batch):
     ours = Ours(job(models, OURS, 7, forced=True, workers=2))
     theirs = Theirs(job(models, THEIRS, 7, forced=True))
     for side in (ours, theirs):
@@ -138,7 +138,7 @@ def test_translations_are_the_same_in_any_batch(models):
 
 
 @pytest.mark.parametrize("precision", ["int8", "float32"])
-def test_the_bare_product_has_a_rate(precision):
+def test_the_speed_of_a_matrix_product_is_measured(precision):
     seconds, _ = Product(Job("product", "", 1, 1, [], 1, False, precision, 32)).run(1, 32, 0)
     assert seconds[0] > 0
 
@@ -153,7 +153,7 @@ def test_a_worker_answers_and_reports_errors(models, tmp_path):
         Worker(Job(OURS, str(tmp_path), 1, 1, LINES, 24, False))
 
 
-def test_ctranslate2_has_a_process_without_onnx_runtime():
+def test_workers_do_not_load_onnx_runtime():
     script = "import sys, comparison.worker; sys.exit('onnxruntime' in sys.modules)"
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", script], env=os.environ | path)

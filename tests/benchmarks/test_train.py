@@ -1,4 +1,4 @@
-"""The training benchmark runs: its figures are for an idle machine, and for people."""
+"""The training benchmark runs; its figures are not checked, because the machine may be busy."""
 
 import importlib.util
 import json

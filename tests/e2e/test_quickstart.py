@@ -1,4 +1,4 @@
-"""The whole tool as a newcomer meets it. Slow: real training, a real installation."""
+"""The quickstart as a new user sees it, with real training and a real installation (slow)."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ NMT = [sys.executable, "-m", "nmt_cli"]
 
 @pytest.fixture(scope="module")
 def quickstart(tmp_path_factory):
-    """The folder of a finished quickstart, and what it printed."""
+    """The folder and the output of a finished quickstart."""
     folder = tmp_path_factory.mktemp("quickstart")
     done = subprocess.run(
         [*NMT, "quickstart"], cwd=folder, capture_output=True, text=True, check=False
@@ -40,7 +40,7 @@ def test_it_shows_every_command(quickstart):
 
 
 @pytest.mark.slow
-def test_its_bundle_translates_with_the_base_install_alone(quickstart, tmp_path):
+def test_its_bundle_needs_only_the_base_install(quickstart, tmp_path):
     folder, _ = quickstart
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
@@ -62,7 +62,7 @@ def test_its_bundle_translates_with_the_base_install_alone(quickstart, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[:2] == ["Where is the pharmacy?", ""]
     assert len(done.stdout.splitlines()) == 3
-    # What a command lacks is named, not traced.
+    # A missing package is named, without a traceback.
     missing = subprocess.run(
         [tmp_path / "venv" / "bin" / "nmt", "train", "phrasebook"],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""Pictures contain what they should, and are legible."""
+"""Plots show the correct data and labels."""
 
 import re
 from pathlib import Path
@@ -98,7 +98,7 @@ def test_words_are_aligned_by_the_layer_before_the_last():
     cross[1, 1] = [[0, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
     found = align(AttentionMaps(SOURCE, TARGET, cross), PAIR)
     assert (found.source, found.target) == (["a", "estação"], ["the", "station"])
-    # Half of "the" went to the end mark, which is left out.
+    # Half of the weight of "the" went to the end token, which is left out.
     np.testing.assert_allclose(found.weights, [[1, 0], [0, 1]])
     (panel, _) = alignment_figure(found).axes
     assert labels(panel) == (["the", "station"], ["a", "estação"])
@@ -186,7 +186,7 @@ def test_histories_of_several_runs_share_panels():
 
 
 def test_buckets_by_hand():
-    """Widths 8 and 9; batches of 24 tokens have three rows of the one, two of the other."""
+    """Widths 8 and 9; batches of 24 tokens have three rows of width 8 or two of width 9."""
     source = TokenArray.of([[5] * 3, [5] * 8, [5] * 9, [5] * 2])
     target = TokenArray.of([[5] * 3, [5] * 5, [5], [5] * 7])
     batches = Batches(source, target, batch_tokens=24, seed=1)
@@ -194,7 +194,7 @@ def test_buckets_by_hand():
     tokens = [3 + 4 + 8 + 6 + 2 + 8, 9 + 2]
     assert list(zip(*found, strict=True)) == [
         (8, 3, tokens[0], 2 * 24),
-        (9, 1, tokens[1], 2 * 18),  # a row of it is empty
+        (9, 1, tokens[1], 2 * 18),  # one row is padding
     ]
     figure = lengths_figure(batches, ("pt", "en"), "made-up")
     left, right, share = figure.axes
@@ -206,13 +206,13 @@ def test_buckets_by_hand():
     np.testing.assert_allclose(share.lines[0].get_ydata(), [3100 / 48, 1100 / 36])
 
 
-def test_pictures_are_png_or_svg(tmp_path: Path):
+def test_images_are_png_or_svg(tmp_path: Path):
     figure = alignment_figure(Alignment(["estação"], ["naïve"], np.ones((1, 1), np.float32)))
     write(figure, tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     write(figure, tmp_path / "a.SVG")
     text = (tmp_path / "a.SVG").read_text(encoding="utf-8")
-    for word in ("estação", "naïve", "source"):  # as text, that can be searched
+    for word in ("estação", "naïve", "source"):  # as searchable text
         assert re.search(f">{word}<", text)
     with pytest.raises(NmtError, match=r"a\.jpg: unknown image format"):
         check_format(tmp_path / "a.jpg")
@@ -220,11 +220,11 @@ def test_pictures_are_png_or_svg(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
-def test_the_same_picture_is_the_same_bytes(kind):
+def test_images_are_reproducible(kind):
     one, two = (picture(attention_figure(maps(), PAIR), kind) for _ in range(2))
     assert one == two
 
 
-def test_ids_of_framing_marks():
+def test_ids_of_start_and_end():
     assert PIECES[START_ID] == "<s>"
     assert PIECES[END_ID] == "</s>"

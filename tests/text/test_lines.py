@@ -1,4 +1,4 @@
-"""Lines end at LF or CRLF only."""
+"""Reading and writing lines, which end only at LF or CRLF."""
 
 import gzip
 import lzma
@@ -38,8 +38,10 @@ def test_where_lines_end(tmp_path: Path, content: bytes, lines: list[str]) -> No
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"))))
-def test_any_line_comes_back(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
-    # A byte-order mark and a carriage return have a meaning at a line's edge.
+def test_any_line_survives_writing(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    # A byte-order mark or carriage return at the edge of a line has a special meaning.
     lines = [line.lstrip("\ufeff").rstrip("\r") for line in lines]
     path = tmp_path_factory.getbasetemp() / "lines.txt"
     write_lines(path, iter(lines))
@@ -74,7 +76,7 @@ def test_invalid_utf8_is_located(tmp_path: Path, content: bytes, line: int, byte
         (lzma.compress(b"a"), "it is compressed by xz"),
         ("é".encode("latin1"), "convert the file, e.g. with iconv"),
     ],
-    ids=["gzip", "xz", "latin1"],  # gzip's bytes have the time in them, and workers compare names
+    ids=["gzip", "xz", "latin1"],  # gzip output contains the time; ids must not
 )
 def test_compressed_files_are_recognized_by_their_first_bytes(packed: bytes, hint: str) -> None:
     with pytest.raises(NmtError, match=hint):

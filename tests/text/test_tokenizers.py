@@ -22,7 +22,7 @@ PIECES = ["[PAD]", "[UNK]", "[START]", "[END]", "a", "un", "##aff", "##able", "!
 
 
 @pytest.fixture(scope="module")
-def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tokenizer")
     learn_tokenizers(UNIGRAM, PORTUGUESE, ENGLISH, folder, seed=1)
     return folder
@@ -45,21 +45,19 @@ class TestSampling:
     )
 
     @pytest.mark.parametrize("config", [UNIGRAM, BPE], ids=lambda config: config.model)
-    def test_only_the_seed_decides_in_any_process(
-        self, config: TokenizerConfig, tmp_path: Path
-    ) -> None:
+    def test_samples_depend_only_on_the_seed(self, config: TokenizerConfig, tmp_path: Path) -> None:
         learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1)
         path = tmp_path / "joint.model"
         command = [sys.executable, "-c", self.SCRIPT, str(path)]
         outputs = {subprocess.check_output(command, text=True) for _ in range(2)}
         tokenizer = SentencePieceTokenizer(path)
-        drawn = [tokenizer.sample(PORTUGUESE, 0.2, seed) for seed in (1, 2)]
-        assert outputs == {f"{drawn}\n"}
-        usual = tokenizer.encode(PORTUGUESE)
-        assert drawn[0] != drawn[1] != usual != drawn[0]
-        assert tokenizer.decode(drawn[0]) == tokenizer.decode(usual)
+        samples = [tokenizer.sample(PORTUGUESE, 0.2, seed) for seed in (1, 2)]
+        assert outputs == {f"{samples}\n"}
+        unsampled = tokenizer.encode(PORTUGUESE)
+        assert samples[0] != samples[1] != unsampled != samples[0]
+        assert tokenizer.decode(samples[0]) == tokenizer.decode(unsampled)
 
-    def test_a_tag_stays_whole(self, tmp_path: Path) -> None:
+    def test_a_tag_is_not_split(self, tmp_path: Path) -> None:
         learn_tokenizers(UNIGRAM, PORTUGUESE, ENGLISH, tmp_path, seed=1, tag="<BT>")
         tokenizer = SentencePieceTokenizer(tmp_path / "joint.model", "<BT>")
         (tag,) = tokenizer.encode(["<BT>"])[0]
@@ -67,23 +65,23 @@ class TestSampling:
         assert all(ids[0] == tag and tag not in ids[1:] for ids in tagged[:-1])
         assert tag not in tagged[-1]
 
-    def test_a_library_that_cannot_repeat_itself_is_refused(
-        self, learnt: Path, monkeypatch: pytest.MonkeyPatch
+    def test_a_library_without_reproducible_samples_is_refused(
+        self, learned: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("sentencepiece.__version__", "0.2.3")
-        tokenizer = load_tokenizers(learnt).source
+        tokenizer = load_tokenizers(learned).source
         with pytest.raises(NmtError, match=r"0\.2\.3 draws .*; pip install 'sentencepiece<0"):
             tokenizer.sample(["o gato"], 0.2, 1)  # type: ignore[attr-defined]
 
 
 class TestSentencePiece:
-    def test_decode_returns_the_text(self, learnt: Path) -> None:
-        tokenizer = load_tokenizers(learnt).source
+    def test_decode_returns_the_text(self, learned: Path) -> None:
+        tokenizer = load_tokenizers(learned).source
         lines = [*PORTUGUESE, *ENGLISH, "漢字 👩‍🚀", ""]
         assert tokenizer.decode(tokenizer.encode(lines)) == lines
 
-    def test_drops_framing_ids_wherever_they_are(self, learnt: Path) -> None:
-        tokenizer = load_tokenizers(learnt).target
+    def test_drops_framing_ids_wherever_they_are(self, learned: Path) -> None:
+        tokenizer = load_tokenizers(learned).target
         [ids] = tokenizer.encode(["opened the window"])
         framed = [START_ID, ids[0], PAD_ID, *ids[1:], END_ID, PAD_ID]
         assert tokenizer.decode([framed, [END_ID], []]) == ["opened the window", "", ""]
@@ -99,14 +97,14 @@ class TestSentencePiece:
         [tag_id] = tagged[: len(tagged) - len(plain)]
         assert tagged == [tag_id, *plain]
         assert tokenizer.tokens([tag_id]) == ["▁<BT>"]
-        # Wherever a model puts it.
+        # Wherever the model outputs it.
         assert tokenizer.decode([tagged, [*plain[:1], tag_id, *plain[1:], tag_id], [tag_id]]) == [
             "A minha avó",
             "A minha avó",
             "",
         ]
 
-    def test_of_two_vocabularies_the_source_has_the_tag(self, tmp_path: Path) -> None:
+    def test_of_two_vocabularies_only_the_source_has_the_tag(self, tmp_path: Path) -> None:
         config = replace(UNIGRAM, joint=False)
         pair = learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1, tag="<BT>")
         assert [len(side.encode(["<BT>"])[0]) == 1 for side in (pair.source, pair.target)] == [
@@ -116,24 +114,24 @@ class TestSentencePiece:
         [ids] = pair.target.encode(["my <BT> house"])
         assert pair.target.decode([ids]) == ["my <BT> house"]
 
-    def test_frames_the_source_with_an_end(self, learnt: Path) -> None:
-        assert load_tokenizers(learnt).source.frame_source([7, 8]) == [7, 8, END_ID]
+    def test_frames_the_source_with_an_end(self, learned: Path) -> None:
+        assert load_tokenizers(learned).source.frame_source([7, 8]) == [7, 8, END_ID]
 
-    def test_invalid_utf8_becomes_replacement_characters(self, learnt: Path) -> None:
-        tokenizer = load_tokenizers(learnt).source
+    def test_invalid_utf8_becomes_replacement_characters(self, learned: Path) -> None:
+        tokenizer = load_tokenizers(learned).source
         [smiley] = tokenizer.encode(["😀"])
         assert tokenizer.decode([smiley[:-1]]) == ["\ufffd" * 3]
 
-    def test_shows_its_pieces(self, learnt: Path) -> None:
-        tokenizer = load_tokenizers(learnt).source
+    def test_shows_its_pieces(self, learned: Path) -> None:
+        tokenizer = load_tokenizers(learned).source
         [ids] = tokenizer.encode(["a janela"])
         assert "".join(tokenizer.tokens(ids)) == "▁a▁janela"
 
-    def test_ids_are_below_the_vocabulary_size(self, learnt: Path) -> None:
-        tokenizer = load_tokenizers(learnt).source
+    def test_ids_are_below_the_vocabulary_size(self, learned: Path) -> None:
+        tokenizer = load_tokenizers(learned).source
         assert max(max(ids) for ids in tokenizer.encode(PORTUGUESE)) < tokenizer.vocab_size
 
-    def test_refuses_a_file_of_another_kind(self, tmp_path: Path) -> None:
+    def test_refuses_other_files(self, tmp_path: Path) -> None:
         path = tmp_path / "joint.model"
         path.write_text("not a model")
         with pytest.raises(NmtError, match=r"joint\.model: is not a SentencePiece model"):
@@ -142,10 +140,10 @@ class TestSentencePiece:
         with pytest.raises(NmtError, match="is not a SentencePiece model"):
             SentencePieceTokenizer(path)
 
-    def test_refuses_a_model_with_other_control_ids(self, tmp_path: Path) -> None:
+    def test_refuses_a_model_with_different_control_ids(self, tmp_path: Path) -> None:
         import sentencepiece
 
-        path = tmp_path / "usual.model"
+        path = tmp_path / "unsampled.model"
         with path.open("wb") as out:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(ENGLISH), model_writer=out, vocab_size=60, minloglevel=2
@@ -207,7 +205,7 @@ def test_words(line: str, kept: list[str], folded: list[str]) -> None:
 
 
 class TestSpecification:
-    def test_comes_back_as_written(self, tmp_path: Path) -> None:
+    def test_survives_writing(self, tmp_path: Path) -> None:
         spec = TokenizerSpec("wordpiece", "vocab.txt", "vocab.txt", lowercase=True)
         (tmp_path / "vocab.txt").touch()
         spec.write(tmp_path)
@@ -216,8 +214,8 @@ class TestSpecification:
         tagged.write(tmp_path)
         assert TokenizerSpec.read(tmp_path) == tagged
 
-    def test_two_sides_share_one_tokenizer_of_one_file(self, learnt: Path) -> None:
-        pair = load_tokenizers(learnt)
+    def test_two_sides_share_one_tokenizer_of_one_file(self, learned: Path) -> None:
+        pair = load_tokenizers(learned)
         assert pair.source is pair.target
 
     def test_missing_folder(self, tmp_path: Path) -> None:
@@ -247,17 +245,17 @@ class TestSpecification:
         ],
     )
     def test_wrong_content(
-        self, learnt: Path, tmp_path: Path, key: str, value: object, problem: str
+        self, learned: Path, tmp_path: Path, key: str, value: object, problem: str
     ) -> None:
-        shutil.copytree(learnt, tmp_path, dirs_exist_ok=True)
+        shutil.copytree(learned, tmp_path, dirs_exist_ok=True)
         path = tmp_path / "tokenizer.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
         with pytest.raises(NmtError, match=problem):
             load_tokenizers(tmp_path)
 
-    def test_a_link_out_of_the_folder(self, learnt: Path, tmp_path: Path) -> None:
-        (tmp_path / "tokenizer.json").write_bytes((learnt / "tokenizer.json").read_bytes())
-        (tmp_path / "joint.model").symlink_to(learnt / "joint.model")
+    def test_a_link_out_of_the_folder(self, learned: Path, tmp_path: Path) -> None:
+        (tmp_path / "tokenizer.json").write_bytes((learned / "tokenizer.json").read_bytes())
+        (tmp_path / "joint.model").symlink_to(learned / "joint.model")
         with pytest.raises(NmtError, match="leaves its folder"):
             load_tokenizers(tmp_path)
 
@@ -292,8 +290,8 @@ class TestLearning:
         ],
     )
     def test_impossible_sizes_name_the_key(self, config: TokenizerConfig, tmp_path: Path) -> None:
-        wanted = r"change tokenizer\.vocab_size; (vocabulary size|the characters need)"
-        with pytest.raises(NmtError, match=wanted):
+        expected = r"change tokenizer\.vocab_size; (vocabulary size|the characters need)"
+        with pytest.raises(NmtError, match=expected):
             learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1)
 
     @pytest.mark.parametrize("lines", [[], [""], ["  ", ""], ["\u3000", "\u200b\u200d"]])

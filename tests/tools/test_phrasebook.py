@@ -1,4 +1,4 @@
-"""The phrasebook: its splits, its grammar against hand-checked examples, and its spelling."""
+"""The phrasebook: its splits, its spelling, and its grammar compared with hand-checked examples."""
 
 import bz2
 import re
@@ -66,7 +66,7 @@ def test_no_sentence_in_two_splits(side):
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("split", ["dev", "test"])
-def test_every_word_is_trained(split, side):
+def test_every_word_occurs_in_training(split, side):
     def words(name):
         return {word for pair in sentence_pairs(name) for word in normalised(pair[side]).split()}
 
@@ -74,7 +74,7 @@ def test_every_word_is_trained(split, side):
 
 
 @pytest.mark.parametrize(("source", "target"), [SIDES, SIDES[::-1]])
-def test_one_translation_each(source, target):
+def test_every_sentence_has_one_translation(source, target):
     translations = defaultdict(set)
     for pair in ALL:
         translations[pair[source]].add(pair[target])
@@ -83,7 +83,7 @@ def test_one_translation_each(source, target):
 
 @pytest.mark.parametrize("name", CONSTRUCTIONS)
 def test_constructions_agree_with_each_other(name):
-    """The grammar is one-to-one beyond the sample: fresh draws contradict nothing known."""
+    """The grammar is one-to-one beyond the sample: new draws do not contradict it."""
     to_english = {pair["pt"]: pair["en"] for pair in ALL}
     to_portuguese = {pair["en"]: pair["pt"] for pair in ALL}
     draw = Draw(f"another {name}")
@@ -94,25 +94,25 @@ def test_constructions_agree_with_each_other(name):
 
 
 @pytest.mark.parametrize("name", CONSTRUCTIONS)
-def test_every_construction_is_trained_on(name):
+def test_every_construction_occurs_in_training(name):
     draw = Draw(name)
     assert sum(CONSTRUCTIONS[name](draw).pt in TRAIN for _ in range(50)) >= 25
 
 
-def test_held_out_pairings_are_met_in_test_only():
-    """Nobody washes anything in dev or train that the draw says is kept for the test."""
+def test_held_out_pairings_occur_only_in_test():
+    """Pairs that are drawn as held out for the test set do not occur in train or dev."""
     taught = {
         (pair["pt"], pair["en"]) for split in ("train", "dev") for pair in sentence_pairs(split)
     }
-    kept = 0
+    held_out = 0
     for name, construct in CONSTRUCTIONS.items():
         draw = Draw(name)
         for _ in range(150):
             pair = construct(draw)
             if draw.take_held_out():
-                kept += 1
+                held_out += 1
                 assert (pair.pt, pair.en) not in taught
-    assert kept > 300
+    assert held_out > 300
 
 
 def test_set_phrases_are_for_training_only():
@@ -129,7 +129,7 @@ def test_variety():
 
 
 def test_the_grammar_generates_the_packaged_file():
-    """After a change to the grammar, run python -m tools.phrasebook."""
+    """If this fails after a change to the grammar, run python -m tools.phrasebook."""
     assert bz2.decompress(FILE.read_bytes()).decode("utf-8") == table()
 
 
@@ -391,7 +391,7 @@ def test_clauses():
         assert (clause.pt, clause.en) == (pt, en)
 
 
-# One sentence a construction, each read by hand and found right in both languages.
+# One sentence per construction, checked by hand in both languages.
 ORACLE = """\
 habit | O homem toca piano à noite. | The man plays the piano at night.
 habit_denied | Nosso pai não vende tomates doces todas as semanas. | Our father does not sell sweet tomatoes every week.
