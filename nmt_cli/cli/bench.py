@@ -19,8 +19,8 @@ def _batch(value: str) -> int:
 
 @click.command(epilog="\b\nExample: nmt bench exports/docs-pt-en-int8 --text test.pt --limit 200")
 @click.argument("model", type=PATH)
-@click.option("--text", type=PATH, help="Source lines; default: a run's held-out ones.")
-@click.option("--limit", type=click.IntRange(1), help="Use only the first so many lines.")
+@click.option("--text", type=PATH, help="Source lines; default: the run's held-out lines.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Use only the first N lines.")
 @click.option(
     "--precision",
     multiple=True,
@@ -74,7 +74,7 @@ def bench(
     memory for each beam size and batch size. Each measurement has a process of its own, whose
     first round is not counted.
 
-    A run is exported for it in each precision, without verification.
+    A run is first exported in each precision, without verification.
     """
     from nmt_cli.bench import measure, table
     from nmt_cli.bundle.reading import read_manifest

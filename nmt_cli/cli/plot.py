@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def plot() -> None:
     """Draw a model's attention, masks and positions, its training, and its data.
 
-    Each picture is a PNG or SVG file, by the suffix of the name after -o, or is shown in a window.
+    Each plot is written to a PNG or SVG file, by the suffix of -o, or shown in a window.
     """
 
 
@@ -52,14 +52,14 @@ def _picture(example: str) -> Callable[[Callable[..., "Figure"]], click.Command]
             drawn = function(**options)
             if output:
                 figure.write(drawn, output)
-                say(f"picture written to {output}")
+                say(f"plot written to {output}")
             if show:
                 figure.show(drawn)
 
         command = plot.command(epilog=f"\b\nExample: nmt plot {example}")(draw)
         command.params += [
             click.Option(["-o", "--output"], type=PATH, help="PNG or SVG file to write."),
-            click.Option(["--show"], is_flag=True, help="Show the picture in a window."),
+            click.Option(["--show"], is_flag=True, help="Show the plot in a window."),
         ]
         return command
 
@@ -119,7 +119,7 @@ def attention(
 @_picture("alignment 'Bom dia!' --target 'Good morning!' -o a.svg")
 @_sentence
 def alignment(source: str, target: str | None, model: Path | None) -> "Figure":
-    """Draw which words of the sentence SOURCE its translation's words come from."""
+    """Draw the word alignment of the sentence SOURCE and its translation."""
     from nmt_cli.plot.attention import alignment_figure
     from nmt_cli.search.forced import align
 
@@ -156,7 +156,7 @@ def masks(text: tuple[str, ...], model: Path | None) -> "Figure":
     type=click.Choice(("source", "target")),
     default="source",
     show_default=True,
-    help="Whose positions, if they are learned and not shared.",
+    help="Side whose positions to draw, if they are learned and not shared.",
 )
 @click.option(
     "--dimension",
@@ -187,9 +187,9 @@ def positions(
 @_picture("schedule ted-pt-en docs-pt-en -o schedule.png")
 @click.argument("recipes", nargs=-1, required=True, metavar="RECIPE...")
 @set_option
-@click.option("--steps", type=click.IntRange(2), help="How many; default: training.max_steps.")
+@click.option("--steps", type=click.IntRange(2), help="Steps; default: training.max_steps.")
 def schedule(recipes: tuple[str, ...], overrides: tuple[str, ...], steps: int | None) -> "Figure":
-    """Draw the learning rate that each RECIPE plans."""
+    """Draw the learning rate schedule of each RECIPE."""
     loaded = {name: find_recipe(name, overrides) for name in recipes}
     import_keras()
     from nmt_cli.plot.history import learning_rates, schedule_figure
@@ -211,7 +211,7 @@ def history(runs: tuple[Path, ...]) -> "Figure":
 @set_option
 @click.option("--prepared", type=PATH, help="Prepared data; default: prepared/NAME.")
 def lengths(recipe: str, overrides: tuple[str, ...], prepared: Path | None) -> "Figure":
-    """Draw how long RECIPE's training sentences are, and how well they fill its batches."""
+    """Draw the lengths of RECIPE's training sentences, and how well they fill its batches."""
     loaded = find_recipe(recipe, overrides)
     from nmt_cli.data.prepared import Prepared
     from nmt_cli.plot.lengths import first_epoch, lengths_figure

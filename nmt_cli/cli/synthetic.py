@@ -73,14 +73,14 @@ def _pairs_from(metavar: str) -> Decorator:
 )
 @_pairs_from("MONO...")
 def backtranslate(source: str, target: str) -> tuple[str, str, str]:
-    """Make training pairs from MONO, text in the target language.
+    """Generate training pairs from MONO, text in the target language.
 
     The target language is that of the system to be trained; MODEL translates from it. The
     translations become the sources of the new pairs, the lines of MONO their targets (Sennrich et
     al. 2016, arXiv:1511.06709). Blank lines are left out, and pairs whose translation is empty,
     repeats itself or is unreadable.
 
-    Name PREFIX in data.synthetic of the recipe; data.synthetic_tag marks these sources,
+    Add PREFIX to data.synthetic in the recipe; data.synthetic_tag marks these sources,
     data.synthetic_ratio limits their number.
     """
     return target, source, "data.synthetic"
@@ -92,12 +92,12 @@ def backtranslate(source: str, target: str) -> tuple[str, str, str]:
 )
 @_pairs_from("SOURCE...")
 def distill(source: str, target: str) -> tuple[str, str, str]:
-    """Make training pairs from SOURCE and its translations by a teacher.
+    """Generate training pairs from SOURCE and its translations by a teacher.
 
     A small model learns more from the translations of a large one than from human translations,
     which vary more (Kim and Rush 2016, arXiv:1606.07947). Blank lines are left out, and pairs
     whose translation is empty, repeats itself or is unreadable.
 
-    Name PREFIX in data.train of the student's recipe, instead of the corpora or in addition.
+    Add PREFIX to data.train in the student's recipe, in addition to the corpora or instead of them.
     """
     return source, target, "data.train"

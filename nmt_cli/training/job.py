@@ -23,7 +23,7 @@ class TrainOptions:
         None, "Run folder to write; default: runs/NAME.", flags=("-o",)
     )
     prepared: Path | None = option(  # noqa: RUF009
-        None, "Folder of the prepared data; default: prepared/NAME, made when needed."
+        None, "Folder of the prepared data; default: prepared/NAME, created when needed."
     )
     resume: bool = option(False, "Continue from the run's last checkpoint.")
     force: bool = option(False, "Replace an existing run.")
