@@ -46,18 +46,18 @@ def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> No
         out.flush()
         raise ZeroDivisionError
     assert listing(tmp_path) == {"a.txt": "old"}
-    with pytest.raises(KeyboardInterrupt), replacing_path(tmp_path / "new.txt") as beside:
-        beside.write_text("half")
+    with pytest.raises(KeyboardInterrupt), replacing_path(tmp_path / "new.txt") as temporary:
+        temporary.write_text("half")
         raise KeyboardInterrupt
     assert listing(tmp_path) == {"a.txt": "old"}
 
 
 def test_the_temporary_file_keeps_the_name(tmp_path: Path) -> None:
-    with replacing_path(tmp_path / "a.weights.h5") as beside:
-        assert beside.name == "a.weights.h5"
-        assert beside.parent.parent == tmp_path
-        assert beside.parent.stat().st_mode & 0o777 == 0o700
-        beside.touch()
+    with replacing_path(tmp_path / "a.weights.h5") as temporary:
+        assert temporary.name == "a.weights.h5"
+        assert temporary.parent.parent == tmp_path
+        assert temporary.parent.stat().st_mode & 0o777 == 0o700
+        temporary.touch()
 
 
 def test_a_folder_replaces_an_older_one_completely(tmp_path: Path) -> None:

@@ -118,22 +118,22 @@ def test_sides_alternate(no_pause):
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("batch", [1, 3, OWN])
 def test_forced_translations_have_the_given_length(models, beam_size, batch):
-    ours = Ours(job(models, OURS, 7, forced=True, workers=2))
-    theirs = Theirs(job(models, THEIRS, 7, forced=True))
-    for side in (ours, theirs):
+    nmt_side = Ours(job(models, OURS, 7, forced=True, workers=2))
+    other_side = Theirs(job(models, THEIRS, 7, forced=True))
+    for side in (nmt_side, other_side):
         seconds, found = side.run(beam_size, batch, 1024)
         assert [len(each) for each in found] == [7] * len(LINES)
         assert len(seconds) == (len(LINES) if batch == 1 else 1)
 
 
 def test_translations_are_the_same_in_any_batch(models):
-    ours = Ours(job(models, OURS, 24, forced=False, workers=2))
-    single, batched, own = (ours.run(4, batch, 0)[1] for batch in (1, 3, OWN))
+    nmt_side = Ours(job(models, OURS, 24, forced=False, workers=2))
+    single, batched, own = (nmt_side.run(4, batch, 0)[1] for batch in (1, 3, OWN))
     assert single == batched == own
-    theirs = Theirs(job(models, THEIRS, 24, forced=False))
-    found = [theirs.run(1, batch, 1024)[1] for batch in (1, 3, OWN)]
+    other_side = Theirs(job(models, THEIRS, 24, forced=False))
+    found = [other_side.run(1, batch, 1024)[1] for batch in (1, 3, OWN)]
     assert found[0] == found[1] == found[2]
-    greedy = ours.run(1, 1, 0)[1]
+    greedy = nmt_side.run(1, 1, 0)[1]
     assert sum(left == right for left, right in zip(greedy, found[0], strict=True)) >= 5
 
 
@@ -178,9 +178,9 @@ def test_all_combinations_are_measured(models, no_pause):
             assert each["sentences"] == len(LINES)
             assert each["tokens"] >= len(LINES)
             assert len(each["seconds"]) == 1
-    ours = latency["sides"][OURS]
-    assert 0 < ours["latency_ms"]["p50"] <= ours["latency_ms"]["p95"]
-    assert ours["share_of_product"] is None
+    nmt_side = latency["sides"][OURS]
+    assert 0 < nmt_side["latency_ms"]["p50"] <= nmt_side["latency_ms"]["p95"]
+    assert nmt_side["share_of_product"] is None
     assert throughput["sides"][OURS]["latency_ms"] is None
     assert throughput["sides"][OURS]["share_of_product"] > 0
     assert {each["side"] for each in found["memory"]} == {OURS, THEIRS}

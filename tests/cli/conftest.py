@@ -116,9 +116,9 @@ def with_attention(system: Path, once: Once) -> Path:
 
 
 @pytest.fixture
-def place(system: Path, tmp_path: Path) -> Path:
+def workdir(system: Path, tmp_path: Path) -> Path:
     """A copy of the system folder for one test to change."""
-    return Path(shutil.copytree(system, tmp_path / "place"))
+    return Path(shutil.copytree(system, tmp_path / "workdir"))
 
 
 @pytest.fixture

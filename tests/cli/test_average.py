@@ -15,15 +15,15 @@ RUN = Path("runs/toy-pt-en")
 
 
 @pytest.fixture
-def with_two(place: Path) -> Path:
+def with_two(workdir: Path) -> Path:
     """A run with two checkpoints; the second has the doubled weights of the first."""
-    folder = place / RUN / "checkpoints"
+    folder = workdir / RUN / "checkpoints"
     (path,) = folder.iterdir()
     with np.load(path) as archive:
         arrays = {name: archive[name] for name in archive.files}
     doubled = {n: 2 * a if n.startswith("weights/") else a for n, a in arrays.items()}
     np.savez(folder / "step-00000021.npz", **doubled)
-    return place
+    return workdir
 
 
 def test_the_mean_can_be_exported(with_two: Path) -> None:

@@ -61,30 +61,30 @@ class TestText:
         assert_fails(result, "toy.pt, line 42: invalid UTF-8 at byte 5", "iconv")
         assert snapshot(corpus) == before
 
-    def test_missing_input_file(self, place: Path) -> None:
-        assert_fails(nmt("translate", "absent.txt", cwd=place), "absent.txt: no such file")
+    def test_missing_input_file(self, workdir: Path) -> None:
+        assert_fails(nmt("translate", "absent.txt", cwd=workdir), "absent.txt: no such file")
 
     @pytest.mark.parametrize("words", [["bad.txt"], []])
-    def test_invalid_utf8_to_translate(self, place: Path, words: list[str]) -> None:
-        (place / "bad.txt").write_bytes(b"o gato\n\xff\n")
-        before = snapshot(place)
-        with (place / "bad.txt").open("rb") as stream:
-            result = nmt("translate", *words, "-o", "out.txt", cwd=place, stdin=stream.read())
+    def test_invalid_utf8_to_translate(self, workdir: Path, words: list[str]) -> None:
+        (workdir / "bad.txt").write_bytes(b"o gato\n\xff\n")
+        before = snapshot(workdir)
+        with (workdir / "bad.txt").open("rb") as stream:
+            result = nmt("translate", *words, "-o", "out.txt", cwd=workdir, stdin=stream.read())
         assert_fails(result, f"{words[0] if words else 'standard input'}, line 2: invalid UTF-8")
         # Finished lines are kept; --resume continues once the line is fixed.
-        assert snapshot(place).keys() - before.keys() == {"out.txt.part", "out.txt.part.json"}
-        (place / "bad.txt").write_bytes(b"o gato\no gato\n")
-        text = (place / "bad.txt").read_bytes()
-        resumed = nmt("translate", *words, "-o", "out.txt", "--resume", cwd=place, stdin=text)
+        assert snapshot(workdir).keys() - before.keys() == {"out.txt.part", "out.txt.part.json"}
+        (workdir / "bad.txt").write_bytes(b"o gato\no gato\n")
+        text = (workdir / "bad.txt").read_bytes()
+        resumed = nmt("translate", *words, "-o", "out.txt", "--resume", cwd=workdir, stdin=text)
         assert resumed.code == 0, resumed.err
         assert "continuing after line 1" in resumed.err
-        first, second = (place / "out.txt").read_bytes().removesuffix(b"\n").split(b"\n")
+        first, second = (workdir / "out.txt").read_bytes().removesuffix(b"\n").split(b"\n")
         assert first == second
 
-    def test_evaluate_names_the_counts_of_both_files(self, place: Path) -> None:
-        (place / "short.txt").write_text("the cat\n", encoding="utf-8")
+    def test_evaluate_names_the_counts_of_both_files(self, workdir: Path) -> None:
+        (workdir / "short.txt").write_text("the cat\n", encoding="utf-8")
         for words in (["--translation", "toy.en"], ["--source", "toy.pt"]):
-            result = nmt("evaluate", *words, "--reference", "short.txt", cwd=place)
+            result = nmt("evaluate", *words, "--reference", "short.txt", cwd=workdir)
             assert_fails(result, "has 200 lines, short.txt has 1")
 
 
@@ -115,35 +115,35 @@ class TestRecipe:
         result = nmt("prepare", "phrasebok", cwd=corpus)
         assert_fails(result, "phrasebok: no such recipe", "phrasebook", "ted-pt-en")
 
-    def test_prepared_data_of_a_newer_version_is_prepared_again(self, place: Path) -> None:
-        record = place / PREPARED / "prepared.json"
+    def test_prepared_data_of_a_newer_version_is_prepared_again(self, workdir: Path) -> None:
+        record = workdir / PREPARED / "prepared.json"
         before = record.read_bytes()
         edit_json(record, format=99)
-        assert nmt("prepare", "toy.toml", cwd=place).code == 0
+        assert nmt("prepare", "toy.toml", cwd=workdir).code == 0
         assert record.read_bytes() == before
 
 
 class TestBundle:
     @pytest.mark.parametrize("harm", [truncate, flip_bit])
     @pytest.mark.parametrize("name", ["encoder.onnx", "decoder.onnx", "tokenizer/joint.model"])
-    def test_damaged_file(self, place: Path, harm: Any, name: str) -> None:
-        harm(place / BUNDLE / name)
-        before = snapshot(place)
-        result = nmt("translate", "-o", "out.txt", cwd=place, stdin=b"o gato\n")
+    def test_damaged_file(self, workdir: Path, harm: Any, name: str) -> None:
+        harm(workdir / BUNDLE / name)
+        before = snapshot(workdir)
+        result = nmt("translate", "-o", "out.txt", cwd=workdir, stdin=b"o gato\n")
         assert_fails(result, f"{BUNDLE}/{name}: is not the file that was exported")
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
 
-    def test_missing_file(self, place: Path) -> None:
-        (place / BUNDLE / "decoder.onnx").unlink()
-        result = nmt("translate", cwd=place, stdin=b"o gato\n")
+    def test_missing_file(self, workdir: Path) -> None:
+        (workdir / BUNDLE / "decoder.onnx").unlink()
+        result = nmt("translate", cwd=workdir, stdin=b"o gato\n")
         assert_fails(result, "decoder.onnx: cannot be read (No such file or directory)")
 
     @pytest.mark.parametrize(
         "content", ["", "{", "[]", "{}", '{"format": 3}', '{"format": "1"}', "\0\0", "null"]
     )
-    def test_damaged_manifest(self, place: Path, content: str) -> None:
-        (place / BUNDLE / "manifest.json").write_text(content, encoding="utf-8")
-        result = nmt("translate", cwd=place, stdin=b"o gato\n")
+    def test_damaged_manifest(self, workdir: Path, content: str) -> None:
+        (workdir / BUNDLE / "manifest.json").write_text(content, encoding="utf-8")
+        result = nmt("translate", cwd=workdir, stdin=b"o gato\n")
         assert_fails(result, f"{BUNDLE}/manifest.json", "export the bundle again")
 
     @pytest.mark.parametrize(
@@ -159,89 +159,89 @@ class TestBundle:
         ],
     )
     def test_manifest_with_a_bad_value(
-        self, place: Path, section: str, key: str, value: Any
+        self, workdir: Path, section: str, key: str, value: Any
     ) -> None:
-        path = place / BUNDLE / "manifest.json"
+        path = workdir / BUNDLE / "manifest.json"
         tree = json.loads(path.read_text(encoding="utf-8"))
         edit_json(path, **{section: {**tree[section], key: value}})
-        assert_fails(nmt("translate", cwd=place, stdin=b"o gato\n"), BUNDLE)
+        assert_fails(nmt("translate", cwd=workdir, stdin=b"o gato\n"), BUNDLE)
 
-    def test_newer_format(self, place: Path) -> None:
-        edit_json(place / BUNDLE / "manifest.json", format=99)
-        result = nmt("translate", cwd=place, stdin=b"o gato\n")
+    def test_newer_format(self, workdir: Path) -> None:
+        edit_json(workdir / BUNDLE / "manifest.json", format=99)
+        result = nmt("translate", cwd=workdir, stdin=b"o gato\n")
         assert_fails(result, BUNDLE, "newer nmt (format 99", "upgrade nmt")
 
     @pytest.mark.parametrize("name", ["absent", "toy.pt", "runs", "toy.pt/below"])
-    def test_no_bundle(self, place: Path, name: str) -> None:
-        result = nmt("translate", "-m", name, cwd=place, stdin=b"o gato\n")
+    def test_no_bundle(self, workdir: Path, name: str) -> None:
+        result = nmt("translate", "-m", name, cwd=workdir, stdin=b"o gato\n")
         assert_fails(result, f"{name}: n")
 
 
 class TestCompute:
     @pytest.mark.parametrize("option", ["--threads", "--workers"])
     @pytest.mark.parametrize("value", ["0", "-1", "many"])
-    def test_invalid_number_of_threads(self, place: Path, option: str, value: str) -> None:
-        result = nmt("translate", option, value, cwd=place, stdin=b"o gato\n")
+    def test_invalid_number_of_threads(self, workdir: Path, option: str, value: str) -> None:
+        result = nmt("translate", option, value, cwd=workdir, stdin=b"o gato\n")
         assert (result.code, result.out) == (2, b"")
         assert f"Invalid value for '{option}': {value} is not in the range" in result.err or (
             value == "many" and "is not a valid integer" in result.err
         )
 
-    def test_invalid_precision(self, place: Path) -> None:
-        before = snapshot(place)
+    def test_invalid_precision(self, workdir: Path) -> None:
+        before = snapshot(workdir)
         for value, why in (("int4", "'int4' is not one of 'int8'"), ("int16", "--ctranslate2")):
-            result = nmt("export", "--onnx", "--quantize", value, cwd=place)
+            result = nmt("export", "--onnx", "--quantize", value, cwd=workdir)
             assert result.code == 2
             assert why in result.err
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
 
-    def test_unknown_provider_or_device(self, place: Path) -> None:
-        result = nmt("translate", "--provider", "Abacus", cwd=place, stdin=b"o gato\n")
+    def test_unknown_provider_or_device(self, workdir: Path) -> None:
+        result = nmt("translate", "--provider", "Abacus", cwd=workdir, stdin=b"o gato\n")
         assert_fails(
             result, "--provider Abacus: the installed onnxruntime does not offer it", "CPU"
         )
-        result = nmt("translate", "--device", "tpu", cwd=place, stdin=b"o gato\n")
+        result = nmt("translate", "--device", "tpu", cwd=workdir, stdin=b"o gato\n")
         assert result.code == 2
 
-    def test_missing_cuda_names_the_package_to_install(self, place: Path) -> None:
+    def test_missing_cuda_names_the_package_to_install(self, workdir: Path) -> None:
         if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
             pytest.skip("CUDA is available")
-        result = nmt("translate", "--device", "cuda", cwd=place, stdin=b"o gato\n")
+        result = nmt("translate", "--device", "cuda", cwd=workdir, stdin=b"o gato\n")
         assert_fails(result, "does not support CUDA", "pip install onnxruntime-gpu")
-        assert nmt("translate", "--device", "auto", cwd=place, stdin=b"o gato\n").code == 0
+        assert nmt("translate", "--device", "auto", cwd=workdir, stdin=b"o gato\n").code == 0
 
-    def test_a_run_accepts_no_threads(self, place: Path) -> None:
-        result = nmt("translate", "-m", RUN, "--threads", "2", cwd=place, stdin=b"o gato\n")
+    def test_a_run_accepts_no_threads(self, workdir: Path) -> None:
+        result = nmt("translate", "-m", RUN, "--threads", "2", cwd=workdir, stdin=b"o gato\n")
         assert_fails(result, f"{RUN}: is a run", "nmt export --onnx")
 
     @pytest.mark.parametrize(
         "words", [["--threads", 1], ["--threads", 3], ["--workers", 3], ["--provider", "CPU"]]
     )
     def test_threads_and_providers_do_not_change_translations(
-        self, place: Path, words: list[object]
+        self, workdir: Path, words: list[object]
     ) -> None:
-        text = (place / "toy.pt").read_bytes()
-        expected = nmt("translate", cwd=place, stdin=text)
+        text = (workdir / "toy.pt").read_bytes()
+        expected = nmt("translate", cwd=workdir, stdin=text)
         assert expected.out.count(b"\n") == 200
-        assert nmt("translate", *words, cwd=place, stdin=text) == expected
+        assert nmt("translate", *words, cwd=workdir, stdin=text) == expected
 
 
 class TestRun:
     @pytest.mark.parametrize("kept", [0, 1, 3, 22, 100, 0.1, 0.5, 0.9, 0.999, -1])
-    def test_truncated_checkpoint_at_many_points(self, place: Path, kept: float) -> None:
-        path = place / RUN / "best.npz"
+    def test_truncated_checkpoint_at_many_points(self, workdir: Path, kept: float) -> None:
+        path = workdir / RUN / "best.npz"
         content = path.read_bytes()
         cut = int(kept * len(content)) if isinstance(kept, float) else kept
         path.write_bytes(content[:cut])
         with pytest.raises(NmtError, match="best.npz: damaged checkpoint"):
             load_checkpoint(path, None, training=False)
 
-    def test_truncated_checkpoint_in_the_shell(self, place: Path) -> None:
-        truncate(place / RUN / "best.npz")
-        before = snapshot(place)
-        result = nmt("export", "--onnx", "--force", cwd=place)
+    def test_truncated_checkpoint_in_the_shell(self, workdir: Path) -> None:
+        truncate(workdir / RUN / "best.npz")
+        before = snapshot(workdir)
+        result = nmt("export", "--onnx", "--force", cwd=workdir)
         assert_fails(result, "best.npz: damaged checkpoint", "use another checkpoint")
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
 
     @pytest.mark.parametrize(
         ("name", "content", "fragments"),
@@ -255,10 +255,10 @@ class TestRun:
         ],
     )
     def test_damaged_run(
-        self, place: Path, name: str, content: str, fragments: tuple[str, ...]
+        self, workdir: Path, name: str, content: str, fragments: tuple[str, ...]
     ) -> None:
-        (place / RUN / name).write_text(content, encoding="utf-8")
-        assert_fails(nmt("translate", "-m", RUN, cwd=place, stdin=b"o gato\n"), RUN, *fragments)
+        (workdir / RUN / name).write_text(content, encoding="utf-8")
+        assert_fails(nmt("translate", "-m", RUN, cwd=workdir, stdin=b"o gato\n"), RUN, *fragments)
 
     def test_no_run_to_export(self, tmp_path: Path) -> None:
         assert_fails(nmt("export", "--onnx", cwd=tmp_path), "no run under runs/", "nmt train")
@@ -266,39 +266,39 @@ class TestRun:
 
 
 class TestPlaces:
-    def test_full_disk_while_translating_keeps_the_old_file(self, place: Path) -> None:
-        (place / "out.txt").write_text("precious\n", encoding="utf-8")
-        before = snapshot(place)
+    def test_full_disk_while_translating_keeps_the_old_file(self, workdir: Path) -> None:
+        (workdir / "out.txt").write_text("precious\n", encoding="utf-8")
+        before = snapshot(workdir)
         words = ["translate", "toy.pt", "--beam-size", 1, "--force", "-o", "out.txt"]
-        result = nmt(*words, cwd=place, limit=limit_file_size(64))
+        result = nmt(*words, cwd=workdir, limit=limit_file_size(64))
         assert_fails(result, "out.txt: cannot be written (File too large)", "free disk space")
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
 
-    def test_full_standard_output(self, place: Path) -> None:
+    def test_full_standard_output(self, workdir: Path) -> None:
         shell = ["sh", "-c", '"$0" "$@" >/dev/full', *NMT]
-        result = nmt("translate", cwd=place, stdin=b"o gato\n", command=shell)
+        result = nmt("translate", cwd=workdir, stdin=b"o gato\n", command=shell)
         assert_fails(result, "standard output: No space left on device")
 
     @pytest.mark.slow
-    def test_full_disk_at_a_checkpoint_keeps_the_old_one(self, place: Path) -> None:
-        (newest,) = (place / RUN / "checkpoints").iterdir()
-        before = snapshot(place / RUN / "checkpoints")
+    def test_full_disk_at_a_checkpoint_keeps_the_old_one(self, workdir: Path) -> None:
+        (newest,) = (workdir / RUN / "checkpoints").iterdir()
+        before = snapshot(workdir / RUN / "checkpoints")
         words = ["train", "toy.toml", "--resume", "--set", "training.max_steps=21"]
         limit = limit_file_size(newest.stat().st_size // 2)
-        result = nmt(*words, cwd=place, limit=limit)
+        result = nmt(*words, cwd=workdir, limit=limit)
         assert_fails(result, "npz: cannot be written (File too large)", "free disk space")
-        assert snapshot(place / RUN / "checkpoints") == before
+        assert snapshot(workdir / RUN / "checkpoints") == before
 
     @pytest.mark.parametrize("where", ["toy.pt/out", "/proc/out"])
-    def test_no_permission(self, place: Path, where: str) -> None:
-        before = snapshot(place)
-        result = nmt("translate", "-o", where, cwd=place, stdin=b"o gato\n")
+    def test_no_permission(self, workdir: Path, where: str) -> None:
+        before = snapshot(workdir)
+        result = nmt("translate", "-o", where, cwd=workdir, stdin=b"o gato\n")
         assert_fails(result, f"{where}: cannot be written")
-        assert_fails(nmt("prepare", "toy.toml", "-o", where, cwd=place), where)
-        assert snapshot(place) == before
+        assert_fails(nmt("prepare", "toy.toml", "-o", where, cwd=workdir), where)
+        assert snapshot(workdir) == before
 
-    def test_translating_into_a_folder(self, place: Path) -> None:
-        result = nmt("translate", "-o", "runs", cwd=place, stdin=b"o gato\n")
+    def test_translating_into_a_folder(self, workdir: Path) -> None:
+        result = nmt("translate", "-o", "runs", cwd=workdir, stdin=b"o gato\n")
         assert_fails(result, "runs: is a folder, not a file")
 
     @pytest.mark.parametrize(
@@ -307,46 +307,50 @@ class TestPlaces:
         ids=lambda words: words[0],
     )
     @pytest.mark.slow
-    def test_a_folder_with_other_files_is_not_replaced(self, place: Path, words: list[str]) -> None:
-        (place / "own").mkdir()
-        (place / "own" / "thesis.txt").write_text("years of work\n", encoding="utf-8")
-        before = snapshot(place)
-        assert_fails(nmt(*words, "-o", "own", cwd=place), "own: exists and contains something else")
-        assert snapshot(place) == before
+    def test_a_folder_with_other_files_is_not_replaced(
+        self, workdir: Path, words: list[str]
+    ) -> None:
+        (workdir / "own").mkdir()
+        (workdir / "own" / "thesis.txt").write_text("years of work\n", encoding="utf-8")
+        before = snapshot(workdir)
+        assert_fails(
+            nmt(*words, "-o", "own", cwd=workdir), "own: exists and contains something else"
+        )
+        assert snapshot(workdir) == before
 
-    def test_a_run_is_replaced_only_with_force(self, place: Path) -> None:
-        before = snapshot(place)
-        result = nmt("train", "toy.toml", cwd=place)
+    def test_a_run_is_replaced_only_with_force(self, workdir: Path) -> None:
+        before = snapshot(workdir)
+        result = nmt("train", "toy.toml", cwd=workdir)
         assert_fails(result, f"{RUN}: a run already exists", "--resume", "--force")
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
 
     @pytest.mark.slow
-    def test_resuming_without_a_run(self, place: Path) -> None:
-        shutil.rmtree(place / "runs")
-        before = snapshot(place)
-        result = nmt("train", "toy.toml", "--resume", cwd=place)
+    def test_resuming_without_a_run(self, workdir: Path) -> None:
+        shutil.rmtree(workdir / "runs")
+        before = snapshot(workdir)
+        result = nmt("train", "toy.toml", "--resume", cwd=workdir)
         assert_fails(result, f"{RUN}: not a run folder", "nmt train")
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
 
     @pytest.mark.slow
-    def test_resuming_before_the_first_checkpoint(self, place: Path) -> None:
-        shutil.rmtree(place / RUN / "checkpoints")
-        result = nmt("train", "toy.toml", "--resume", cwd=place)
+    def test_resuming_before_the_first_checkpoint(self, workdir: Path) -> None:
+        shutil.rmtree(workdir / RUN / "checkpoints")
+        result = nmt("train", "toy.toml", "--resume", cwd=workdir)
         assert_fails(result, f"{RUN}: has no checkpoint yet", "--force")
 
-    def test_a_refused_resume_leaves_the_prepared_data_unchanged(self, place: Path) -> None:
-        before = snapshot(place)
+    def test_a_refused_resume_leaves_the_prepared_data_unchanged(self, workdir: Path) -> None:
+        before = snapshot(workdir)
         words = ["train", "toy.toml", "--resume"]
-        result = nmt(*words, "--set", "tokenizer.vocab_size=50", cwd=place)
+        result = nmt(*words, "--set", "tokenizer.vocab_size=50", cwd=workdir)
         assert_fails(result, f"{RUN}: the recipe changed", "tokenizer.vocab_size")
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
         for side in ("pt", "en"):
-            with (place / f"toy.{side}").open("a", encoding="utf-8") as stream:
+            with (workdir / f"toy.{side}").open("a", encoding="utf-8") as stream:
                 stream.write("um gato a mais\n")
-        before = snapshot(place)
-        result = nmt(*words, cwd=place)
+        before = snapshot(workdir)
+        result = nmt(*words, cwd=workdir)
         assert_fails(result, f"{RUN}: the prepared data changed", "restore it")
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
 
     @pytest.mark.slow
     def test_unreachable_training_data(self, tmp_path: Path) -> None:

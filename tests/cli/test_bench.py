@@ -11,10 +11,10 @@ from tests.cli.test_shell import BUNDLE, RUN
 QUICK = ("--repeats", "1", "--beam-size", "1", "--limit", "8")
 
 
-def test_a_bundle(place: Path) -> None:
-    before = snapshot(place)
+def test_a_bundle(workdir: Path) -> None:
+    before = snapshot(workdir)
     words = ["bench", BUNDLE, "--text", "toy.pt", *QUICK, "--batch", "3"]
-    result = nmt(*words, "--json", "--forced-length", "5", cwd=place)
+    result = nmt(*words, "--json", "--forced-length", "5", cwd=workdir)
     assert result.code == 0, result.err
     found = json.loads(result.out)
     (cell,) = found["cells"]
@@ -28,12 +28,12 @@ def test_a_bundle(place: Path) -> None:
     assert found["settings"] == {"repeats": 1, "threads": None, "forced_length": 5, "lines": 8}
     assert {"nmt", "onnxruntime"} <= set(found["versions"])
     assert "float32, beam 1, batch 3" in result.err
-    assert snapshot(place) == before
+    assert snapshot(workdir) == before
 
 
-def test_the_table(place: Path) -> None:
+def test_the_table(workdir: Path) -> None:
     words = ["bench", BUNDLE, "--text", "toy.pt", *QUICK, "--batch", "1", "--batch", "own"]
-    result = nmt(*words, "--threads", "1", cwd=place)
+    result = nmt(*words, "--threads", "1", cwd=workdir)
     assert result.code == 0, result.err
     *_, header, latency, own = result.out.decode().splitlines()
     assert header.split("  ")[0].startswith("precision")
@@ -42,13 +42,13 @@ def test_the_table(place: Path) -> None:
     assert len(latency.split()) == len(own.split()) + 2  # p50 and p95
 
 
-def test_bad_input(place: Path) -> None:
-    assert_fails(nmt("bench", BUNDLE, cwd=place), BUNDLE, "--text")
-    assert_fails(nmt("bench", "absent", cwd=place), "absent: neither a run", "nor a bundle")
-    missing = nmt("bench", BUNDLE, "--text", "absent.pt", cwd=place)
+def test_bad_input(workdir: Path) -> None:
+    assert_fails(nmt("bench", BUNDLE, cwd=workdir), BUNDLE, "--text")
+    assert_fails(nmt("bench", "absent", cwd=workdir), "absent: neither a run", "nor a bundle")
+    missing = nmt("bench", BUNDLE, "--text", "absent.pt", cwd=workdir)
     assert_fails(missing, "absent.pt: no such file")
-    (place / "blank.pt").write_text("\n \n", encoding="utf-8")
-    blank = nmt("bench", BUNDLE, "--text", "blank.pt", cwd=place)
+    (workdir / "blank.pt").write_text("\n \n", encoding="utf-8")
+    blank = nmt("bench", BUNDLE, "--text", "blank.pt", cwd=workdir)
     assert_fails(blank, "the text has no sentences")
 
 

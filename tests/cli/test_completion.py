@@ -43,16 +43,16 @@ class Script:
     shell: str
     text: str
 
-    def completions(self, place: Path, *words: str) -> list[str]:
+    def completions(self, workdir: Path, *words: str) -> list[str]:
         """Return the completions of the last word."""
         # Without zsh's completion system there is no compdef.
         before = "compdef() { : }\n" if self.shell == "zsh" else ""
-        request = place / "request"
+        request = workdir / "request"
         request.write_text(before + self.text + REQUESTS[self.shell], encoding="utf-8")
-        path = f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        path = f"{workdir / 'bin'}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             [self.shell, *QUIET[self.shell], request.name, *words],
-            cwd=place,
+            cwd=workdir,
             env={**os.environ, "PATH": path, "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
             text=True,
@@ -74,7 +74,7 @@ def script(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def workdir(tmp_path: Path) -> Path:
     """A folder with two bundles, a run, and nmt in bin/."""
     program = tmp_path / "bin" / "nmt"
     program.parent.mkdir()
@@ -93,15 +93,15 @@ def place(tmp_path: Path) -> Path:
 
 
 class TestEachShell:
-    def test_commands(self, script: Script, place: Path) -> None:
-        assert script.completions(place, "tra") == ["train", "translate"]
+    def test_commands(self, script: Script, workdir: Path) -> None:
+        assert script.completions(workdir, "tra") == ["train", "translate"]
 
-    def test_models(self, script: Script, place: Path) -> None:
+    def test_models(self, script: Script, workdir: Path) -> None:
         bundles = ["exports/one", "exports/one-int8"]
-        assert script.completions(place, "translate", "-m", "exports/o") == bundles
+        assert script.completions(workdir, "translate", "-m", "exports/o") == bundles
 
-    def test_recipes(self, script: Script, place: Path) -> None:
-        assert script.completions(place, "train", "phr") == ["phrasebook"]
+    def test_recipes(self, script: Script, workdir: Path) -> None:
+        assert script.completions(workdir, "train", "phr") == ["phrasebook"]
 
 
 class TestNames:
@@ -128,10 +128,10 @@ class TestNames:
         self,
         words: list[str],
         expected: list[str],
-        place: Path,
+        workdir: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.chdir(place)
+        monkeypatch.chdir(workdir)
         found = [("plain", each) for each in expected]
         assert self.completions(*words) == (found or [("dir", words[-1])])
 

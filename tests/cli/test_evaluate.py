@@ -26,7 +26,7 @@ def write(path: Path, lines: list[str]) -> None:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """good.en, alike.en and bad.en, references ref.en and second.en, source.pt and domains."""
+    """good.en, similar.en and bad.en, references ref.en and second.en, source.pt and domains."""
     for name, lines in SYSTEMS.items():
         write(tmp_path / f"{name}.en", lines)
     write(tmp_path / "ref.en", REFERENCE)
@@ -112,7 +112,7 @@ class TestTables:
         words += ["--source", "source.pt", "--by", "length", "--by", "domain"]
         result = nmt("evaluate", *words, "--domains", "domains", "--worst", "2", cwd=files)
         scores, buckets, worst = tables(result)
-        assert [row[6] for row in scores[:3]] == ["good.en", "alike.en", "bad.en"]
+        assert [row[6] for row in scores[:3]] == ["good.en", "similar.en", "bad.en"]
         assert {row[0] for row in scores} == {"source.pt"}
         assert [row[1:3] for row in buckets[::3]] == [
             *(["length", each] for each in ("1-10", "11-20", "21-30")),
@@ -191,7 +191,7 @@ class TestNames:
         write(files / "new" / "good.en", SYSTEMS["bad"])
         words = ["--translation", "new/good.en", "--translation", "good.en", *SYSTEM_OPTIONS[2:]]
         (scores,) = tables(nmt("evaluate", *words, "--reference", "ref.en", cwd=files))
-        assert [row[6] for row in scores[:4]] == ["new/good.en", "good.en", "alike.en", "bad.en"]
+        assert [row[6] for row in scores[:4]] == ["new/good.en", "good.en", "similar.en", "bad.en"]
 
 
 USAGE = [
@@ -282,26 +282,26 @@ class TestModels:
 
     def test_a_run_its_bundle_and_their_translations(self, system: Path, tmp_path: Path) -> None:
         text = (system / "toy.pt").read_bytes()
-        made = nmt("translate", "-m", self.BUNDLE, cwd=system, stdin=text)
-        assert made.code == 0, made.err
-        (tmp_path / "made.en").write_bytes(made.out)
-        words = ["-m", self.RUN, "--translation", tmp_path / "made.en", "-m", self.BUNDLE]
+        translated = nmt("translate", "-m", self.BUNDLE, cwd=system, stdin=text)
+        assert translated.code == 0, translated.err
+        (tmp_path / "translated.en").write_bytes(translated.out)
+        words = ["-m", self.RUN, "--translation", tmp_path / "translated.en", "-m", self.BUNDLE]
         words += ["--source", "toy.pt", "--reference", "toy.en"]
         (scores,) = tables(nmt("evaluate", *words, cwd=system))
-        # In the order given, models and files alike.
-        assert [row[6] for row in scores[:3]] == [self.RUN, "made.en", self.BUNDLE]
+        # In the order given, models as well as files.
+        assert [row[6] for row in scores[:3]] == [self.RUN, "translated.en", self.BUNDLE]
         for first in range(0, 9, 3):
             assert len({tuple(row[2:5]) for row in scores[first : first + 3]}) == 1
             assert [row[5] for row in scores[first : first + 3]] == ["-", "1.000", "1.000"]
 
     @pytest.mark.slow
-    def test_a_run_on_its_recipes_test_sets(self, place: Path) -> None:
+    def test_a_run_on_its_recipes_test_sets(self, workdir: Path) -> None:
         for side in ("pt", "en"):
-            write(place / f"two.{side}", ["a b c"] * 5)
-        recipe = place / self.RUN / "recipe.toml"
+            write(workdir / f"two.{side}", ["a b c"] * 5)
+        recipe = workdir / self.RUN / "recipe.toml"
         text = recipe.read_text(encoding="utf-8")
         recipe.write_text(text.replace('test = ["toy"]', 'test = ["toy", "two"]'))
-        result = nmt("evaluate", "-m", self.RUN, "--by", "length", "--by", "domain", cwd=place)
+        result = nmt("evaluate", "-m", self.RUN, "--by", "length", "--by", "domain", cwd=workdir)
         scores, buckets = tables(result)
         assert [row[:2] for row in scores] == [
             [name, each] for name in ("toy", "two") for each in METRICS
@@ -314,12 +314,12 @@ class TestModels:
         assert buckets[0][4:7] == buckets[1][4:7] == [row[2] for row in scores[:3]]
         assert f"translating 200 lines of toy with {self.RUN}" in result.err
 
-    def test_without_a_text_the_newest_run_is_the_default(self, place: Path) -> None:
+    def test_without_a_text_the_newest_run_is_the_default(self, workdir: Path) -> None:
         for side in ("pt", "en"):
-            write(place / f"two.{side}", ["a b c"] * 2)
-        recipe = place / self.RUN / "recipe.toml"
+            write(workdir / f"two.{side}", ["a b c"] * 2)
+        recipe = workdir / self.RUN / "recipe.toml"
         recipe.write_text(recipe.read_text("utf-8").replace('test = ["toy"]', 'test = ["two"]'))
-        result = nmt("evaluate", cwd=place)
+        result = nmt("evaluate", cwd=workdir)
         (scores,) = tables(result)
         assert {row[0] for row in scores} == {"two"}
         assert {row[6] for row in scores} == {"toy-pt-en"}
@@ -331,21 +331,21 @@ class TestModels:
         (scores,) = tables(nmt(*words, cwd=system, environment=absent))
         assert [row[6] for row in scores] == ["toy.en"] * 3
 
-    def test_missing_and_different_test_sets(self, place: Path) -> None:
+    def test_missing_and_different_test_sets(self, workdir: Path) -> None:
         assert_fails(
-            nmt("evaluate", "-m", self.BUNDLE, cwd=place),
+            nmt("evaluate", "-m", self.BUNDLE, cwd=workdir),
             f"{self.BUNDLE}: a bundle names no test",
             "-m runs/NAME",
         )
-        result = nmt("evaluate", "-m", self.RUN, "--by", "domain", cwd=place)
+        result = nmt("evaluate", "-m", self.RUN, "--by", "domain", cwd=workdir)
         assert_fails(result, "names only one test set", "--domains")
-        other = Path(shutil.copytree(place / self.RUN, place / "runs/other"))
+        other = Path(shutil.copytree(workdir / self.RUN, workdir / "runs/other"))
         words = ["evaluate", "-m", self.RUN, "-m", "runs/other"]
         recipe = other / "recipe.toml"
         recipe.write_text(recipe.read_text(encoding="utf-8").replace('test = ["toy"]', "test = []"))
-        assert_fails(nmt(*words, cwd=place), "the recipe of runs/other names no test set")
+        assert_fails(nmt(*words, cwd=workdir), "the recipe of runs/other names no test set")
         for side in ("pt", "en"):
-            write(place / f"two.{side}", ["a b c"] * 5)
+            write(workdir / f"two.{side}", ["a b c"] * 5)
         recipe.write_text(recipe.read_text(encoding="utf-8").replace("test = []", 'test = ["two"]'))
-        result = nmt(*words, cwd=place)
+        result = nmt(*words, cwd=workdir)
         assert_fails(result, f"the recipes of {self.RUN} and runs/other name different test sets")

@@ -35,8 +35,8 @@ REPORT = {
 @pytest.fixture(scope="module")
 def bundle(tiny_bundle: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle with scores and a verification."""
-    place = tmp_path_factory.mktemp("inspected")
-    folder = Path(shutil.copytree(tiny_bundle("float32"), place / "exports" / "toy"))
+    root = tmp_path_factory.mktemp("inspected")
+    folder = Path(shutil.copytree(tiny_bundle("float32"), root / "exports" / "toy"))
     harm.write(folder, {**harm.read(folder), "metrics": SCORES, "verification": REPORT})
     return folder
 

@@ -14,9 +14,9 @@ from tests.cli.test_shell import BUNDLE, RUN
 
 
 @pytest.fixture
-def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(place)
-    return place
+def here(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(workdir)
+    return workdir
 
 
 def run(*words: str) -> Path:
@@ -104,14 +104,14 @@ def test_invalid_plots(here: Path, words, message: str, hint: str) -> None:
     assert not Path("p.png").exists()
 
 
-def test_a_plot_needs_an_output_and_a_format(place: Path) -> None:
-    result = nmt("plot", "history", RUN, cwd=place)
+def test_a_plot_needs_an_output_and_a_format(workdir: Path) -> None:
+    result = nmt("plot", "history", RUN, cwd=workdir)
     assert result.code == 2
     assert "give -o FILE, --show, or both" in result.err
-    result = nmt("plot", "history", RUN, "-o", "p.jpg", cwd=place)
+    result = nmt("plot", "history", RUN, "-o", "p.jpg", cwd=workdir)
     assert_fails(result, "p.jpg: unknown image format", "use a name that ends in .png or .svg")
     environment = {"MPLBACKEND": "agg", "DISPLAY": ""}
-    result = nmt("plot", "history", RUN, "--show", cwd=place, environment=environment)
+    result = nmt("plot", "history", RUN, "--show", cwd=workdir, environment=environment)
     assert_fails(result, "--show: there is no display", "-o FILE")
 
 

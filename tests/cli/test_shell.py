@@ -91,42 +91,42 @@ class TestHelp:
 
 
 class TestTranslate:
-    def test_files_and_pipes_give_the_same_bytes(self, place: Path) -> None:
-        text = (place / "toy.pt").read_bytes()
-        piped = nmt("translate", cwd=place, stdin=text)
+    def test_files_and_pipes_give_the_same_bytes(self, workdir: Path) -> None:
+        text = (workdir / "toy.pt").read_bytes()
+        piped = nmt("translate", cwd=workdir, stdin=text)
         assert piped.code == 0, piped.err
         assert piped.out.count(b"\n") == 200
-        assert nmt("translate", "-", cwd=place, stdin=text).out == piped.out
-        assert nmt("translate", "toy.pt", cwd=place).out == piped.out
-        result = nmt("translate", "toy.pt", "-o", "out.txt", cwd=place)
+        assert nmt("translate", "-", cwd=workdir, stdin=text).out == piped.out
+        assert nmt("translate", "toy.pt", cwd=workdir).out == piped.out
+        result = nmt("translate", "toy.pt", "-o", "out.txt", cwd=workdir)
         assert (result.code, result.out) == (0, b"")
-        assert (place / "out.txt").read_bytes() == piped.out
+        assert (workdir / "out.txt").read_bytes() == piped.out
 
-    def test_n_lines_in_n_lines_out(self, place: Path) -> None:
+    def test_n_lines_in_n_lines_out(self, workdir: Path) -> None:
         text = "\ufeffo gato\r\n\r\n \n\to cão\u2028a casa\x0c.\n\na mesa".encode()
-        result = nmt("translate", cwd=place, stdin=text)
+        result = nmt("translate", cwd=workdir, stdin=text)
         assert result.code == 0, result.err
         lines = result.out.decode("utf-8").split("\n")
         assert [bool(line) for line in lines] == [True, False, False, True, False, True, False]
         assert b"\r" not in result.out
-        plain = nmt("translate", cwd=place, stdin=b"o gato\n")
+        plain = nmt("translate", cwd=workdir, stdin=b"o gato\n")
         assert plain.out == f"{lines[0]}\n".encode()
 
-    def test_empty_input_gives_empty_output(self, place: Path) -> None:
-        result = nmt("translate", cwd=place)
+    def test_empty_input_gives_empty_output(self, workdir: Path) -> None:
+        result = nmt("translate", cwd=workdir)
         assert (result.code, result.out, result.err) == (0, b"", "")
 
-    def test_a_long_line_is_split_with_a_warning(self, place: Path) -> None:
+    def test_a_long_line_is_split_with_a_warning(self, workdir: Path) -> None:
         text = ("o gato está aqui. " * 60).encode() + b"\n"
-        result = nmt("translate", "--beam-size", 1, cwd=place, stdin=text)
+        result = nmt("translate", "--beam-size", 1, cwd=workdir, stdin=text)
         assert result.code == 0
         assert result.out.count(b"\n") == 1
         assert result.err.startswith("line 1: longer than 128 tokens, translated in ")
 
-    def test_a_closed_reader_ends_it_silently(self, place: Path) -> None:
-        text = (place / "toy.pt").read_bytes() * 30
+    def test_a_closed_reader_ends_it_silently(self, workdir: Path) -> None:
+        text = (workdir / "toy.pt").read_bytes() * 30
         shell = ["bash", "-c", '"$@" | head -1; exit ${PIPESTATUS[0]}', "bash", *NMT]
-        result = nmt("translate", "--beam-size", 1, cwd=place, stdin=text, command=shell)
+        result = nmt("translate", "--beam-size", 1, cwd=workdir, stdin=text, command=shell)
         assert result.out.count(b"\n") == 1
         assert (result.code, result.err) == (128 + signal.SIGPIPE, "")
 
@@ -141,21 +141,21 @@ class TestTranslate:
         ],
         ids=lambda words: words[0],
     )
-    def test_output_that_cannot_be_written(self, place: Path, words: list[str]) -> None:
+    def test_output_that_cannot_be_written(self, workdir: Path, words: list[str]) -> None:
         shell = ["bash", "-c", '"$@" >&-', "bash", *NMT]
-        closed = nmt(*words, cwd=place, command=shell)
+        closed = nmt(*words, cwd=workdir, command=shell)
         assert_fails(closed, "standard output is closed; redirect it to a file")
         shell = ["bash", "-c", '"$@" > /dev/full', "bash", *NMT]
-        assert_fails(nmt(*words, cwd=place, command=shell), "standard output: ", "No space left")
+        assert_fails(nmt(*words, cwd=workdir, command=shell), "standard output: ", "No space left")
 
     @pytest.mark.parametrize("stream", ["<&-", ">&-"])
-    def test_closed_streams(self, place: Path, stream: str) -> None:
+    def test_closed_streams(self, workdir: Path, stream: str) -> None:
         shell = ["bash", "-c", f'"$@" {stream}', "bash", *NMT]
-        result = nmt("translate", cwd=place, stdin=b"o gato\n", command=shell)
+        result = nmt("translate", cwd=workdir, stdin=b"o gato\n", command=shell)
         assert_fails(result, "is closed; give ")
 
-    def test_a_bundle_needs_no_tensorflow(self, place: Path) -> None:
-        result = nmt("translate", cwd=place, stdin=b"o gato\n", command=LISTING_MODULES)
+    def test_a_bundle_needs_no_tensorflow(self, workdir: Path) -> None:
+        result = nmt("translate", cwd=workdir, stdin=b"o gato\n", command=LISTING_MODULES)
         assert result.code == 0
         assert result.out.count(b"\n") == 1
         modules = json.loads(result.message)
@@ -163,11 +163,11 @@ class TestTranslate:
         assert not {each.partition(".")[0] for each in modules} & set(HEAVY)
 
     @pytest.mark.slow
-    def test_a_run_translates_like_its_bundle(self, place: Path) -> None:
+    def test_a_run_translates_like_its_bundle(self, workdir: Path) -> None:
         text = b"o gato\n\na mesa custa dez euros!\n"
-        by_run = nmt("translate", "-m", RUN, cwd=place, stdin=text)
+        by_run = nmt("translate", "-m", RUN, cwd=workdir, stdin=text)
         assert by_run.code == 0, by_run.err
-        assert by_run.out == nmt("translate", "-m", BUNDLE, cwd=place, stdin=text).out
+        assert by_run.out == nmt("translate", "-m", BUNDLE, cwd=workdir, stdin=text).out
 
 
 class TestDefaultModel:
@@ -193,11 +193,11 @@ class TestDefaultModel:
         assert find_model(None) == new_bundle
         assert find_model(Path("runs/old")) == Path("runs/old")
 
-    def test_translate_uses_it(self, place: Path) -> None:
-        expected = nmt("translate", "-m", BUNDLE, cwd=place, stdin=b"o gato\n")
-        assert nmt("translate", cwd=place, stdin=b"o gato\n").out == expected.out
-        self.make_model(place / "exports" / "damaged", "manifest.json", age=-(10**10))
-        assert_fails(nmt("translate", cwd=place, stdin=b"o gato\n"), "exports/damaged")
+    def test_translate_uses_it(self, workdir: Path) -> None:
+        expected = nmt("translate", "-m", BUNDLE, cwd=workdir, stdin=b"o gato\n")
+        assert nmt("translate", cwd=workdir, stdin=b"o gato\n").out == expected.out
+        self.make_model(workdir / "exports" / "damaged", "manifest.json", age=-(10**10))
+        assert_fails(nmt("translate", cwd=workdir, stdin=b"o gato\n"), "exports/damaged")
 
 
 class TestSignals:
@@ -206,11 +206,11 @@ class TestSignals:
     @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_a_signal_in_training_saves_and_prints_how_to_resume(
-        self, place: Path, number: signal.Signals
+        self, workdir: Path, number: signal.Signals
     ) -> None:
-        shutil.rmtree(place / "runs")
+        shutil.rmtree(workdir / "runs")
         words = [*NMT, "train", "toy.toml", *self.OPTIONS, "-o", "runs/it's mine"]
-        with subprocess.Popen(words, cwd=place, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(words, cwd=workdir, stderr=subprocess.PIPE, text=True) as process:
             assert process.stderr is not None
             for line in process.stderr:
                 if line.startswith("step "):
@@ -221,7 +221,7 @@ class TestSignals:
         message = rest.rstrip("\n").rpartition("\n")[2]
         assert message.startswith("nmt: stopped at step ")
         assert "Traceback" not in rest
-        run = place / "runs" / "it's mine"
+        run = workdir / "runs" / "it's mine"
         assert sorted(path.name for path in run.parent.iterdir()) == [run.name]
         assert not [path for path in run.iterdir() if path.name.startswith(".")]
         with np.load(max((run / "checkpoints").iterdir())) as checkpoint:
@@ -230,7 +230,7 @@ class TestSignals:
 
         program, *words = shlex.split(message.partition("continue with: ")[2])
         assert program == "nmt"
-        result = nmt(*words, "--set", f"training.max_steps={step + 3}", cwd=place)
+        result = nmt(*words, "--set", f"training.max_steps={step + 3}", cwd=workdir)
         assert result.code == 0, result.err
         assert f"resuming at step {step:,}\n" in result.err
         assert f"trained {step + 3:,} steps" in result.err
@@ -252,19 +252,21 @@ class TestSignals:
         assert (result.code, result.out) == (-signal.SIGTERM, b"True\n"), result.err
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_a_signal_elsewhere_leaves_no_files(self, place: Path, number: signal.Signals) -> None:
-        before = snapshot(place)
+    def test_a_signal_elsewhere_leaves_no_files(
+        self, workdir: Path, number: signal.Signals
+    ) -> None:
+        before = snapshot(workdir)
         words = [*NMT, "translate", "-o", "out.txt"]
         with subprocess.Popen(
-            words, cwd=place, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            words, cwd=workdir, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             assert process.stdin
             process.stdin.write("o gato\n" * 2)  # more than one line
             process.stdin.flush()
-            while not (place / "out.txt.part").exists():  # waiting for input with the file open
+            while not (workdir / "out.txt.part").exists():  # waiting for input with the file open
                 assert process.poll() is None
                 time.sleep(0.01)
             process.send_signal(number)
             _, err = process.communicate(timeout=60)
         assert (process.returncode, err.strip()) == (130, "nmt: interrupted")
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before

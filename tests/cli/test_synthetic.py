@@ -38,8 +38,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def place(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "place"))
+def workdir(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "workdir"))
 
 
 def lines(path: Path) -> list[str]:
@@ -48,69 +48,69 @@ def lines(path: Path) -> list[str]:
 
 class TestPairs:
     @pytest.mark.parametrize("command", COMMANDS)
-    def test_two_aligned_files(self, place: Path, command: str) -> None:
-        text = lines(place / "mono.xx")
-        (place / "gaps.xx").write_text("\n".join(["", *text[:4], " ", *text[4:], ""]) + "\n")
-        result = nmt(command, "gaps.xx", "-m", "bundle", "-o", "out/made", cwd=place)
+    def test_two_aligned_files(self, workdir: Path, command: str) -> None:
+        text = lines(workdir / "mono.xx")
+        (workdir / "gaps.xx").write_text("\n".join(["", *text[:4], " ", *text[4:], ""]) + "\n")
+        result = nmt(command, "gaps.xx", "-m", "bundle", "-o", "out/made", cwd=workdir)
         assert (result.code, result.out) == (0, b""), result.err
-        assert lines(place / "out" / "made.xx") == text
-        plain = nmt("translate", "-m", "bundle", "mono.xx", cwd=place)
-        assert lines(place / "out" / "made.yy") == plain.out.decode().split("\n")[:-1]
-        assert sorted(each.name for each in (place / "out").iterdir()) == ["made.xx", "made.yy"]
+        assert lines(workdir / "out" / "made.xx") == text
+        plain = nmt("translate", "-m", "bundle", "mono.xx", cwd=workdir)
+        assert lines(workdir / "out" / "made.yy") == plain.out.decode().split("\n")[:-1]
+        assert sorted(each.name for each in (workdir / "out").iterdir()) == ["made.xx", "made.yy"]
         assert "wrote out/made.xx and out/made.yy: 10 pairs of 13 lines; left out: 3 blank" in (
             result.err
         )
 
-    def test_the_report_shows_the_recipe_key(self, place: Path) -> None:
+    def test_the_report_shows_the_recipe_key(self, workdir: Path) -> None:
         words = ["mono.xx", "-m", "bundle", "-o", "made", "--force"]
         expected = {
             "backtranslate": 'for a recipe from yy to xx: data.synthetic = ["made"]',
             "distill": 'for a recipe from xx to yy: data.train = ["made"]',
         }
         for command, message in expected.items():
-            result = nmt(command, *words, cwd=place)
+            result = nmt(command, *words, cwd=workdir)
             assert result.message == f"{message} (relative to data.root)"
 
-    def test_several_sources_standard_input_and_options(self, place: Path) -> None:
-        text = (place / "mono.xx").read_bytes()
+    def test_several_sources_standard_input_and_options(self, workdir: Path) -> None:
+        text = (workdir / "mono.xx").read_bytes()
         options = ["-m", "bundle", "--beam-size", 1, "--length-penalty", 0, "--threads", 1]
         words = ["distill", "mono.xx", "-", *options, "-o", "made"]
-        result = nmt(*words, cwd=place, stdin=text)
+        result = nmt(*words, cwd=workdir, stdin=text)
         assert result.code == 0, result.err
-        assert (place / "made.xx").read_bytes() == text * 2
-        plain = nmt("translate", *options, cwd=place, stdin=text)
-        assert (place / "made.yy").read_bytes() == plain.out * 2
+        assert (workdir / "made.xx").read_bytes() == text * 2
+        plain = nmt("translate", *options, cwd=workdir, stdin=text)
+        assert (workdir / "made.yy").read_bytes() == plain.out * 2
 
-    def test_a_bundle_needs_no_tensorflow(self, place: Path) -> None:
+    def test_a_bundle_needs_no_tensorflow(self, workdir: Path) -> None:
         script = (
             "import sys; from nmt_cli.cli import cli\n"
             "cli('distill mono.xx -m bundle -o made'.split(), standalone_mode=False)\n"
             f"sys.exit(str([name for name in {HEAVY} if name in sys.modules]))"
         )
-        result = nmt(cwd=place, command=[sys.executable, "-c", script])
+        result = nmt(cwd=workdir, command=[sys.executable, "-c", script])
         assert result.message == "[]"
 
     @pytest.mark.slow
-    def test_a_run_works_too(self, place: Path) -> None:
-        result = nmt("backtranslate", "mono.xx", "-m", "run", "-o", "made", cwd=place)
+    def test_a_run_works_too(self, workdir: Path) -> None:
+        result = nmt("backtranslate", "mono.xx", "-m", "run", "-o", "made", cwd=workdir)
         assert result.code == 0, result.err
-        assert lines(place / "made.xx") == lines(place / "mono.xx")
-        assert len(lines(place / "made.yy")) == 10
+        assert lines(workdir / "made.xx") == lines(workdir / "mono.xx")
+        assert len(lines(workdir / "made.yy")) == 10
 
-    def test_repetitive_translations_are_left_out(self, place: Path) -> None:
+    def test_repetitive_translations_are_left_out(self, workdir: Path) -> None:
         endless = " ".join(f"{word} {other}" for word in WORDS for other in WORDS[::-1])
-        (place / "mono.xx").write_text(f"um dois\n{endless}\n", encoding="utf-8")
-        result = nmt("distill", "mono.xx", "-m", "bundle", "-o", "made", cwd=place)
+        (workdir / "mono.xx").write_text(f"um dois\n{endless}\n", encoding="utf-8")
+        result = nmt("distill", "mono.xx", "-m", "bundle", "-o", "made", cwd=workdir)
         assert "1 pairs of 2 lines" in result.err
         assert "1 with a degenerate one" in result.err
-        assert lines(place / "made.xx") == ["um dois"]
+        assert lines(workdir / "made.xx") == ["um dois"]
 
-    def test_a_recipe_accepts_the_pairs(self, place: Path) -> None:
-        assert nmt("distill", "mono.xx", "-m", "bundle", "-o", "made", cwd=place).code == 0
+    def test_a_recipe_accepts_the_pairs(self, workdir: Path) -> None:
+        assert nmt("distill", "mono.xx", "-m", "bundle", "-o", "made", cwd=workdir).code == 0
         settings = ("source=xx", "target=yy", "train=train", "synthetic=made", "synthetic_tag=<BT>")
         words = [word for each in settings for word in ("--set", f"data.{each}")]
-        (place / "r.toml").write_text("[tokenizer]\nvocab_size = 320\n")
-        result = nmt("prepare", "r.toml", *words, "-o", "prepared-made", cwd=place)
+        (workdir / "r.toml").write_text("[tokenizer]\nvocab_size = 320\n")
+        result = nmt("prepare", "r.toml", *words, "-o", "prepared-made", cwd=workdir)
         assert result.code == 0, result.err
         assert "synthetic pairs kept              10" in result.err
 
@@ -119,23 +119,23 @@ class TestRefusals:
     @pytest.mark.parametrize("command", COMMANDS)
     @pytest.mark.parametrize("suffix", ["xx", "yy"])
     def test_existing_output_is_replaced_only_with_force(
-        self, place: Path, command: str, suffix: str
+        self, workdir: Path, command: str, suffix: str
     ) -> None:
-        (place / f"made.{suffix}").write_text("precious\n")
-        before = snapshot(place)
+        (workdir / f"made.{suffix}").write_text("precious\n")
+        before = snapshot(workdir)
         words = [command, "mono.xx", "-m", "bundle", "-o", "made"]
-        assert_fails(nmt(*words, cwd=place), f"made.{suffix}: exists", "--force")
-        assert snapshot(place) == before
-        assert nmt(*words, "--force", cwd=place).code == 0
-        assert len(lines(place / f"made.{suffix}")) == 10
-        assert set(snapshot(place)) == {*before, "made.xx", "made.yy"}
+        assert_fails(nmt(*words, cwd=workdir), f"made.{suffix}: exists", "--force")
+        assert snapshot(workdir) == before
+        assert nmt(*words, "--force", cwd=workdir).code == 0
+        assert len(lines(workdir / f"made.{suffix}")) == 10
+        assert set(snapshot(workdir)) == {*before, "made.xx", "made.yy"}
 
     @pytest.mark.parametrize("force", [[], ["--force"]])
-    def test_the_input_is_never_overwritten(self, place: Path, force: list[str]) -> None:
-        before = snapshot(place)
-        result = nmt("backtranslate", "mono.xx", "-m", "bundle", "-o", "mono", *force, cwd=place)
+    def test_the_input_is_never_overwritten(self, workdir: Path, force: list[str]) -> None:
+        before = snapshot(workdir)
+        result = nmt("backtranslate", "mono.xx", "-m", "bundle", "-o", "mono", *force, cwd=workdir)
         assert_fails(result, "mono.xx: is the text to translate itself", "another -o")
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
 
     @pytest.mark.parametrize(
         ("text", "model", "output", "fragments"),
@@ -152,60 +152,60 @@ class TestRefusals:
     )
     def test_errors_are_one_line_and_write_nothing(
         self,
-        place: Path,
+        workdir: Path,
         text: str,
         model: str,
         output: str,
         fragments: tuple[str, ...],
     ) -> None:
-        (place / "empty.xx").write_text("\n")
-        (place / "bad.xx").write_bytes(b"um\n\xff\n")
-        before = snapshot(place)
-        assert_fails(nmt("distill", text, "-m", model, "-o", output, cwd=place), *fragments)
-        assert snapshot(place) == before
+        (workdir / "empty.xx").write_text("\n")
+        (workdir / "bad.xx").write_bytes(b"um\n\xff\n")
+        before = snapshot(workdir)
+        assert_fails(nmt("distill", text, "-m", model, "-o", output, cwd=workdir), *fragments)
+        assert snapshot(workdir) == before
 
     @pytest.mark.parametrize("language", ["../yy", ".", "xx"])
-    def test_languages_that_cannot_name_files(self, place: Path, language: str) -> None:
-        path = place / "bundle" / "manifest.json"
+    def test_languages_that_cannot_name_files(self, workdir: Path, language: str) -> None:
+        path = workdir / "bundle" / "manifest.json"
         tree = {**json.loads(path.read_text(encoding="utf-8")), "target_language": language}
         tree["manifest_sha256"] = manifest_digest(tree)
         path.write_text(json.dumps(tree), encoding="utf-8")
-        before = snapshot(place)
-        result = nmt("backtranslate", "mono.xx", "-m", "bundle", "-o", "made", cwd=place)
+        before = snapshot(workdir)
+        result = nmt("backtranslate", "mono.xx", "-m", "bundle", "-o", "made", cwd=workdir)
         assert_fails(result, "bundle: its languages, 'xx' and", "cannot name two files")
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
 
-    def test_required_arguments(self, place: Path) -> None:
+    def test_required_arguments(self, workdir: Path) -> None:
         for words in (["mono.xx", "-o", "made"], ["mono.xx", "-m", "bundle"], ["-m", "bundle"]):
             for command in COMMANDS:
-                result = nmt(command, *words, cwd=place)
+                result = nmt(command, *words, cwd=workdir)
                 assert result.code == 2
                 assert "Missing " in result.err
 
 
 class TestInterruption:
-    def test_a_full_disk_keeps_the_old_files(self, place: Path) -> None:
-        (place / "mono.xx").write_text("um dois três\n" * 400, encoding="utf-8")
-        (place / "made.yy").write_text("precious\n")
-        before = snapshot(place)
+    def test_a_full_disk_keeps_the_old_files(self, workdir: Path) -> None:
+        (workdir / "mono.xx").write_text("um dois três\n" * 400, encoding="utf-8")
+        (workdir / "made.yy").write_text("precious\n")
+        before = snapshot(workdir)
         words = ["distill", "mono.xx", "-m", "bundle", "-o", "made", "--force"]
-        result = nmt(*words, cwd=place, limit=limit_file_size(4096))
+        result = nmt(*words, cwd=workdir, limit=limit_file_size(4096))
         assert_fails(result, "made.", "cannot be written (File too large)")
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
 
     @pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGTERM])
-    def test_a_signal_leaves_nothing(self, place: Path, kill: signal.Signals) -> None:
-        before = snapshot(place)
+    def test_a_signal_leaves_nothing(self, workdir: Path, kill: signal.Signals) -> None:
+        before = snapshot(workdir)
         words = ["distill", "-", "-m", "bundle", "-o", "made"]
         with subprocess.Popen(
-            [*NMT, *words], cwd=place, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+            [*NMT, *words], cwd=workdir, stdin=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
             assert process.stdin is not None
             process.stdin.write(b"um dois\n" * 3000)  # more than one window
             process.stdin.flush()
-            while len(list(place.glob(".made*"))) < 2:
+            while len(list(workdir.glob(".made*"))) < 2:
                 assert process.poll() is None
                 time.sleep(0.01)
             process.send_signal(kill)
             assert process.wait(60) == 130
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before

@@ -23,10 +23,10 @@ def lines_of(out: bytes) -> list[str]:
 
 
 class TestLines:
-    def test_line_buffered_writes_each_line_at_once(self, place: Path) -> None:
+    def test_line_buffered_writes_each_line_at_once(self, workdir: Path) -> None:
         words = [*NMT, "translate", "--line-buffered"]
         with subprocess.Popen(
-            words, cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            words, cwd=workdir, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         ) as on:
             assert on.stdin
             assert on.stdout
@@ -39,11 +39,13 @@ class TestLines:
 
     @pytest.mark.parametrize(("number", "wait"), [(signal.SIGINT, 0.1), (signal.SIGTERM, 4.0)])
     def test_a_signal_leaves_complete_lines(
-        self, place: Path, number: signal.Signals, wait: float
+        self, workdir: Path, number: signal.Signals, wait: float
     ) -> None:
-        (place / "long.txt").write_bytes(TEXT * 2000)
+        (workdir / "long.txt").write_bytes(TEXT * 2000)
         words = [*NMT, "translate", "long.txt", "--beam-size", "1", "--line-buffered"]
-        command = subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        command = subprocess.Popen(
+            words, cwd=workdir, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
         with command as process:
             assert process.stdout
             first = process.stdout.readline()
@@ -57,105 +59,107 @@ class TestLines:
     @pytest.mark.parametrize(
         ("policy", "blank"), [("replace", [False, False, True]), ("skip-line", [False, True, True])]
     )
-    def test_invalid_bytes(self, place: Path, policy: str, blank: list[bool]) -> None:
+    def test_invalid_bytes(self, workdir: Path, policy: str, blank: list[bool]) -> None:
         text = b"o gato\no c\xe3o\n\n"
-        result = nmt("translate", "--errors", policy, cwd=place, stdin=text)
+        result = nmt("translate", "--errors", policy, cwd=workdir, stdin=text)
         assert result.code == 0, result.err
         assert [not line for line in result.out.split(b"\n")[:-1]] == blank
         assert result.err.startswith("standard input, line 2: invalid UTF-8 at byte 4; ")
         assert_fails(
-            nmt("translate", cwd=place, stdin=text), "standard input, line 2: invalid UTF-8"
+            nmt("translate", cwd=workdir, stdin=text), "standard input, line 2: invalid UTF-8"
         )
 
 
 class TestFiles:
-    def write_inputs(self, place: Path) -> None:
-        (place / "in" / "sub").mkdir(parents=True)
-        (place / "in" / "a.txt").write_bytes(TEXT)
-        (place / "in" / "sub" / "b.txt.gz").write_bytes(gzip.compress(TEXT))
+    def write_inputs(self, workdir: Path) -> None:
+        (workdir / "in" / "sub").mkdir(parents=True)
+        (workdir / "in" / "a.txt").write_bytes(TEXT)
+        (workdir / "in" / "sub" / "b.txt.gz").write_bytes(gzip.compress(TEXT))
 
-    def test_a_folder_to_a_folder(self, place: Path) -> None:
-        self.write_inputs(place)
-        plain = nmt("translate", cwd=place, stdin=TEXT).out
-        result = nmt("translate", "in", "-o", "out", cwd=place)
+    def test_a_folder_to_a_folder(self, workdir: Path) -> None:
+        self.write_inputs(workdir)
+        plain = nmt("translate", cwd=workdir, stdin=TEXT).out
+        result = nmt("translate", "in", "-o", "out", cwd=workdir)
         assert result.code == 0, result.err
         assert result.message.startswith("translated 8 lines (6 sentences, ")
-        assert (place / "out" / "a.txt").read_bytes() == plain
-        assert gzip.decompress((place / "out" / "sub" / "b.txt.gz").read_bytes()) == plain
-        assert len(list((place / "out").rglob("*"))) == 3
+        assert (workdir / "out" / "a.txt").read_bytes() == plain
+        assert gzip.decompress((workdir / "out" / "sub" / "b.txt.gz").read_bytes()) == plain
+        assert len(list((workdir / "out").rglob("*"))) == 3
         # A second time, complete files stay, and nothing is overwritten without --force.
-        assert_fails(nmt("translate", "in", "-o", "out", cwd=place), "a.txt: exists", "--force")
-        again = nmt("translate", "in", "-o", "out", "--resume", cwd=place)
+        assert_fails(nmt("translate", "in", "-o", "out", cwd=workdir), "a.txt: exists", "--force")
+        again = nmt("translate", "in", "-o", "out", "--resume", cwd=workdir)
         assert again.code == 0
         assert again.err.count("already complete") == 2
-        both = nmt("translate", "in/a.txt", "in/sub/b.txt.gz", cwd=place)
+        both = nmt("translate", "in/a.txt", "in/sub/b.txt.gz", cwd=workdir)
         assert both.out == plain * 2
 
-    def test_an_interrupted_file_can_be_resumed(self, place: Path) -> None:
+    def test_an_interrupted_file_can_be_resumed(self, workdir: Path) -> None:
         text = TEXT * 1500
-        (place / "long.txt").write_bytes(text)
+        (workdir / "long.txt").write_bytes(text)
         words = ["translate", "long.txt", "--beam-size", "1", "-o", "long.en"]
-        with subprocess.Popen([*NMT, *words], cwd=place, stderr=subprocess.DEVNULL) as process:
-            part = place / "long.en.part"
+        with subprocess.Popen([*NMT, *words], cwd=workdir, stderr=subprocess.DEVNULL) as process:
+            part = workdir / "long.en.part"
             deadline = time.monotonic() + 120
             while not (part.exists() and part.stat().st_size) and process.poll() is None:
                 assert time.monotonic() < deadline
                 time.sleep(0.02)
             process.kill()
-        assert not (place / "long.en").exists()
+        assert not (workdir / "long.en").exists()
         assert part.exists()
-        assert_fails(nmt(*words, cwd=place), "long.en.part: left by an interrupted", "--resume")
-        other = nmt(*words[:-2], "--resume", "--length-penalty", 1, "-o", "long.en", cwd=place)
+        assert_fails(nmt(*words, cwd=workdir), "long.en.part: left by an interrupted", "--resume")
+        other = nmt(*words[:-2], "--resume", "--length-penalty", 1, "-o", "long.en", cwd=workdir)
         assert_fails(other, "was started with another model, other options or another input")
         assert other.err.count("\n") == 1
-        result = nmt(*words, "--resume", cwd=place)
+        result = nmt(*words, "--resume", cwd=workdir)
         assert result.code == 0, result.err
         assert "continuing after line " in result.err
-        assert (place / "long.en").read_bytes() == nmt(*words[:-2], cwd=place).out
+        assert (workdir / "long.en").read_bytes() == nmt(*words[:-2], cwd=workdir).out
         assert not part.exists()
 
     @pytest.mark.parametrize("extra", [[], ["--sample", "--n-best", "2", "--seed", "5"]])
-    def test_concatenated_shards_are_the_whole_output(self, place: Path, extra: list[str]) -> None:
-        whole = nmt("translate", "toy.pt", *extra, cwd=place)
+    def test_concatenated_shards_are_the_whole_output(
+        self, workdir: Path, extra: list[str]
+    ) -> None:
+        whole = nmt("translate", "toy.pt", *extra, cwd=workdir)
         parts = [
-            nmt("translate", "toy.pt", "--shard", f"{at}/3", *extra, cwd=place).out
+            nmt("translate", "toy.pt", "--shard", f"{at}/3", *extra, cwd=workdir).out
             for at in (1, 2, 3)
         ]
         assert b"".join(parts) == whole.out
         assert len({part.count(b"\n") for part in parts}) <= 2
 
-    def test_a_shard_reads_no_line_of_another(self, place: Path) -> None:
-        (place / "in.jsonl").write_text('not JSON\n{"text": ""}\n', encoding="utf-8")
+    def test_a_shard_reads_no_line_of_another(self, workdir: Path) -> None:
+        (workdir / "in.jsonl").write_text('not JSON\n{"text": ""}\n', encoding="utf-8")
         words = ["translate", "in.jsonl", "--input-format", "jsonl", "--field", "text", "--shard"]
-        assert_fails(nmt(*words, "1/2", cwd=place), "in.jsonl, line 1: is not JSON")
-        assert nmt(*words, "2/2", cwd=place).out == b'{"text": ""}\n'
+        assert_fails(nmt(*words, "1/2", cwd=workdir), "in.jsonl, line 1: is not JSON")
+        assert nmt(*words, "2/2", cwd=workdir).out == b'{"text": ""}\n'
 
-    def test_records(self, place: Path) -> None:
-        (place / "t.tsv").write_text("id\ttext\n1\to gato\n2\t\n", encoding="utf-8")
-        plain = nmt("translate", cwd=place, stdin=b"o gato\n").out.decode().rstrip("\n")
+    def test_records(self, workdir: Path) -> None:
+        (workdir / "t.tsv").write_text("id\ttext\n1\to gato\n2\t\n", encoding="utf-8")
+        plain = nmt("translate", cwd=workdir, stdin=b"o gato\n").out.decode().rstrip("\n")
         words = ["translate", "t.tsv", "--input-format", "tsv", "--field", "text"]
-        result = nmt(*words, cwd=place)
+        result = nmt(*words, cwd=workdir)
         assert result.out.decode() == f"id\ttext\n1\t{plain}\n2\t\n"
-        assert nmt(*words, "--shard", "3/3", cwd=place).out == b"2\t\n"
-        (place / "r.jsonl").write_text('{"n": 1.0, "text": "o gato"}\n\n', encoding="utf-8")
+        assert nmt(*words, "--shard", "3/3", cwd=workdir).out == b"2\t\n"
+        (workdir / "r.jsonl").write_text('{"n": 1.0, "text": "o gato"}\n\n', encoding="utf-8")
         words = ["translate", "r.jsonl", "--input-format", "jsonl", "--field"]
-        result = nmt(*words, "text", cwd=place)
+        result = nmt(*words, "text", cwd=workdir)
         assert (
             result.out.decode()
             == f'{{"n": 1.0, "text": {json.dumps(plain, ensure_ascii=False)}}}\n\n'
         )
-        assert_fails(nmt(*words, "body", cwd=place), "r.jsonl, line 1: has no field 'body'")
-        extended = nmt(*words, "text", "--json", cwd=place).out.decode()
+        assert_fails(nmt(*words, "body", cwd=workdir), "r.jsonl, line 1: has no field 'body'")
+        extended = nmt(*words, "text", "--json", cwd=workdir).out.decode()
         assert extended.startswith('{"n": 1.0, "text": "o gato", "translation": ')
         assert extended.endswith("\n\n")
-        (place / "r.jsonl").write_text('{"score": 1, "text": "o gato"}\n', encoding="utf-8")
-        clash = nmt(*words, "text", "--json", cwd=place)
+        (workdir / "r.jsonl").write_text('{"score": 1, "text": "o gato"}\n', encoding="utf-8")
+        clash = nmt(*words, "text", "--json", cwd=workdir)
         assert_fails(clash, "r.jsonl, line 1: already has a field 'score', which --json would add")
 
-    def test_pipes_and_devices(self, place: Path) -> None:
+    def test_pipes_and_devices(self, workdir: Path) -> None:
         """A pipe as input, without a line count for the progress bar; devices as output."""
-        (place / "in.txt").write_bytes(TEXT)
-        plain = nmt("translate", "in.txt", cwd=place).out
+        (workdir / "in.txt").write_bytes(TEXT)
+        plain = nmt("translate", "in.txt", cwd=workdir).out
         script = (
             'mkfifo pipe; cat in.txt > pipe & "$@" translate pipe -o out.txt || exit; '
             '"$@" translate <(cat in.txt) -o >(cat > copy.txt) || exit; '
@@ -164,94 +168,100 @@ class TestFiles:
         )
         own, other = pty.openpty()
         done = subprocess.run(
-            ["bash", "-c", script, "bash", *NMT], cwd=place, stderr=other, timeout=120, check=False
+            ["bash", "-c", script, "bash", *NMT],
+            cwd=workdir,
+            stderr=other,
+            timeout=120,
+            check=False,
         )
         os.close(other)
         os.close(own)
         assert done.returncode == 0
         time.sleep(0.2)  # bash does not wait for the reader of >(...)
         for name in ("out.txt", "copy.txt", "through.txt"):
-            assert (place / name).read_bytes() == plain, name
+            assert (workdir / name).read_bytes() == plain, name
         assert Path("/dev/null").is_char_device()
-        os.mkfifo(place / "other")
-        refused = nmt("translate", "other", "--shard", "1/2", cwd=place)
+        os.mkfifo(workdir / "other")
+        refused = nmt("translate", "other", "--shard", "1/2", cwd=workdir)
         assert_fails(refused, "other: is a pipe or a device; --shard reads its input twice")
 
-    def test_warnings_name_the_files_of_a_folder(self, place: Path) -> None:
-        (place / "in").mkdir()
+    def test_warnings_name_the_files_of_a_folder(self, workdir: Path) -> None:
+        (workdir / "in").mkdir()
         for name in ("a.txt", "b.txt"):
-            (place / "in" / name).write_text("o gato. " * 400 + "\n", encoding="utf-8")
-        result = nmt("translate", "in", cwd=place)
+            (workdir / "in" / name).write_text("o gato. " * 400 + "\n", encoding="utf-8")
+        result = nmt("translate", "in", cwd=workdir)
         assert "in/a.txt, line 1: longer than" in result.err
         assert "in/b.txt, line 1: longer than" in result.err
 
-    def test_lines_before_a_bad_line_are_written(self, place: Path) -> None:
+    def test_lines_before_a_bad_line_are_written(self, workdir: Path) -> None:
         text = TEXT * 600 + b"o c\xe3o\n"
-        result = nmt("translate", "--beam-size", 1, cwd=place, stdin=text)
+        result = nmt("translate", "--beam-size", 1, cwd=workdir, stdin=text)
         assert_fails(result, "standard input, line 2401: invalid UTF-8")
         assert result.out.count(b"\n") == 2400
-        second = nmt("translate", cwd=place, stdin=b"o gato\no c\xe3o\n")
+        second = nmt("translate", cwd=workdir, stdin=b"o gato\no c\xe3o\n")
         assert_fails(second, "standard input, line 2: invalid UTF-8")
-        assert second.out == nmt("translate", cwd=place, stdin=b"o gato\n").out
+        assert second.out == nmt("translate", cwd=workdir, stdin=b"o gato\n").out
         words = ["translate", "--constraints", "--max-length", 8]
-        third = nmt(*words, cwd=place, stdin=b"o gato\no gato\t" + b"the house " * 9 + b"\n")
+        third = nmt(*words, cwd=workdir, stdin=b"o gato\no gato\t" + b"the house " * 9 + b"\n")
         assert_fails(third, "line 2: prefix and constraints take")
         assert third.out.count(b"\n") == 1
 
-    def test_records_keep_their_line_ends(self, place: Path) -> None:
-        plain = nmt("translate", cwd=place, stdin=b"o gato\n").out.rstrip(b"\n")
+    def test_records_keep_their_line_ends(self, workdir: Path) -> None:
+        plain = nmt("translate", cwd=workdir, stdin=b"o gato\n").out.rstrip(b"\n")
         words = ["translate", "--input-format", "tsv", "--field"]
         text = b"o gato\tb\r\no gato\tb\n"
         expected = plain + b"\tb\r\n" + plain + b"\tb\n"
-        assert nmt(*words, "1", cwd=place, stdin=text).out == expected
-        named = nmt(*words, "pt", cwd=place, stdin=b"n\tpt\r\n1\to gato\r\n\r\n")
+        assert nmt(*words, "1", cwd=workdir, stdin=text).out == expected
+        named = nmt(*words, "pt", cwd=workdir, stdin=b"n\tpt\r\n1\to gato\r\n\r\n")
         assert named.out == b"n\tpt\r\n1\t" + plain + b"\r\n\r\n"
         words = ["translate", "--input-format", "jsonl", "--field", "a", "--scores"]
-        result = nmt(*words, cwd=place, stdin=b'{"a": "o gato"}\r\n')
+        result = nmt(*words, cwd=workdir, stdin=b'{"a": "o gato"}\r\n')
         assert result.out.endswith(b"}\r\n")
         assert json.loads(result.out)["a"] == plain.decode()
 
-    def test_closed_and_full_stderr(self, place: Path) -> None:
-        plain = nmt("translate", "toy.pt", cwd=place).out
+    def test_closed_and_full_stderr(self, workdir: Path) -> None:
+        plain = nmt("translate", "toy.pt", cwd=workdir).out
         for closed in ("2>&-", "2>/dev/full"):
             shell = ["bash", "-c", f'"$@" {closed}', "bash", *NMT]
-            result = nmt("translate", "toy.pt", cwd=place, command=shell)
+            result = nmt("translate", "toy.pt", cwd=workdir, command=shell)
             assert (result.code, result.out) == (0, plain), closed
-            written = nmt("translate", "toy.pt", "-o", "o.en", "--force", cwd=place, command=shell)
-            assert (written.code, (place / "o.en").read_bytes()) == (0, plain), closed
+            written = nmt(
+                "translate", "toy.pt", "-o", "o.en", "--force", cwd=workdir, command=shell
+            )
+            assert (written.code, (workdir / "o.en").read_bytes()) == (0, plain), closed
 
-    def test_standard_output_by_name(self, place: Path) -> None:
-        plain = nmt("translate", "toy.pt", cwd=place).out
-        assert nmt("translate", "toy.pt", "-o", "-", cwd=place).out == plain
-        (place / "log").write_bytes(b"kept\n")
+    def test_standard_output_by_name(self, workdir: Path) -> None:
+        plain = nmt("translate", "toy.pt", cwd=workdir).out
+        assert nmt("translate", "toy.pt", "-o", "-", cwd=workdir).out == plain
+        (workdir / "log").write_bytes(b"kept\n")
         shell = ["bash", "-c", '"$@" >> log', "bash", *NMT]
-        result = nmt("translate", "toy.pt", "-o", "/dev/stdout", cwd=place, command=shell)
-        assert (result.code, (place / "log").read_bytes()) == (0, b"kept\n" + plain)
+        result = nmt("translate", "toy.pt", "-o", "/dev/stdout", cwd=workdir, command=shell)
+        assert (result.code, (workdir / "log").read_bytes()) == (0, b"kept\n" + plain)
 
-    def test_documents(self, place: Path) -> None:
-        (place / "d").mkdir()
-        (place / "d" / "a.md").write_bytes("# o gato\r\n\r\n- `o cão`\r\n".encode())
-        (place / "d" / "b.srt").write_bytes(b"1\n00:00:01,000 --> 00:00:02,000\no gato\n")
-        result = nmt("translate", "d", "--format", "auto", "-o", "e", cwd=place)
+    def test_documents(self, workdir: Path) -> None:
+        (workdir / "d").mkdir()
+        (workdir / "d" / "a.md").write_bytes("# o gato\r\n\r\n- `o cão`\r\n".encode())
+        (workdir / "d" / "b.srt").write_bytes(b"1\n00:00:01,000 --> 00:00:02,000\no gato\n")
+        result = nmt("translate", "d", "--format", "auto", "-o", "e", cwd=workdir)
         assert result.code == 0, result.err
-        assert (place / "e" / "a.md").read_bytes().endswith("\r\n\r\n- `o cão`\r\n".encode())
+        assert (workdir / "e" / "a.md").read_bytes().endswith("\r\n\r\n- `o cão`\r\n".encode())
         assert (
-            (place / "e" / "b.srt").read_bytes().startswith(b"1\n00:00:01,000 --> 00:00:02,000\n")
+            (workdir / "e" / "b.srt").read_bytes().startswith(b"1\n00:00:01,000 --> 00:00:02,000\n")
         )
         assert_fails(
-            nmt("translate", "toy.pt", "--format", "auto", cwd=place),
+            nmt("translate", "toy.pt", "--format", "auto", cwd=workdir),
             "toy.pt: unknown document format",
         )
 
 
 class TestResults:
-    def test_json_contains_everything(self, place: Path, with_attention: Path) -> None:
+    def test_json_contains_everything(self, workdir: Path, with_attention: Path) -> None:
         words = ["translate", "-m", with_attention, "--json", "--n-best", "3", "--alignments"]
-        result = nmt(*words, cwd=place, stdin=TEXT)
+        result = nmt(*words, cwd=workdir, stdin=TEXT)
         assert result.code == 0, result.err
         records = [json.loads(line) for line in result.out.splitlines()]
         assert [each["source"] for each in records] == TEXT.decode().splitlines()
-        plain = lines_of(nmt("translate", cwd=place, stdin=TEXT).out)
+        plain = lines_of(nmt("translate", cwd=workdir, stdin=TEXT).out)
         assert [each["translation"] for each in records] == plain
         first, blank = records[:2]
         assert next(each["translation"] for each in first["n_best"]) == first["translation"]
@@ -262,7 +272,7 @@ class TestResults:
         assert all(pair.count("-") == 1 for pair in first["alignment"])
         assert first["seconds"] > 0
 
-    def test_columns(self, place: Path, with_attention: Path) -> None:
+    def test_columns(self, workdir: Path, with_attention: Path) -> None:
         words = [
             "translate",
             "-m",
@@ -273,40 +283,45 @@ class TestResults:
             "--n-best",
             "2",
         ]
-        result = nmt(*words, cwd=place, stdin=TEXT)
+        result = nmt(*words, cwd=workdir, stdin=TEXT)
         rows = [line.split("\t") for line in result.out.decode().split("\n")[:-1]]
         assert len(rows) == 8
         assert all(len(row) == 4 for row in rows)
-        assert rows[0][0] == nmt("translate", cwd=place, stdin=TEXT).out.decode().split("\n")[0]
+        assert rows[0][0] == nmt("translate", cwd=workdir, stdin=TEXT).out.decode().split("\n")[0]
         assert [row[0] for row in rows[2:4]] == ["", ""]
 
-    def test_prefix_suppressed_words_and_constraints(self, place: Path) -> None:
-        result = nmt("translate", "--prefix", "the dog", cwd=place, stdin=TEXT)
+    def test_prefix_suppressed_words_and_constraints(self, workdir: Path) -> None:
+        result = nmt("translate", "--prefix", "the dog", cwd=workdir, stdin=TEXT)
         lines = lines_of(result.out)
         assert [line.startswith("the dog") for line in lines] == [True, False, True, True]
         text = b"o gato\tthe house\tbread\no gato\n"
-        result = nmt("translate", "--constraints", cwd=place, stdin=text)
+        result = nmt("translate", "--constraints", cwd=workdir, stdin=text)
         first, second = lines_of(result.out)
         assert "the house" in first
         assert "bread" in first
-        assert second == nmt("translate", cwd=place, stdin=b"o gato\n").out.decode().rstrip("\n")
+        assert second == nmt("translate", cwd=workdir, stdin=b"o gato\n").out.decode().rstrip("\n")
         words = ["translate", "toy.pt", "--sample"]
-        free, without = (nmt(*words, *more, cwd=place).out for more in ([], ["--suppress", "the"]))
+        free, without = (
+            nmt(*words, *more, cwd=workdir).out for more in ([], ["--suppress", "the"])
+        )
         assert " the " in free.decode()
         assert " the " not in without.decode()
 
-    def test_an_ensemble(self, place: Path) -> None:
+    def test_an_ensemble(self, workdir: Path) -> None:
         words = ["translate", "-m", BUNDLE, "-m", BUNDLE]
-        assert nmt(*words, cwd=place, stdin=TEXT).out == nmt("translate", cwd=place, stdin=TEXT).out
+        assert (
+            nmt(*words, cwd=workdir, stdin=TEXT).out
+            == nmt("translate", cwd=workdir, stdin=TEXT).out
+        )
 
     def test_a_run_supports_the_same_options_as_its_bundle(
-        self, place: Path, with_attention: Path
+        self, workdir: Path, with_attention: Path
     ) -> None:
         options = "--n-best 2 --scores --alignments --min-length 3 --no-repeat-ngram 2 "
         options += "--repetition-penalty 1.2 --coverage-penalty 0.1 --suppress the --prefix a"
         words = ["translate", *options.split(), "-m"]
         from_run, from_bundle = (
-            nmt(*words, each, cwd=place, stdin=TEXT) for each in (RUN, with_attention)
+            nmt(*words, each, cwd=workdir, stdin=TEXT) for each in (RUN, with_attention)
         )
         assert from_run.code == from_bundle.code == 0, from_run.err + from_bundle.err
         for one, other in zip(from_run.out.splitlines(), from_bundle.out.splitlines(), strict=True):
@@ -316,18 +331,18 @@ class TestResults:
 
 
 class TestInteractive:
-    def test_piped_lines_are_answered(self, place: Path) -> None:
-        result = nmt("translate", "--interactive", cwd=place, stdin=TEXT)
+    def test_piped_lines_are_answered(self, workdir: Path) -> None:
+        result = nmt("translate", "--interactive", cwd=workdir, stdin=TEXT)
         assert result.code == 0, result.err
-        assert result.out == nmt("translate", cwd=place, stdin=TEXT).out
+        assert result.out == nmt("translate", cwd=workdir, stdin=TEXT).out
 
-    def test_a_prompt_with_a_history(self, place: Path) -> None:
-        expected = nmt("translate", cwd=place, stdin=b"o gato\n").out.decode().strip()
+    def test_a_prompt_with_a_history(self, workdir: Path) -> None:
+        expected = nmt("translate", cwd=workdir, stdin=b"o gato\n").out.decode().strip()
         leader, follower = pty.openpty()
-        environment = {**os.environ, "XDG_STATE_HOME": str(place / "state"), "TERM": "dumb"}
+        environment = {**os.environ, "XDG_STATE_HOME": str(workdir / "state"), "TERM": "dumb"}
         words = [*NMT, "translate", "--interactive"]
         with subprocess.Popen(
-            words, cwd=place, stdin=follower, stdout=follower, stderr=follower, env=environment
+            words, cwd=workdir, stdin=follower, stdout=follower, stderr=follower, env=environment
         ) as process:
             os.close(follower)
             shown = read_until(leader, "> ")
@@ -340,7 +355,7 @@ class TestInteractive:
             os.write(leader, b"\x04")
             assert process.wait(60) == 0
         os.close(leader)
-        assert (place / "state" / "nmt" / "history").read_text().splitlines()[-1] == "o gato"
+        assert (workdir / "state" / "nmt" / "history").read_text().splitlines()[-1] == "o gato"
 
 
 def read_until(leader: int, end: str, times: int = 1) -> str:
@@ -374,17 +389,17 @@ class TestMisuse:
             ("--suppress=", "--suppress needs a word or phrase"),
         ],
     )
-    def test_conflicting_options(self, place: Path, words: str, message: str) -> None:
-        before = snapshot(place)
-        result = nmt("translate", *words.split(), cwd=place, stdin=TEXT)
+    def test_conflicting_options(self, workdir: Path, words: str, message: str) -> None:
+        before = snapshot(workdir)
+        result = nmt("translate", *words.split(), cwd=workdir, stdin=TEXT)
         assert result.code == 2
         assert f"Error: {message}" in result.err
-        assert snapshot(place) == before
+        assert snapshot(workdir) == before
 
-    def test_errors_change_no_file(self, place: Path) -> None:
-        (place / "two").mkdir()
-        (place / "two" / "toy.pt").write_bytes(TEXT)
-        before = snapshot(place)
+    def test_errors_change_no_file(self, workdir: Path) -> None:
+        (workdir / "two").mkdir()
+        (workdir / "two" / "toy.pt").write_bytes(TEXT)
+        before = snapshot(workdir)
         for words, fragments in (
             (["toy.pt", "two/toy.pt", "-o", "out"], ["would both be written to out/toy.pt"]),
             (["toy.pt", "-o", "toy.en"], ["toy.en: exists", "--force"]),
@@ -393,27 +408,27 @@ class TestMisuse:
             (["--constraints", "--max-length", "3"], ["line 1: prefix and constraints take"]),
         ):
             text = f"o gato\tthe house there\no gato\t{'the house ' * 30}\n".encode()
-            result = nmt("translate", *words, cwd=place, stdin=text)
+            result = nmt("translate", *words, cwd=workdir, stdin=text)
             assert_fails(result, *fragments)
-            assert snapshot(place) == before
+            assert snapshot(workdir) == before
 
-    def test_options_that_need_attention(self, place: Path) -> None:
+    def test_options_that_need_attention(self, workdir: Path) -> None:
         for option in (["--alignments"], ["--unk", "copy"], ["--coverage-penalty", "1"]):
-            result = nmt("translate", *option, cwd=place, stdin=TEXT)
+            result = nmt("translate", *option, cwd=workdir, stdin=TEXT)
             assert_fails(result, BUNDLE, "nmt export --onnx --attention")
 
 
 class TestScore:
-    def test_n_best_lists(self, place: Path) -> None:
-        target = (place / "toy.en").read_bytes().splitlines(keepends=True)
-        (place / "twice").write_bytes(b"".join(line * 2 for line in target))
-        once = nmt("score", "toy.pt", "toy.en", cwd=place)
+    def test_n_best_lists(self, workdir: Path) -> None:
+        target = (workdir / "toy.en").read_bytes().splitlines(keepends=True)
+        (workdir / "twice").write_bytes(b"".join(line * 2 for line in target))
+        once = nmt("score", "toy.pt", "toy.en", cwd=workdir)
         assert once.code == 0, once.err
         scores = once.out.split()
         assert len(set(scores)) == 200
-        twice = nmt("score", "toy.pt", "twice", "--n-best", "2", cwd=place).out.split()
+        twice = nmt("score", "toy.pt", "twice", "--n-best", "2", cwd=workdir).out.split()
         assert twice[::2] == twice[1::2] == scores
-        for line in lines_of(nmt("score", "toy.pt", "toy.en", "--tokens", cwd=place).out):
+        for line in lines_of(nmt("score", "toy.pt", "toy.en", "--tokens", cwd=workdir).out):
             score, tokens, each = line.split("\t")
             values = [float(value) for value in each.split()]
             assert tokens.endswith(" </s>")
@@ -421,26 +436,26 @@ class TestScore:
             penalty = ((5 + len(values)) / 6) ** 0.6  # Wu et al. 2016, equation 14
             assert abs(float(score) - sum(values) / penalty) < 1e-4
 
-    def test_different_line_counts(self, place: Path) -> None:
-        (place / "one").write_bytes(b"the cat\n")
-        assert_fails(nmt("score", "toy.pt", "one", cwd=place), "one: ends before line 2")
+    def test_different_line_counts(self, workdir: Path) -> None:
+        (workdir / "one").write_bytes(b"the cat\n")
+        assert_fails(nmt("score", "toy.pt", "one", cwd=workdir), "one: ends before line 2")
         for name in ("toy.pt", "toy.en"):
-            (place / f"{name}.gz").write_bytes(gzip.compress((place / name).read_bytes()))
-        packed = nmt("score", "toy.pt.gz", "toy.en.gz", cwd=place)
-        assert packed.out == nmt("score", "toy.pt", "toy.en", cwd=place).out
-        assert_fails(nmt("score", "one", "toy.en", cwd=place), "one: ends before line 2")
-        assert nmt("score", "-", "-", cwd=place).code == 2
+            (workdir / f"{name}.gz").write_bytes(gzip.compress((workdir / name).read_bytes()))
+        packed = nmt("score", "toy.pt.gz", "toy.en.gz", cwd=workdir)
+        assert packed.out == nmt("score", "toy.pt", "toy.en", cwd=workdir).out
+        assert_fails(nmt("score", "one", "toy.en", cwd=workdir), "one: ends before line 2")
+        assert nmt("score", "-", "-", cwd=workdir).code == 2
         shell = ["bash", "-c", '"$@" | true; exit ${PIPESTATUS[0]}', "bash", *NMT]
-        closed = nmt("score", "toy.pt", "toy.en", cwd=place, command=shell)
+        closed = nmt("score", "toy.pt", "toy.en", cwd=workdir, command=shell)
         assert (closed.code, closed.err) == (128 + signal.SIGPIPE, "")
 
-    def test_blank_and_long_sides(self, place: Path) -> None:
-        (place / "s").write_text(f"\no gato\n{'o gato ' * 200}\n", encoding="utf-8")
-        (place / "t").write_text("\n\nthe cat\n", encoding="utf-8")
-        result = nmt("score", "s", "t", cwd=place)
+    def test_blank_and_long_sides(self, workdir: Path) -> None:
+        (workdir / "s").write_text(f"\no gato\n{'o gato ' * 200}\n", encoding="utf-8")
+        (workdir / "t").write_text("\n\nthe cat\n", encoding="utf-8")
+        result = nmt("score", "s", "t", cwd=workdir)
         scores = result.out.decode().split()
         assert (scores[0], scores[2]) == ("0.000000", "nan")
         assert float(scores[1]) < 0
         assert "1 pairs are longer than the model reads at a time: nan" in result.err
-        records = nmt("score", "s", "t", "--json", cwd=place).out.splitlines()
+        records = nmt("score", "s", "t", "--json", cwd=workdir).out.splitlines()
         assert json.loads(records[2]) == {"score": None, "tokens": [], "token_scores": []}

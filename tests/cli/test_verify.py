@@ -11,8 +11,8 @@ from tests.cli.conftest import assert_fails, nmt, snapshot
 from tests.cli.test_shell import BUNDLE, HEAVY, RUN
 
 
-def test_verifying_a_bundle_needs_no_tensorflow(place: Path) -> None:
-    before = snapshot(place)
+def test_verifying_a_bundle_needs_no_tensorflow(workdir: Path) -> None:
+    before = snapshot(workdir)
     script = (
         "import json, sys\n"
         "from nmt_cli.cli import main\n"
@@ -21,7 +21,7 @@ def test_verifying_a_bundle_needs_no_tensorflow(place: Path) -> None:
         "finally:\n"
         "    print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
     )
-    result = nmt("verify", BUNDLE, cwd=place, command=[sys.executable, "-c", script])
+    result = nmt("verify", BUNDLE, cwd=workdir, command=[sys.executable, "-c", script])
     assert result.code == 0, result.err
     lines = result.out.decode().splitlines()
     assert len(lines) == 5
@@ -30,51 +30,52 @@ def test_verifying_a_bundle_needs_no_tensorflow(place: Path) -> None:
     assert "passed, against the Keras model of toy-pt-en at step 20" in result.err
     loaded = {each.partition(".")[0] for each in json.loads(result.message)}
     assert not loaded & set(HEAVY)
-    assert snapshot(place) == before
+    assert snapshot(workdir) == before
 
 
-def test_a_damaged_bundle(place: Path) -> None:
-    path = place / BUNDLE / "weights.bin"
+def test_a_damaged_bundle(workdir: Path) -> None:
+    path = workdir / BUNDLE / "weights.bin"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 4
     path.write_bytes(bytes(content))
-    result = nmt("verify", BUNDLE, cwd=place)
+    result = nmt("verify", BUNDLE, cwd=workdir)
     assert_fails(result, f"{BUNDLE}/weights.bin: is not the file that was exported")
     assert result.out == b""
 
 
-def test_no_bundle(place: Path) -> None:
-    assert_fails(nmt("verify", RUN, cwd=place), f"{RUN}: not a bundle", "nmt export --onnx")
-    assert_fails(nmt("verify", "absent", cwd=place), "absent: not a bundle")
-    assert nmt("verify", BUNDLE, "--checkpoint", "x", cwd=place).code == 2
+def test_no_bundle(workdir: Path) -> None:
+    assert_fails(nmt("verify", RUN, cwd=workdir), f"{RUN}: not a bundle", "nmt export --onnx")
+    assert_fails(nmt("verify", "absent", cwd=workdir), "absent: not a bundle")
+    assert nmt("verify", BUNDLE, "--checkpoint", "x", cwd=workdir).code == 2
 
 
-def test_an_unverified_bundle_warns_at_each_use(place: Path) -> None:
-    tree = harm.read(place / BUNDLE)
+def test_an_unverified_bundle_warns_at_each_use(workdir: Path) -> None:
+    tree = harm.read(workdir / BUNDLE)
     harm.write(
-        place / BUNDLE, {**tree, "verification": {"outcome": "skipped", "checks": [], "version": 1}}
+        workdir / BUNDLE,
+        {**tree, "verification": {"outcome": "skipped", "checks": [], "version": 1}},
     )
     for words in (["translate"], ["evaluate", "--source", "toy.pt", "--reference", "toy.en"]):
-        result = nmt(*words, "-m", BUNDLE, cwd=place, stdin=b"o gato\n")
+        result = nmt(*words, "-m", BUNDLE, cwd=workdir, stdin=b"o gato\n")
         assert result.code == 0, result.err
         assert result.err.count(f"{BUNDLE}: was exported without verification") == 1
         assert f"nmt verify {BUNDLE} --run RUN" in result.err
 
 
 @pytest.mark.slow
-def test_a_skipped_verification_can_be_done_later(place: Path) -> None:
-    result = nmt("export", "--onnx", "--quantize", "int8", "--no-verify", cwd=place)
+def test_a_skipped_verification_can_be_done_later(workdir: Path) -> None:
+    result = nmt("export", "--onnx", "--quantize", "int8", "--no-verify", cwd=workdir)
     assert result.code == 0, result.err
     folder = "exports/toy-pt-en-int8"
-    result = nmt("translate", "-m", folder, cwd=place, stdin=b"o gato\n")
+    result = nmt("translate", "-m", folder, cwd=workdir, stdin=b"o gato\n")
     assert f"nmt verify {folder}" in result.err
-    result = nmt("verify", folder, "--run", RUN, cwd=place)
+    result = nmt("verify", folder, "--run", RUN, cwd=workdir)
     assert result.code == 0, result.err
     assert b"passed  divergence of the probabilities" in result.out
-    result = nmt("translate", "-m", folder, cwd=place, stdin=b"o gato\n")
+    result = nmt("translate", "-m", folder, cwd=workdir, stdin=b"o gato\n")
     assert (result.code, result.err) == (0, "")
 
 
-def test_onnx_options_do_not_apply_to_a_saved_model(place: Path) -> None:
+def test_onnx_options_do_not_apply_to_a_saved_model(workdir: Path) -> None:
     for words in (["--quantize", "int8"], ["--no-verify"]):
-        assert nmt("export", "--saved-model", *words, cwd=place).code == 2
+        assert nmt("export", "--saved-model", *words, cwd=workdir).code == 2

@@ -95,20 +95,20 @@ def test_the_other_direction_is_the_same_with_sides_swapped(texts: Path, tmp_pat
 
 
 def test_a_second_run_does_nothing(texts: Path, tmp_path: Path) -> None:
-    wanted, out = recipe(texts, test=["test"]), tmp_path / "out"
-    first, _ = run(wanted, out)
+    settings, out = recipe(texts, test=["test"]), tmp_path / "out"
+    first, _ = run(settings, out)
     before = snapshot(out)
-    again, messages = run(wanted, out)
+    again, messages = run(settings, out)
     assert again == first
     assert messages == [f"{out} is up to date"]
     assert snapshot(out) == before
     # Settings that do not affect the data do not matter.
     other = dataclasses.replace(
-        wanted, name="x", model=dataclasses.replace(wanted.model, d_model=64)
+        settings, name="x", model=dataclasses.replace(settings.model, d_model=64)
     )
     run(other, out)
     assert snapshot(out) == before
-    forced, _ = run(wanted, out, force=True)
+    forced, _ = run(settings, out, force=True)
     assert forced == first
     assert snapshot(out) != before
     content = {each.name for each in before if each.is_file()}
@@ -129,11 +129,11 @@ def test_moved_text_is_not_prepared_again(texts: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["train", "dev", "test"])
 def test_changed_text_is_prepared_again(texts: Path, tmp_path: Path, name: str) -> None:
-    wanted, out = recipe(texts, test=["test"]), tmp_path / "out"
-    first, _ = run(wanted, out)
+    settings, out = recipe(texts, test=["test"]), tmp_path / "out"
+    first, _ = run(settings, out)
     path = texts / f"{name}.en"
     path.write_text(path.read_text(encoding="utf-8")[:-1] + "!\n", encoding="utf-8")
-    again, messages = run(wanted, out)
+    again, messages = run(settings, out)
     assert again.key != first.key
     assert messages[-1].startswith("prepared")
     if name != "train":

@@ -30,6 +30,6 @@ REFERENCE = lines(0)
 SECOND = damaged(REFERENCE, 0.05, 1)
 SYSTEMS = {
     "good": damaged(REFERENCE, 0.1, 2),
-    "alike": damaged(REFERENCE, 0.1, 3),
+    "similar": damaged(REFERENCE, 0.1, 3),
     "bad": damaged(REFERENCE, 0.3, 4),
 }

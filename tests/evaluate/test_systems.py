@@ -24,12 +24,14 @@ def test_results_match_sacrebleu(references: list[list[str]]) -> None:
     found = compared(SYSTEMS, *references)
     for name, key in zip(METRICS, metrics, strict=True):
         assert [each.system for each in found[name]] == list(SYSTEMS)
-        for ours, result in zip(found[name], expected[key], strict=True):
-            assert ours.score == pytest.approx(result.score)
+        for found_result, result in zip(found[name], expected[key], strict=True):
+            assert found_result.score == pytest.approx(result.score)
             # sacreBLEU sums in float32.
-            assert (ours.high - ours.low) / 2 == pytest.approx(result.ci, abs=1e-4)
-            assert ours.p == (result.p_value and pytest.approx(result.p_value, abs=1.5 / DRAWS))
-            assert ours.signature == str(signatures[key])
+            assert (found_result.high - found_result.low) / 2 == pytest.approx(result.ci, abs=1e-4)
+            assert found_result.p == (
+                result.p_value and pytest.approx(result.p_value, abs=1.5 / DRAWS)
+            )
+            assert found_result.signature == str(signatures[key])
 
 
 def test_results_are_reproducible(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,10 +42,10 @@ def test_results_are_reproducible(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_systems_scores_do_not_depend_on_other_systems() -> None:
-    alone = compared({"bad": SYSTEMS["bad"]}, REFERENCE)
+    single = compared({"bad": SYSTEMS["bad"]}, REFERENCE)
     for name, results in compared(SYSTEMS, REFERENCE).items():
         of_all = next(each for each in results if each.system == "bad")
-        (of_one,) = alone[name]
+        (of_one,) = single[name]
         assert (of_one.score, of_one.low, of_one.high) == (of_all.score, of_all.low, of_all.high)
         assert of_one.p is None
 
@@ -51,10 +53,10 @@ def test_a_systems_scores_do_not_depend_on_other_systems() -> None:
 def test_p_values_separate_chance_from_real_differences() -> None:
     texts = {**SYSTEMS, "same": SYSTEMS["good"]}
     for results in compared(texts, REFERENCE).values():
-        good, alike, bad, same = results
+        good, similar, bad, same = results
         assert good.p is None
-        assert alike.p is not None
-        assert alike.p > 0.05
+        assert similar.p is not None
+        assert similar.p > 0.05
         assert bad.p == pytest.approx(1 / (DRAWS + 1))
         assert same.p == 1  # sacreBLEU itself reports 0.001
         assert (same.low, same.high) == (good.low, good.high)

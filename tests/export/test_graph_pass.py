@@ -36,13 +36,13 @@ def graph(
 
     ``width`` is the size of the last axis of inputs with three or more axes.
     """
-    made = []
+    onnx_nodes = []
     for line in nodes.strip().splitlines():
         target, _, call = line.strip().partition(" = ")
         operator, _, rest = call.partition("(")
         names, _, attributes = rest.partition(")")
         pairs = (each.split("=") for each in attributes.split())
-        made.append(
+        onnx_nodes.append(
             helper.make_node(
                 operator,
                 [each.strip() for each in names.split(",")],
@@ -57,14 +57,14 @@ def graph(
         return [None] * each.ndim if each.ndim < 3 else [None] * (each.ndim - 1) + [width]
 
     value, kind = helper.make_tensor_value_info, helper.np_dtype_to_tensor_dtype
-    built = helper.make_graph(
-        made,
+    proto = helper.make_graph(
+        onnx_nodes,
         "piece",
         [value(name, kind(each.dtype), shape(each)) for name, each in inputs.items()],
         [value(name, onnx.TensorProto.FLOAT, None) for name in outputs],
         [numpy_helper.from_array(np.asarray(each), name) for name, each in constants.items()],
     )
-    return helper.make_model(built, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    return helper.make_model(proto, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
 
 
 def run(proto: onnx.ModelProto, inputs: Values) -> list[NDArray]:

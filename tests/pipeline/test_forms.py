@@ -130,9 +130,9 @@ def test_unpaired_surrogates_and_line_breaks() -> None:
         record = json_lines("text", on_error)(raw, "line 1")
         assert record is not None
         assert record.line.text == expected
-    whole = json_lines("text")(r'{"text": "\ud83d\ude42"}', "line 1")
-    assert whole is not None
-    assert whole.line.text == "🙂"
+    paired = json_lines("text")(r'{"text": "\ud83d\ude42"}', "line 1")
+    assert paired is not None
+    assert paired.line.text == "🙂"
 
 
 def test_json_fields_that_would_be_overwritten() -> None:

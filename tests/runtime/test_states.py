@@ -143,34 +143,34 @@ def test_host_and_device_give_the_same_bits(
 
 
 @pytest.mark.parametrize("beams", [1, 4])
-@pytest.mark.parametrize("made", [on_host, on_device])
+@pytest.mark.parametrize("create", [on_host, on_device])
 def test_candidates_match_keras(
     tiny_bundle: Bundle,
     keras_model: KerasStepModel,
-    made: Callable[[Path], OnnxStepModel],
+    create: Callable[[Path], OnnxStepModel],
     beams: int,
 ) -> None:
     source, calls = recorded(keras_model, beams, seed=1)
     assert any(call.keep is not None for call in calls)
-    found = replay(made(tiny_bundle("float32")), source, calls)
+    found = replay(create(tiny_bundle("float32")), source, calls)
     for given, call in zip(found, calls, strict=True):
         assert given.scores == pytest.approx(call.scores, abs=5e-5)
-        apart = np.abs(np.diff(call.scores, axis=-1)) > 1e-4
-        sure = np.concatenate([apart, apart[..., -1:]], axis=-1)
-        sure[..., 1:] &= apart if apart.shape[-1] else True
+        distinct = np.abs(np.diff(call.scores, axis=-1)) > 1e-4
+        sure = np.concatenate([distinct, distinct[..., -1:]], axis=-1)
+        sure[..., 1:] &= distinct if distinct.shape[-1] else True
         if beams > 1:
             sure[..., -1] = False  # the gap after the last candidate is unknown
         assert (given.ids == call.ids)[sure].all()
 
 
-@pytest.mark.parametrize("made", [on_host, on_device])
+@pytest.mark.parametrize("create", [on_host, on_device])
 def test_log_probs_match_keras_and_may_alternate_with_steps(
     tiny_bundle: Bundle,
     keras_model: KerasStepModel,
-    made: Callable[[Path], OnnxStepModel],
+    create: Callable[[Path], OnnxStepModel],
 ) -> None:
     source, calls = recorded(keras_model, 3, seed=2)
-    model = made(tiny_bundle("float32"))
+    model = create(tiny_bundle("float32"))
     keras_state, state = keras_model.encode(source), model.encode(source)
     kept: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
     for at, call in enumerate(calls):
@@ -201,14 +201,14 @@ def test_growing_the_caches_does_not_change_candidates(tiny_bundle: Bundle, beam
     assert_bits(replay(on_host(folder), source, calls), calls)
 
 
-@pytest.mark.parametrize("made", [on_host, on_device])
+@pytest.mark.parametrize("create", [on_host, on_device])
 def test_selecting_more_than_once(
-    tiny_bundle: Bundle, made: Callable[[Path], OnnxStepModel]
+    tiny_bundle: Bundle, create: Callable[[Path], OnnxStepModel]
 ) -> None:
     folder = tiny_bundle("float32")
     source, calls = recorded(on_host(folder), 2, seed=4, lengths=(12,) * 6)
     assert all(call.keep is None for call in calls[:-1])
-    model = made(folder)
+    model = create(folder)
     state = model.encode(source)
     rows = np.arange(6)
     for at, call in enumerate(calls):
@@ -219,11 +219,11 @@ def test_selecting_more_than_once(
             state, rows = model.select(state, keep), rows[keep]
 
 
-@pytest.mark.parametrize("made", [on_host, on_device])
+@pytest.mark.parametrize("create", [on_host, on_device])
 def test_two_states_of_one_model_take_turns(
-    tiny_bundle: Bundle, made: Callable[[Path], OnnxStepModel]
+    tiny_bundle: Bundle, create: Callable[[Path], OnnxStepModel]
 ) -> None:
-    model = made(tiny_bundle("float32"))
+    model = create(tiny_bundle("float32"))
     first, second = (
         recorded(model, beams, seed, lengths=(12,) * count)
         for beams, seed, count in ((2, 5, 3), (4, 6, 5))
@@ -240,12 +240,12 @@ def test_two_states_of_one_model_take_turns(
             assert candidates.ids.tobytes() == call.ids.tobytes()
 
 
-@pytest.mark.parametrize("made", [on_host, on_device])
+@pytest.mark.parametrize("create", [on_host, on_device])
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_states_of_one_model_in_threads(
-    tiny_bundle: Bundle, made: Callable[[Path], OnnxStepModel], precision: str
+    tiny_bundle: Bundle, create: Callable[[Path], OnnxStepModel], precision: str
 ) -> None:
-    model = made(tiny_bundle(precision))
+    model = create(tiny_bundle(precision))
     work = [recorded(model, beams, seed=beams) for beams in (1, 2, 4)]
     start = Barrier(len(work))
 

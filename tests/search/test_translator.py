@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
-from nmt_cli.search import translator
+from nmt_cli.search import translator as module
 from nmt_cli.search.batching import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
 from nmt_cli.search.translator import Translator
@@ -28,12 +28,12 @@ from tests.search.fakes import (
 def copier(max_source: int = 1000, beams: int = 1) -> tuple[Translator, FakeStepModel, list[str]]:
     """Return a translator that copies, its model, and a list of its warnings."""
     model, warnings = FakeStepModel(copying), list[str]()
-    made = Translator(model, CHARACTERS, options(beams), max_source, warnings.append)
-    return made, model, warnings
+    translator = Translator(model, CHARACTERS, options(beams), max_source, warnings.append)
+    return translator, model, warnings
 
 
-def texts(made: Translator, lines: list[str]) -> list[str]:
-    return [each.text for each in made.translate(lines)]
+def texts(translator: Translator, lines: list[str]) -> list[str]:
+    return [each.text for each in translator.translate(lines)]
 
 
 line = st.one_of(st.sampled_from(["", "  ", "\t", "\u3000"]), st.text("ab .!\u2028", max_size=12))
@@ -44,36 +44,36 @@ def test_n_lines_in_n_lines_out_in_order(
     lines: list[str], window: int, budget: int, beams: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(translator, "WINDOW", window)
-        made, _, warnings = copier(beams=beams)
-        made = replace(made, batch_tokens=budget)
-        assert texts(made, lines) == [each if each.strip() else "" for each in lines]
+        patch.setattr(module, "WINDOW", window)
+        translator, _, warnings = copier(beams=beams)
+        translator = replace(translator, batch_tokens=budget)
+        assert texts(translator, lines) == [each if each.strip() else "" for each in lines]
     assert warnings == []
 
 
 @given(st.lists(line, max_size=12), st.integers(1, 5), st.integers(1, 6))
 def test_split_lines_lose_no_text(lines: list[str], window: int, longest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(translator, "WINDOW", window)
-        made, model, _ = copier(longest)
-        found = texts(made, lines)
+        patch.setattr(module, "WINDOW", window)
+        translator, model, _ = copier(longest)
+        found = texts(translator, lines)
     assert [re.sub(r"\s", "", each) for each in found] == [re.sub(r"\s", "", x) for x in lines]
     # Widths include END and are rounded up to a multiple of WIDTH_STEP.
     assert all(width < longest + 1 + WIDTH_STEP for _, width in model.widths)
 
 
 def test_scores_and_ids() -> None:
-    made, _, _ = copier()
-    blank, short = made.translate(["", "ab"])
+    translator, _, _ = copier()
+    blank, short = translator.translate(["", "ab"])
     assert (blank.text, blank.score, blank.ids) == ("", 0, [])
     assert short.ids == [FIRST_CHARACTER_ID + ord(each) for each in "ab"]
     assert short.score == pytest.approx(3 * -0.125)
 
 
 def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
-    made, model, warnings = copier(max_source=12)
+    translator, model, warnings = copier(max_source=12)
     lines = ["One, two?", "", "A first one. A second!  «A third?» The last…", "End."]
-    assert texts(made, lines) == [
+    assert texts(translator, lines) == [
         "One, two?",
         "",
         "A first one. A second! «A third?» The last…",
@@ -84,9 +84,9 @@ def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
 
 
 def test_a_long_sentence_is_cut_into_pieces() -> None:
-    made, _, warnings = copier(max_source=4)
+    translator, _, warnings = copier(max_source=4)
     # The pieces are joined by spaces, even where a word was cut.
-    found = list(made.translate(["abcdefghij. xy."]))
+    found = list(translator.translate(["abcdefghij. xy."]))
     assert found[0].text == "abcd efgh ij. xy."
     assert warnings == ["line 1: longer than 4 tokens, translated in 4 parts"]
     assert found[0].ids == [FIRST_CHARACTER_ID + ord(each) for each in "abcdefghij.xy."]
@@ -106,31 +106,31 @@ def test_a_long_sentence_is_cut_into_pieces() -> None:
     ],
 )
 def test_sentence_ends(text: str, parts: int) -> None:
-    made, _, _ = copier(max_source=12)
+    translator, _, _ = copier(max_source=12)
     ids = CHARACTERS.source.encode([text + " " * 12 if parts == 1 else text])
     assert len(ids[0]) > 12
     lines = [text + " " * 12 if parts == 1 else text]
-    (pieces,) = made._split(lines)
+    (pieces,) = translator._split(lines)
     assert len(pieces) == parts
     assert all(piece[-1] == END_ID and len(piece) <= 13 for piece in pieces)
 
 
 def test_a_line_at_the_limit_is_not_split() -> None:
-    made, _, warnings = copier(max_source=5)
-    assert texts(made, ["a. b.", "a. b. "]) == ["a. b.", "a. b."]
+    translator, _, warnings = copier(max_source=5)
+    assert texts(translator, ["a. b.", "a. b. "]) == ["a. b.", "a. b."]
     assert warnings == ["line 2: longer than 5 tokens, translated in 2 parts"]
 
 
 def test_warnings_number_lines_across_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translator, "WINDOW", 2)
-    made, _, warnings = copier(max_source=3)
+    monkeypatch.setattr(module, "WINDOW", 2)
+    translator, _, warnings = copier(max_source=3)
     lines = ["ab", "", "", "abcd", "", "ab. ab."]
-    assert len(texts(made, lines)) == 6
+    assert len(texts(translator, lines)) == 6
     assert [each.split(":")[0] for each in warnings] == ["line 4", "line 6"]
 
 
 def test_at_most_one_window_is_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translator, "WINDOW", 3)
+    monkeypatch.setattr(module, "WINDOW", 3)
     read: list[int] = []
 
     def source() -> Iterator[str]:
@@ -148,24 +148,24 @@ def test_at_most_one_window_is_read_ahead(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_fewer_long_lines_are_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translator, "WINDOW_CHARACTERS", 10)
-    made, model, _ = copier()
+    monkeypatch.setattr(module, "WINDOW_CHARACTERS", 10)
+    translator, model, _ = copier()
     lines = ["abcdef", "abcdef", "a", "b"]
-    assert texts(made, lines) == lines
+    assert texts(translator, lines) == lines
     assert [shape[0] for shape in model.widths] == [2, 2]
 
 
 def test_line_breaks_in_a_translation_become_spaces() -> None:
-    made, _, _ = copier()
-    assert texts(made, ["a\nb", "a\r\n\nb", "c\r"]) == ["a b", "a b", "c "]
+    translator, _, _ = copier()
+    assert texts(translator, ["a\nb", "a\r\n\nb", "c\r"]) == ["a b", "a b", "c "]
     assert texts(copier(max_source=3)[0], ["a\rb\rc"]) == ["a b  c"]
 
 
 def test_batches_keep_the_budget_and_group_similar_lengths() -> None:
     lines = ["a" * length for length in (1, 9, 2, 30, 4, 4, 4, 9)]
-    made, model, _ = copier(beams=2)
-    made = replace(made, batch_tokens=40)
-    assert texts(made, lines) == lines
+    translator, model, _ = copier(beams=2)
+    translator = replace(translator, batch_tokens=40)
+    assert texts(translator, lines) == lines
     # 20 tokens per batch at beam size 2; a longer line is a batch by itself.
     assert model.widths == [(1, 32), (2, 12), (4, 8), (1, 4)]
     sizes = [len(each) for each in batches_of([5] * 9, 20, 1)]
@@ -179,8 +179,8 @@ def test_the_search_gets_padded_sources(monkeypatch: pytest.MonkeyPatch) -> None
         seen.append(source.copy())
         return original(model, source, *others)
 
-    original = translator.beam_search
-    monkeypatch.setattr(translator, "beam_search", spy)
+    original = module.beam_search
+    monkeypatch.setattr(module, "beam_search", spy)
     texts(copier()[0], ["a", "abc"])
     (source,) = seen
     a, b, c = (FIRST_CHARACTER_ID + ord(each) for each in "abc")
@@ -206,8 +206,8 @@ class _Small(FakeStepModel):
 def test_a_batch_too_large_for_memory_is_halved_until_it_fits(from_step: int) -> None:
     lines = ["abcd", "", "xyz", "abcde", "abc", "z.z.", "abcdef", "aaaa"]
     warnings: list[str] = []
-    made = Translator(_Small(2, from_step), CHARACTERS, options(1), 1000, warnings.append)
-    assert texts(made, lines) == lines
+    translator = Translator(_Small(2, from_step), CHARACTERS, options(1), 1000, warnings.append)
+    assert texts(translator, lines) == lines
     assert warnings == [
         "not enough memory for 7 sentences at a time; trying 3",
         "not enough memory for 3 sentences at a time; trying 1",
@@ -216,9 +216,9 @@ def test_a_batch_too_large_for_memory_is_halved_until_it_fits(from_step: int) ->
 
 
 def test_one_sentence_too_large_for_memory_is_an_error() -> None:
-    made = Translator(_Small(0, 0), CHARACTERS, options(3), 1000)
+    translator = Translator(_Small(0, 0), CHARACTERS, options(3), 1000)
     with pytest.raises(NmtError, match="memory .* one sentence of 3 tokens; .*--beam"):
-        texts(made, ["ab"])
+        texts(translator, ["ab"])
 
 
 @settings(max_examples=20)
@@ -226,9 +226,9 @@ def test_one_sentence_too_large_for_memory_is_an_error() -> None:
 def test_parallel_workers_keep_the_order_of_lines(
     lines: list[str], workers: int, budget: int
 ) -> None:
-    made, _, _ = copier()
-    serial = list(replace(made, batch_tokens=budget).translate(lines))
-    found = list(replace(made, batch_tokens=budget, workers=workers).translate(lines))
+    translator, _, _ = copier()
+    serial = list(replace(translator, batch_tokens=budget).translate(lines))
+    found = list(replace(translator, batch_tokens=budget, workers=workers).translate(lines))
     assert found == serial
 
 
@@ -241,12 +241,12 @@ def test_workers_run_in_parallel_and_share_small_inputs() -> None:
             return super().encode(source)
 
     model = Waiting(copying)
-    made = Translator(model, CHARACTERS, options(1), 1000, workers=3)
-    assert texts(made, ["a", "bb", "cc"]) == ["a", "bb", "cc"]
+    translator = Translator(model, CHARACTERS, options(1), 1000, workers=3)
+    assert texts(translator, ["a", "bb", "cc"]) == ["a", "bb", "cc"]
     assert model.widths == [(1, 4)] * 3  # all three would fit in one batch
 
 
 def test_an_error_in_a_worker_reaches_the_caller() -> None:
-    made = Translator(_Small(0, 0), CHARACTERS, options(1), 1000, workers=2)
+    translator = Translator(_Small(0, 0), CHARACTERS, options(1), 1000, workers=2)
     with pytest.raises(NmtError, match="not enough memory"):
-        texts(made, ["ab", "cd", "ef"])
+        texts(translator, ["ab", "cd", "ef"])
