@@ -44,7 +44,7 @@ class TestText:
         assert_fails(nmt("prepare", "toy.toml", cwd=corpus), "toy.en: no such file")
         assert snapshot(corpus) == before
 
-    def test_sides_of_different_length_name_both_counts(self, corpus: Path) -> None:
+    def test_different_line_counts_are_reported(self, corpus: Path) -> None:
         with (corpus / "toy.en").open("a", encoding="utf-8") as stream:
             stream.write("one more\n")
         before = snapshot(corpus)

@@ -183,7 +183,7 @@ def test_too_little_text_to_hold_out_from(texts: Path, tmp_path: Path) -> None:
     assert "data.dev has none" in refusal(recipe(texts), tmp_path / "out2").message
 
 
-def test_pairs_of_too_many_tokens_are_counted_and_left_out(texts: Path, tmp_path: Path) -> None:
+def test_pairs_with_too_many_tokens_are_dropped_and_counted(texts: Path, tmp_path: Path) -> None:
     long = " ".join(["O padeiro perdeu o último comboio"] * 8)
     write(texts / "train", [*PAIRS[:40], (long, ENGLISH[0]), (PORTUGUESE[0], long), *PAIRS[40:80]])
     found, messages = run(recipe(texts, max_tokens=40, max_ratio=99), tmp_path / "out")

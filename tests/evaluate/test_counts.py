@@ -62,7 +62,7 @@ def test_by_hand() -> None:
 
 
 def test_several_references() -> None:
-    # TER is the edits to the closer reference divided by the mean length of both.
+    # TER: the edits to the closer reference, divided by the mean length of both.
     assert score(count(["a b c"], [["x y z w w"], ["a b c"]])[2]) == 0
     assert score(count(["a b x"], [["x y z w w"], ["a b c"]])[2]) == pytest.approx(100 / 4)
     assert score(count(["a b c d"], [["z"], ["a b c d"]])[0]) == pytest.approx(100)

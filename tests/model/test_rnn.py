@@ -81,7 +81,9 @@ def test_selecting_sentences_does_not_change_them():
 def test_parameters_by_hand():
     d, layers = 16, 2
     encoder = layers * 2 * 4 * (d // 2) * (d + d // 2 + 1)  # two directions, four gates
-    cells = 4 * d * (2 * d + d + 1) + 4 * d * (d + d + 1)  # the first is fed as well
+    cells = 4 * d * (2 * d + d + 1) + 4 * d * (
+        d + d + 1
+    )  # the first layer also gets the attentional vector
     bridges = 2 * layers * (d * d + d)
     attention, combine = d * d, 2 * d * d
     expected = VOCAB * d + encoder + cells + bridges + attention + combine

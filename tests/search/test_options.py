@@ -487,7 +487,7 @@ def test_an_ensemble_averages_probabilities() -> None:
 
 @settings(max_examples=20)
 @given(st.integers(0), st.integers(1, 4))
-def test_an_ensemble_of_a_model_with_itself_is_that_model(seed: int, beams: int) -> None:
+def test_an_ensemble_of_a_model_with_itself_matches_that_model(seed: int, beams: int) -> None:
     follow = normalize(hashed(seed, (A, B, C, D), end_from=1))
     twice = EnsembleStepModel([FakeStepModel(follow), FakeStepModel(follow)])
     source = np.array([SOURCE, (B, END_ID)], np.int32)

@@ -55,7 +55,7 @@ def test_any_line_survives_writing(
         (b"a\xe7\xe3o\n", 1, 2),
         (b"good\nalso good\n\xff\n", 3, 1),
         ("ç".encode() + b"\x80", 1, 3),
-        (b"\xef\xbb\xbf\xff", 1, 4),  # bytes are counted as an editor's hex view would
+        (b"\xef\xbb\xbf\xff", 1, 4),  # the byte-order mark is counted
         (b"cut \xc3", 1, 5),
         (b"surrogate \xed\xa0\x80", 1, 11),
     ],
@@ -100,7 +100,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_lines(tmp_path / "file" / "a.txt")
 
 
-def test_a_failing_source_of_lines_leaves_the_old_file(tmp_path: Path) -> None:
+def test_an_exception_while_writing_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     write_lines(path, ["old"])
     with pytest.raises(ZeroDivisionError):

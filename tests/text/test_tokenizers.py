@@ -104,7 +104,7 @@ class TestSentencePiece:
             "",
         ]
 
-    def test_of_two_vocabularies_only_the_source_has_the_tag(self, tmp_path: Path) -> None:
+    def test_only_the_source_vocabulary_has_the_tag(self, tmp_path: Path) -> None:
         config = replace(UNIGRAM, joint=False)
         pair = learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1, tag="<BT>")
         assert [len(side.encode(["<BT>"])[0]) == 1 for side in (pair.source, pair.target)] == [

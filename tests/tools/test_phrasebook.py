@@ -156,7 +156,7 @@ def test_english_articles():
             assert (article.lower() == "an") == vowel, pair
 
 
-def test_portuguese_contractions_are_made():
+def test_portuguese_contractions():
     determiners = r"os?|as?|meus?|minhas?|seus?|suas?|nossos?|nossas?"
     apart = re.compile(
         rf"\b(?:de|em|a|por) (?:{determiners})\b"

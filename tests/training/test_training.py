@@ -173,7 +173,7 @@ def stop_at(monkeypatch, step: int) -> None:
 
 @pytest.mark.traced
 @pytest.mark.slow
-def test_a_run_stopped_while_validating_starts_with_that_validation(tmp_path, whole, monkeypatch):
+def test_a_run_stopped_while_validating_resumes_with_that_validation(tmp_path, whole, monkeypatch):
     recipe, prepared = whole.recipe, whole.prepared
 
     def signal_comes(self, checkpoint=None):
@@ -278,7 +278,7 @@ def test_the_best_average_sets_the_score_to_beat(tmp_path, monkeypatch, ema):
     assert read_checkpoint(run.last)[1].worse == 3
 
 
-def test_an_average_leaves_out_a_damaged_checkpoint(tmp_path):
+def test_an_average_skips_a_damaged_checkpoint(tmp_path):
     training = {"average": 3, "max_steps": 3, "validate_every": 1}
     recipe, prepared = toy_data(tmp_path, training=training)
     run = train(recipe, prepared, tmp_path / "run", say=silent)
@@ -335,7 +335,7 @@ def log(run: Run) -> list[dict]:
     return [json.loads(line) for line in (run.folder / "log.jsonl").read_text().splitlines()]
 
 
-def test_the_log_of_a_resumed_run_is_that_of_an_uninterrupted_one(tmp_path, whole):
+def test_the_log_of_a_resumed_run_matches_an_uninterrupted_one(tmp_path, whole):
     run = whole.copied(tmp_path)
     run.last.unlink()  # as if killed before step 12: training repeats from step 6
     with (run.folder / "log.jsonl").open("a") as log_file:
