@@ -189,7 +189,7 @@ def _candidates(
 
 def _test_sets(models: Sequence[Path], by: Sequence[str]) -> list[EvaluationText]:
     from nmt_cli.models import kind_of
-    from nmt_cli.training.test_sets import read_test_sets
+    from nmt_cli.training.run import read_test_sets
 
     for folder in map(find_model, models):
         if kind_of(folder) == "bundle":

@@ -77,7 +77,7 @@ def average(
     The mean of a training's last checkpoints often translates better than each of them. Export
     it with nmt export --checkpoint.
     """
-    from nmt_cli.training.average import average_run
+    from nmt_cli.training.checkpoint import average_run
     from nmt_cli.training.run import Run
 
     folder = find_run(run)

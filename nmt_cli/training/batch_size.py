@@ -34,10 +34,7 @@ def largest_batch_tokens(
 ) -> int:
     """Find the largest token budget, including padding, whose steps fit into memory.
 
-    Args:
-        recipe: what to train.
-        source_vocab, target_vocab: vocabulary sizes.
-        devices: devices of this machine that share a batch.
+    ``devices`` of this machine share a batch.
 
     Raises:
         NmtError: a step of the smallest batch does not fit, or the system does not report its

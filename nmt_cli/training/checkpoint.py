@@ -1,6 +1,6 @@
-"""Checkpoints: one file each, written under another name and renamed, without pickle.
+"""Checkpoints and their averages: one file each, written under another name, then renamed.
 
-A checkpoint is an .npz archive; CRC-32 sums of its members reveal truncation and flipped bits:
+A checkpoint is an .npz archive without pickle; CRC-32 sums reveal truncation and flipped bits:
 
     weights/PATH      float32, each weight of the model
     average/PATH      float32, its moving average, with training.ema
@@ -10,7 +10,7 @@ A checkpoint is an .npz archive; CRC-32 sums of its members reveal truncation an
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.files import replacing_path
+from nmt_cli.training.run import Run
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -104,13 +105,12 @@ def read_checkpoint(path: Path, only_progress: bool = False) -> tuple[Arrays, Pr
 
 def inference_weights(arrays: Arrays) -> Arrays:
     """Return the weights to translate with: the moving averages if there are any."""
-    weights = {name: each for name, each in arrays.items() if name.startswith("weights/")}
-    averages = {
-        name.replace("average/", "weights/", 1): each
-        for name, each in arrays.items()
-        if name.startswith("average/")
+    return {
+        f"weights/{name.partition('/')[2]}": arrays[name]
+        for kind in ("weights/", "average/")  # of the same name, the later one is kept
+        for name in arrays
+        if name.startswith(kind)
     }
-    return weights | averages
 
 
 def moving_averages(optimizer: Any) -> list[Any]:
@@ -162,3 +162,79 @@ def check_match(path: Path, wanted: Mapping[str, Any], arrays: Arrays) -> None:
         if names
     ]
     raise NmtError(f"{path}: checkpoint of a different model", "; ".join(differences))
+
+
+def average_run(
+    run: Run,
+    last: int | None = None,
+    checkpoints: Sequence[Path] = (),
+    output: Path | None = None,
+    force: bool = False,
+) -> tuple[Path, list[Path]]:
+    """Average checkpoints of a run (Vaswani et al. 2017, section 6.1).
+
+    Args:
+        run: the run.
+        last: number of its newest checkpoints to average; None: all.
+        checkpoints: average these files instead.
+        output: checkpoint to write; None: the run's average.npz.
+        force: replace an existing file.
+
+    Returns:
+        The file written, and the checkpoints averaged.
+
+    Raises:
+        OptionError: both ``last`` and ``checkpoints`` are given.
+        NmtError: there are too few checkpoints; the output exists; as
+            :func:`average_checkpoints`.
+    """
+    if last and checkpoints:
+        raise OptionError("give one of `last` and `checkpoint`")
+    paths = list(checkpoints) or run.checkpoints()[-(last or 0) :]
+    needed = max(2, last or 0)
+    if len(paths) < needed:
+        raise NmtError(
+            f"{run.folder}: {len(paths)} checkpoint(s) to average, {needed} needed",
+            "train with a larger training.keep, or name files with --checkpoint",
+        )
+    place = output or run.average
+    if place.exists() and not force:
+        raise NmtError(f"{place}: already exists", "replace it with --force")
+    average_checkpoints(paths, place)
+    return place, paths
+
+
+def average_checkpoints(paths: Sequence[Path], output: Path) -> None:
+    """Write the mean of several checkpoints' weights, for translation and export only.
+
+    The progress is that of the last checkpoint.
+
+    Raises:
+        NmtError: a file is missing, damaged, or of a different model; the output cannot be
+            written.
+    """
+    total: dict[str, NDArray[np.float64]] = {}
+    progress = Progress()
+    for path in paths:
+        arrays, progress = read_checkpoint(path)
+        weights = inference_weights(arrays)
+        check_match(path, total or weights, weights)
+        for name, each in weights.items():
+            total[name] = total.get(name, 0.0) + each.astype(np.float64) / len(paths)
+    mean = {name: each.astype(np.float32) for name, each in total.items()}
+    write_checkpoint(output, mean, progress)
+
+
+def undamaged(paths: Sequence[Path], count: int, say: Callable[[str], None]) -> list[Path]:
+    """Return the last ``count`` of the checkpoints that can be read; the last one if none can."""
+    found: list[Path] = []
+    for path in reversed(paths):
+        try:
+            read_checkpoint(path)
+        except NmtError as error:
+            say(f"{error.message}; left out of the average")
+        else:
+            found.insert(0, path)
+        if len(found) == count:
+            break
+    return found or list(paths[-1:])

@@ -9,7 +9,7 @@ and hosts (nmt_cli.training.cluster).
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,38 +59,32 @@ class Devices:
 ONE_DEVICE = Devices()
 
 
-@contextmanager
-def building(devices: Devices) -> Iterator[None]:
+def building(devices: Devices) -> AbstractContextManager[Any]:
     """Make the model, its optimizer and its metrics in here: every device gets a copy."""
     if devices.total == 1:
-        yield
-    elif on_tensorflow():
+        return nullcontext()
+    if on_tensorflow():
         import tensorflow as tf
 
         names = local_devices()[: devices.count]
         # NCCL, which adds gradients up by default, needs GPUs.
         ops = None if names[0].startswith("GPU") else tf.distribute.ReductionToOneDevice()
-        with tf.distribute.MirroredStrategy(names, cross_device_ops=ops).scope():
-            yield
-    else:
-        import jax
+        return tf.distribute.MirroredStrategy(names, cross_device_ops=ops).scope()
+    import jax
 
-        # The first devices of each process, in the order of the shares.
-        chosen = [
-            f"{each.platform}:{each.id}"
-            for process in range(devices.processes)
-            for each in jax.local_devices(process_index=process)[: devices.count]
-        ]
-        mesh = keras.distribution.DeviceMesh((len(chosen),), ("batch",), chosen)
-        with keras.distribution.DataParallel(device_mesh=mesh, auto_shard_dataset=False).scope():
-            yield
+    # The first devices of each process, in the order of the shares.
+    chosen = [
+        f"{each.platform}:{each.id}"
+        for process in range(devices.processes)
+        for each in jax.local_devices(process_index=process)[: devices.count]
+    ]
+    mesh = keras.distribution.DeviceMesh((len(chosen),), ("batch",), chosen)
+    return keras.distribution.DataParallel(device_mesh=mesh, auto_shard_dataset=False).scope()
 
 
-@contextmanager
-def fitting(devices: Devices) -> Iterator[None]:
+def fitting(devices: Devices) -> AbstractContextManager[Any]:
     """Call fit in here. TensorFlow models know their strategy; JAX needs it set each time."""
-    with nullcontext() if on_tensorflow() else building(devices):
-        yield
+    return nullcontext() if on_tensorflow() else building(devices)
 
 
 @contextmanager

@@ -15,8 +15,7 @@ from nmt_cli.training.run import Run
 def new_model(run: Run, precision: str = "float32") -> keras.Model:
     """Build the run's model with initial weights, and make ``precision`` Keras' policy."""
     keras.config.set_dtype_policy(precision)
-    config = run.recipe.model
-    build = architecture_of(config).build
+    config, build = run.recipe.model, architecture_of(run.recipe.model).build
     return build(config, run.source_vocab, run.target_vocab, run.recipe.seed)
 
 

@@ -124,15 +124,13 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
 
     def __call__(self, step: Any) -> Any:
         """Return the learning rate of a batch (from 0), a float32 scalar."""
-        config = self._config
+        config, warmup = self._config, self._config.warmup_steps
         number = ops.cast(ops.floor_divide(step, config.accumulate), "float32") + 1.0
-        return self._peak * ops.minimum(number / config.warmup_steps, self._decay(number))
-
-    def _decay(self, number: Any) -> Any:
-        """Return the share of the peak after the warm-up; at least 1 during it."""
-        config = self._config
+        # The share of the peak after the warm-up; at least 1 during it.
         if config.schedule == "inverse-sqrt":
-            return ops.rsqrt(number / config.warmup_steps)
-        done = (number - config.warmup_steps) / max(1, config.max_steps - config.warmup_steps)
-        done = ops.clip(done, 0.0, 1.0)
-        return 1.0 - done if config.schedule == "linear" else 0.5 + 0.5 * ops.cos(math.pi * done)
+            decay = ops.rsqrt(number / warmup)
+        else:
+            done = ops.clip((number - warmup) / max(1, config.max_steps - warmup), 0.0, 1.0)
+            cosine = config.schedule == "cosine"
+            decay = 0.5 + 0.5 * ops.cos(math.pi * done) if cosine else 1.0 - done
+        return self._peak * ops.minimum(number / warmup, decay)

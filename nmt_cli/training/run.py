@@ -13,12 +13,15 @@ tensorboard/   the same for TensorBoard, with sample translations
 
 import json
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from nmt_cli.data.corpus import read_corpus
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
+from nmt_cli.evaluate.texts import EvaluationText
 from nmt_cli.files import replacing, replacing_folder
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
@@ -113,7 +116,7 @@ class Run:
 
     def checkpoints(self) -> list[Path]:
         """Return the checkpoints of single steps, oldest first."""
-        return sorted((self.folder / "checkpoints").glob("step-*.npz"))
+        return sorted(self.folder.glob(f"checkpoints/step-{'[0-9]' * 8}.npz"))
 
     def save_recipe(self) -> None:
         """Write the recipe, which may have changed since the run began."""
@@ -128,14 +131,13 @@ class Run:
         """
         training = self.recipe.training
         periods = [each for each in (training.validate_every, training.checkpoint_every) if each]
-        *older, newest = self.checkpoints() or [self.checkpoint(0)]
-        steps = [(path, path.stem.removeprefix("step-")) for path in older]
-        scheduled = [
-            path
-            for path, step in steps
-            if step.isdigit() and any(int(step) % period == 0 for period in periods)
-        ]
-        return [*scheduled, newest]
+        *older, newest = self.checkpoints()
+
+        def is_scheduled(checkpoint: Path) -> bool:
+            step = int(checkpoint.stem.removeprefix("step-"))
+            return any(step % period == 0 for period in periods)
+
+        return [*filter(is_scheduled, older), newest]
 
     def prune(self) -> None:
         """Delete incomplete files, and old checkpoints beyond ``training.keep``."""
@@ -216,3 +218,29 @@ def _guarded(recipe: Recipe) -> dict[str, object]:
     if recipe.training.schedule != "inverse-sqrt":
         guarded["training.max_steps"] = recipe.training.max_steps
     return guarded
+
+
+def read_test_sets(folders: Sequence[Path]) -> list[EvaluationText]:
+    """Read the test sets of runs' recipes, which must be the same; each is a domain.
+
+    Raises:
+        NmtError: a recipe names no test sets or other ones, or one cannot be read or is empty.
+    """
+    found: list[list[EvaluationText]] = []
+    for folder in folders:
+        data = Run.open(folder).recipe.data
+        corpora = [read_corpus(each, data) for each in data.test]
+        for corpus in corpora:
+            if not len(corpus):
+                raise NmtError(f"nothing to evaluate: {corpus.name} is empty", "see data.test")
+        texts = [
+            EvaluationText(each.name, each.source, [each.target], [each.name] * len(each))
+            for each in corpora
+        ]
+        found.append(texts)
+        if not texts or texts != found[0]:
+            reason = f"the recipe of {folder} names no test set"
+            if texts:
+                reason = f"the recipes of {folders[0]} and {folder} name different test sets"
+            raise NmtError(reason, "give --source and --reference")
+    return found[0]

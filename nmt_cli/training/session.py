@@ -18,8 +18,10 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
 from nmt_cli.training.checkpoint import (
     Progress,
+    average_checkpoints,
     read_checkpoint,
     save_checkpoint,
+    undamaged,
     write_checkpoint,
 )
 from nmt_cli.training.cluster import any_of
@@ -122,22 +124,33 @@ class Session(keras.callbacks.Callback):
             self._write(self._run.best)
         self.save()
 
-    def validate_average(self, average: Path, count: int) -> None:
-        """Validate the mean of ``count`` checkpoints, and keep it if it is the best.
+    def average(self) -> None:
+        """Write and validate the mean of the newest checkpoints, and keep it if it is the best.
 
         A resumed training then has to beat its score. The count of validations without
-        improvement does not change, so that a training without patience left stays finished.
+        improvement does not change, so that a training without patience left stays finished. The
+        mean gets its name only at the very end, which shows that nothing is left to do.
         """
-        result = self._validated(average)
+        run, unfinished, count = self._run, self._run.folder / ".average.npz", 0
+        if self._devices.is_main:
+            found = run.regular_checkpoints()
+            paths = undamaged(found, self.config.average, self._log.message)
+            average_checkpoints(paths, unfinished)
+            count = len(paths)
+        result = self._validated(unfinished)
         if result is None:
             return
         self._log.message(f"average of the last {count} checkpoints:")
-        if self._note(result) and self._devices.is_main:
-            with replacing_path(self._run.best) as unfinished:
-                shutil.copyfile(average, unfinished)
+        better = self._note(result)
+        if not self._devices.is_main:
+            return
+        if better:
+            with replacing_path(run.best) as copy:
+                shutil.copyfile(unfinished, copy)
             # The model may hold the average by now, so only the progress is written.
-            path = self._run.checkpoint(self.progress.step)
+            path = run.checkpoint(self.progress.step)
             write_checkpoint(path, read_checkpoint(path)[0], self.progress)
+        unfinished.replace(run.average)
 
     def _note(self, result: ValidationResult) -> bool:
         """Log a validation and note its score; return whether it is the best so far."""

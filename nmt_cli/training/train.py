@@ -13,7 +13,6 @@ from nmt_cli.data.epochs import training_batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.training.average import average_checkpoints, undamaged
 from nmt_cli.training.batch_size import largest_batch_tokens
 from nmt_cli.training.checkpoint import Progress, load_checkpoint, read_checkpoint
 from nmt_cli.training.cluster import check_same, wait
@@ -113,7 +112,7 @@ def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Device
             with fitting(devices):
                 _fit(session, model, feed)
             if config.average and not session.interrupted:
-                _average(run, session, devices, say)
+                session.average()
         if session.interrupted:
             raise KeyboardInterrupt(session.progress.step)
     say(f"trained {session.progress.step:,} steps in {session.progress.seconds / 60:.1f} minutes")
@@ -162,19 +161,6 @@ def _fit(session: Session, model: keras.Model, feed: Feed) -> None:
             shuffle=False,  # the batches have their own order
             verbose=0,
         )
-
-
-def _average(run: Run, session: Session, devices: Devices, say: Say) -> None:
-    """Write and validate the mean of the newest checkpoints. It gets its name only at the very
-    end, so that a resumed run knows whether anything is left to do."""
-    unfinished, count = run.folder / ".average.npz", 0
-    if devices.is_main:
-        paths = undamaged(run.regular_checkpoints(), session.config.average, say)
-        average_checkpoints(paths, unfinished)
-        count = len(paths)
-    session.validate_average(unfinished, count)
-    if devices.is_main and not session.interrupted:
-        unfinished.replace(run.average)
 
 
 class AsyncCallbacks(keras.callbacks.CallbackList):

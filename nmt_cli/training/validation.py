@@ -46,14 +46,7 @@ class ValidationResult:
 
 
 class Validator:
-    """Validates the model of one training.
-
-    Args:
-        model: the model in training, compiled.
-        run: its run.
-        prepared: the data, with the development set.
-        devices: the training's devices. Validation uses one device of process 0.
-    """
+    """Validates the compiled model of one training, on one device of process 0."""
 
     def __init__(
         self, model: keras.Model, run: Run, prepared: Prepared, devices: Devices = ONE_DEVICE
