@@ -11,13 +11,8 @@ def sinusoids(positions: Any, d_model: int, interleaved: bool = True) -> Any:
     """Return sinusoidal vectors, float32 [T, d], for positions [T].
 
     ``PE(pos, 2i) = sin(pos / 10000^(2i/d))``, ``PE(pos, 2i+1) = cos(...)`` of the same angle
-    (Vaswani et al. 2017, section 3.5). Any length works.
-
-    Args:
-        positions: from 0.
-        d_model: d, even.
-        interleaved: sine and cosine in turn, as in the paper; else all sines before all cosines,
-            as in the TensorFlow tutorial.
+    (Vaswani et al. 2017, section 3.5). ``d_model`` is even, any length works. Not interleaved, all
+    sines come before all cosines, as in the TensorFlow tutorial.
     """
     rates = [10000.0 ** (-2 * i / d_model) for i in range(d_model // 2)]
     angles = ops.expand_dims(ops.cast(positions, "float32"), 1) * ops.convert_to_tensor([rates])

@@ -57,10 +57,9 @@ class KerasStepModel:
         self._attention = tf.function(graph.step_attention, input_signature=step, autograph=False)
 
     def _compile(self) -> None:
-        """Let JAX compile each function for few shapes: it has no free axes.
+        """Let JAX, which has no free axes, compile each function for few shapes.
 
-        Rows and cached columns are padded to powers of two. The state stays on the host, without
-        that padding.
+        Rows and cached columns are padded to powers of two; the state on the host is not.
         """
         encode, step = self._compiled(self.graph.encode), self._compiled(self.graph.step)
 

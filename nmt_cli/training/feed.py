@@ -14,8 +14,6 @@ from nmt_cli.training.devices import ONE_DEVICE, Devices, on_tensorflow
 
 PREFETCH = 4  # batches made ahead of the step that uses them
 
-Fed = tuple[tuple[Any, Any], Any, Any]  # ((source, target_in), target_out, weights)
-
 
 @dataclass(frozen=True)
 class FedBatch:
@@ -58,8 +56,8 @@ class Feed:
         """Return the oldest batch that fit has finished with."""
         return self._fed.popleft()
 
-    def arrays(self) -> Iterator[Fed]:
-        """Yield inputs, target and weights of each batch.
+    def arrays(self) -> Iterator[tuple[tuple[Any, Any], Any, Any]]:
+        """Yield (source, target_in), target_out and weights of each batch.
 
         The weights, float32 [rows, width], are 1 / (real target tokens), and 0 at padding.
         """

@@ -61,7 +61,13 @@ class TrainingLog:
         self._run, self._say = run, say
         # disable=None: show it on a terminal only.
         self._bar = tqdm(disable=None if run else True, bar_format="{desc}", dynamic_ncols=True)
-        self._writer = _summary_writer(run / "tensorboard") if run else None
+        self._writer: Any = None
+        if run:
+            with suppress(ImportError):
+                import tensorboard  # noqa: F401  summaries need it, but fail late
+                import tensorflow as tf
+
+                self._writer = tf.summary.create_file_writer(str(run / "tensorboard"))
         if run and (run / FILE).exists():
             records = read_log(run)
             with replacing(run / FILE) as out:
@@ -104,24 +110,9 @@ class TrainingLog:
         )
         for sample in result.samples[:1]:
             self.message(f"    {sample['source']} -> {sample['translation']}")
-        values = {
-            "validation_loss": result.loss,
-            "validation_accuracy": result.accuracy,
-            "validation_bleu": result.bleu,
-            "validation_chrf": result.chrf,
-            "samples": result.samples,
-        }
-        self.record(step, seconds, values)
-        if self._writer:
-            import tensorflow as tf
-
-            rows = [["source", "reference", "translation"], ["---"] * 3]
-            for sample in result.samples:
-                rows.append([cell.replace("|", "\\|") for cell in sample.values()])
-            table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-            with self._writer.as_default(step):
-                tf.summary.text("samples", table)
-            self._writer.flush()
+        names = ("loss", "accuracy", "bleu", "chrf")
+        values = {f"validation_{name}": getattr(result, name) for name in names}
+        self.record(step, seconds, {**values, "samples": result.samples})
 
     def record(self, step: int, seconds: float, values: dict[str, Any]) -> None:
         """Add a line to log.jsonl and the numbers to TensorBoard.
@@ -147,17 +138,13 @@ class TrainingLog:
                 for name, each in values.items():
                     if isinstance(each, float):
                         tf.summary.scalar(name, each)
+                if "samples" in values:
+                    rows = [["source", "reference", "translation"], ["---"] * 3]
+                    for sample in values["samples"]:
+                        rows.append([cell.replace("|", "\\|") for cell in sample.values()])
+                    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+                    tf.summary.text("samples", table)
 
 
 def _line(record: dict[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
-
-
-def _summary_writer(folder: Path) -> Any:
-    """Return TensorFlow's writer of event files, None without TensorFlow or TensorBoard."""
-    try:
-        import tensorboard  # noqa: F401  summaries need it, but fail late
-        import tensorflow as tf
-    except ImportError:
-        return None
-    return tf.summary.create_file_writer(str(folder))

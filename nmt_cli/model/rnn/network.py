@@ -19,7 +19,7 @@ from keras import ops
 from nmt_cli.model.layers import PaddingMask, embeddings, float32_logits, word_dropout
 from nmt_cli.model.rnn import STATES, RecurrentConfig, cell_states
 
-CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
+_CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
 _LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
 
 
@@ -62,7 +62,7 @@ class RecurrentDecoder(keras.layers.Layer):
     def build(self, *inputs_shape: Any) -> None:
         """Create cells, attention and the dense layers between them."""
         width, config = self.config.d_model, self.config
-        cell = partial(CELLS[config.decoder_cell], width, dtype=self.dtype_policy)
+        cell = partial(_CELLS[config.decoder_cell], width, dtype=self.dtype_policy)
         dense = partial(keras.layers.Dense, use_bias=False, dtype=self.dtype_policy)
 
         def built(layer: Any, inputs: int = width) -> Any:
@@ -134,7 +134,7 @@ class RecurrentDecoder(keras.layers.Layer):
         attend: Callable[[Any], Any],
         gaps: Sequence[Any] = (),
     ) -> tuple[Any, list[Any]]:
-        """Process one step of N rows.
+        """Process one step of N rows; return their new attentional vectors and states.
 
         Args:
             x: embedded tokens [N, d].
@@ -142,9 +142,6 @@ class RecurrentDecoder(keras.layers.Layer):
             attended: attentional vectors of the previous step [N, d]; used with input feeding.
             attend: maps queries [N, d] to weighted sums of the encoder's output, [N, d].
             gaps: dropout masks of the inputs of all cells but the first.
-
-        Returns:
-            New attentional vectors and states.
         """
         size = len(STATES[self.config.decoder_cell])
         entering = [x, attended] if self.config.input_feeding else [x]

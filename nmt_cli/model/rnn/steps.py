@@ -50,11 +50,12 @@ class Steps(StepGraph):
         parents = _parents(ancestry, position, beams)  # [B, K, P + K]
         kept = (ops.shape(tokens)[0], beams, ops.shape(caches[0])[2])
         parents = ops.expand_dims(ops.slice(parents, (0, 0, 0), kept), 1)
+        # The states before this step, rows [B * K, d]; before the first step there are no parents.
+        orphans = 1.0 - ops.sum(parents, axis=-1, keepdims=True)  # [B, 1, K, 1]
         states = [
-            self._before(cache, parents, start)
+            ops.reshape(ops.matmul(parents, cache) + orphans * start, (-1, self.config.d_model))
             for cache, start in zip(caches, [*first, 0.0], strict=False)
         ]
-
         seen: Tensors = []
 
         def attend(query: Any) -> Any:
@@ -78,18 +79,6 @@ class Steps(StepGraph):
         from nmt_cli.model.rnn.onnx_encoder import recurrent_encoder
 
         return recurrent_encoder(self, opset)
-
-    def _before(self, cache: Any, parents: Any, first: Any) -> Any:
-        """Return a state of each beam before this step, rows [B * K, d].
-
-        Args:
-            cache: [B, 1, P, d].
-            parents: [B, 1, K, P], 1 at each beam's parent; all 0 before the first step.
-            first: the state before the first step, [B, 1, 1, d] or a number.
-        """
-        orphans = 1.0 - ops.sum(parents, axis=-1, keepdims=True)  # [B, 1, K, 1]
-        picked = ops.matmul(parents, cache) + orphans * first  # [B, 1, K, d]
-        return ops.reshape(picked, (-1, self.config.d_model))
 
 
 def _parents(ancestry: Any, position: Any, beams: Any) -> Any:

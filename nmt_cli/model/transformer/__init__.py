@@ -15,8 +15,6 @@ from nmt_cli.recipe.architecture import (
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
-_FRAME_TOKENS = 2  # START and END around a source, if its tokenizer adds both
-
 
 @dataclass(frozen=True)
 class TransformerConfig(ModelConfig):
@@ -87,7 +85,8 @@ class Transformer(Architecture[TransformerConfig]):
         lengths = {
             "data.max_tokens": recipe.data.max_tokens,
             "decoding.max_length": recipe.decoding.max_length,
-            "decoding.max_source": recipe.decoding.max_source + _FRAME_TOKENS,
+            # A tokenizer may add START and END.
+            "decoding.max_source": recipe.decoding.max_source + 2,
         }
         key, tokens = max(lengths.items(), key=lambda each: each[1])
         positions = self.max_positions(config)
