@@ -4,7 +4,7 @@ Both train the same model (4+4 post-norm layers, d 256, feed-forward 1,024, 8 he
 8,000 rows for both embeddings and the softmax, dropout 0.1, label smoothing 0.1, Adam) on the same
 batches in the same order: those of ``nmt train``, 4,096 cells per side, bucketed by length. The nmt
 side is what ``nmt train`` compiles and fits, metrics and input pipeline included, on its default
-number of devices (nmt_cli.training.setup). The PyTorch side is the plain loop at its best: all
+number of devices (nmt_cli.training.devices). The PyTorch side is the plain loop at its best: all
 cores, fused attention (``--attention eager`` was no faster), fused Adam, and batches that are made
 before the clock starts. Both train in float32 and in bfloat16 (Keras' mixed policy, and autocast),
 which processors without bfloat16 only emulate.

@@ -65,11 +65,10 @@ def nmt_side(
     import tensorflow as tf
 
     from nmt_cli.data.epochs import training_batches
-    from nmt_cli.training.devices import Devices
+    from nmt_cli.training.devices import Devices, cpu_devices
     from nmt_cli.training.feed import Feed
     from nmt_cli.training.model import compiled_model
     from nmt_cli.training.run import Run
-    from nmt_cli.training.setup import cpu_devices
     from nmt_cli.training.train import AsyncCallbacks
 
     policy = precision if precision == "float32" else f"mixed_{precision}"

@@ -18,10 +18,9 @@ import numpy as np
 from nmt_cli.errors import NmtError
 from nmt_cli.host import free_memory, peak_memory
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.training.devices import Devices, local_devices
+from nmt_cli.training.devices import Devices, check_present, local_devices
 from nmt_cli.training.model import compiled_model
 from nmt_cli.training.run import Run
-from nmt_cli.training.setup import check_present
 
 LARGEST = 65_536  # tokens; with more, an epoch of most corpora has too few steps
 SHARE = 0.8  # of the free memory

@@ -14,15 +14,56 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+import keras
 import numpy as np
 
 from nmt_cli.errors import NmtError
-from nmt_cli.training.devices import Devices
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.training.devices import Devices, check_present, cpu_devices
 
 CONNECT_SECONDS = 120  # for all processes to start
 HEARTBEAT_SECONDS = 60  # a process that is silent for this long is lost
+
+
+def set_up(devices: Devices, recipe: Recipe, begun: int = 0) -> Devices:
+    """Prepare this process for a training, and return the devices with their count.
+
+    TensorFlow and JAX must not have run yet.
+
+    Args:
+        devices: what to train on; a count of 0 means 1, or as many parts of a CPU as pay off.
+        recipe: what to train.
+        begun: number of devices that a resumed run began on, used for a count of 0.
+
+    Raises:
+        NmtError: the options contradict each other or the backend; devices are missing; another
+            process did not connect in time.
+    """
+    if not 0 <= devices.process_id < devices.processes:
+        raise NmtError(
+            f"--process-id {devices.process_id} with {devices.processes} processes",
+            f"give each process its own number from 0 to {devices.processes - 1}",
+        )
+    host, _, port = devices.coordinator.rpartition(":")
+    if devices.coordinator and not (host and port.isdecimal() and 0 < int(port) < 65536):
+        raise NmtError(
+            f"--coordinator {devices.coordinator}: not of the form HOST:PORT",
+            "e.g. --coordinator 10.0.0.1:7733, an address of process 0 and a free port there",
+        )
+    backend = keras.backend.backend()
+    if devices.coordinator and backend != "jax":
+        raise NmtError(
+            f"training in several processes needs JAX, and the backend is {backend}",
+            "set KERAS_BACKEND=jax, and pip install 'nmt_cli[jax]'",
+        )
+    if not devices.count:
+        devices = replace(devices, count=cpu_devices(recipe, begun))
+    connect(devices)
+    check_present(devices, recipe.training.accumulate)
+    return devices
 
 
 def connect(devices: Devices) -> None:

@@ -9,7 +9,7 @@ and hosts (nmt_cli.training.cluster).
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +17,17 @@ import keras
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_cli.errors import NmtError
+from nmt_cli.host import cores
+from nmt_cli.recipe.config import Recipe
+
 
 @dataclass(frozen=True)
 class Devices:
     """What to train on.
 
     Attributes:
-        count: devices of this process; 0: let :func:`nmt_cli.training.setup.set_up` choose.
+        count: devices of this process; 0: let :func:`nmt_cli.training.cluster.set_up` choose.
         coordinator: HOST:PORT where process 0 listens; empty for a single process.
         processes: number of processes.
         process_id: number of this process, from 0. Only process 0 writes and validates.
@@ -57,6 +61,8 @@ class Devices:
 
 
 ONE_DEVICE = Devices()
+MOST_PARTS = 4  # each part holds the weights and the optimizer's state; more are not measured
+PART_TOKENS = 512  # tokens of a batch for each part: fewer do not pay for the fixed cost of a step
 
 
 def building(devices: Devices) -> AbstractContextManager[Any]:
@@ -130,3 +136,65 @@ def local_devices() -> list[str]:
     import jax
 
     return [f"{each.platform}:{each.id}" for each in jax.local_devices()]
+
+
+def check_present(devices: Devices, accumulate: int = 1) -> None:
+    """Fail if this machine has fewer devices; with TensorFlow, split a CPU into as many."""
+    if devices.count == 1:
+        return
+    if on_tensorflow():
+        split_cpu(min(devices.count, cores()))
+    names = local_devices()
+    kind, found = names[0].partition(":")[0].upper(), len(names)
+    if devices.count > found:
+        raise NmtError(
+            f"--devices {devices.count}: this machine has {found} {kind}{'s' * (found > 1)} that "
+            f"{keras.backend.backend()} can see",
+            f"give --devices {found} or less",
+        )
+    if accumulate > 1 and on_tensorflow():
+        raise NmtError(
+            "training.accumulate does not work with --devices on TensorFlow",
+            "raise training.batch_tokens instead, or set KERAS_BACKEND=jax",
+        )
+
+
+def cpu_devices(recipe: Recipe, begun: int = 0) -> int:
+    """Split the CPU into several TensorFlow devices if that pays off; return their number.
+
+    TensorFlow trains faster on parts of a CPU's cores than on all of them at once: many operators
+    run on one core, and those that use all cores wait for the slowest. Parts never wait within a
+    step: on two cores 1.25 times the tokens a second in batches of 1,024 tokens, 1.15 times in
+    batches of 4,096 (benchmarks/README.md).
+
+    A resumed run gets as many as it was ``begun`` on, if there are enough cores.
+    """
+    if not on_tensorflow() or recipe.training.accumulate > 1:
+        return 1
+    import tensorflow as tf
+
+    if tf.config.list_physical_devices("GPU"):
+        return 1
+    budget = recipe.training.batch_tokens or MOST_PARTS * PART_TOKENS  # 0: as large as fits
+    wanted = min(begun or min(MOST_PARTS, budget // PART_TOKENS), cores())
+    if wanted < 2:
+        return 1
+    split_cpu(wanted)
+    return min(wanted, len(tf.config.list_logical_devices("CPU")))
+
+
+def split_cpu(count: int) -> None:
+    """Make TensorFlow see several CPUs, each with its share of this process's cores.
+
+    Does nothing where TensorFlow has an accelerator or has already run.
+    """
+    import tensorflow as tf
+
+    if tf.config.list_physical_devices("GPU"):
+        return
+    with suppress(RuntimeError):  # TensorFlow has already run
+        # Operators of different devices run in parallel, each on its own threads.
+        tf.config.threading.set_inter_op_parallelism_threads(count)
+        tf.config.threading.set_intra_op_parallelism_threads(max(1, cores() // count))
+        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(count)]
+        tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], parts)

@@ -81,10 +81,9 @@ def run_training(
     import_keras()
     from nmt_cli.data.prepare import prepare
     from nmt_cli.data.prepared import Prepared
-    from nmt_cli.training.cluster import disconnect, reporting_losses, wait
+    from nmt_cli.training.cluster import disconnect, reporting_losses, set_up, wait
     from nmt_cli.training.devices import Devices
     from nmt_cli.training.run import Run
-    from nmt_cli.training.setup import set_up
     from nmt_cli.training.train import train
 
     run = Run.open(folder) if options.resume else None

@@ -22,7 +22,7 @@ from nmt_cli.data.corpus import read_corpus
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.texts import EvaluationText
-from nmt_cli.files import replacing, replacing_folder
+from nmt_cli.files import replacing_folder
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.folder import load_tokenizers
@@ -117,11 +117,6 @@ class Run:
     def checkpoints(self) -> list[Path]:
         """Return the checkpoints of single steps, oldest first."""
         return sorted(self.folder.glob(f"checkpoints/step-{'[0-9]' * 8}.npz"))
-
-    def save_recipe(self) -> None:
-        """Write the recipe, which may have changed since the run began."""
-        with replacing(self.folder / "recipe.toml") as stream:
-            stream.write(self.recipe.dump())
 
     def regular_checkpoints(self) -> list[Path]:
         """Return the newest checkpoint and the scheduled ones before it, oldest first.

@@ -12,6 +12,7 @@ from nmt_cli.data.batches import Position
 from nmt_cli.data.epochs import training_batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
+from nmt_cli.files import replacing
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.batch_size import largest_batch_tokens
 from nmt_cli.training.checkpoint import Progress, load_checkpoint, read_checkpoint
@@ -43,8 +44,8 @@ def train(
         folder: run folder; an existing run is replaced unless ``resume`` is set.
         resume: continue from the folder's newest undamaged checkpoint.
         say: receives messages for the user.
-        devices: the result of :func:`nmt_cli.training.setup.set_up`. Every process calls this with
-            the same recipe and data and reads the folder; process 0 writes it.
+        devices: from nmt_cli.training.cluster.set_up. Every process calls this with the same recipe
+            and data and reads the folder; process 0 writes it.
 
     Raises:
         NmtError: there is nothing to resume, or not with this recipe; the loss is not finite;
@@ -94,7 +95,8 @@ def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Device
             "--force",
         )
     if resume and devices.is_main:
-        run.save_recipe()
+        with replacing(run.folder / "recipe.toml") as stream:
+            stream.write(run.recipe.dump())
     epochs = training_batches(run.recipe, prepared)
     batches = epochs.batches(0)
     say(

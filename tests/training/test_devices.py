@@ -18,9 +18,9 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
+from nmt_cli.training.cluster import set_up
 from nmt_cli.training.devices import Devices
 from nmt_cli.training.run import Run
-from nmt_cli.training.setup import set_up
 from nmt_cli.training.train import train
 from tests.systems import toy_data, toy_recipe
 

@@ -11,9 +11,9 @@ import pytest
 
 from nmt_cli.host import cores
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.training import setup as module
+from nmt_cli.training import devices as module
+from nmt_cli.training.devices import cpu_devices
 from nmt_cli.training.run import Run
-from nmt_cli.training.setup import cpu_devices
 from tests.systems import DROPOUTS, toy_data, toy_recipe, write_toy_corpus
 
 two_cores = pytest.mark.skipif(cores() < 2, reason="needs two cores")
@@ -25,10 +25,10 @@ import sys
 from pathlib import Path
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe.reading import load_recipe
+from nmt_cli.training.cluster import set_up
 from nmt_cli.training.devices import Devices
 from nmt_cli.training.loss import SmoothedCrossEntropy
 from nmt_cli.training.session import Session
-from nmt_cli.training.setup import set_up
 from nmt_cli.training.train import train
 root, traced, counts = Path(sys.argv[1]), [], []
 call, batch_end = SmoothedCrossEntropy.call, Session.on_train_batch_end
