@@ -20,3 +20,8 @@ class OptionError(NmtError):
 
     Option names appear in back quotes, as in ``n_best=4``; the command line shows --n-best 4.
     """
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of another library's message, or the type's name if there is none."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]

@@ -17,7 +17,6 @@ import io
 import logging
 import re
 import sys
-import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, first_line
 from nmt_cli.frameworks import import_keras
 from nmt_cli.recipe.config import DataConfig
 from nmt_cli.text.lines import decode_lines, read_lines, reading
@@ -204,5 +203,4 @@ def _reason(error: Exception) -> str:
     request = getattr(error, "request", None)  # of an exception of the library requests
     if isinstance(error, OSError) and request is not None:
         return f"cannot connect to {urlsplit(request.url).hostname}"
-    lines = str(error).strip().splitlines() or [repr(error)]
-    return textwrap.shorten(lines[0], 150, placeholder=" ...")
+    return first_line(error)

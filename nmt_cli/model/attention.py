@@ -13,10 +13,10 @@ from typing import Any
 import keras
 from keras import ops
 
+Drop = Callable[[Any], Any] | None  # dropout of attention weights
 
-def attend(
-    query: Any, key: Any, value: Any, mask: Any, drop: Callable[[Any], Any] | None = None
-) -> Any:
+
+def attend(query: Any, key: Any, value: Any, mask: Any, drop: Drop = None) -> Any:
     """Return ``softmax(Q K^T / sqrt(k) + mask) V`` (equation 1), heads concatenated.
 
     The ONNX export replaces it with the operator Attention.
@@ -34,9 +34,7 @@ def attend(
     return ops.reshape(mixed, (-1, ops.shape(mixed)[1], heads * size))
 
 
-def _mix(
-    query: Any, key: Any, value: Any, mask: Any, drop: Callable[[Any], Any] | None = None
-) -> Any:
+def _mix(query: Any, key: Any, value: Any, mask: Any, drop: Drop = None) -> Any:
     """Compute :func:`attend` with separate heads: [B, h, T, v]."""
     weights = ops.cast(attention_weights(query, key, mask), value.dtype)
     return ops.matmul(drop(weights) if drop else weights, value)

@@ -30,7 +30,6 @@ class StepGraph(ABC):
     Attributes:
         encoder_output: names and shapes of what :meth:`encode` returns, in order.
         caches: names and shapes of the decoder's caches, in order.
-        cross_attention: layers that attend to the source, and heads of each.
         vocab_size: V, of the target side.
     """
 
@@ -40,7 +39,6 @@ class StepGraph(ABC):
         architecture = architecture_of(config)
         self.encoder_output = architecture.encoder_output(config)
         self.caches = architecture.caches(config)
-        self.cross_attention = architecture.cross_attention(config)
         self.target_embedding = model.get_layer("target_embedding")
         self.source_embedding = named_layer(model, "source_embedding") or self.target_embedding
         self.dense_logits = named_layer(model, "logits")

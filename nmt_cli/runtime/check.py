@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from nmt_cli.bundle.manifest import GraphSpec
 from nmt_cli.bundle.report import Check
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, first_line
 from nmt_cli.runtime.load import Bundle
-from nmt_cli.runtime.step_model import HINT, reason
+from nmt_cli.runtime.step_model import HINT
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.translator import Translator
 
@@ -110,7 +110,7 @@ def _outputs(bundle: Bundle, graph: GraphSpec, feed: Tensors, sizes: Mapping[str
             names, {each.name: feed[each.name] for each in graph.inputs}
         )
     except Exception as error:  # ONNX Runtime's exceptions have no common base
-        raise NmtError(f"{path}: ONNX Runtime cannot run it ({reason(error)})", HINT) from None
+        raise NmtError(f"{path}: ONNX Runtime cannot run it ({first_line(error)})", HINT) from None
     for each, value in zip(graph.outputs, values, strict=True):
         wanted = (each.sized(sizes), np.dtype(_DTYPES[each.dtype]))
         if (value.shape, value.dtype) != wanted:

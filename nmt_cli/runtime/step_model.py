@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.bundle import ENCODER
 from nmt_cli.bundle.manifest import GraphSpec, Manifest
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, first_line
 from nmt_cli.runtime.device import AUTOMATIC, CPU, CUDA, threads_for
 from nmt_cli.runtime.device_state import DeviceState, encode_on_device
 from nmt_cli.runtime.host_state import HostState
@@ -83,7 +83,9 @@ class OnnxStepModel:
             providers = list(dict.fromkeys([provider, CPU]))
             session = onnxruntime.InferenceSession(str(path), options, providers=providers)
         except Exception as error:
-            raise NmtError(f"{path}: ONNX Runtime cannot load it ({reason(error)})", HINT) from None
+            raise NmtError(
+                f"{path}: ONNX Runtime cannot load it ({first_line(error)})", HINT
+            ) from None
         if provider not in session.get_providers():
             # ONNX Runtime silently falls back to the CPU where a driver is missing.
             raise NmtError(
@@ -182,7 +184,7 @@ class OnnxStepModel:
         text = str(error).lower()
         if isinstance(error, MemoryError) or any(each in text for each in _OUT_OF_MEMORY):
             return BatchTooLarge()
-        return self._wrong(f"an error of ONNX Runtime: {reason(error)}")
+        return self._wrong(f"an error of ONNX Runtime: {first_line(error)}")
 
     def _wrong(self, problem: str) -> NmtError:
         return NmtError(f"{self._folder}: its graphs returned {problem}", HINT)
@@ -200,8 +202,3 @@ def attention_graph(folder: Path, manifest: Manifest) -> GraphSpec:
             "export it again with nmt export --onnx --attention, or give the run",
         )
     return manifest.attention
-
-
-def reason(error: Exception) -> str:
-    """The start of an error's first line, for a message of one line."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:160]

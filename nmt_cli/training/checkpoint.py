@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.errors import NmtError, OptionError, first_line
 from nmt_cli.files import replacing_path
 from nmt_cli.training.run import Run
 
@@ -98,7 +98,7 @@ def read_checkpoint(path: Path, only_progress: bool = False) -> tuple[Arrays, Pr
         raise NmtError(f"{path}: no such checkpoint", "train first, with nmt train") from None
     except Exception as error:  # zipfile and numpy raise many kinds for damaged files
         raise NmtError(
-            f"{path}: damaged checkpoint ({str(error).partition(chr(10))[0] or error!r})",
+            f"{path}: damaged checkpoint ({first_line(error)})",
             "use another checkpoint of the run, or train again",
         ) from None
 

@@ -20,7 +20,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, first_line
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.devices import Devices, check_present, cpu_devices
 
@@ -91,7 +91,7 @@ def connect(devices: Devices) -> None:
     except Exception as error:  # gRPC raises many kinds
         raise NmtError(
             f"--coordinator {devices.coordinator}: {devices.processes} processes did not connect "
-            f"within {CONNECT_SECONDS} s ({_first_line(error)})",
+            f"within {CONNECT_SECONDS} s ({first_line(error)})",
             "start all processes with the same --coordinator and --processes; its port must be "
             "free on the host of process 0 and open to the others",
         ) from None
@@ -146,7 +146,7 @@ def reporting_losses(devices: Devices) -> Iterator[None]:
         if devices.processes == 1 or not _is_loss(error):
             raise
         raise NmtError(
-            f"another process of the training was lost ({_first_line(error)})",
+            f"another process of the training was lost ({first_line(error)})",
             "start all of them again, with --resume",
         ) from None
 
@@ -168,10 +168,6 @@ def _is_loss(error: Exception) -> bool:
     words = ("gloo", "nccl", "unavailable", "connection", "deadline_exceeded", "coordination")
     kinds = jax.errors.JaxRuntimeError | ValueError | RuntimeError
     return isinstance(error, kinds) and any(word in str(error).lower() for word in words)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [repr(error)])[0][:200]
 
 
 def _await_coordinator(address: str) -> None:
