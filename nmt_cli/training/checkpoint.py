@@ -174,7 +174,6 @@ def average_run(
     """Average checkpoints of a run (Vaswani et al. 2017, section 6.1).
 
     Args:
-        run: the run.
         last: number of its newest checkpoints to average; None: all.
         checkpoints: average these files instead.
         output: checkpoint to write; None: the run's average.npz.

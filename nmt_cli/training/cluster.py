@@ -35,7 +35,6 @@ def set_up(devices: Devices, recipe: Recipe, begun: int = 0) -> Devices:
 
     Args:
         devices: what to train on; a count of 0 means 1, or as many parts of a CPU as pay off.
-        recipe: what to train.
         begun: number of devices that a resumed run began on, used for a count of 0.
 
     Raises:

@@ -52,7 +52,6 @@ class TrainingLog:
         start: first step of the session; records of later steps are removed, as these steps are
             repeated.
         validated: whether the validation at that step is done; else its record is removed, too.
-        say: receives messages for the user.
     """
 
     def __init__(

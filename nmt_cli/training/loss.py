@@ -15,18 +15,14 @@ from nmt_cli.text.tokenizer import PAD_ID
 class SmoothedCrossEntropy(keras.losses.Loss):
     """Weighted sum over positions of the smoothed cross-entropy, in nats.
 
-    With smoothing e and vocabulary size V the target distribution is ``(1 - e)`` on the
+    With label smoothing e and vocabulary size V the target distribution is ``(1 - e)`` on the
     reference plus ``e / V`` on every token (Szegedy et al. 2016, section 7; Vaswani et al. 2017,
     section 5.4).
 
     With R-Drop (Liang et al. 2021, https://arxiv.org/abs/2106.14448, equations 1 to 4) the rows
     2i and 2i + 1 of a batch are two passes over one pair, with distributions p and q. Each row
     adds ``r_drop / 4 * (KL(p || q) + KL(q || p))``: half the paper's loss, as the mean here is
-    over the tokens of both rows.
-
-    Args:
-        label_smoothing: e, in [0, 1).
-        r_drop: the paper's alpha; 0: no R-Drop.
+    over the tokens of both rows. ``r_drop`` is the paper's alpha; 0: no R-Drop.
     """
 
     def __init__(self, label_smoothing: float = 0.0, r_drop: float = 0.0) -> None:

@@ -39,11 +39,9 @@ def train(
     """Train a model into a run folder.
 
     Args:
-        recipe: what to train and how.
-        prepared: its data.
+        recipe, prepared: what to train, and on what.
         folder: run folder; an existing run is replaced unless ``resume`` is set.
         resume: continue from the folder's newest undamaged checkpoint.
-        say: receives messages for the user.
         devices: from nmt_cli.training.cluster.set_up. Every process calls this with the same recipe
             and data and reads the folder; process 0 writes it.
 

@@ -62,13 +62,11 @@ class Steps(StepGraph):
             seen.append(self.decoder.weights_of(query, beams, keys, mask))
             return self.decoder.attend(query, beams, keys, values, mask)
 
-        feeds = self.config.input_feeding
-        cells, attended = (states[:-1], states[-1]) if feeds else (states, None)
         x = self.target_embedding(ops.reshape(tokens, (-1,)))  # [B * K, d]
-        attended, cells = self.decoder.advance(x, cells, attended, attend)
-        new = [*cells, attended] if feeds else cells
+        # With input feeding, the last state is the attentional vector.
+        attended, cells = self.decoder.advance(x, states[: len(first)], states[-1], attend)
         shape = (-1, 1, beams, self.config.d_model)
-        pairs = zip(caches, new, strict=True)
+        pairs = zip(caches, [*cells, attended], strict=False)
         grown = [
             ops.concatenate([cache, ops.reshape(each, shape)], axis=2) for cache, each in pairs
         ]
