@@ -71,8 +71,8 @@ def bench(
     """Measure how fast MODEL, a run or a bundle, translates on this machine's processor.
 
     Reports target tokens and sentences per second, p50 and p95 latency, load time and peak
-    memory for each beam size and batch size. Each measurement has a process of its own, whose
-    first round is not counted.
+    memory for each beam size and batch size. Each measurement runs in a separate process, after a
+    warm-up round that is not counted.
 
     A run is first exported in each precision, without verification.
     """

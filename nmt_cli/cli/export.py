@@ -92,7 +92,7 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
     """Check the files of BUNDLE, the inputs and outputs of its graphs, and that it translates.
 
     Needs no TensorFlow. With --run, also compare the bundle with the trained model, as the export
-    does; a bundle that was exported with --no-verify then gets its report.
+    does, and record the result in a bundle that was exported with --no-verify.
     """
     if checkpoint and not run:
         raise click.UsageError("--checkpoint needs --run")

@@ -234,7 +234,7 @@ def report(run: Path | None, output: Path | None, lines: int) -> None:
     """Write a report on RUN (default: the newest): one HTML page that needs no other file.
 
     It shows scores with their signatures, model, speed and size, training curves, translations
-    beside their references, the worst sentences, attention and the recipe.
+    next to their references, the worst sentences, attention and the recipe.
     """
     folder = find_run(run)
     page = output or folder / "report.html"
