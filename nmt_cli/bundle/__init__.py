@@ -6,7 +6,7 @@ decoder.onnx     one step of the search
 append.onnx      appends to caches and selects sentences, for caches on a device
 attention.onnx   one step of the search with attention weights; optional
 weights.bin      the weights of all graphs, each matrix once (ONNX external data)
-tokenizer/       as nmt_cli.text.tokenizer reads it
+tokenizer/       as nmt_cli.text.folder reads it
 MODEL_CARD.md    the manifest for people
 """
 

@@ -17,7 +17,7 @@ _INF = float("inf")
 
 
 class _Beams(NamedTuple):
-    """The loop's variables; see nmt_cli.search.beam._Beams for their meaning.
+    """The loop's variables; see nmt_cli.search.beam.Beams for their meaning.
 
     Attributes:
         best_score: float64 [B], -inf while nothing is finished.
