@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def run(tiny_run: "Run") -> "Run":
-    """A run whose weights are random."""
+    """A run with random weights."""
     return tiny_run
 
 

@@ -16,7 +16,7 @@ RUN = Path("runs/toy-pt-en")
 
 @pytest.fixture
 def with_two(workdir: Path) -> Path:
-    """A run with two checkpoints; the second has the doubled weights of the first."""
+    """A run with two checkpoints; the weights of the second are twice those of the first."""
     folder = workdir / RUN / "checkpoints"
     (path,) = folder.iterdir()
     with np.load(path) as archive:

@@ -27,7 +27,7 @@ BROKEN = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\xc0\x80
 
 
 def random_lines(count: int, seed: int) -> list[bytes]:
-    """Return lines without their ends."""
+    """Return random lines without line ends."""
     chance = random.Random(seed)
     lines = []
     for _ in range(count):

@@ -99,7 +99,7 @@ def test_a_bundle_translates_like_keras(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_saved_model_translates_like_keras(run: Run, tmp_path: Path) -> None:
-    """The export compares the translations itself; this test adds no lines and blank lines."""
+    """The export compares the translations itself; this test adds empty input and blank lines."""
     report = export_saved_model(run, tmp_path / "s")
     assert any("lines translated differently" in each.name for each in report.checks)
     serve = tf.saved_model.load(str(tmp_path / "s")).signatures["serving_default"]

@@ -1,4 +1,4 @@
-"""Choosing devices and threads, and errors about missing ones."""
+"""Device and thread selection, and errors about missing devices."""
 
 import os
 

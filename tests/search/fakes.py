@@ -1,7 +1,7 @@
 """Fake step models and tokenizers.
 
 The step models follow the interface of `nmt_cli.search.step_model`: they get only the last
-tokens and the ancestry, and find each beam's history from these. A wrong ancestry, a
+tokens and the ancestry, and derive each beam's history from them. A wrong ancestry, a
 wrong `select` or a wrong order of tokens gives them a different history, and different scores.
 """
 
@@ -194,7 +194,7 @@ CHARACTERS = TokenizerPair(Characters(), Characters())
 
 
 def options(beams: int = 4, alpha: float = 0.0, limit: int = 1000) -> SearchOptions:
-    """Search options with a limit that does not depend on the source."""
+    """Return search options with a length limit that does not depend on the source."""
     return SearchOptions(
         beam_size=beams,
         length_penalty=alpha,

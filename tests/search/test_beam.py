@@ -167,7 +167,7 @@ def test_an_empty_batch() -> None:
 
 
 def exhaustive(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, ...], float]:
-    """The score of every sequence that ends within the limit."""
+    """Return the score of every sequence that ends within the limit."""
     scores = {}
     for length in range(limit):
         for ids in product((A, B, C), repeat=length):

@@ -21,7 +21,7 @@ class AveragingDecoder(keras.layers.Layer):
         return self.advance(seen, targets, vectors, mask)[0]
 
     def advance(self, seen: Any, history: Any, vectors: Any, mask: Any) -> tuple[Any, Any]:
-        """Outputs [B, T, d] and attention [B, T, S]; seen [B, T, columns] is 1 at each history."""
+        """Return outputs [B, T, d], attention [B, T, S]; seen [B, T, P] is 1 for past columns."""
         mean = ops.matmul(seen, history) / ops.sum(seen, axis=-1, keepdims=True)
         scores = ops.matmul(mean, ops.transpose(vectors, (0, 2, 1))) + mask[:, 0]
         weights = ops.softmax(scores, axis=-1)
