@@ -183,5 +183,5 @@ def table(found: Tree) -> Iterator[str]:
         row = [cell["precision"], cell["beam_size"], cell["batch"] or "own"]
         row += [f"{speed['median']:,.0f}", f"{speed['min']:,.0f}-{speed['max']:,.0f}"]
         row += [f"{cell['sentences_per_second']:.1f}"]
-        row += [f"{latency[share]:.1f}" if latency else "" for share in ("p50", "p95")]
+        row += [f"{each:.1f}" for each in latency.values()] if latency else ["", ""]
         yield form.format(*row, f"{cell['load_seconds']:.2f}", f"{cell['peak_mib']:.0f}")

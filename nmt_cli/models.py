@@ -30,7 +30,6 @@ _OTHERS = {
     "nmt_ctranslate2.json": "a CTranslate2 model; see its MODEL_CARD.md for how to translate",
     "saved_model.pb": "a TensorFlow SavedModel; nmt translates with runs and ONNX bundles",
 }
-Warn = Callable[[str], None]
 
 
 def open(
@@ -40,7 +39,7 @@ def open(
     workers: int | None = None,
     device: str = "cpu",
     provider: str | None = None,
-    warn: Warn = lambda message: None,
+    warn: Callable[[str], None] = lambda message: None,
 ) -> "TranslationModel":
     """Open a run or a bundle for translation.
 
@@ -50,7 +49,7 @@ def open(
         path: folder of the run or bundle.
         more: further models with the same vocabularies: an ensemble, whose probabilities are
             averaged. The first model's settings apply.
-        threads: CPU cores to use; None for all. The last four arguments are for bundles only.
+        threads: CPU cores to use; None for all. This and the next three are for bundles only.
         workers: batches translated in parallel; None for one per thread.
         device: "cpu", "cuda", or "auto" for CUDA if the installed onnxruntime has it.
         provider: an execution provider of ONNX Runtime by name, instead of ``device``.
@@ -126,7 +125,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         decoding: the search settings used unless options say otherwise.
     """
 
-    def __init__(self, members: "Sequence[Bundle | _Run]", warn: Warn) -> None:
+    def __init__(self, members: "Sequence[Bundle | _Run]", warn: Callable[[str], None]) -> None:
         self._members, self._warn, first = members, warn, members[0]
         self.kind = "ensemble" if len(members) > 1 else first.kind
         self.path, self.languages = first.folder, first.languages
@@ -296,8 +295,6 @@ def _ids(side: str, text: str, tokenizer: Tokenizer, longest: int) -> list[int]:
     if not ids:
         raise NmtError(f"the {side} is blank", "give a sentence")
     if len(ids) > longest:
-        raise NmtError(
-            f"the {side} has {len(ids)} tokens; the model reads at most {longest} at a time",
-            "give a shorter sentence",
-        )
+        reason = f"the {side} has {len(ids)} tokens; the model reads at most {longest} at a time"
+        raise NmtError(reason, "give a shorter sentence")
     return ids

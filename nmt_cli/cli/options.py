@@ -27,7 +27,6 @@ RECIPES = Path(__file__).parent.parent / "recipes"  # linked into this package a
 PREPARED, RUNS, EXPORTS = Path("prepared"), Path("runs"), Path("exports")
 EVERY_BUNDLE, EVERY_RUN = "exports/[!.]*/manifest.json", "runs/[!.]*/run.json"  # no half-written
 
-
 set_option = click.option(
     "--set",
     "overrides",
@@ -75,8 +74,7 @@ def option_group(kind: type[Any], parameter: str, names: Sequence[str] = ()) -> 
 
     The command gets an instance of the dataclass as ``parameter``.
     """
-    described = [each for each in fields(kind) if each.metadata]
-    chosen = [each for each in described if not names or each.name in names]
+    chosen = [each for each in fields(kind) if each.metadata and (not names or each.name in names)]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
