@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pytest
 
-from nmt_cli.cli.evaluate import evaluate
+from nmt_cli.cli import cli
 from tests.cli.conftest import Result, assert_fails, nmt
 from tests.evaluate.samples import REFERENCE, SECOND, SENTENCES, SYSTEMS
 
@@ -214,7 +214,7 @@ def test_conflicting_options_are_usage_errors(
 ) -> None:
     monkeypatch.chdir(files)
     with pytest.raises(click.UsageError) as caught:
-        evaluate.main(words, standalone_mode=False)
+        cli.main(["evaluate", *words], prog_name="nmt", standalone_mode=False)
     assert fragment in caught.value.format_message()
     assert caught.value.exit_code == 2
 
