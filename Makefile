@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Tests start many processes, which otherwise compile the sources each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: quickstart test test-slow lint format docs clean
 

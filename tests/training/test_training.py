@@ -380,11 +380,11 @@ def test_the_newest_checkpoints_are_kept(tmp_path):
 
 
 def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, monkeypatch):
-    training = {"max_steps": 6, "validate_every": 2, "average": 3, "keep": 3}
+    training = {"max_steps": 4, "validate_every": 2, "average": 2, "keep": 2}
     recipe, prepared = toy_data(tmp_path, training=training)
     whole = train(recipe, prepared, tmp_path / "whole", say=silent)
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        stop_at(patched, 5)
+        stop_at(patched, 3)
         train(recipe, prepared, tmp_path / "parts", say=silent)
     parts = train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
     for name in ("average.npz", "best.npz"):
@@ -479,29 +479,29 @@ def test_subword_sampling_does_not_change_the_widths(tmp_path):
 def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypatch):
     recipe, prepared = toy_data(
         tmp_path,
-        training={"max_steps": 40, "validate_every": 40, "checkpoint_every": 2, "log_every": 10},
+        training={"max_steps": 40, "validate_every": 40, "checkpoint_every": 2, "log_every": 4},
     )
     original = Feed.arrays
 
     def with_nan(self):
         for number, (inputs, target, weights) in enumerate(original(self), start=1):
-            yield inputs, target, weights * (np.float32("nan") if number == 5 else 1)
+            yield inputs, target, weights * (np.float32("nan") if number == 3 else 1)
 
     monkeypatch.setattr(Feed, "arrays", with_nan)
     with pytest.raises(NmtError) as caught:
         train(recipe, prepared, tmp_path / "run", say=silent)
     run = Run.open(tmp_path / "run")
     epochs = training_batches(recipe, prepared)
-    at = next(islice(epochs.from_(Position()), 4, None))[0]
+    at = next(islice(epochs.from_(Position()), 2, None))[0]
     lines = ", ".join(str(row + 1) for row in epochs.order(at.epoch)[at.index][1])
     assert caught.value.message == (
-        f"the loss is nan at step 5, batch {at.index + 1} of epoch {at.epoch + 1}: "
+        f"the loss is nan at step 3, batch {at.index + 1} of epoch {at.epoch + 1}: "
         f"lines {lines} of the prepared training text"
     )
     assert caught.value.hint.endswith(f"; {run.last} is good")
-    assert read_checkpoint(run.last)[1].step == 4
+    assert read_checkpoint(run.last)[1].step == 2
     rare = replace(recipe, training=replace(recipe.training, checkpoint_every=0))
-    with pytest.raises(NmtError, match="the loss is nan at step 5") as caught:
+    with pytest.raises(NmtError, match="the loss is nan at step 3") as caught:
         train(rare, prepared, tmp_path / "rare", say=silent)
     assert caught.value.hint.endswith("or with training.clip_norm")
 

@@ -5,6 +5,7 @@ with ``new_`` before it.
 """
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,9 @@ TF2ONNX_OPSET = 18  # the newest that tf2onnx 1.17 writes
 # have the same meaning in it.
 OPSET, IR_VERSION = 24, 11
 WRITE_AT = "write_at"
+# tf2onnx copies the graph before each of its optimizers, to continue without one that fails. This
+# variable, whatever its value, turns that off: an export takes a third less time.
+os.environ["TF2ONNX_CATCH_ERRORS"] = "FALSE"
 _DTYPES = {"float": tf.float32, "int32": tf.int32, "int64": tf.int64, "bool": tf.bool}
 
 
