@@ -72,7 +72,8 @@ def nmt(
         cwd=cwd,
         input=stdin,
         capture_output=True,
-        env={**os.environ, **(environment or {})},
+        # Python would write compiled sources that a limit cuts off.
+        env={**os.environ, **(environment or {}), "PYTHONDONTWRITEBYTECODE": "1" if limit else ""},
         preexec_fn=limit,
         timeout=300,
     )

@@ -159,7 +159,7 @@ def test_a_full_disk_keeps_the_old_files(tmp_path: Path) -> None:
     fill(tmp_path / "f", "one")
     before = listing(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True
+        [sys.executable, "-B", "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     messages = done.stdout.splitlines()
