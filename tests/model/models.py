@@ -65,7 +65,8 @@ def check_beams(model: keras.Model) -> None:
     for position in range(target.shape[1]):
         if position == 3:
             beams, ancestry = beams[:, ::-1], ancestry[:, ::-1]
-        expected = [log_probs(model, source, beams[:, beam]) for beam in (0, 1)]
+        if position in (0, 3):
+            expected = [log_probs(model, source, beams[:, beam]) for beam in (0, 1)]
         own = np.broadcast_to(np.eye(2, dtype=np.bool_), (3, 2, 2))
         ancestry = np.concatenate([ancestry, own], axis=2)
         found, state = stepper.log_probs(state, beams[:, :, position], ancestry)

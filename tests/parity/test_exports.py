@@ -4,7 +4,9 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from nmt_cli.export.onnx import bundle
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
@@ -69,6 +72,12 @@ def keras_translator(run: Run, beam_size: int) -> Translator:
     return Translator(KerasStepModel(model), run.tokenizers(), options, 20)
 
 
+@pytest.fixture(scope="module")
+def by_keras(run) -> Callable[[int], list[Translation]]:
+    """What the trained model makes of the lines, by beam size."""
+    return cache(lambda beam_size: list(keras_translator(run, beam_size).translate(lines())))
+
+
 def assert_alike(expected, found) -> None:
     """Check that texts are equal, except for ties."""
     for number, (left, right) in enumerate(zip(expected, found, strict=True)):
@@ -77,7 +86,7 @@ def assert_alike(expected, found) -> None:
         assert left.score == pytest.approx(right[1], abs=1e-3)
 
 
-def test_a_bundle_translates_like_keras(run, tmp_path):
+def test_a_bundle_translates_like_keras(run, by_keras, tmp_path):
     export_bundle(run, tmp_path / "bundle", verify=True)
     checks = read_manifest(tmp_path / "bundle").verification.checks
     found = {each.name: each.value for each in checks}
@@ -88,11 +97,11 @@ def test_a_bundle_translates_like_keras(run, tmp_path):
             tmp_path / "bundle", DecodingOptions(beam_size=beam_size, length_penalty=0.6)
         )
         found = [(each.text, each.score) for each in bundle.translate(text)]
-        assert_alike(keras_translator(run, beam_size).translate(text), found)
+        assert_alike(by_keras(beam_size), found)
 
 
 @pytest.mark.parametrize("beam_size", [pytest.param(1, marks=pytest.mark.slow), 4])
-def test_a_saved_model_translates_like_keras(run, tmp_path, beam_size):
+def test_a_saved_model_translates_like_keras(run, by_keras, tmp_path, beam_size):
     """In a process with tensorflow and tensorflow_text, but without nmt."""
     export_saved_model(run, tmp_path / "saved", beam_size=beam_size, length_penalty=0.6)
     text = lines()
@@ -120,7 +129,7 @@ def test_a_saved_model_translates_like_keras(run, tmp_path, beam_size):
     texts, scores, none = json.loads(done.stdout)
     assert none == 0
     found = list(zip(texts, scores, strict=True))
-    assert_alike(keras_translator(run, beam_size).translate(text), found)
+    assert_alike(by_keras(beam_size), found)
 
 
 def test_a_wrong_graph_is_not_exported(tiny_run, tmp_path, monkeypatch):

@@ -94,7 +94,13 @@ class Side:
     folder: Path
 
 
-@pytest.fixture(scope="module", params=CONFIGS)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(each, marks=[pytest.mark.slow] if each == "wordpiece-joint" else [])
+        for each in CONFIGS
+    ],
+)
 def sides(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Side, Side]:
