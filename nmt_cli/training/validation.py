@@ -66,7 +66,7 @@ class Validator:
                 policy = keras.config.dtype_policy()
                 self._twin = new_model(run)
                 keras.config.set_dtype_policy(policy)
-            # A separate model of the same layers leaves the metrics of fit alone.
+            # A separate model of the same layers, as evaluating resets the metrics that fit shows.
             self._evaluated = keras.Model(self._twin.inputs, self._twin.outputs)
             self._evaluated.compile(
                 # Keras requires a loss; the true one is among the metrics, a mean over tokens.
