@@ -55,18 +55,18 @@ def score(
     """
     from nmt_cli.pipeline.forms import in_column
     from nmt_cli.pipeline.inputs import name_of, open_lines
-    from nmt_cli.pipeline.output import stream_sink
+    from nmt_cli.pipeline.output import Sink
     from nmt_cli.search.scoring import aligned, score_pairs
 
     if str(source) == str(target) == "-":
         raise click.UsageError("SOURCE and TARGET cannot both be standard input")
-    out = standard_output()
+    sink = Sink(standard_output())
     sources, targets = open_lines(source), open_lines(target)
     repeated = chain.from_iterable(repeat(line, n_best) for line in sources)
     pairs = aligned(repeated, targets, (name_of(source), name_of(target)))
     translator = open_model(models, hardware).translator(decoding)
     unread = 0
-    with ending_by_sigpipe(), stream_sink(out) as sink:
+    with ending_by_sigpipe():
         for found in score_pairs(translator, pairs):
             unreadable = math.isnan(found.score)
             unread += unreadable

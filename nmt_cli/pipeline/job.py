@@ -15,7 +15,7 @@ from nmt_cli.pipeline import inputs
 from nmt_cli.pipeline.forms import Form, Record, constrained, json_lines, plain, table
 from nmt_cli.pipeline.inputs import STDIN, Job, count_lines, name_of, opened
 from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.output import Sink, check_free, file_sink, stream_sink
+from nmt_cli.pipeline.output import Sink, check_free, file_sink
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Line, Translator
 from nmt_cli.text.lines import decode_lines
@@ -226,7 +226,7 @@ def _sink(
     job: Job, options: TranslateOptions, model: "TranslationModel", lines_each: int, say: Say
 ) -> AbstractContextManager[Sink]:
     if job.output is None:
-        return stream_sink(standard_output(), options.line_buffered)
+        return nullcontext(Sink(standard_output()))
     # Everything that the lines of the output depend on.
     parts = asdict(options)
     for each in ("files", "output", "force", "resume", "line_buffered", "interactive"):

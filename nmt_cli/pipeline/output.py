@@ -15,25 +15,18 @@ from nmt_cli.text.lines import SUFFIXES, writing
 
 
 class Sink:
-    """A destination for lines, which has the output of ``done`` lines of input already."""
+    """A destination for lines, which has the output of ``done`` lines of input already.
 
-    def __init__(self, stream: BinaryIO, at_once: bool, done: int = 0) -> None:
-        self.done, self._stream, self._at_once = done, stream, at_once
+    Every line is handed to the system at once: killing the process loses none that is finished.
+    """
+
+    def __init__(self, stream: BinaryIO, done: int = 0) -> None:
+        self.done, self._stream = done, stream
 
     def write(self, lines: list[str]) -> None:
         """Write the output of one line of input; the lines come without their ends."""
         self._stream.write("".join(f"{line}\n" for line in lines).encode())
-        if self._at_once:
-            self._stream.flush()
-
-
-@contextmanager
-def stream_sink(stream: BinaryIO, at_once: bool = False) -> Iterator[Sink]:
-    """A sink for an open stream; lines written before an error still reach the reader."""
-    try:
-        yield Sink(stream, at_once)
-    finally:
-        stream.flush()
+        self._stream.flush()
 
 
 def check_free(path: Path, force: bool) -> None:
@@ -82,8 +75,8 @@ def file_sink(
     content = f"{json.dumps({'settings': settings})}\n".encode()
     try:
         if is_special(path):
-            with path.open("wb") as stream, stream_sink(stream) as sink:
-                yield sink
+            with path.open("wb") as stream:
+                yield Sink(stream)
             return
         part.parent.mkdir(parents=True, exist_ok=True)
         done = _lines_to_keep(part, record, content, lines_each) if resume else 0
@@ -92,7 +85,7 @@ def file_sink(
                 part.unlink(missing_ok=True)
                 record.write_bytes(content)
             with part.open("ab") as stream:
-                yield Sink(stream, at_once=True, done=done)
+                yield Sink(stream, done)
             _finish(part, part.with_suffix(""))
         except BaseException:
             if part.exists() and part.stat().st_size:
