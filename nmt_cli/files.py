@@ -1,6 +1,8 @@
 """Write files and folders completely or not at all: under a temporary name, then renamed."""
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -125,6 +127,27 @@ def standard_output(hint: str = "redirect it to a file") -> BinaryIO:
 def is_special(path: Path) -> bool:
     """Whether a path is a device or a pipe, which can be read only once and is never replaced."""
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def open_own(path: Path) -> BinaryIO:
+    """Open a file that this user created, to read and write.
+
+    Raises:
+        NmtError: it is something else, which another user of the folder may have put there: a
+            symbolic or hard link, a pipe, or a file of theirs.
+    """
+    refused = NmtError(f"{path}: is a link, or another user's file", "remove it")
+    try:
+        # Opening a pipe must not wait for its other end.
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise (refused if error.errno == errno.ELOOP else error) from None
+    found = os.fstat(handle)
+    own = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_uid == os.geteuid()
+    if not own:
+        os.close(handle)
+        raise refused
+    return os.fdopen(handle, "r+b")
 
 
 def sync(path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from nmt_cli.errors import NmtError
-from nmt_cli.files import is_special, replacing_path, sync, unwritable
+from nmt_cli.files import is_special, open_own, replacing_path, sync, unwritable
 from nmt_cli.text.lines import SUFFIXES, writing
 
 
@@ -79,13 +79,13 @@ def file_sink(
                 yield Sink(stream)
             return
         part.parent.mkdir(parents=True, exist_ok=True)
-        done = _lines_to_keep(part, record, content, lines_each) if resume else 0
+        resumed = _resumed(part, record, content) if resume and os.path.lexists(part) else None
+        if not resumed:
+            part.unlink(missing_ok=True)  # a link is removed, not followed
+            record.unlink(missing_ok=True)
         try:
-            if not done:
-                part.unlink(missing_ok=True)
-                record.write_bytes(content)
-            with part.open("ab") as stream:
-                yield Sink(stream, done)
+            with resumed or _begun(part, record, content) as stream:
+                yield Sink(stream, _cut(stream, lines_each))
             _finish(part, part.with_suffix(""))
         except BaseException:
             if part.exists() and part.stat().st_size:
@@ -102,19 +102,31 @@ def file_sink(
         raise unwritable(path, error) from None
 
 
-def _lines_to_keep(part: Path, record: Path, content: bytes, lines_each: int) -> int:
+def _begun(part: Path, record: Path, content: bytes) -> BinaryIO:
+    """Create a part and its record; fails if either exists."""
+    with record.open("xb") as stream:
+        stream.write(content)
+    return part.open("x+b")
+
+
+def _resumed(part: Path, record: Path, content: bytes) -> BinaryIO:
+    """Open a part to continue; its record must have this content."""
+    if os.path.lexists(record):
+        with open_own(record) as stream:
+            if stream.read() == content:
+                return open_own(part)
+    raise NmtError(
+        f"{part}: was started with another model, other options or another input",
+        "continue with those, or start again with --force",
+    )
+
+
+def _cut(part: BinaryIO, lines_each: int) -> int:
     """Truncate a part after its last complete line of input; returns how many it then holds."""
-    if not part.exists():
-        return 0
-    if not record.exists() or record.read_bytes() != content:
-        raise NmtError(
-            f"{part}: was started with another model, other options or another input",
-            "continue with those, or start again with --force",
-        )
-    with part.open("rb") as stream:
-        done = sum(line.endswith(b"\n") for line in stream) // lines_each
-        stream.seek(0)
-        os.truncate(part, sum(map(len, islice(stream, done * lines_each))))
+    done = sum(line.endswith(b"\n") for line in part) // lines_each
+    part.seek(0)
+    part.seek(sum(map(len, islice(part, done * lines_each))))
+    part.truncate()
     return done
 
 

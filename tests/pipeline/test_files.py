@@ -6,6 +6,7 @@ import lzma
 import os
 import random
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -219,6 +220,36 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert real.read_bytes() == b"b\n"
     assert [each.name for each in real.parent.iterdir()] == ["real.txt"]
+
+
+@pytest.mark.parametrize("name", ["out.txt.part", "out.txt.part.json"])
+@pytest.mark.parametrize("plant", [Path.symlink_to, Path.hardlink_to])
+def test_no_planted_link_is_followed(
+    tmp_path: Path, name: str, plant: Callable[[Path, Path], None]
+) -> None:
+    path, planted, private = tmp_path / "out.txt", tmp_path / name, tmp_path / "private"
+    interrupted(path, ["a"])
+    (tmp_path / name).rename(private)  # what resuming accepts
+    plant(planted, private)
+    before = private.read_bytes()
+    with pytest.raises(NmtError, match=f"{name}: is a link, or another user's file; remove it"):
+        write(path, ["a", "b"], resume=True)
+    write(path, ["a", "b"], force=True)
+    assert private.read_bytes() == before
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["out.txt", "private"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_a_part_of_another_user_is_not_continued(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    interrupted(path, ["theirs"])
+    os.chown(tmp_path / "out.txt.part", 12345, -1)
+    with pytest.raises(NmtError, match="part: is a link, or another user's file"):
+        write(path, ["a", "b"], resume=True)
+    os.unlink(tmp_path / "out.txt.part")
+    os.mkfifo(tmp_path / "out.txt.part")
+    with pytest.raises(NmtError, match="part: is a link, or another user's file"):
+        write(path, ["a", "b"], resume=True)
 
 
 @pytest.mark.parametrize("resume", [False, True])
