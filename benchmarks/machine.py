@@ -4,6 +4,7 @@ import datetime
 import importlib.metadata
 import os
 import platform
+from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli import __version__
@@ -21,10 +22,27 @@ def machine() -> dict[str, object]:
     }
 
 
-def resident_mib(process: int | str = "self") -> float:
-    """Memory that a process uses now; Linux only."""
-    lines = Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
+@dataclass(frozen=True)
+class Usage:
+    """What a process uses now: memory and its peak, threads, and open descriptors."""
+
+    resident_mib: float
+    peak_mib: float
+    threads: int
+    descriptors: int
+
+
+def usage(process: int | str = "self") -> Usage:
+    """What a process uses now; Linux only.
+
+    Raises:
+        OSError, KeyError: the process has ended.
+    """
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    fields = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+    resident, peak = (int(fields[name][0]) / 1024 for name in ("VmRSS", "VmHWM"))
+    descriptors = len(os.listdir(f"/proc/{process}/fd"))
+    return Usage(resident, peak, int(fields["Threads"][0]), descriptors)
 
 
 def versions(*packages: str) -> dict[str, str]:

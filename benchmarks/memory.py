@@ -17,7 +17,7 @@ import time
 from itertools import cycle, islice
 from pathlib import Path
 
-from machine import resident_mib
+from machine import usage
 
 from nmt_cli.search.translator import WINDOW
 
@@ -51,7 +51,7 @@ def main() -> int:
             first_line = time.perf_counter() - start
             fed_at_first = not written.is_alive()
         if count % WINDOW == 0:
-            samples.append((count, resident_mib(process.pid)))
+            samples.append((count, usage(process.pid).resident_mib))
     seconds = time.perf_counter() - start
     code = process.wait()
     after_first, most = samples[0][1], max(each for _, each in samples)

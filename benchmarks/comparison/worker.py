@@ -11,7 +11,7 @@ from typing import Any
 from comparison.ceiling import PRODUCT, Product
 from comparison.plan import OURS, THEIRS
 from comparison.sides import Job, Ours, Side, Theirs
-from machine import resident_mib
+from machine import usage
 
 from nmt_cli.errors import NmtError
 from nmt_cli.host import peak_memory
@@ -41,7 +41,7 @@ def _answers() -> Iterator[dict[str, Any]]:
     began = time.perf_counter()
     side = SIDES[job.side](job)
     took = time.perf_counter() - began
-    yield {"load_seconds": took, "memory": resident_mib()}
+    yield {"load_seconds": took, "memory": usage().resident_mib}
     for line in sys.stdin:
         seconds, translations = side.run(**json.loads(line))
         yield {"seconds": seconds, "translations": translations, "peak": peak_memory() / MEBIBYTE}
