@@ -24,6 +24,7 @@ from nmt_cli.host import cores, peak_memory, processor
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.search.translator import Translator
+from nmt_cli.text.lines import is_blank
 from nmt_cli.text.tokenizer import END_ID
 
 # In place of a number of sentences: batches as nmt translate makes them.
@@ -55,7 +56,7 @@ def measure(
     Raises:
         NmtError: all lines are blank, a bundle cannot be loaded, or memory runs out.
     """
-    lines = [each for each in lines if each.strip()]
+    lines = [each for each in lines if not is_blank(each)]
     if not lines:
         raise NmtError("the text has no sentences", "give source lines with --text")
     settings = (repeats, threads, forced_length)

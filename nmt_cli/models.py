@@ -20,6 +20,7 @@ from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.scoring import PairScore, aligned, score_pairs
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.search.translator import Line, Translator
+from nmt_cli.text.lines import is_blank
 from nmt_cli.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def _vocabularies(model: "Bundle | _Run") -> list[list[str]]:
 
 def _ids(side: str, text: str, tokenizer: Tokenizer, longest: int) -> list[int]:
     (ids,) = tokenizer.encode([text])
-    if not ids:
+    if is_blank(text) or not ids:
         raise NmtError(f"the {side} is blank", "give a sentence")
     if len(ids) > longest:
         reason = f"the {side} has {len(ids)} tokens; the model reads at most {longest} at a time"

@@ -37,7 +37,7 @@ def translate(
 ) -> None:
     """Translate FILES, or standard input, line by line.
 
-    N lines in, N lines out, in order; a blank line stays blank. Extra output (--scores,
+    N lines in, N lines out, in order; a blank line stays as it is. Extra output (--scores,
     --alignments, --tokens) follows the text in tab-separated columns, in this order.
     """
     from nmt_cli.pipeline.job import translate_files

@@ -7,6 +7,7 @@ from pathlib import Path
 from nmt_cli.evaluate.systems import METRICS, Result, System, compare, count
 from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_translation
 from nmt_cli.search.translator import Translator
+from nmt_cli.text.lines import is_blank
 
 _SCORES = ("text", "metric", "score", "low", "high", "p", "system", "signature")
 _BUCKETS = ("text", "by", "bucket", "sentences", *METRICS, "system")
@@ -161,7 +162,7 @@ def worst_sentences(text: EvaluationText, systems: Sequence[System], limit: int)
         found = []
         for row, translation in enumerate(system.translations):
             references = [reference[row] for reference in text.references]
-            if any(each.strip() for each in (translation, *references)):
+            if not all(map(is_blank, (translation, *references))):
                 source = None if text.source is None else text.source[row]
                 score = counts.score_of([row])
                 found.append(Sentence(system.name, row + 1, score, source, references, translation))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
-from nmt_cli.text.lines import read_lines
+from nmt_cli.text.lines import is_blank, read_lines
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def read_translation(path: Path, text: EvaluationText) -> list[str]:
 def blank_lines(reference: Sequence[str], other: Sequence[str]) -> list[int]:
     """Return the numbers, from 1, of lines that are blank in the reference only."""
     pairs = zip(reference, other, strict=True)
-    return [row for row, (one, two) in enumerate(pairs, 1) if two.strip() and not one.strip()]
+    return [row for row, (one, two) in enumerate(pairs, 1) if is_blank(one) and not is_blank(two)]
 
 
 def _require_aligned(path: Path, lines: list[str], other: Path, others: list[str]) -> None:

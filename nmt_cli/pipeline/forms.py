@@ -11,7 +11,7 @@ from typing import Any
 
 from nmt_cli.errors import NmtError
 from nmt_cli.search.translator import Line
-from nmt_cli.text.lines import REPLACE, STRICT
+from nmt_cli.text.lines import REPLACE, STRICT, is_blank
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def plain(raw: str, where: str) -> Record:
 def constrained(raw: str, where: str) -> Record:
     """Read a sentence, followed by tab-separated phrases."""
     text, *phrases = raw.split("\t")
-    wanted = tuple(each for each in phrases if each.strip())
+    wanted = tuple(each for each in phrases if not is_blank(each))
     return Record(Line(text, wanted), _columns, _with_source(text))
 
 
@@ -86,7 +86,7 @@ def table(field: str) -> Form:
                 )
             place = fields.index(field)
             return None
-        if not raw.strip():
+        if is_blank(raw):
             return None
         if place >= len(fields):
             raise NmtError(
@@ -111,7 +111,7 @@ def json_lines(field: str, on_error: str = STRICT) -> Form:
     """
 
     def read(raw: str, where: str) -> Record | None:
-        if not raw.strip():
+        if is_blank(raw):
             return None
         spans = _spans(raw, where)
         if field not in spans:
@@ -120,6 +120,7 @@ def json_lines(field: str, on_error: str = STRICT) -> Form:
                 f"it has {', '.join(spans) or 'none'}; choose one with --field",
             )
         start, end, value = spans[field]
+        spelled = raw[start:end]
         if not isinstance(value, str):
             raise NmtError(f"{where}: the field {field!r} is not text", "choose another --field")
         if any("\ud800" <= each <= "\udfff" for each in value):
@@ -130,6 +131,7 @@ def json_lines(field: str, on_error: str = STRICT) -> Form:
                 )
             replaced = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             value = replaced if on_error == REPLACE else ""
+            spelled = json.dumps(value, ensure_ascii=False)
 
         def as_json(found: dict[str, Any], line: str = raw) -> str:
             taken = sorted(found.keys() & spans.keys())
@@ -143,9 +145,12 @@ def json_lines(field: str, on_error: str = STRICT) -> Form:
             return f"{line[:close]}, {added}{line[close:]}" if found else line
 
         def as_line(text: str, further: dict[str, Any]) -> str:
-            return as_json(further, raw[:start] + json.dumps(text, ensure_ascii=False) + raw[end:])
+            # What does not change, such as a blank field, stays as it is spelled.
+            new = spelled if text == source else json.dumps(text, ensure_ascii=False)
+            return as_json(further, raw[:start] + new + raw[end:])
 
-        return Record(Line(value.replace("\n", " ").replace("\r", " ")), as_line, as_json)
+        source = value.replace("\n", " ").replace("\r", " ")
+        return Record(Line(source), as_line, as_json)
 
     return read
 

@@ -15,6 +15,7 @@ from nmt_cli.pipeline.inputs import open_lines
 from nmt_cli.pipeline.output import check_free
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
+from nmt_cli.text.lines import is_blank
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
@@ -85,7 +86,7 @@ def synthesize(
         pairs = zip(given, translator.translate(translated), strict=True)
         for line, found in tqdm(pairs, desc="translating", unit="line", disable=None):
             text = found.text.strip()
-            if not line.strip():
+            if is_blank(line):
                 counts["blank"] += 1
             elif not text:
                 counts["empty"] += 1

@@ -17,7 +17,7 @@ class Translation:
     """One translation of a line.
 
     Attributes:
-        text: "" for a blank line.
+        text: the line itself if it is blank.
         score: sum of its segments' penalised log-probabilities; 0 for a blank line.
         ids: token ids of all segments, END excluded.
         tokens: the tokens, including the END of each segment.
@@ -53,21 +53,25 @@ class Found:
 
 
 def rejoin(
-    segments: Sequence[Found], tokenizers: TokenizerPair, options: SearchOptions
+    line: str, segments: Sequence[Found], tokenizers: TokenizerPair, options: SearchOptions
 ) -> Translation:
-    """The translation of a line; no segments for a blank line.
+    """The translation of a line; a blank one, which has no segments, stays as it is.
 
     The second best of a line joins the second best of each of its segments, and so on.
     """
     ranks = range(options.n_best)
-    first, *others = (_rejoined(segments, tokenizers, options, rank) for rank in ranks)
+    first, *others = (_rejoined(line, segments, tokenizers, options, rank) for rank in ranks)
     return replace(first, others=others, seconds=sum((each.seconds for each in segments), 0.0))
 
 
 def _rejoined(
-    segments: Sequence[Found], tokenizers: TokenizerPair, options: SearchOptions, rank: int
+    line: str,
+    segments: Sequence[Found],
+    tokenizers: TokenizerPair,
+    options: SearchOptions,
+    rank: int,
 ) -> Translation:
-    texts: list[str] = []
+    texts: list[str] = [] if segments else [line]
     score, ids, token_ids, token_scores = 0.0, list[int](), list[int](), list[float]()
     alignment: list[tuple[int, int]] = []
     source_words = target_words = 0  # in the segments so far

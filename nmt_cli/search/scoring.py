@@ -8,7 +8,7 @@ from typing import Any
 from nmt_cli.errors import NmtError
 from nmt_cli.search.ranking import penalty
 from nmt_cli.search.translator import WINDOW, Translator
-from nmt_cli.text.tokenizer import END_ID
+from nmt_cli.text.tokenizer import END_ID, encode_lines
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ def score_pairs(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Ite
     pairs, options = iter(pairs), translator.options
     source_side, target_side = translator.tokenizers.source, translator.tokenizers.target
     while read := list(islice(pairs, WINDOW)):
-        sources = source_side.encode([source for source, _ in read])
-        targets = target_side.encode([target for _, target in read])
+        sources = encode_lines(source_side, [source for source, _ in read])
+        targets = encode_lines(target_side, [target for _, target in read])
         encoded = list(zip(sources, targets, strict=True))
         readable = [
             bool(source or target)

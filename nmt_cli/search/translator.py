@@ -16,7 +16,7 @@ from nmt_cli.search.processors import Processor, processors_of
 from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Found, Translation, rejoin
 from nmt_cli.search.step_model import StepModel
-from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair
+from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair, encode_lines
 
 # Lines read ahead, so that sentences of similar length can share a batch.
 WINDOW = 2048
@@ -110,15 +110,15 @@ class Translator:
                 break
             counts.append(len(pieces))
         found = iter(self._search(segments))
-        for count in counts:
-            yield rejoin(list(islice(found, count)), self.tokenizers, self.options)
+        for line, count in zip(lines, counts, strict=False):
+            yield rejoin(line.text, list(islice(found, count)), self.tokenizers, self.options)
         if failure:
             raise failure
 
     def _split(self, lines: list[str]) -> Iterator[list[list[int]]]:
         """Framed ids of each line's segments: none for a blank line, usually one."""
         tokenizer = self.tokenizers.source
-        for line, ids in zip(lines, tokenizer.encode(lines), strict=True):
+        for line, ids in zip(lines, encode_lines(tokenizer, lines), strict=True):
             if not ids:
                 yield []
             elif len(ids) <= self.max_source:
@@ -135,7 +135,7 @@ class Translator:
         self, line: Line, number: int, pieces: list[list[int]], prefix: tuple[int, ...]
     ) -> list[Segment]:
         """The segments of a line; the prefix belongs to the first."""
-        if not pieces:  # a blank line stays blank
+        if not pieces:  # a blank line stays as it is
             return []
         where = f"{self.name}line {number}"
         if line.phrases and len(pieces) > 1:

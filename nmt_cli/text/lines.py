@@ -4,6 +4,7 @@ A line ends at LF or CRLF only: str.splitlines() would also split at U+2028, for
 other characters that occur inside real sentences.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,6 +16,15 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing
 
 BYTE_ORDER_MARK = "\ufeff"
+
+# Lines with nothing to see: Unicode's properties White_Space and Default_Ignorable_Code_Point
+# (soft hyphen, zero-width and variation marks, ...), and control characters. The exported
+# SavedModel uses the same pattern (RE2), so it contains the characters themselves.
+BLANK = re.compile(
+    "[\0-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f"
+    "\u2028-\u202f\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]*"
+)
 
 STRICT, REPLACE, SKIP_LINE = ON_ERROR = ("strict", "replace", "skip-line")
 """How to handle invalid UTF-8: stop, replace bad bytes with U+FFFD, or read a blank line."""
@@ -68,6 +78,11 @@ def decode_lines(
         yield line if keep_cr else line.removesuffix("\r")
     if bad > 1:
         warn(f"{name}: {bad:,} lines with invalid UTF-8 in total; {_DONE[on_error]}")
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line is empty or has only white space and invisible characters."""
+    return BLANK.fullmatch(line) is not None
 
 
 def plain_name(path: Path) -> Path:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from nmt_cli.text.lines import is_blank
+
 PAD_ID = 0
 UNK_ID = 1
 START_ID = 2
@@ -40,6 +42,15 @@ class Tokenizer(Protocol):
 
         Empty for ids without text, the unknown one included.
         """
+
+
+def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:
+    """Return the ids of each line: none for a blank one, at least one for any other.
+
+    Text of which a tokenizer keeps nothing is unknown: "▁" is SentencePiece's mark of a space.
+    """
+    pairs = zip(lines, tokenizer.encode(lines), strict=True)
+    return [[] if is_blank(line) else ids or [UNK_ID] for line, ids in pairs]
 
 
 def grouped(begins: Sequence[bool]) -> list[list[int]]:

@@ -1,6 +1,8 @@
 """N lines in, N lines out, regardless of their content."""
 
+import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from nmt_cli.pipeline.job import Counts, Stream
 from nmt_cli.pipeline.options import TranslateOptions
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.text.lines import decode_lines
+from nmt_cli.text.lines import decode_lines, is_blank
 from tests.cli.conftest import nmt
 from tests.translators import load_bundle
 
@@ -64,12 +66,24 @@ def test_any_bytes(stream: Stream, lines: list[bytes], policy: str) -> None:
     counts = Counts()
     found = list(stream.translate(decode_lines(raw, "x", policy), "x", counts))
     assert len(found) == counts.lines == len(lines)
-    for (out,), line in zip(found, lines, strict=True):
+    texts = decode_lines(raw, "x", policy)
+    for (out,), text in zip(found, texts, strict=True):
         assert "\n" not in out
         assert "\r" not in out
         out.encode()  # no lone surrogates
-        if not line.strip():
-            assert out == ""
+        if is_blank(text):
+            assert out == re.sub(r"\r+", " ", text)
+
+
+def test_lines_with_nothing_to_see_stay_as_they_are(system: Path) -> None:
+    text = " \n\t\n\u3000\n\x85\n\u2028\u2029\n\x0c\0\n\u2060\n\xad\u180e\n\u200b\n\n".encode()
+    result = nmt("translate", "--prefix", "the", cwd=system, stdin=text)
+    assert (result.code, result.out, result.err) == (0, text, "")
+    result = nmt("translate", "--json", cwd=system, stdin="▁\n\u0301\n\xad\n".encode())
+    records = [json.loads(line) for line in result.out.splitlines()]
+    assert [each["source"] for each in records] == ["▁", "\u0301", "\xad"]
+    assert [bool(each["tokens"]) for each in records] == [True, True, False]
+    assert records[2]["translation"] == "\xad"
 
 
 def test_a_line_of_100_000_characters(system: Path) -> None:

@@ -107,7 +107,8 @@ class TestTranslate:
         result = nmt("translate", cwd=workdir, stdin=text)
         assert result.code == 0, result.err
         lines = result.out.decode("utf-8").split("\n")
-        assert [bool(line) for line in lines] == [True, False, False, True, False, True, False]
+        assert [bool(line) for line in lines] == [True, False, True, True, False, True, False]
+        assert lines[2] == " "
         assert b"\r" not in result.out
         plain = nmt("translate", cwd=workdir, stdin=b"o gato\n")
         assert plain.out == f"{lines[0]}\n".encode()

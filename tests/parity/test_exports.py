@@ -48,7 +48,7 @@ def lines() -> list[str]:
     sentences = [" ".join(rng.choice(WORDS, rng.integers(1, 12))) for _ in range(40)]
     long = ". ".join(sentences[:12]) + "."
     endless = " ".join(WORDS * 12)
-    return [*sentences, *HARD_LINES, long, "", endless]
+    return [*sentences, *HARD_LINES, long, "", "\x85\u3000\0", endless]
 
 
 # The first variant is in the default suite; each takes a minute on two cores.

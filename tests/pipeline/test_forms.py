@@ -156,3 +156,11 @@ def test_extra_fields_follow_the_unchanged_record() -> None:
 def test_blank_records_pass_unchanged() -> None:
     assert json_lines("text")("  ", "") is None
     assert table("2")("", "") is None
+
+
+@pytest.mark.parametrize("spelled", ["", r"\u2028", " ", r"\n\u00ad", "\u3000"])
+def test_blank_fields_stay_as_they_are_spelled(spelled: str) -> None:
+    raw = f'{{"id": 1, "text": "{spelled}"}}'
+    record = json_lines("text")(raw, "line 1")
+    assert record is not None
+    assert record.as_line(record.line.text, {}) == raw

@@ -1,7 +1,7 @@
 """N lines in, N lines out, in order: windows, batches, splitting and rejoining."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from threading import Barrier
 
@@ -15,10 +15,11 @@ from nmt_cli.search import translator as module
 from nmt_cli.search.batching import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
 from nmt_cli.search.translator import Translator
-from nmt_cli.text.tokenizer import END_ID, PAD_ID
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, UNK_ID, TokenizerPair
 from tests.search.fakes import (
     CHARACTERS,
     FIRST_CHARACTER_ID,
+    Characters,
     FakeStepModel,
     copying,
     options,
@@ -47,7 +48,7 @@ def test_n_lines_in_n_lines_out_in_order(
         patch.setattr(module, "WINDOW", window)
         translator, _, warnings = copier(beams=beams)
         translator = replace(translator, batch_tokens=budget)
-        assert texts(translator, lines) == [each if each.strip() else "" for each in lines]
+        assert texts(translator, lines) == lines
     assert warnings == []
 
 
@@ -64,8 +65,8 @@ def test_split_lines_lose_no_text(lines: list[str], window: int, longest: int) -
 
 def test_scores_and_ids() -> None:
     translator, _, _ = copier()
-    blank, short = translator.translate(["", "ab"])
-    assert (blank.text, blank.score, blank.ids) == ("", 0, [])
+    blank, short = translator.translate([" \u2060", "ab"])
+    assert (blank.text, blank.score, blank.ids) == (" \u2060", 0, [])
     assert short.ids == [FIRST_CHARACTER_ID + ord(each) for each in "ab"]
     assert short.score == pytest.approx(3 * -0.125)
 
@@ -170,6 +171,31 @@ def test_batches_keep_the_budget_and_group_similar_lengths() -> None:
     assert model.widths == [(1, 32), (2, 12), (4, 8), (1, 4)]
     sizes = [len(each) for each in batches_of([5] * 9, 20, 1)]
     assert sizes == [4, 4, 1]
+
+
+def test_blank_lines_stay_as_they_are_and_other_text_is_never_blank() -> None:
+    class Dropping(Characters):
+        """Like SentencePiece, drops its own mark of a space, but not every invisible character."""
+
+        def encode(self, lines: Sequence[str]) -> list[list[int]]:
+            return [[FIRST_CHARACTER_ID + ord(each) for each in x if each != "▁"] for x in lines]
+
+    sources: list[tuple[int, ...]] = []
+
+    def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        sources.append(source)
+        return {END_ID: -0.5} if history else {FIRST_CHARACTER_ID + ord("x"): -0.5}
+
+    tokenizers = TokenizerPair(Dropping(), Dropping())
+    search = replace(options(2), n_best=2)
+    translator = Translator(FakeStepModel(follow), tokenizers, search, 1000)
+    blank = ["\0", "\x85", "\u2028 \u3000", "\u2060", "\xad", "\u180e", "\ufeff\u200b", "\r\n"]
+    found = list(translator.translate(blank))
+    assert [each.text for each in found] == [*blank[:-1], " "]
+    assert [each.others[0].text for each in found] == [*blank[:-1], " "]
+    assert sources == []
+    assert [each.text for each in translator.translate(["▁", "\u0301"])] == ["x", "x"]
+    assert set(sources) == {(UNK_ID, END_ID), (FIRST_CHARACTER_ID + 0x301, END_ID)}
 
 
 def test_the_search_gets_padded_sources(monkeypatch: pytest.MonkeyPatch) -> None:

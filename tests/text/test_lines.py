@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
-from nmt_cli.text.lines import decode_lines, read_lines, write_lines
+from nmt_cli.text.lines import decode_lines, is_blank, read_lines, write_lines
+from nmt_cli.text.unicode_pin import DEFAULT_IGNORABLE
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,19 @@ def test_where_lines_end(tmp_path: Path, content: bytes, lines: list[str]) -> No
     path = tmp_path / "a.txt"
     path.write_bytes(content)
     assert read_lines(path) == lines
+
+
+def test_blank_characters() -> None:
+    expected = [
+        point
+        for point in range(0x110000)
+        if chr(point).isspace()
+        or unicodedata.category(chr(point)) == "Cc"
+        or point in DEFAULT_IGNORABLE
+    ]
+    assert [point for point in range(0x110000) if is_blank(chr(point))] == expected
+    assert is_blank("")
+    assert not is_blank(" \u2060a\u2060 ")
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"))))

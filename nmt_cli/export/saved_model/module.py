@@ -19,6 +19,7 @@ from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rejoining import LINE_BREAK, Translation
 from nmt_cli.search.translator import SENTENCE_END
+from nmt_cli.text.lines import BLANK
 from nmt_cli.text.tokenizer import PAD_ID
 
 SIGNATURE = "serving_default"
@@ -78,7 +79,8 @@ class TranslationModule(tf.Module):
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")], autograph=False)
     def translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Lines string [N] to {"translation": string [N], "score": float32 [N]}."""
-        segments, counts = self._split(text)  # ragged [B, (ids)], [N]
+        blank = tf.strings.regex_full_match(text, BLANK.pattern)
+        segments, counts = self._split(tf.where(blank, "", text))  # ragged [B, (ids)], [N]
         framed = self.source.frame_source(segments)
         lengths = framed.row_lengths()
         source = framed.to_tensor(PAD_ID)
@@ -87,6 +89,7 @@ class TranslationModule(tf.Module):
         ids, scores = self._search.search(source, lengths)  # ragged, float64 [B]
         translations = tf.RaggedTensor.from_row_lengths(self.target.decode(ids), counts)
         joined = tf.strings.reduce_join(translations, separator=" ", axis=-1)
+        joined = tf.where(blank, text, joined)
         sums = tf.reduce_sum(tf.RaggedTensor.from_row_lengths(scores, counts), axis=-1)
         return {
             "translation": tf.strings.regex_replace(joined, LINE_BREAK.pattern, " "),
