@@ -1,4 +1,5 @@
-"""Write files and folders completely or not at all: under a temporary name, then renamed."""
+"""Read files of a limited size, and write files and folders completely or not at all: under a
+temporary name, then renamed."""
 
 import errno
 import os
@@ -10,6 +11,22 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from nmt_cli.errors import NmtError
+
+SMALL = 4 << 20  # bytes: a manifest of a hundred layers has 200 kB
+
+
+def read_limited(path: Path, most: int = SMALL) -> bytes:
+    """Read a file, which may be endless, of at most so many bytes.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is larger.
+    """
+    with path.open("rb") as stream:
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"larger than {most:,} bytes")
+    return content
 
 
 @contextmanager

@@ -7,7 +7,6 @@ translating with a bundle never loads TensorFlow.
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -241,11 +240,13 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
     def fingerprint(self) -> list[str]:
         """Hashes and names that distinguish this model from any other."""
+        from nmt_cli.bundle.reading import file_record
+
         found = []
         for folder in (each.folder for each in self._members):
             # A bundle's manifest has the hashes of its files; weights of a run are read whole.
             marks = [folder / MANIFEST, folder / RUN, *sorted(folder.glob("*.npz"))]
-            found += [sha256(each.read_bytes()).hexdigest() for each in marks if each.exists()]
+            found += [file_record(each).sha256 for each in marks if each.exists()]
             found += sorted(each.name for each in folder.glob("checkpoints/*"))
         return found
 
@@ -277,7 +278,9 @@ class _Run:
         """The model with the run's preferred weights, for one batch at a time."""
         if not self.loaded:
             from nmt_cli.frameworks import import_keras
+            from nmt_cli.training.checkpoint import check_size
 
+            check_size(self._run.preferred, self._run.weights)  # before Keras builds the model
             import_keras()
             from nmt_cli.model.step_model import KerasStepModel
             from nmt_cli.training.model import trained_model

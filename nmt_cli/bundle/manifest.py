@@ -17,7 +17,7 @@ from msgspec import Meta
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.report import Verification
 from nmt_cli.files import replacing
-from nmt_cli.recipe.architecture import ModelConfig
+from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 from nmt_cli.recipe.config import DecodingConfig
 
 FORMAT = 3
@@ -96,6 +96,18 @@ class Manifest:
         """The contracts of all ONNX files in the bundle."""
         graphs = [self.encoder, self.decoder, self.append]
         return [*graphs, self.attention] if self.attention else graphs
+
+    @property
+    def weights(self) -> int:
+        """How many weights the architecture has."""
+        kind, vocabulary = architecture_of(self.architecture), self.vocabulary
+        return kind.count_parameters(self.architecture, vocabulary["source"], vocabulary["target"])
+
+    @property
+    def most_weights(self) -> int:
+        """How many numbers its graphs may have: the weights, two scales for each column of a
+        matrix (int8), and a few constants."""
+        return self.weights + 2 * self.weights // self.architecture.d_model + 1024
 
     @property
     def caches(self) -> list[TensorSpec]:

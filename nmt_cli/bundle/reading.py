@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from nmt_cli.bundle import MANIFEST, PRECISIONS, TOKENIZER
+from nmt_cli.bundle import MANIFEST, PRECISIONS, TOKENIZER, WEIGHTS
 from nmt_cli.bundle.contract import graphs_breach
 from nmt_cli.bundle.manifest import (
     DIGEST,
@@ -34,6 +34,10 @@ TOKEN_IDS = {"pad": PAD_ID, "unk": UNK_ID, "start": START_ID, "end": END_ID}
 # Like WIDEST, for keys that have no bounds in a recipe.
 _MOST_LAYERS = 1000
 _LONGEST = 1 << 16
+
+# Bytes: of a layer in a graph (12 kB to 27 kB are usual), of a piece of a vocabulary (20 are
+# usual), and of whatever does not depend on the model's size.
+_GRAPH, _PIECE, _SLACK = 1 << 16, 1 << 7, 1 << 20
 
 
 class _Vocabulary(TypedDict):
@@ -110,12 +114,33 @@ def _problems(manifest: Manifest) -> Iterator[str]:
         yield f"token_ids must be {TOKEN_IDS}, not {short(manifest.token_ids)}"
     if manifest.precision not in PRECISIONS:
         yield f"precision must be one of {', '.join(PRECISIONS)}, not {short(manifest.precision)}"
-    for name in (f"{TOKENIZER}/{SPEC_FILE}", *(each.file for each in manifest.graphs)):
+    for name in (f"{TOKENIZER}/{SPEC_FILE}", WEIGHTS, *(each.file for each in manifest.graphs)):
         if name not in manifest.files:  # its hash would not be checked
             yield f"files has no record of {name}"
+    yield from _too_large(manifest)
     target_vocab = manifest.vocabulary["target"]
     if breach := graphs_breach(manifest.graphs, config, target_vocab, manifest.precision):
         yield breach
+
+
+def _too_large(manifest: Manifest) -> Iterator[str]:
+    """Find files that are larger than the model needs: nothing of them is hashed or read."""
+    config, vocabulary = manifest.architecture, sum(manifest.vocabulary.values())
+    layers = config.encoder_layers + config.decoder_layers
+    graphs = {each.file for each in manifest.graphs}
+    sizes = {name: record.bytes for name, record in manifest.files.items()}
+    rest = {name: size for name, size in sizes.items() if name not in {WEIGHTS, *graphs}}
+    tokenizers = sum(size for name, size in rest.items() if name.startswith(f"{TOKENIZER}/"))
+    limits = [
+        # Numbers of four bytes; each tensor begins at a page and has at least a quarter of one.
+        (WEIGHTS, sizes[WEIGHTS], 5 * 4 * manifest.most_weights + _SLACK),
+        *((name, sizes[name], _GRAPH * (layers + 4)) for name in graphs),
+        (TOKENIZER, tokenizers, _PIECE * vocabulary + _SLACK),
+        ("the rest", sum(rest.values()), _PIECE * vocabulary + 64 * _SLACK),
+    ]
+    for name, size, most in limits:
+        if size > most:
+            yield f"files: {name} has {size:,} bytes, at most {most:,} for this architecture"
 
 
 def check_files(folder: Path, manifest: Manifest) -> None:

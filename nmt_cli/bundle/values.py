@@ -8,11 +8,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from nmt_cli.errors import NmtError
+from nmt_cli.files import read_limited
 
 HINT = "export the bundle again, or copy it again"
 
-# A manifest of a hundred layers has about 200 kB.
-_MOST_BYTES = 4 << 20
 _DEEPEST = 8
 _LARGEST = 2**53  # beyond it, other readers of JSON no longer keep whole numbers exact
 _LONGEST = 4096
@@ -37,11 +36,7 @@ def read_object(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():  # opening a pipe would block
         raise ValueError("not a file")
-    with path.open("rb") as stream:
-        content = stream.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise ValueError(f"larger than {_MOST_BYTES:,} bytes")
-    tree = json.loads(content.decode("utf-8"))
+    tree = json.loads(read_limited(path).decode("utf-8"))
     if not isinstance(tree, dict):
         raise ValueError("not a JSON object")
     _check_plain(tree, _DEEPEST)

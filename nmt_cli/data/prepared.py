@@ -13,6 +13,7 @@ from pathlib import Path
 from nmt_cli.data.batches import TokenArray
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.errors import NmtError
+from nmt_cli.files import read_limited
 from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.lines import read_lines
 from nmt_cli.text.tokenizer import TokenizerPair
@@ -38,7 +39,7 @@ class Prepared:
         """
         path = folder / "prepared.json"
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = json.loads(read_limited(path))
             if record["format"] > FORMAT:
                 raise NmtError(
                     f"{folder}: prepared by a newer nmt (format {record['format']}, "

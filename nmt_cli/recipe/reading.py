@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
 from nmt_cli.errors import NmtError
+from nmt_cli.files import read_limited
 from nmt_cli.recipe.architecture import ARCHITECTURES, DEFAULT, Fault, ModelConfig, architecture
 from nmt_cli.recipe.config import Recipe
 
@@ -28,7 +29,7 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
     import tomllib  # here: reading a bundle's manifest does not need it
 
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+        tree = tomllib.loads(read_limited(path).decode("utf-8"))
     except FileNotFoundError:
         raise NmtError(f"{path}: no such recipe", "see the recipes/ folder") from None
     except OSError as error:

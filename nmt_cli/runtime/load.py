@@ -1,19 +1,23 @@
 """Loading a bundle, whose files, graphs and tokenizers must be what its manifest describes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
-from nmt_cli.bundle import MANIFEST, TOKENIZER
+from nmt_cli.bundle import MANIFEST, TOKENIZER, WEIGHTS
 from nmt_cli.bundle.contract import contract_breach
 from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.bundle.reading import check_files, read_manifest
 from nmt_cli.bundle.report import PASSED
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.device import find_provider, share_threads
-from nmt_cli.runtime.onnx_file import read_onnx
+from nmt_cli.runtime.onnx_file import PRODUCTS, OnnxFile, read_onnx
 from nmt_cli.runtime.step_model import HINT, OnnxStepModel, attention_graph
 from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
 from nmt_cli.text.tokenizer import TokenizerPair
+
+# The most operators of a graph, and matrix products among them, for each layer of the
+# architecture; 80 and 7 are usual.
+_OPERATORS, _PRODUCTS = 128, 8
 
 
 class Bundle:
@@ -53,8 +57,8 @@ class Bundle:
         self._provider = find_provider(device, provider)
         self.folder, self.manifest = folder, read_manifest(folder)
         check_files(folder, self.manifest)
-        for graph in self.manifest.graphs:
-            _check_graph(folder / graph.file, graph, self.manifest)
+        found = {each.file: _checked_graph(folder, each) for each in self.manifest.graphs}
+        _check_sizes(folder, self.manifest, found)
         if self.manifest.verification.outcome != PASSED:
             warn(
                 f"{folder}: was exported without verification; compare it with its model: "
@@ -87,11 +91,12 @@ class Bundle:
         return self.loaded[threads.each], threads.workers
 
 
-def _check_graph(path: Path, graph: GraphSpec, manifest: Manifest) -> None:
-    """Compare an ONNX file with the manifest, and refuse weights from a file without a hash.
+def _checked_graph(folder: Path, graph: GraphSpec) -> OnnxFile:
+    """Compare an ONNX file with the manifest, and refuse weights from any file but one.
 
-    Such a file could be anywhere outside the bundle.
+    Another file could be anywhere outside the bundle.
     """
+    path = folder / graph.file
     found = read_onnx(path)
     breach = contract_breach(found.inputs, graph.inputs)
     breach = breach or contract_breach(found.outputs, graph.outputs)
@@ -99,11 +104,49 @@ def _check_graph(path: Path, graph: GraphSpec, manifest: Manifest) -> None:
         breach = f"opset {found.opset} should be {graph.opset}"
     if breach:
         raise NmtError(f"{path}: not the graph that {MANIFEST} describes ({breach})", HINT)
-    for name in sorted(found.external):
-        if (PurePosixPath(graph.file).parent / name).as_posix() not in manifest.files:
-            raise NmtError(
-                f"{path}: reads weights from {name[:80]!r}, which is not in the bundle", HINT
-            )
+    beside = PurePosixPath(graph.file).parent
+    for name in sorted({each.location for each in found.constants if each.location}):
+        if beside / name != PurePosixPath(WEIGHTS):
+            raise NmtError(f"{path}: reads weights from {name[:80]!r}, not from {WEIGHTS}", HINT)
+    return found
+
+
+def _check_sizes(folder: Path, manifest: Manifest, graphs: Mapping[str, OnnxFile]) -> None:
+    """Compare the graphs' operators and weights with what the architecture needs.
+
+    Otherwise a few bytes could compute for hours. What remains possible are large results of small
+    tensors: by Expand, Range, or arithmetic of each number with each.
+    """
+    config = manifest.architecture
+    layers = config.encoder_layers + config.decoder_layers
+    for name, graph in graphs.items():
+        products = sum(graph.operators[each] for each in PRODUCTS)
+        for count, most, what in (
+            (graph.operators.total(), _OPERATORS * (layers + 4), "operators"),
+            (products, _PRODUCTS * (layers + 1), "matrix products"),
+        ):
+            if count > most:
+                raise NmtError(
+                    f"{folder / name}: {count:,} {what}, at most {most:,} for this architecture",
+                    HINT,
+                )
+    # Matrices are outside the graphs, each once; other graphs share those of encoder and decoder.
+    constants = [each for graph in graphs.values() for each in graph.constants]
+    size = sum(each.size for each in {each for each in constants if each.location})
+    for part in (manifest.encoder, manifest.decoder):
+        size += sum(each.size for each in graphs[part.file].constants if not each.location)
+    if not manifest.weights <= size <= manifest.most_weights:
+        raise NmtError(
+            f"{folder}: its graphs have {size:,} weights, but the architecture in {MANIFEST} has "
+            f"{manifest.weights:,}",
+            HINT,
+        )
+    dtypes = {each.dtype for each in constants}
+    precision = next((each for each in ("int8", "float16") if each in dtypes), "float32")
+    if precision != manifest.precision:
+        raise NmtError(
+            f"{folder}: its graphs are {precision}, but {MANIFEST} says {manifest.precision}", HINT
+        )
 
 
 def _checked_tokenizers(folder: Path, manifest: Manifest) -> TokenizerPair:

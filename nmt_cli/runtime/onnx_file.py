@@ -4,22 +4,47 @@ Reads only the protobuf fields that matter (https://onnx.ai/onnx/repo-docs/IR.ht
 onnx package is not part of the base install. Field numbers are those of onnx.proto.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import chain
+from math import prod
+from operator import index
 from pathlib import Path
 from typing import Any
 
 from nmt_cli.bundle.manifest import TensorSpec
 from nmt_cli.errors import NmtError
 
+PRODUCTS = ("Attention", "GRU", "Gemm", "LSTM", "MatMul", "MatMulInteger")
+# Those of exports, and their likes. Others could loop, draw random numbers, or make a tensor as
+# large as a number says (ConstantOfShape, OneHot, Pad, Resize, Tile).
+_OTHERS = """
+    Abs Add And Cast Clip Cos Div Equal Erf Exp Gelu Greater GreaterOrEqual Identity Less
+    LessOrEqual Log Max Min Mul Neg Not Or Pow QuantizeLinear Reciprocal Relu Sigmoid Sin Sqrt Sub
+    Sum Tanh Where
+    LayerNormalization LogSoftmax ReduceMax ReduceMean ReduceMin ReduceSum Softmax TopK
+    Concat Constant Expand Flatten Gather GatherElements Range Reshape Shape Size Slice Split
+    Squeeze TensorScatter Transpose Unsqueeze
+"""
+
 _MODEL_GRAPH, _MODEL_OPSET, _MODEL_FUNCTIONS = 7, 8, 25
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_INPUT, _GRAPH_OUTPUT, _GRAPH_SPARSE = 1, 5, 11, 12, 15
-_NODE_ATTRIBUTE = 5
+_NODE_OPERATOR, _NODE_ATTRIBUTE, _NODE_DOMAIN = 4, 5, 7
 _ATTRIBUTE_TENSORS, _ATTRIBUTE_GRAPHS, _ATTRIBUTE_SPARSE = (5, 10), (6, 11), (22, 23)
-_TENSOR_EXTERNAL = 13
-_DTYPES = {1: "float", 6: "int32", 7: "int64", 9: "bool", 10: "float16"}
+_TENSOR_DIMS, _TENSOR_TYPE, _TENSOR_EXTERNAL = 1, 2, 13
+_STANDARD = {"", "ai.onnx"}  # the names of the standard operators' set
+_DTYPES = {1: "float", 3: "int8", 6: "int32", 7: "int64", 9: "bool", 10: "float16"}
 _FIXED = {1: 8, 5: 4}  # bytes, by wire type
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A tensor of ``size`` numbers inside an ONNX file or, with a location, in that file."""
+
+    dtype: str
+    size: int
+    location: str
+    offset: str
 
 
 @dataclass(frozen=True)
@@ -29,21 +54,23 @@ class OnnxFile:
     Attributes:
         opset: version of the standard operators.
         inputs, outputs: as it declares them.
-        external: names of the files that contain its weights, as written in the file.
+        operators: how often each occurs.
+        constants: its weights and other constants.
     """
 
     opset: int
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
-    external: frozenset[str]
+    operators: Counter[str]
+    constants: tuple[Constant, ...]
 
 
 def read_onnx(path: Path) -> OnnxFile:
     """Read the declarations of an ONNX file.
 
     Raises:
-        NmtError: not an ONNX file, or its graph contains another graph: no bundle needs that,
-            and a loop could run forever.
+        NmtError: not an ONNX file, or its graph has what no bundle needs, such as another graph:
+            a loop could run forever.
     """
     try:
         return _declarations(path.read_bytes())
@@ -56,7 +83,8 @@ def read_onnx(path: Path) -> OnnxFile:
 def _declarations(content: bytes) -> OnnxFile:
     model = _fields(content)
     graph = _part(model, _MODEL_GRAPH)
-    nodes = map(_fields, graph[_GRAPH_NODE])
+    nodes = list(map(_fields, graph[_GRAPH_NODE]))
+    operators = Counter(_text(node, _NODE_OPERATOR) for node in nodes)
     attributes = [_fields(each) for node in nodes for each in node[_NODE_ATTRIBUTE]]
     if model[_MODEL_FUNCTIONS]:
         raise ValueError("it defines functions")
@@ -64,17 +92,32 @@ def _declarations(content: bytes) -> OnnxFile:
         raise ValueError("nested graphs")
     if graph[_GRAPH_SPARSE] or any(each[at] for each in attributes for at in _ATTRIBUTE_SPARSE):
         raise ValueError("sparse weights")
-    constants = (each[number] for each in attributes for number in _ATTRIBUTE_TENSORS)
-    tensors = map(_fields, chain(graph[_GRAPH_INITIALIZER], *constants))
-    entries = [_fields(each) for tensor in tensors for each in tensor[_TENSOR_EXTERNAL]]
+    unknown = operators.keys() - (*PRODUCTS, *_OTHERS.split())
+    unknown |= {_text(node, _NODE_DOMAIN) for node in nodes} - _STANDARD
+    if unknown:
+        raise ValueError(f"no bundle needs the operator {min(unknown)[:80]!r}")
+    inner = (each[number] for each in attributes for number in _ATTRIBUTE_TENSORS)
     opsets = map(_fields, model[_MODEL_OPSET])
-    (opset,) = (each[2][-1] for each in opsets if _text(each, 1) in ("", "ai.onnx"))
+    (opset,) = (each[2][-1] for each in opsets if _text(each, 1) in _STANDARD)
     return OnnxFile(
         opset,
         tuple(map(_tensor, graph[_GRAPH_INPUT])),
         tuple(map(_tensor, graph[_GRAPH_OUTPUT])),
-        frozenset(_text(each, 2) for each in entries if _text(each, 1) == "location"),
+        operators,
+        tuple(map(_constant, chain(graph[_GRAPH_INITIALIZER], *inner))),
     )
+
+
+def _constant(tensor: bytes) -> Constant:
+    """A TensorProto."""
+    fields = _fields(tensor)
+    entries = [_fields(each) for each in fields[_TENSOR_EXTERNAL]]
+    place = {_text(each, 1): _text(each, 2) for each in entries}
+    if len(place) < len(entries):
+        raise ValueError("weights in two places")
+    size = prod(map(index, fields[_TENSOR_DIMS]))
+    dtype = _dtype(fields[_TENSOR_TYPE][-1])
+    return Constant(dtype, size, place.get("location", ""), place.get("offset", ""))
 
 
 def _tensor(value_info: bytes) -> TensorSpec:
@@ -82,9 +125,12 @@ def _tensor(value_info: bytes) -> TensorSpec:
     value = _fields(value_info)
     tensor = _part(_part(value, 2), 1)
     sizes = map(_fields, _part(tensor, 2)[1])
-    kind = tensor[1][-1]
     shape = tuple(_text(each, 2) or each[1][-1] for each in sizes)
-    return TensorSpec(_text(value, 1), _DTYPES.get(kind, f"type {kind}"), shape)
+    return TensorSpec(_text(value, 1), _dtype(tensor[1][-1]), shape)
+
+
+def _dtype(number: int) -> str:
+    return _DTYPES.get(number, f"type {number}")
 
 
 def _part(message: dict[int, list[Any]], number: int) -> dict[int, list[Any]]:

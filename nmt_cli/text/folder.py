@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from nmt_cli.errors import NmtError
-from nmt_cli.files import replacing
+from nmt_cli.files import read_limited, replacing
 from nmt_cli.text.tokenizer import Tokenizer, TokenizerPair
 
 SPEC_FILE = "tokenizer.json"
@@ -47,7 +47,7 @@ class TokenizerSpec:
         """
         path = folder / SPEC_FILE
         try:
-            spec = msgspec.json.decode(path.read_bytes(), type=cls)
+            spec = msgspec.json.decode(read_limited(path), type=cls)
         except OSError as error:
             raise NmtError(
                 f"{path}: cannot be read ({error.strerror})",
@@ -55,7 +55,7 @@ class TokenizerSpec:
             ) from error
         except msgspec.ValidationError as error:
             raise NmtError(f"{path}: {str(error).replace('`', '')}") from error
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, RecursionError, ValueError) as error:
             raise NmtError(f"{path}: is not valid JSON ({error})") from error
         for name in (spec.source, spec.target):
             file = folder / name

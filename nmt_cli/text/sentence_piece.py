@@ -8,7 +8,16 @@ import sentencepiece
 from sentencepiece import SentencePieceProcessor
 
 from nmt_cli.errors import NmtError
-from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, PAD_ID, START_ID, UNK_ID, grouped
+from nmt_cli.files import read_limited
+from nmt_cli.text.tokenizer import (
+    END_ID,
+    FRAMING_IDS,
+    LARGEST_VOCABULARY,
+    PAD_ID,
+    START_ID,
+    UNK_ID,
+    grouped,
+)
 
 # Later versions mix a secret of the process into the seed.
 LAST_REPEATABLE = (0, 2, 1)
@@ -118,8 +127,8 @@ class SentencePieceTokenizer:
 def _load_processor(path: Path) -> SentencePieceProcessor:
     processor = SentencePieceProcessor()
     try:
-        processor.LoadFromSerializedProto(path.read_bytes())
-    except (RuntimeError, OSError) as error:
+        processor.LoadFromSerializedProto(read_limited(path, LARGEST_VOCABULARY))
+    except (RuntimeError, OSError, ValueError) as error:
         raise NmtError(f"{path}: is not a SentencePiece model, or cannot be read") from error
     ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
     if ids != (PAD_ID, UNK_ID, START_ID, END_ID):

@@ -11,6 +11,9 @@ UNK_ID = 1
 START_ID = 2
 END_ID = 3
 
+LARGEST_VOCABULARY = 32 << 20
+"""Bytes of a vocabulary's file: a million pieces take about 25 MB."""
+
 FRAMING_IDS = frozenset({PAD_ID, START_ID, END_ID})
 """Ids without text: decoding drops them wherever they occur."""
 

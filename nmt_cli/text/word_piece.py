@@ -7,7 +7,15 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
-from nmt_cli.text.tokenizer import END_ID, FRAMING_IDS, START_ID, UNK_ID, grouped
+from nmt_cli.files import read_limited
+from nmt_cli.text.tokenizer import (
+    END_ID,
+    FRAMING_IDS,
+    LARGEST_VOCABULARY,
+    START_ID,
+    UNK_ID,
+    grouped,
+)
 from nmt_cli.text.unicode_pin import CATEGORIES, DEFAULT_IGNORABLE, FOLDED
 
 RESERVED_TOKENS = ("[PAD]", "[UNK]", "[START]", "[END]")
@@ -102,8 +110,8 @@ def read_vocabulary(path: Path) -> list[str]:
         NmtError: the file cannot be read or is not such a vocabulary.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_limited(path, LARGEST_VOCABULARY).decode("utf-8")
+    except (OSError, ValueError) as error:
         raise NmtError(f"{path}: is not a vocabulary in UTF-8, or cannot be read") from error
     pieces = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     if tuple(pieces[: len(RESERVED_TOKENS)]) != RESERVED_TOKENS:

@@ -10,7 +10,9 @@ A checkpoint is an .npz archive without pickle; CRC-32 sums reveal truncation an
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,11 @@ from nmt_cli.files import replacing_path
 from nmt_cli.training.run import Run
 
 Arrays = dict[str, NDArray[Any]]
+
+# Bytes for each weight: itself, its average, up to three states of the optimizer, accumulated
+# gradients, all in float32.
+_LARGEST = 4 * 6
+_REST = 1 << 20  # bytes of all that is not a weight's
 
 
 @dataclass(frozen=True)
@@ -83,17 +90,48 @@ def load_checkpoint(path: Path, model: Any, training: bool) -> Progress:
     return progress
 
 
+def check_size(path: Path, weights: int) -> None:
+    """Compare the sizes that a checkpoint declares with a model's number of weights.
+
+    An archive of little more than zeros could fill the memory, and a recipe of a few lines could
+    describe a model that does.
+
+    Raises:
+        NmtError: the file is missing, damaged, or from another model.
+    """
+    most, ours = _LARGEST * weights + _REST, 0
+    with _failures(path):
+        size = path.stat().st_size
+        if size <= most:  # otherwise, not even its table of contents is read
+            with zipfile.ZipFile(path) as archive:
+                entries = archive.infolist()
+            size = sum(each.file_size for each in entries)
+            ours = sum(each.file_size for each in entries if each.filename.startswith("weights/"))
+    if size > most or ours < weights:  # a smaller difference is for check_match, which names it
+        raise NmtError(
+            f"{path}: checkpoint of a different model",
+            f"it has {size:,} bytes, but the recipe's model has {weights:,} weights",
+        )
+
+
 def read_checkpoint(path: Path, only_progress: bool = False) -> tuple[Arrays, Progress]:
     """Read the arrays and the progress of a checkpoint; only the progress is fast for any size.
 
     Raises:
         NmtError: the file is missing or damaged.
     """
+    with _failures(path), np.load(path, allow_pickle=False) as archive:
+        if any(each.compress_type != zipfile.ZIP_STORED for each in archive.zip.infolist()):
+            raise ValueError("is compressed")  # and could be larger than memory
+        progress = Progress(**json.loads(archive["progress"].tobytes()))
+        names = [] if only_progress else [each for each in archive if each != "progress"]
+        return {name: archive[name] for name in names}, progress
+
+
+@contextmanager
+def _failures(path: Path) -> Iterator[None]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            progress = Progress(**json.loads(archive["progress"].tobytes()))
-            names = [] if only_progress else [each for each in archive if each != "progress"]
-            return {name: archive[name] for name in names}, progress
+        yield
     except FileNotFoundError:
         raise NmtError(f"{path}: no such checkpoint", "train first, with nmt train") from None
     except Exception as error:  # zipfile and numpy raise many kinds for damaged files
@@ -196,6 +234,8 @@ def average_run(
             f"{run.folder}: {len(paths)} checkpoint(s) to average, {needed} needed",
             "train with a larger training.keep, or name files with --checkpoint",
         )
+    for path in paths:
+        check_size(path, run.weights)
     place = output or run.average
     if place.exists() and not force:
         raise NmtError(f"{place}: already exists", "replace it with --force")

@@ -5,7 +5,7 @@ from pathlib import Path
 import keras
 
 from nmt_cli.recipe.architecture import architecture_of
-from nmt_cli.training.checkpoint import Progress, load_checkpoint
+from nmt_cli.training.checkpoint import Progress, check_size, load_checkpoint
 from nmt_cli.training.devices import ONE_DEVICE, Devices, building, on_tensorflow
 from nmt_cli.training.loss import SmoothedCrossEntropy, TokenAccuracy
 from nmt_cli.training.optimizer import make_optimizer
@@ -41,5 +41,6 @@ def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, Progress]:
     Raises:
         NmtError: the checkpoint is missing, damaged, or of a different model.
     """
+    check_size(checkpoint, run.weights)
     model = new_model(run)
     return model, load_checkpoint(checkpoint, model, training=False)

@@ -22,7 +22,8 @@ from nmt_cli.data.corpus import read_corpus
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.texts import EvaluationText
-from nmt_cli.files import replacing_folder
+from nmt_cli.files import read_limited, replacing_folder
+from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.folder import load_tokenizers
@@ -95,7 +96,7 @@ class Run:
         """
         path = folder / "run.json"
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = json.loads(read_limited(path))
             if record["format"] > FORMAT:
                 raise NmtError(
                     f"{folder}: made by a newer nmt (format {record['format']}, this one reads "
@@ -147,6 +148,12 @@ class Run:
             else:
                 with suppress(OSError):
                     path.unlink()
+
+    @property
+    def weights(self) -> int:
+        """How many weights the model has."""
+        config, sizes = self.recipe.model, (self.source_vocab, self.target_vocab)
+        return architecture_of(config).count_parameters(config, *sizes)
 
     @property
     def last(self) -> Path:

@@ -15,7 +15,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.batch_size import largest_batch_tokens
-from nmt_cli.training.checkpoint import Progress, load_checkpoint, read_checkpoint
+from nmt_cli.training.checkpoint import Progress, check_size, load_checkpoint, read_checkpoint
 from nmt_cli.training.cluster import check_same, wait
 from nmt_cli.training.devices import ONE_DEVICE, Devices, fitting, on_tensorflow, separate_seeds
 from nmt_cli.training.feed import Feed
@@ -123,8 +123,10 @@ def _load_newest(run: Run, model: keras.Model, say: Say) -> Progress:
     """Load the newest undamaged checkpoint; the steps after it are repeated exactly."""
     paths = run.checkpoints()
     while True:
+        path = paths.pop()
         try:
-            start = load_checkpoint(paths.pop(), model, training=True)
+            check_size(path, run.weights)
+            start = load_checkpoint(path, model, training=True)
         except NmtError as error:
             if not paths:
                 raise

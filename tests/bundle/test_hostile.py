@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from nmt_cli.bundle import MANIFEST, WEIGHTS
+from nmt_cli.bundle import MANIFEST, PRECISIONS, WEIGHTS
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.onnx_file import read_onnx
 from tests.bundle import harm
@@ -36,10 +37,17 @@ def save(model: onnx.ModelProto, folder: Path, name: str = "decoder.onnx") -> No
 
 
 @pytest.mark.parametrize(
-    "place", ["../weights.bin", "{folder}/../weights.bin", "a/../../weights.bin", "other.bin"]
+    "place",
+    [
+        "../weights.bin",
+        "{folder}/../weights.bin",
+        "a/../../weights.bin",
+        "other.bin",
+        "tokenizer/joint.model",
+    ],
 )
 def test_weights_from_elsewhere(bundle: Path, place: str) -> None:
-    """Weights outside the bundle, or in it without a hash."""
+    """Weights outside the bundle, in it without a hash, or in a file of another kind."""
     for copy in (bundle.parent / WEIGHTS, bundle / "other.bin"):
         shutil.copy(bundle / WEIGHTS, copy)
     model = graph_of(bundle)
@@ -50,14 +58,52 @@ def test_weights_from_elsewhere(bundle: Path, place: str) -> None:
     save(model, bundle)
     message = refusal(bundle)
     assert "decoder.onnx: reads weights from " in message
-    assert "which is not in the bundle" in message
+    assert "not from weights.bin" in message
 
 
 def test_weights_without_a_hash(bundle: Path) -> None:
     tree = harm.read(bundle)
     del tree["files"][WEIGHTS]
     harm.write(bundle, tree)
-    assert "reads weights from 'weights.bin', which is not in" in refusal(bundle)
+    assert "files has no record of weights.bin" in refusal(bundle)
+
+
+def test_weights_in_two_places(bundle: Path) -> None:
+    """Readers differ in which place they choose."""
+    model = graph_of(bundle)
+    tensor = next(each for each in model.graph.initializer if each.external_data)
+    tensor.external_data.add(key="location", value="tokenizer/joint.model")
+    save(model, bundle)
+    assert "decoder.onnx: not an ONNX file (weights in two places)" in refusal(bundle)
+
+
+@pytest.mark.parametrize("layers", [2, 999])
+def test_more_layers_than_the_graphs_have(bundle: Path, layers: int) -> None:
+    tree = harm.read(bundle)
+    tree["architecture"]["encoder_layers"] = layers
+    harm.write(bundle, tree)
+    message = refusal(bundle)
+    assert "its graphs have 4" in message
+    assert "weights, but the architecture in manifest.json has " in message
+
+
+def test_smaller_layers_than_the_graphs_have(bundle: Path) -> None:
+    tree = harm.read(bundle)
+    tree["architecture"]["feed_forward"] = 32
+    harm.write(bundle, tree)
+    assert "weights, but the architecture in manifest.json has " in refusal(bundle)
+
+
+@pytest.mark.parametrize("found", PRECISIONS)
+def test_a_different_precision(
+    tiny_bundle: Callable[[str], Path], tmp_path: Path, found: str
+) -> None:
+    for stated in sorted({*PRECISIONS} - {found}):
+        folder = Path(shutil.copytree(tiny_bundle(found), tmp_path / stated))
+        harm.write(folder, {**harm.read(folder), "precision": stated})
+        message = refusal(folder)
+        if found != "float16":  # else already the types of the graphs' outputs differ
+            assert f"its graphs are {found}, but manifest.json says {stated}" in message
 
 
 def test_weights_that_are_not_numbers(bundle: Path) -> None:
@@ -150,4 +196,4 @@ def test_the_reader_agrees_with_the_onnx_package(bundle: Path) -> None:
         assert [each.name for each in found.inputs] == [each.name for each in model.graph.input]
         assert [each.name for each in found.outputs] == [each.name for each in model.graph.output]
         assert found.opset == next(each.version for each in model.opset_import if not each.domain)
-        assert found.external == {WEIGHTS}
+        assert {each.location for each in found.constants} == {"", WEIGHTS}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.bundle import TOKENIZER
 from nmt_cli.errors import NmtError
+from nmt_cli.files import read_limited
 from nmt_cli.recipe.config import DecodingConfig
 from nmt_cli.recipe.reading import section_from
 from nmt_cli.search.options import DecodingOptions, SearchOptions
@@ -110,7 +111,7 @@ def load_ctranslate2(
 
     path = folder / SETTINGS
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(read_limited(path))
         if record["format"] > FORMAT:
             raise NmtError(f"{folder}: exported by a newer nmt", "upgrade nmt")
         decoding = section_from(DecodingConfig, record["decoding"], str(path))
