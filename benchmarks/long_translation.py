@@ -31,6 +31,8 @@ from pathlib import Path
 from hostile_lines import hostile_lines
 from machine import Usage, machine, usage, versions
 
+from nmt_cli.text.lines import is_blank
+
 INTERVAL = 0.2  # seconds between two samples
 LATEST_KILL = 2.0  # seconds after the last line that the process gets
 GROWTH = 1.1
@@ -84,7 +86,7 @@ def main() -> int:
     print(f"{arguments.lines:,} lines, {text.stat().st_size:,} bytes, seed {arguments.seed}\n")
     uninterrupted = run(command, text, whole)
     if uninterrupted.code:
-        sys.exit(uninterrupted.message)
+        sys.exit(f"{uninterrupted.message}\nkept: {folder}")
     print_tenths(uninterrupted.samples, arguments.lines)
     faults = growth(uninterrupted.samples, arguments.lines)
     kills = random_kills(arguments.lines, arguments.kills, arguments.seed)
@@ -178,9 +180,10 @@ def differences(text: Path, whole: Path, resumed: Path) -> Iterator[str]:
                 return
             if made != again:
                 yield f"line {number}: {made!r}, but {again!r} after kills"
-            if not made.endswith(b"\n") or made.decode("utf-8", "ignore").encode() != made:
+            texts = [each.decode("utf-8", "replace") for each in (line, made)]
+            if not made.endswith(b"\n") or texts[1].encode() != made:
                 yield f"line {number}: {made!r} is incomplete, or not valid UTF-8"
-            if not line.strip() and made.strip():
+            if is_blank(texts[0]) and not is_blank(texts[1]):
                 yield f"line {number}: {made!r}, but the line is blank"
             if translations.setdefault(line, made) != made:
                 yield f"line {number}: {made!r}, but an equal line before: {translations[line]!r}"

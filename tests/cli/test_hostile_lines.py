@@ -1,11 +1,11 @@
 """N lines in, N lines out, regardless of their content."""
 
 import json
-import random
 import re
 from pathlib import Path
 
 import pytest
+from hostile_lines import hostile_lines
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,33 +18,6 @@ from tests.translators import load_bundle
 
 BUNDLE = "exports/toy-pt-en"
 MANY = 100_000
-# Line ends of other systems, separators, control characters and noncharacters.
-PIECES = [
-    "o gato", " ", "\t", "\x00", "\r", "\x0b", "\x0c", "\x1a", "\x1b[31m", "\x7f", "\x85", "\u2028",
-    "\u2029", "\ufeff", "\u202e", "\u200b", "\u0301", "\ufffd", "\uffff", "\U0010ffff", "👩‍👩‍👧",
-    "日本語", "İ", "ß", "ﬁ", "▁", "</s>", "<s>", "<pad>", "<unk>", "<0x0A>", "[START]",
-    "a" * 50, "1" * 30,
-]  # fmt: skip
-BROKEN = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\xc0\x80", b"\xe2\x80"]
-
-
-def random_lines(count: int, seed: int) -> list[bytes]:
-    """Return random lines without line ends."""
-    chance = random.Random(seed)
-    lines = []
-    for _ in range(count):
-        kind = chance.random()
-        if kind < 0.1:
-            lines.append(b"")
-        elif kind < 0.2:
-            raw = chance.randbytes(chance.randint(1, 20))
-            lines.append(raw.replace(b"\n", b""))
-        else:
-            parts = [piece.encode() for piece in chance.choices(PIECES, k=chance.randint(1, 5))]
-            if kind < 0.3:
-                parts.insert(chance.randint(0, len(parts)), chance.choice(BROKEN))
-            lines.append(b"".join(parts))
-    return lines
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +74,7 @@ def test_a_line_of_100_000_characters(system: Path) -> None:
 
 @pytest.mark.slow
 def test_a_hundred_thousand_hostile_lines(system: Path) -> None:
-    lines = random_lines(MANY, seed=1)
+    lines = list(hostile_lines(MANY, seed=1))
     text = b"\n".join(lines)  # the last without its end
     result = nmt("translate", "--beam-size", 1, "--errors", "replace", cwd=system, stdin=text)
     assert result.code == 0, result.err
