@@ -28,6 +28,9 @@ Advance = Callable[[int], object]
 # Given the number of lines, if known: a context that takes the number of lines done so far.
 Progress = Callable[[int | None], AbstractContextManager[Advance]]
 
+# Seconds of work, about, after which lines are written: what an interruption may lose.
+LONGEST_WAIT = 5.0
+
 
 @dataclass
 class Counts:
@@ -86,8 +89,8 @@ class Stream:
             except NmtError as error:  # translate the lines before it first
                 failures.append(error)
 
-        window = 1 if self._options.line_buffered else None
-        for translation in self._translator.translate(requested(), first_number, window):
+        seconds = 0 if self._options.line_buffered else LONGEST_WAIT
+        for translation in self._translator.translate(requested(), first_number, seconds):
             counts.lines += 1
             counts.sentences += bool(translation.tokens)
             counts.tokens += len(translation.tokens)

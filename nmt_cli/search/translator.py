@@ -1,5 +1,6 @@
 """Translate lines: split, tokenize, batch, search, detokenize and rejoin, in order."""
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,8 @@ from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair, encode_lines
 WINDOW = 2048
 # Characters after which no more lines are read ahead: they bound memory too.
 WINDOW_CHARACTERS = 2_000_000
+# Characters a second, before anything was measured: what the slowest models manage.
+FIRST_SPEED = 200.0
 # Source tokens of a batch, padding included, at beam 1; wider beams get proportionally fewer rows.
 BATCH_TOKENS = 4096
 
@@ -76,20 +79,29 @@ class Translator:
         return processors_of(self.options, self.tokenizers.target)
 
     def translate(
-        self, lines: Iterable[str | Line], first_number: int = 1, window: int | None = None
+        self, lines: Iterable[str | Line], first_number: int = 1, seconds: float = math.inf
     ) -> Iterator[Translation]:
-        """Translate lines, in order, which are read ``window`` (default: WINDOW) ahead.
+        """Translate lines, in order, which are read ahead.
 
-        The number of the first line is for messages and sampling.
+        Args:
+            lines: to translate.
+            first_number: the number of the first line, for messages and sampling.
+            seconds: about how long to work on the lines that are read ahead before the first of
+                their translations is yielded; 0 for one line at a time.
 
         Raises:
             NmtError: a line's phrases cannot be placed (names the line), or there is not enough
                 memory.
         """
-        lines, number = iter(lines), first_number
-        while given := _read_ahead(lines, window or WINDOW):
+        lines, number, speed = iter(lines), first_number, FIRST_SPEED
+        began = time.monotonic()
+        while given := _read_ahead(lines, min(speed * seconds, WINDOW_CHARACTERS)):
             yield from self._window(given, number)
             number += len(given)
+            ended = time.monotonic()
+            # Blank or short lines say little about those that follow.
+            speed = min(4 * speed, sum(map(_characters, given)) / max(ended - began, 1e-9))
+            began = ended
 
     def _window(self, lines: list[Line], first_number: int) -> Iterator[Translation]:
         segments: list[Segment] = []
@@ -215,12 +227,15 @@ class Translator:
         return in_batches(sizes, self.batch_tokens, self.workers, forced, self.warn)
 
 
-def _read_ahead(lines: Iterator[str | Line], most: int) -> list[Line]:
+def _read_ahead(lines: Iterator[str | Line], characters: float) -> list[Line]:
     read: list[Line] = []
-    characters = 0
     for each in lines:
         read.append(Line(each) if isinstance(each, str) else each)
-        characters += len(read[-1].text)
-        if len(read) == most or characters > WINDOW_CHARACTERS:
+        characters -= _characters(read[-1])
+        if len(read) == WINDOW or characters <= 0:
             break
     return read
+
+
+def _characters(line: Line) -> int:
+    return len(line.text) + 1  # with its end

@@ -116,6 +116,26 @@ class TestFiles:
         assert (workdir / "long.en").read_bytes() == nmt(*words[:-2], cwd=workdir).out
         assert not part.exists()
 
+    def test_lines_are_written_before_many_are_read(self, workdir: Path) -> None:
+        text = TEXT * 200  # fewer lines than the most that are read ahead
+        words = ["translate", "--beam-size", "1", "-o", "out.en"]
+        with subprocess.Popen([*NMT, *words], cwd=workdir, stdin=subprocess.PIPE) as process:
+            assert process.stdin
+            process.stdin.write(text)
+            process.stdin.flush()
+            part = workdir / "out.en.part"
+            deadline = time.monotonic() + 120
+            while not (part.exists() and part.stat().st_size) and process.poll() is None:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            process.kill()  # while it waits for more lines
+        written = part.read_bytes()
+        result = nmt(*words, "--resume", cwd=workdir, stdin=text)
+        assert result.code == 0, result.err
+        expected = nmt(*words[:-2], cwd=workdir, stdin=text).out
+        assert (workdir / "out.en").read_bytes() == expected
+        assert expected.startswith(written)
+
     @pytest.mark.parametrize("extra", [[], ["--sample", "--n-best", "2", "--seed", "5"]])
     def test_concatenated_shards_are_the_whole_output(
         self, workdir: Path, extra: list[str]

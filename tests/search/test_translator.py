@@ -1,9 +1,12 @@
 """N lines in, N lines out, in order: windows, batches, splitting and rejoining."""
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from threading import Barrier
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -154,6 +157,39 @@ def test_fewer_long_lines_are_read_ahead(monkeypatch: pytest.MonkeyPatch) -> Non
     lines = ["abcdef", "abcdef", "a", "b"]
     assert texts(translator, lines) == lines
     assert [shape[0] for shape in model.widths] == [2, 2]
+
+
+def test_as_many_lines_are_read_ahead_as_take_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+
+    class Slow(FakeStepModel):
+        """A model that needs some time for each character."""
+
+        def encode(self, source):  # type: ignore[no-untyped-def]
+            nonlocal now
+            now += pace * int((source >= FIRST_CHARACTER_ID).sum())
+            return super().encode(source)
+
+    clock = SimpleNamespace(monotonic=lambda: now, perf_counter=lambda: now)
+    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(module, "WINDOW", 1000)
+    translator = Translator(Slow(copying), CHARACTERS, options(1), 1000)
+    lines = [f"line {number:4}" for number in range(3000)]
+
+    def windows(seconds: float) -> list[int]:
+        """The number of lines that are yielded at each time."""
+        times = []
+        for line, found in zip(lines, translator.translate(lines, 1, seconds), strict=True):
+            assert found.text == line
+            times.append(now)
+        return list(Counter(times).values())
+
+    pace = 0.01
+    assert windows(5) == [100, *[56] * 51, 44]
+    pace = 0.0001
+    assert windows(5) == [100, 400, 1000, 1000, 500]
+    assert windows(math.inf) == [1000] * 3
+    assert windows(0) == [1] * 3000
 
 
 def test_line_breaks_in_a_translation_become_spaces() -> None:
