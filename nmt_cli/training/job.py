@@ -25,7 +25,9 @@ class TrainOptions:
     prepared: Path | None = option(  # noqa: RUF009
         None, "Folder of the prepared data; default: prepared/NAME, created when needed."
     )
-    resume: bool = option(False, "Continue from the run's last checkpoint.")
+    resume: bool = option(
+        False, "Continue from the run's last checkpoint, or start if there is none."
+    )
     force: bool = option(False, "Replace an existing run.")
     devices: int | None = option(
         None,
@@ -64,7 +66,7 @@ def run_training(
 
     Raises:
         OptionError: options contradict each other.
-        NmtError: there is a run already, or none to resume; the data cannot be prepared; devices
+        NmtError: there is a run already; the data cannot be prepared; devices
             are missing; as :func:`nmt_cli.training.train.train`.
         KeyboardInterrupt: a signal stopped the training; the argument is the command to continue.
     """
@@ -74,6 +76,17 @@ def run_training(
     if len({each is None for each in cluster}) > 1:
         raise OptionError("`coordinator`, `processes` and `process_id` go together")
     folder = options.output or Path("runs", recipe.label)
+    _train(recipe, options, folder, command, say)
+    return folder
+
+
+def _train(
+    recipe: "Recipe",
+    options: TrainOptions,
+    folder: Path,
+    command: Sequence[str],
+    say: Callable[[str], None],
+) -> None:
     if (folder / "run.json").exists() and not (options.resume or options.force):
         raise NmtError(
             f"{folder}: a run already exists", "continue with --resume, or replace it with --force"
@@ -86,9 +99,14 @@ def run_training(
     from nmt_cli.training.run import Run
     from nmt_cli.training.train import train
 
-    run = Run.open(folder) if options.resume else None
-    coordinator, processes, process_id = cluster
-    used = Devices(options.devices or 0, coordinator or "", processes or 1, process_id or 0)
+    run = Run.open(folder) if options.resume and (folder / "run.json").exists() else None
+    if options.resume and not (run and run.checkpoints()):
+        if any(folder.glob("*.npz")):
+            raise NmtError(f"{folder}: has no checkpoint left", "start again with --force")
+        say(f"{folder}: no checkpoint yet, starting from the beginning")
+        run = None
+    processes, process_id = options.processes or 1, options.process_id or 0
+    used = Devices(options.devices or 0, options.coordinator or "", processes, process_id)
     used = set_up(used, recipe, run.devices if run else 0)
     prepared = options.prepared or Path("prepared", recipe.label)
     with reporting_losses(used):
@@ -98,7 +116,7 @@ def run_training(
             prepare(recipe, prepared, say=say, check=check)
         wait(used)
         try:
-            train(recipe, Prepared.open(prepared), folder, options.resume, say, used)
+            train(recipe, Prepared.open(prepared), folder, run is not None, say, used)
         except KeyboardInterrupt as stop:
             if not stop.args:  # before there was anything to save
                 raise
@@ -112,4 +130,3 @@ def run_training(
                 f"{shlex.join([*words, '--resume'])}"
             ) from None
         disconnect(used)
-    return folder

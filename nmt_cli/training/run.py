@@ -34,6 +34,9 @@ FORMAT = 2
 HELD_OUT = ("held_out.source.txt", "held_out.target.txt")
 HELD_OUT_LINES = 1000
 
+# The step of a checkpoint for trainings that are killed before a scheduled one, which replaces it.
+FIRST_CHECKPOINT = 20
+
 # Keys that may change when a run is resumed; None: the whole table.
 SAFE_TO_CHANGE = {
     "training": (
@@ -125,22 +128,26 @@ class Run:
         A checkpoint that a signal left between two scheduled ones does not count once there is a
         newer one: a training without interruptions would not have it.
         """
+        *older, newest = self.checkpoints()
+        return [*(each for each in older if self._is_scheduled(int(each.stem[5:]))), newest]
+
+    def is_due(self, step: int) -> bool:
+        """Whether a checkpoint is written after a step."""
+        return step == FIRST_CHECKPOINT or self._is_scheduled(step)
+
+    def _is_scheduled(self, step: int) -> bool:
         training = self.recipe.training
         periods = [each for each in (training.validate_every, training.checkpoint_every) if each]
-        *older, newest = self.checkpoints()
-
-        def is_scheduled(checkpoint: Path) -> bool:
-            step = int(checkpoint.stem.removeprefix("step-"))
-            return any(step % period == 0 for period in periods)
-
-        return [*filter(is_scheduled, older), newest]
+        return any(step % period == 0 for period in periods)
 
     def prune(self) -> None:
         """Delete incomplete files, and old checkpoints beyond ``training.keep``."""
         # Both kinds are kept: a signal's checkpoint must not replace a scheduled one, nor a
         # change of the schedule remove all checkpoints before it.
         keep, checkpoints = self.recipe.training.keep, self.checkpoints()
-        kept = {*checkpoints[-keep:], *self.regular_checkpoints()[-keep:]}
+        regular = self.regular_checkpoints()
+        early = {self.checkpoint(FIRST_CHECKPOINT)}.difference(regular)
+        kept = {*checkpoints[-keep:], *regular[-keep:]} - early
         incomplete = [*self.folder.glob("checkpoints/.*.npz*"), *self.folder.glob(".*.npz*")]
         for path in [*incomplete, *(each for each in checkpoints if each not in kept)]:
             if path.is_dir():

@@ -93,7 +93,7 @@ class Session(keras.callbacks.Callback):
         elif done or step % config.validate_every == 0:
             self.save()
             self.validate()
-        elif config.checkpoint_every and step % config.checkpoint_every == 0:
+        elif self._run.is_due(step):
             self.save()
         if done or self.interrupted or self.out_of_patience():
             self.model.stop_training = True

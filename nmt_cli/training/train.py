@@ -41,21 +41,19 @@ def train(
     Args:
         recipe, prepared: what to train, and on what.
         folder: run folder; an existing run is replaced unless ``resume`` is set.
-        resume: continue from the folder's newest undamaged checkpoint.
+        resume: continue from the folder's newest undamaged checkpoint; it has one.
         devices: from nmt_cli.training.cluster.set_up. Every process calls this with the same recipe
             and data and reads the folder; process 0 writes it.
 
     Raises:
-        NmtError: there is nothing to resume, or not with this recipe; the loss is not finite;
+        NmtError: the run cannot be resumed with this recipe; the loss is not finite;
             the folder cannot be written; another process was lost.
         KeyboardInterrupt: SIGINT or SIGTERM stopped the training after it saved a checkpoint;
             the argument is the step.
     """
-    check_same(devices, f"{recipe.dump()} {prepared.key} {devices.count}")
+    check_same(devices, f"{recipe.dump()} {prepared.key} {devices.count} {resume}")
     if resume:
         run = Run.open(folder).check_resumable(recipe, prepared.key)
-        if not run.checkpoints():
-            raise NmtError(f"{folder}: has no checkpoint yet", "start again with --force")
     elif devices.is_main:
         if not recipe.training.batch_tokens:
             say("training.batch_tokens = 0: finding the largest batch that fits")

@@ -324,19 +324,12 @@ class TestPlaces:
         assert_fails(result, f"{RUN}: a run already exists", "--resume", "--force")
         assert snapshot(workdir) == before
 
-    @pytest.mark.slow
-    def test_resuming_without_a_run(self, workdir: Path) -> None:
-        shutil.rmtree(workdir / "runs")
+    def test_a_model_without_a_checkpoint_to_resume_from_is_kept(self, workdir: Path) -> None:
+        shutil.rmtree(workdir / RUN / "checkpoints")
         before = snapshot(workdir)
         result = nmt("train", "toy.toml", "--resume", cwd=workdir)
-        assert_fails(result, f"{RUN}: not a run folder", "nmt train")
+        assert_fails(result, f"{RUN}: has no checkpoint left", "--force")
         assert snapshot(workdir) == before
-
-    @pytest.mark.slow
-    def test_resuming_before_the_first_checkpoint(self, workdir: Path) -> None:
-        shutil.rmtree(workdir / RUN / "checkpoints")
-        result = nmt("train", "toy.toml", "--resume", cwd=workdir)
-        assert_fails(result, f"{RUN}: has no checkpoint yet", "--force")
 
     def test_a_refused_resume_leaves_the_prepared_data_unchanged(self, workdir: Path) -> None:
         before = snapshot(workdir)

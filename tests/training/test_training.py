@@ -18,6 +18,7 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.plot.history import log_records
 from nmt_cli.recipe.config import Recipe
+from nmt_cli.training import run as run_module
 from nmt_cli.training.checkpoint import (
     Progress,
     inference_weights,
@@ -392,6 +393,25 @@ def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, 
         assert one.keys() == other.keys()
         for key, each in one.items():
             np.testing.assert_array_equal(each, other[key], err_msg=f"{name}, {key}")
+
+
+def test_a_first_checkpoint_is_written_early_and_replaced_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module, "FIRST_CHECKPOINT", 1)
+    recipe, prepared = toy_data(tmp_path, training={"max_steps": 2, "validate_every": 2})
+    batch_end = Session.on_train_batch_end
+
+    def killed(self, batch, logs=None):
+        if self.progress.step:
+            raise SystemExit
+        batch_end(self, batch, logs)
+
+    with monkeypatch.context() as patched, pytest.raises(SystemExit):
+        patched.setattr(Session, "on_train_batch_end", killed)
+        train(recipe, prepared, tmp_path / "run", say=silent)
+    messages: list[str] = []
+    run = train(recipe, prepared, tmp_path / "run", resume=True, say=messages.append)
+    assert messages[0] == "resuming at step 1"
+    assert run.checkpoints() == [run.checkpoint(2)]
 
 
 def test_a_changed_schedule_deletes_no_new_checkpoint(tmp_path):
