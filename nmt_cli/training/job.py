@@ -76,7 +76,10 @@ def run_training(
     if len({each is None for each in cluster}) > 1:
         raise OptionError("`coordinator`, `processes` and `process_id` go together")
     folder = options.output or Path("runs", recipe.label)
-    _train(recipe, options, folder, command, say)
+    from nmt_cli.training.signals import second_signal_kills
+
+    with second_signal_kills():
+        _train(recipe, options, folder, command, say)
     return folder
 
 

@@ -29,6 +29,7 @@ from nmt_cli.training.devices import ONE_DEVICE, Devices
 from nmt_cli.training.feed import FedBatch, Feed
 from nmt_cli.training.log import TrainingLog
 from nmt_cli.training.run import Run
+from nmt_cli.training.signals import STOPPING
 from nmt_cli.training.validation import ValidationResult, Validator
 
 
@@ -240,16 +241,14 @@ class Session(keras.callbacks.Callback):
 
     @contextmanager
     def signals(self) -> Iterator[None]:
-        """Make SIGINT and SIGTERM stop the training after the current step; a second one kills."""
+        """Make SIGINT and SIGTERM stop the training after the current step."""
 
         def stop(number: int, frame: FrameType | None) -> None:
             self.signalled = True
-            for each, handler in before.items():
-                signal.signal(each, handler)
             if self._validating:
                 raise _ValidationStopped
 
-        before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+        before = {each: signal.signal(each, stop) for each in STOPPING}
         try:
             yield
         finally:

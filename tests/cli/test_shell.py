@@ -7,7 +7,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -235,22 +234,6 @@ class TestSignals:
         assert result.code == 0, result.err
         assert f"resuming at step {step:,}\n" in result.err
         assert f"trained {step + 3:,} steps" in result.err
-
-    def test_a_second_signal_kills(self, tmp_path: Path) -> None:
-        script = (
-            "import os, signal\n"
-            "from unittest.mock import MagicMock\n"
-            "from nmt_cli.training.checkpoint import Progress\n"
-            "from nmt_cli.training.session import Session\n"
-            "session = Session(MagicMock(), Progress(), None, None, None, None)\n"
-            "with session.signals():\n"
-            "    os.kill(os.getpid(), signal.SIGINT)\n"
-            "    print(session.signalled, flush=True)\n"
-            "    os.kill(os.getpid(), signal.SIGTERM)\n"
-            "    print('still here', flush=True)\n"
-        )
-        result = nmt(cwd=tmp_path, command=[sys.executable, "-c", script])
-        assert (result.code, result.out) == (-signal.SIGTERM, b"True\n"), result.err
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_a_signal_elsewhere_leaves_no_files(
