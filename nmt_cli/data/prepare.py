@@ -22,6 +22,7 @@ from nmt_cli.data.prepared import FORMAT, Prepared
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
+from nmt_cli.lock import locked
 from nmt_cli.recipe.config import Recipe, fingerprint
 from nmt_cli.text.lines import write_lines
 from nmt_cli.text.tokenizer import TokenizerPair
@@ -47,7 +48,7 @@ def prepare(
 
     Raises:
         NmtError: a corpus cannot be read, nothing is left to train on or to validate with, the
-            text is too small for the vocabulary, or the folder cannot be written.
+            text is too small for the vocabulary, or the folder is in use or cannot be written.
     """
     if not recipe.data.train:
         raise NmtError(
@@ -68,8 +69,8 @@ def prepare(
             if current.key == key:
                 say(f"{folder} is up to date")
                 return current
-    pairs = choose_pairs(recipe, texts, say)
-    with replacing_folder(folder, "prepared.json") as work:
+    with locked(folder), replacing_folder(folder, "prepared.json") as work:
+        pairs = choose_pairs(recipe, texts, say)
         kept = _write_arrays(work, recipe, pairs, say)
         _write_text(pairs.dev, work, recipe)
         tests: list[str] = []

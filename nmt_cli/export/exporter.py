@@ -15,6 +15,7 @@ from nmt_cli.bundle.report import Verification
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.files import replacing_folder
 from nmt_cli.frameworks import import_keras
+from nmt_cli.lock import locked
 
 if TYPE_CHECKING:  # the command line reads the registry, and Keras takes seconds to import
     from nmt_cli.model.step_model import KerasStepModel
@@ -153,23 +154,24 @@ class Exporter:
 
         Raises:
             OptionError: the format does not support the options.
-            NmtError: an older export is there, the folder cannot be written, the run is damaged,
-                the format cannot represent the model, or the verification failed.
+            NmtError: an older export is there, the folder is in use or cannot be written, the run
+                is damaged, the format cannot represent the model, or the verification failed.
         """
         self.check(options)
         ending = "" if options.precision == FLOAT32 else f"-{options.precision}"
         place = options.folder or EXPORTS / f"{run.recipe.label}{self.suffix}{ending}"
-        if (place / self.marker).exists() and not options.force:
-            hint = "replace it with --force, or choose another folder with -o"
-            raise NmtError(f"{place}: already exists", hint)
         report = Verification()
-        with replacing_folder(place, self.marker) as work:
-            trained, module = Trained.load(run, options), import_module(self.module)
-            say("converting the model")
-            module.write(trained, options, work)
-            if options.verify:
-                say("verifying against the trained model")
-                report = module.verify(trained, options, work)
+        with locked(place):
+            if (place / self.marker).exists() and not options.force:
+                hint = "replace it with --force, or choose another folder with -o"
+                raise NmtError(f"{place}: already exists", hint)
+            with replacing_folder(place, self.marker) as work:
+                trained, module = Trained.load(run, options), import_module(self.module)
+                say("converting the model")
+                module.write(trained, options, work)
+                if options.verify:
+                    say("verifying against the trained model")
+                    report = module.verify(trained, options, work)
         for line in report.lines():
             say(f"  {line}")
         say(self.next_step.format(folder=place))

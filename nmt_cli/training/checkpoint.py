@@ -12,7 +12,7 @@ A checkpoint is an .npz archive without pickle; CRC-32 sums reveal truncation an
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError, OptionError, first_line
 from nmt_cli.files import replacing_path
+from nmt_cli.lock import locked
 from nmt_cli.training.run import Run
 
 Arrays = dict[str, NDArray[Any]]
@@ -222,8 +223,8 @@ def average_run(
 
     Raises:
         OptionError: both ``last`` and ``checkpoints`` are given.
-        NmtError: there are too few checkpoints; the output exists; as
-            :func:`average_checkpoints`.
+        NmtError: there are too few checkpoints; the output exists; it is in the run's folder and
+            that is in use; as :func:`average_checkpoints`.
     """
     if last and checkpoints:
         raise OptionError("give one of `last` and `checkpoint`")
@@ -237,9 +238,11 @@ def average_run(
     for path in paths:
         check_size(path, run.weights)
     place = output or run.average
-    if place.exists() and not force:
-        raise NmtError(f"{place}: already exists", "replace it with --force")
-    average_checkpoints(paths, place)
+    inside = run.folder.resolve() in place.resolve().parents
+    with locked(run.folder) if inside else nullcontext():
+        if place.exists() and not force:
+            raise NmtError(f"{place}: already exists", "replace it with --force")
+        average_checkpoints(paths, place)
     return place, paths
 
 

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.frameworks import import_keras
+from nmt_cli.lock import locked
 from nmt_cli.search.options import option
 
 if TYPE_CHECKING:  # the command line reads the options
@@ -66,7 +68,7 @@ def run_training(
 
     Raises:
         OptionError: options contradict each other.
-        NmtError: there is a run already; the data cannot be prepared; devices
+        NmtError: there is a run already; a folder is in use; the data cannot be prepared; devices
             are missing; as :func:`nmt_cli.training.train.train`.
         KeyboardInterrupt: a signal stopped the training; the argument is the command to continue.
     """
@@ -78,7 +80,9 @@ def run_training(
     folder = options.output or Path("runs", recipe.label)
     from nmt_cli.training.signals import second_signal_kills
 
-    with second_signal_kills():
+    # Only process 0 writes.
+    lock = nullcontext() if options.process_id else locked(folder)
+    with second_signal_kills(), lock:
         _train(recipe, options, folder, command, say)
     return folder
 
@@ -119,7 +123,8 @@ def _train(
             prepare(recipe, prepared, say=say, check=check)
         wait(used)
         try:
-            train(recipe, Prepared.open(prepared), folder, run is not None, say, used)
+            with locked(prepared, shared=True):
+                train(recipe, Prepared.open(prepared), folder, run is not None, say, used)
         except KeyboardInterrupt as stop:
             if not stop.args:  # before there was anything to save
                 raise

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmt_cli.training.run import Run
+from nmt_cli.training.run import FIRST_CHECKPOINT, Run
+from tests.harness import nmt
 from tests.systems import toy_recipe, write_toy_corpus
 
 STEPS, KILLS = 60, 12
@@ -104,3 +105,46 @@ def test_a_killed_run_ends_with_the_bytes_of_an_uninterrupted_one(
         for run in runs
     ]
     assert steps[0] == steps[1]
+
+
+@pytest.mark.slow
+def test_a_restart_loop_starts_and_continues_a_training_that_nobody_disturbs(
+    tmp_path: Path,
+) -> None:
+    write_toy_corpus(tmp_path)
+    rare = {"max_steps": 10_000, "validate_every": 5000, "log_every": 1}
+    (tmp_path / "toy.toml").write_text(toy_recipe(tmp_path, training=rare).dump(), encoding="utf-8")
+    first = f"step-{FIRST_CHECKPOINT:08}.npz"
+    saved = tmp_path / "runs" / "toy" / "checkpoints" / first
+    message = "runs/toy: no checkpoint yet, starting from the beginning\n"
+    for _ in range(2):  # the second finds a run without a checkpoint
+        with train(tmp_path, "1", "runs/toy", "--resume") as process:
+            assert process.stderr
+            assert process.stderr.readline() == message
+            assert any(line.startswith("step      1 ") for line in process.stderr)
+            if saved.exists():  # too late
+                break
+            process.kill()
+    with train(tmp_path, "1", "runs/toy", "--resume") as process:
+        assert process.stderr
+        holder = f"in use by process {process.pid} on {os.uname().nodename}; "
+        while not saved.exists():
+            assert process.stderr.readline()
+        for words in (
+            ["train", "toy.toml", "-o", "runs/toy"],
+            ["train", "toy.toml", "-o", "runs/toy", "--resume"],
+            ["train", "toy.toml", "-o", "runs/toy", "--force"],
+            ["average", "runs/toy", "--checkpoint", saved, "--checkpoint", saved],
+        ):
+            result = nmt(*words, cwd=tmp_path)
+            assert (result.code, result.message.startswith(f"nmt: runs/toy: {holder}")) == (1, True)
+        result = nmt("prepare", "toy.toml", "--force", cwd=tmp_path)
+        assert result.message.startswith(f"nmt: prepared/toy-xx-yy: {holder}")
+        process.kill()
+    with train(tmp_path, "1", "runs/toy", "--resume") as process:
+        assert process.stderr
+        assert f"resuming at step {FIRST_CHECKPOINT}\n" in iter(process.stderr.readline, "")
+        assert any(line.startswith("step ") for line in process.stderr)
+        process.terminate()
+        assert "checkpoint saved; continue with: " in process.stderr.read()
+    assert {each.name for each in saved.parent.parent.parent.iterdir()} == {"toy"}

@@ -26,6 +26,7 @@ from nmt_cli.export.verification import (
     passed,
 )
 from nmt_cli.files import replacing_folder
+from nmt_cli.lock import locked
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.options import SearchOptions
@@ -108,11 +109,13 @@ def verify_against_run(
             "give its own run with --run",
         )
     say("verifying against the trained model")
-    manifest = _verified(trained, folder)
-    if before.verification.outcome != PASSED:
-        with replacing_folder(folder, MANIFEST) as work:
-            shutil.copytree(folder, work, dirs_exist_ok=True)
-            _write_manifest(work, manifest)
+    unverified = before.verification.outcome != PASSED
+    with locked(folder, shared=not unverified):
+        manifest = _verified(trained, folder)
+        if unverified:
+            with replacing_folder(folder, MANIFEST) as work:
+                shutil.copytree(folder, work, dirs_exist_ok=True)
+                _write_manifest(work, manifest)
     return manifest.verification
 
 
