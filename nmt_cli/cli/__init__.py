@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import traceback
+from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
@@ -61,6 +62,9 @@ def main() -> None:
     # Imports allocate much and free nothing: frequent collections only cost time.
     gc.set_threshold(50_000)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as after Ctrl-C
+    if isinstance(sys.stdout, TextIOWrapper):
+        # UTF-8 in any locale; names of files may have bytes that are not, which JSON can escape.
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         sys.exit(cli(prog_name="nmt", standalone_mode=False))
     except click.UsageError as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nmt_cli.cli.options import EVERY_BUNDLE, EVERY_RUN, recipe_names
+from nmt_cli.cli.options import EVERY_BUNDLE, EVERY_RUN, TEXT, recipe_names
 from nmt_cli.errors import OptionError
 
 if TYPE_CHECKING:  # click imports it for completion only
@@ -41,6 +41,8 @@ MODULES = {
 }
 # What completes the arguments and options of these names (or their plurals) that are folders.
 _MARKERS = {"bundle": [EVERY_BUNDLE], "run": [EVERY_RUN], "model": [EVERY_BUNDLE, EVERY_RUN]}
+# Texts that may also name a file.
+_FILES = ("recipe", "model")
 
 
 class Commands(Mapping[str, click.Command]):
@@ -96,6 +98,8 @@ def _load(name: str) -> click.Command:
                 _complete(each, partial(_folders, _MARKERS[kind]), "dir")
             elif kind == "recipe":
                 _complete(each, recipe_names, "file")
+            if isinstance(each.type, click.types.StringParamType) and kind not in _FILES:
+                each.type = TEXT
             # Click's auto_envvar_prefix would use Python's parameter names, which users do not
             # know (--set is "overrides"), and has no second variable.
             if isinstance(each, click.Option):

@@ -1,7 +1,7 @@
 """nmt evaluate."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -147,13 +147,14 @@ def evaluate(
     if as_json:
         names = [{"name": each.name, "path": str(each.path)} for each in systems]
         tree = {"systems": names, "texts": [asdict(each) for each in found]}
-        _print([json.dumps(tree, ensure_ascii=False)])
+        click.echo(json.dumps(tree, ensure_ascii=False))
         return
     for place, (columns, rows) in enumerate(tables(found)):
-        _print([""] * bool(place))
+        if place:
+            click.echo()
         say("\t".join(columns))  # on stderr, so that no program has to skip it
-        clean = ([field.replace("\t", " ").replace("\r", " ") for field in row] for row in rows)
-        _print("\t".join(row) for row in clean)
+        for row in rows:
+            click.echo("\t".join(field.replace("\t", " ").replace("\r", " ") for field in row))
 
 
 def _candidates(
@@ -200,9 +201,3 @@ def _test_sets(models: Sequence[Path], by: Sequence[str]) -> list[EvaluationText
         reason = f"the recipe of {models[0]} names only one test set, which is one domain"
         raise NmtError(reason, "give --source, --reference and --domains")
     return texts
-
-
-def _print(lines: Iterable[str]) -> None:
-    """Print UTF-8, whatever the terminal's encoding, as nmt translate does."""
-    for line in lines:
-        click.echo(line.encode("utf-8", "replace"))

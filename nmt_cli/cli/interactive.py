@@ -12,6 +12,8 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import standard_output
 from nmt_cli.pipeline.job import Counts, Stream
 from nmt_cli.pipeline.options import TranslateOptions
+from nmt_cli.pipeline.output import Sink
+from nmt_cli.text.lines import decode_lines
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
@@ -27,17 +29,18 @@ def converse(options: TranslateOptions, model: "TranslationModel") -> None:
     """
     if sys.stdin is None:
         raise NmtError("standard input is closed", "--interactive needs a terminal")
-    standard_output("--interactive needs a terminal")
+    sink = Sink(standard_output("--interactive needs a terminal"))
     stream = Stream(model.translator(options.decoding, sentences=1), options)
     terminal = sys.stdin.isatty()
     if terminal:
         say("type a line to translate it; Ctrl-D ends")
     counts = Counts()
-    lines = _typed() if terminal else (line.rstrip("\n") for line in sys.stdin)
+    piped = decode_lines(sys.stdin.buffer, "standard input", options.errors, say)
+    lines = _typed() if terminal else piped
     for number, line in enumerate(lines, start=1):
         try:
             for answer in stream.translate([line], "the line", counts, number):
-                print(*answer, sep="\n", flush=True)
+                sink.write(answer)
         except NmtError as error:  # concerns this line only
             say(str(error))
 

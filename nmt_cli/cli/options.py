@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import Field, dataclass, fields
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+
+class _Text(click.types.StringParamType):
+    """Text, as opposed to the name of a file, which may have any bytes."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if any("\ud800" <= each <= "\udfff" for each in value):  # bytes that Python cannot decode
+            reason = f"{value!a} is not valid {sys.getfilesystemencoding().upper()}"
+            self.fail(f"{reason}; give UTF-8, in a locale such as C.UTF-8", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+TEXT = _Text()
 PATH = click.Path(path_type=Path)
 PATH_OR_STDIN = click.Path(path_type=Path, allow_dash=True)
 DEFAULT_RECIPE = "ted-pt-en"

@@ -5,6 +5,7 @@ ONNX Runtime and candidates that search cannot use become one clear error.
 """
 
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,9 +80,14 @@ class OnnxStepModel:
             # Otherwise its idle threads spin on the cores that the decoder needs.
             options.add_session_config_entry("session.force_spinning_stop", "1")
         try:
+            # ONNX Runtime takes UTF-8, whatever the locale.
+            name = os.fsencode(path).decode("utf-8")
             # The CPU runs the operators that another provider lacks.
             providers = list(dict.fromkeys([provider, CPU]))
-            session = onnxruntime.InferenceSession(str(path), options, providers=providers)
+            session = onnxruntime.InferenceSession(name, options, providers=providers)
+        except UnicodeDecodeError:
+            problem = f"{path}: ONNX Runtime reads no path that is not valid UTF-8"
+            raise NmtError(problem, "rename the folder") from None
         except Exception as error:
             raise NmtError(
                 f"{path}: ONNX Runtime cannot load it ({first_line(error)})", HINT

@@ -88,6 +88,56 @@ class TestText:
             assert_fails(result, "has 200 lines, short.txt has 1")
 
 
+class TestEncodings:
+    """Arguments whose bytes Python cannot decode arrive with surrogates, one for each byte."""
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["translate", "--prefix", "a\udcff"],
+            ["translate", "--suppress", "\udcc3"],
+            ["train", "--set", "name=\udcff"],
+            ["plot", "attention", "a\udcff", "-o", "x.png"],
+        ],
+        ids=lambda words: words[0],
+    )
+    def test_text_must_be_valid(self, workdir: Path, words: list[str]) -> None:
+        before = snapshot(workdir)
+        result = nmt(*words, cwd=workdir)
+        assert result.code == 2
+        option = words[-2] if words[-2].startswith("--") else "SOURCE"
+        assert f"Error: Invalid value for '{option}': '" in result.err
+        assert "' is not valid UTF-8; give UTF-8, in a locale such as C.UTF-8" in result.err
+        assert snapshot(workdir) == before
+
+    def test_names_of_files_may_have_any_bytes(self, workdir: Path) -> None:
+        (workdir / "in\udcff").write_bytes(b"o gato\n")
+        for _ in range(2):
+            result = nmt("translate", "in\udcff", "-o", "out\udcff", cwd=workdir)
+        assert_fails(result, "out\\udcff: exists; replace it with --force")
+        expected = nmt("translate", "in\udcff", cwd=workdir).out
+        assert (workdir / "out\udcff").read_bytes() == expected
+        shutil.copytree(workdir / BUNDLE, workdir / "model\udcff")
+        shown = nmt("inspect", "model\udcff", "--json", cwd=workdir)
+        assert json.loads(shown.out)["path"] == "model\udcff"
+        result = nmt("translate", "-m", "model\udcff", cwd=workdir, stdin=b"o gato\n")
+        assert_fails(result, "model\\udcff/encoder.onnx: ONNX Runtime reads no path", "rename")
+
+    def test_a_locale_without_utf8(self, workdir: Path) -> None:
+        ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+        result = nmt(
+            "translate", "--prefix", "é", cwd=workdir, environment=ascii_only, process=True
+        )
+        assert result.code == 2
+        assert "Invalid value for '--prefix': '\\udcc3\\udca9' is not valid ASCII" in result.err
+        shutil.copytree(workdir / BUNDLE, workdir / "modèle")
+        (workdir / "entrée").write_bytes("o cão\n".encode())
+        words = ["translate", "-m", "modèle", "entrée", "--json"]
+        result = nmt(*words, cwd=workdir, environment=ascii_only, process=True)
+        assert result.code == 0, result.err
+        assert json.loads(result.out)["source"] == "o cão"
+
+
 class TestRecipe:
     @pytest.mark.parametrize(
         ("override", "fragments"),

@@ -356,6 +356,15 @@ class TestInteractive:
         assert result.code == 0, result.err
         assert result.out == nmt("translate", cwd=workdir, stdin=TEXT).out
 
+    def test_piped_lines_that_are_not_valid_utf8(self, workdir: Path) -> None:
+        text = b"o gato\n\xff\no gato\n"
+        result = nmt("translate", "--interactive", cwd=workdir, stdin=text)
+        assert_fails(result, "standard input, line 2: invalid UTF-8 at byte 1")
+        assert result.out == nmt("translate", cwd=workdir, stdin=b"o gato\n").out
+        result = nmt("translate", "--interactive", "--errors", "replace", cwd=workdir, stdin=text)
+        assert result.code == 0, result.err
+        assert result.out.count(b"\n") == 3
+
     def test_a_prompt_with_a_history(self, workdir: Path) -> None:
         expected = nmt("translate", cwd=workdir, stdin=b"o gato\n").out.decode().strip()
         leader, follower = pty.openpty()
