@@ -1,7 +1,10 @@
-"""Importing Keras and TensorFlow without their startup messages."""
+"""Importing Keras, TensorFlow and matplotlib without messages and files of their own."""
 
 import os
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -20,10 +23,50 @@ def import_keras() -> None:
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     try:
-        import_module("keras")
+        # Keras would write keras.json at home, and settings there would change what is trained.
+        with _variable("KERAS_HOME", os.devnull), _without_matplotlib():
+            import_module("keras")
         # With JAX, too, Keras loads TensorFlow if it is installed, at the first random seed.
         if find_spec("tensorflow"):
             import_module("tensorflow")
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+
+
+def import_matplotlib() -> None:
+    """Import matplotlib with a temporary folder for its list of fonts.
+
+    A user who sets MPLCONFIGDIR keeps the list there.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    with tempfile.TemporaryDirectory(prefix="nmt-") as folder, _variable("MPLCONFIGDIR", folder):
+        import_module("matplotlib.figure")
+
+
+@contextmanager
+def _variable(name: str, value: str) -> Iterator[None]:
+    """Set an environment variable, if it is not set, until the block ends."""
+    if os.environ.get(name):
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
+@contextmanager
+def _without_matplotlib() -> Iterator[None]:
+    """Let Keras, which would only draw galleries of images with it, find no matplotlib."""
+    if "matplotlib" in sys.modules:
+        yield
+        return
+    sys.modules["matplotlib"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["matplotlib"]

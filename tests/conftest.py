@@ -60,10 +60,12 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
     """Create a folder once per session: the first worker that needs it fills it, others wait.
 
     Call it with a name and a function that fills the folder. Tests must not change the folder.
+    Sessions that share a folder, TEST_MODELS, create it once for all.
     """
     root = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         root = root.parent
+    root = Path(os.environ.get("TEST_MODELS") or root)
 
     def folder_of(name: str, fill: Callable[[Path], object]) -> Path:
         folder, complete = root / "shared" / name, root / "shared" / f"{name}.complete"
@@ -84,9 +86,13 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 def tiny_run(once: Once) -> "Run":
     """A run with random weights and biases, two decoder layers, heads of 16 and tied embeddings."""
     from nmt_cli.training.run import Run
-    from tests.systems import untrained_run
 
-    return Run.open(once("tiny", untrained_run) / "run")
+    def fill(folder: Path) -> None:
+        from tests.systems import untrained_run  # needs Keras, which a Python may lack
+
+        untrained_run(folder)
+
+    return Run.open(once("tiny", fill) / "run")
 
 
 @pytest.fixture(scope="session")

@@ -53,6 +53,8 @@ def nmt(
 ) -> Result:
     """Run nmt in a folder; in this process, unless an argument needs a new one.
 
+    A new process has an empty home folder, and must leave it empty.
+
     Args:
         words: the arguments.
         cwd: the working directory.
@@ -67,16 +69,23 @@ def nmt(
         with _in(cwd, environment or {}), _streams(stdin) as written:
             code = _run_main(arguments)
         return Result(code, written[1], written[2].decode("utf-8"))
-    done = subprocess.run(
-        [*(command or NMT), *arguments],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        # Python would write compiled sources that a limit cuts off.
-        env={**os.environ, **(environment or {}), "PYTHONDONTWRITEBYTECODE": "1" if limit else ""},
-        preexec_fn=limit,
-        timeout=300,
-    )
+    with tempfile.TemporaryDirectory() as home:
+        variables = {
+            "HOME": home,
+            **dict.fromkeys(("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), ""),
+            # Python would write compiled sources that a limit cuts off.
+            "PYTHONDONTWRITEBYTECODE": "1" if limit else "",
+        }
+        done = subprocess.run(
+            [*(command or NMT), *arguments],
+            cwd=cwd,
+            input=stdin,
+            capture_output=True,
+            env={**os.environ, **variables, **(environment or {})},
+            preexec_fn=limit,
+            timeout=300,
+        )
+        assert not os.listdir(home)
     return Result(done.returncode, done.stdout, done.stderr.decode("utf-8"))
 
 

@@ -140,6 +140,7 @@ def with_models(tiny_run: "Run", once: "Once", tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.train
 def test_the_examples_of_the_python_api_run(
     with_models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,7 +29,7 @@ def bundle(tiny_bundle: Callable[[str], Path]) -> Iterator[TranslationModel]:
         yield model
 
 
-@pytest.fixture(params=["run", "bundle"])
+@pytest.fixture(params=[pytest.param("run", marks=pytest.mark.train), "bundle"])
 def model(request: pytest.FixtureRequest) -> TranslationModel:
     return request.getfixturevalue(request.param)
 
@@ -47,6 +47,7 @@ def test_both_kinds_have_one_interface(model: TranslationModel) -> None:
     assert found[1].tokens == []
 
 
+@pytest.mark.train
 def test_a_run_and_its_bundle_give_the_same_translations(
     run: TranslationModel, bundle: TranslationModel
 ) -> None:
@@ -112,6 +113,7 @@ def test_scores_of_sides_with_different_line_counts(model: TranslationModel) -> 
         list(model.score(["um"], ["um", "dois"]))
 
 
+@pytest.mark.train
 def test_attention_of_a_run(run: TranslationModel) -> None:
     maps = run.attention("um dois", "dois um")
     assert maps.cross.shape[2:] == (len(maps.target), len(maps.source))
@@ -130,6 +132,7 @@ def test_a_bundle_without_attention(bundle: TranslationModel) -> None:
             call()
 
 
+@pytest.mark.train
 def test_an_ensemble(
     run: TranslationModel, tiny_run: Run, tiny_bundle: Callable[[str], Path]
 ) -> None:

@@ -24,6 +24,7 @@ from nmt_cli.errors import NmtError
 
 # The extra that installs a package, if it is not "train".
 _EXTRAS = {
+    "sacrebleu": "evaluate",
     "jax": "train,jax",
     "matplotlib": "plot",
     "jinja2": "train,plot",

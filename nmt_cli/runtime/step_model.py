@@ -71,6 +71,8 @@ class OnnxStepModel:
         if graph.file in self._sessions:
             return self._sessions[graph.file]
         path, provider = self._folder / graph.file, self._provider
+        # A program that imports onnxruntime before nmt_cli has its telemetry on.
+        onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _FATAL_ONLY
         options.intra_op_num_threads = self._threads

@@ -26,6 +26,7 @@ def with_two(workdir: Path) -> Path:
     return workdir
 
 
+@pytest.mark.train
 def test_the_mean_can_be_exported(with_two: Path) -> None:
     result = nmt("average", cwd=with_two)
     assert result.code == 0, result.err

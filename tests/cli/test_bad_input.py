@@ -286,6 +286,7 @@ class TestRun:
         with pytest.raises(NmtError, match="best.npz: damaged checkpoint"):
             load_checkpoint(path, None, training=False)
 
+    @pytest.mark.train
     def test_truncated_checkpoint_in_the_shell(self, workdir: Path) -> None:
         truncate(workdir / RUN / "best.npz")
         before = snapshot(workdir)
@@ -381,6 +382,7 @@ class TestPlaces:
         assert_fails(result, f"{RUN}: has no checkpoint left", "--force")
         assert snapshot(workdir) == before
 
+    @pytest.mark.train
     def test_a_refused_resume_leaves_the_prepared_data_unchanged(self, workdir: Path) -> None:
         before = snapshot(workdir)
         words = ["train", "toy.toml", "--resume"]

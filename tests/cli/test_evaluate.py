@@ -280,6 +280,7 @@ class TestRefused:
 class TestModels:
     RUN, BUNDLE = "runs/toy-pt-en", "exports/toy-pt-en"
 
+    @pytest.mark.train
     def test_a_run_its_bundle_and_their_translations(self, system: Path, tmp_path: Path) -> None:
         text = (system / "toy.pt").read_bytes()
         translated = nmt("translate", "-m", self.BUNDLE, cwd=system, stdin=text)
@@ -314,6 +315,7 @@ class TestModels:
         assert buckets[0][4:7] == buckets[1][4:7] == [row[2] for row in scores[:3]]
         assert f"translating 200 lines of toy with {self.RUN}" in result.err
 
+    @pytest.mark.train
     def test_without_a_text_the_newest_run_is_the_default(self, workdir: Path) -> None:
         for side in ("pt", "en"):
             write(workdir / f"two.{side}", ["a b c"] * 2)
@@ -349,3 +351,11 @@ class TestModels:
         recipe.write_text(recipe.read_text(encoding="utf-8").replace("test = []", 'test = ["two"]'))
         result = nmt(*words, cwd=workdir)
         assert_fails(result, f"the recipes of {self.RUN} and runs/other name different test sets")
+
+
+def test_without_sacrebleu_the_extra_is_named(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a\n", encoding="utf-8")
+    script = "import sys; sys.modules['sacrebleu'] = None; from nmt_cli.cli import main; main()"
+    words = ["evaluate", "--translation", "text", "--reference", "text"]
+    result = nmt(*words, cwd=tmp_path, command=[sys.executable, "-c", script])
+    assert result.err == "nmt: this command needs sacrebleu; pip install 'nmt_cli[evaluate]'\n"

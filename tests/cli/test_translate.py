@@ -334,6 +334,7 @@ class TestResults:
             == nmt("translate", cwd=workdir, stdin=TEXT).out
         )
 
+    @pytest.mark.train
     def test_a_run_supports_the_same_options_as_its_bundle(
         self, workdir: Path, with_attention: Path
     ) -> None:

@@ -51,6 +51,7 @@ def test_its_bundle_needs_only_the_base_install(quickstart, tmp_path):
     ).stdout.lower()
     assert "tensorflow" not in listed
     assert "keras" not in listed
+    assert "lxml" not in listed
     done = subprocess.run(
         [tmp_path / "venv" / "bin" / "nmt", "translate"],
         input="Onde fica a farmácia?\n\nEla não quer duas maçãs verdes.\n",

@@ -45,6 +45,7 @@ class TestSampling:
     )
 
     @pytest.mark.parametrize("config", [UNIGRAM, BPE], ids=lambda config: config.model)
+    @pytest.mark.train
     def test_samples_depend_only_on_the_seed(self, config: TokenizerConfig, tmp_path: Path) -> None:
         learn_tokenizers(config, PORTUGUESE, ENGLISH, tmp_path, seed=1)
         path = tmp_path / "joint.model"
@@ -57,6 +58,7 @@ class TestSampling:
         assert samples[0] != samples[1] != unsampled != samples[0]
         assert tokenizer.decode(samples[0]) == tokenizer.decode(unsampled)
 
+    @pytest.mark.train
     def test_a_tag_is_not_split(self, tmp_path: Path) -> None:
         learn_tokenizers(UNIGRAM, PORTUGUESE, ENGLISH, tmp_path, seed=1, tag="<BT>")
         tokenizer = SentencePieceTokenizer(tmp_path / "joint.model", "<BT>")
