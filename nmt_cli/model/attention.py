@@ -119,6 +119,12 @@ class SelfAttention(Attention):
         drop = partial(self.drop, training=training)
         return self.output_projection(attend(query, key, value, mask, drop))
 
+    def rows(self, rows: Any, length: Any, mask: Any) -> Any:
+        """:meth:`call` for rows [B * T, d] of B sequences of a length, without dropout."""
+        joined = ops.reshape(self.query_key_value(rows), (-1, length, sum(self.sizes)))
+        query, key, value = self._split_heads(joined, length, self.sizes)
+        return self._project_rows(_mix(query, key, value, mask))
+
     def weights_of(self, inputs: Any, mask: Any) -> Any:
         """Return the attention weights of :meth:`call`, float32 [B, h, T, T]."""
         query, key, _ = self._project(inputs)
@@ -160,13 +166,14 @@ class CrossAttention(Attention):
     def call(self, inputs: Any, encoder_output: Any, mask: Any, training: bool = False) -> Any:
         """Map [B, T, d] to [B, T, d], attending to encoder_output [B, S, d]."""
         query = self._query(inputs, ops.shape(inputs)[1])
+        sides = self.project(encoder_output, ops.shape(encoder_output)[1])
         drop = partial(self.drop, training=training)
-        return self.output_projection(attend(query, *self.project(encoder_output), mask, drop))
+        return self.output_projection(attend(query, *sides, mask, drop))
 
-    def project(self, encoder_output: Any) -> tuple[Any, Any]:
-        """Project the encoder's output [B, S, d] to keys [B, h, S, k] and values [B, h, S, v]."""
-        joined = self.key_value(encoder_output)
-        key, value = self._split_heads(joined, ops.shape(joined)[1], self.sizes)
+    def project(self, encoder_output: Any, length: Any) -> tuple[Any, Any]:
+        """Project the encoder's output, [B, S, d] or rows [B * S, d], to keys [B, h, S, k] and
+        values [B, h, S, v]; ``length`` is S."""
+        key, value = self._split_heads(self.key_value(encoder_output), length, self.sizes)
         return key, value
 
     def step(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:

@@ -12,7 +12,6 @@ import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import CommonSubexpressionEliminationPass, RemoveUnusedNodesPass
 from onnxscript.rewriter import RewriteRule, RewriteRuleSet, rewrite
-from onnxscript.rewriter.rules.common import reshape_reshape_rule
 
 # In patterns, operators are methods of `op`. Constants are variables of the pattern, which the
 # rule's check inspects.
@@ -52,33 +51,6 @@ def _is_take(context: Any, matrix: Any, size: Any, zero: Any, **rest: Any) -> bo
     return rows is not None and _constant(size) == rows and _constant(zero) == 0
 
 
-def _late_bias(op: Any, x: Any, weight: Any, shape: Any, bias: Any) -> Any:
-    return op.Reshape(op.MatMul(x, weight), shape) + bias
-
-
-def _early_bias(op: Any, x: Any, weight: Any, shape: Any, bias: Any) -> Any:
-    """Move a bias next to its product, so that both become one operator (Gemm)."""
-    return op.Reshape(op.Add(op.MatMul(x, weight), bias), shape)
-
-
-def _is_bias(context: Any, weight: Any, bias: Any, shape: Any, **rest: Any) -> bool:
-    if weight.const_value is None or bias.const_value is None:
-        return False
-    columns = weight.const_value.shape[-1]
-    split = _constant(shape) is not None and _constant(shape)[-1] not in (-1, columns)
-    whole = len(weight.const_value.shape) == 2 and not split
-    return whole and list(bias.const_value.shape) == [columns]
-
-
-def _late_relu(op: Any, x: Any, shape: Any) -> Any:
-    return op.Relu(op.Reshape(x, shape))
-
-
-def _early_relu(op: Any, x: Any, shape: Any) -> Any:
-    """Move an activation next to its product, for the same reason."""
-    return op.Reshape(op.Relu(x), shape)
-
-
 def _attend(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
     scores = op.MatMul(query, op.Transpose(key, perm=[0, 1, 3, 2])) + mask
     return op.MatMul(op.Softmax(scores), value)
@@ -104,6 +76,40 @@ def _is_attention(context: Any, query: Any, key: Any, value: Any, mask: Any) -> 
     if any(shape is None or len(shape) != 4 for shape in shapes):
         return False
     return mask.shape[2] != 1  # Attention needs a row of the mask for each query
+
+
+def _attend_heads(
+    op: Any, query: Any, key: Any, value: Any, mask: Any, split: Any, split_value: Any, joined: Any
+) -> Any:
+    def heads(x: Any, shape: Any) -> Any:
+        return op.Transpose(op.Reshape(x, shape), perm=[0, 2, 1, 3])
+
+    sides = heads(query, split), heads(key, split), heads(value, split_value)
+    mixed = op.Attention(*sides, mask, scale=1.0)
+    return op.Reshape(op.Transpose(mixed, perm=[0, 2, 1, 3]), joined)
+
+
+def _attention_heads(
+    op: Any, query: Any, key: Any, value: Any, mask: Any, split: Any, joined: Any, **rest: Any
+) -> Any:
+    """Let the operator find the heads in [B, S, h * k], without moving them."""
+    count = _heads(split)
+    heads = op.Attention(query, key, value, mask, scale=1.0, q_num_heads=count, kv_num_heads=count)
+    return op.Reshape(heads, joined)
+
+
+def _are_heads(
+    context: Any, query: Any, key: Any, value: Any, split: Any, split_value: Any, **rest: Any
+) -> bool:
+    if any(each.shape is None or len(each.shape) != 3 for each in (query, key, value)):
+        return False
+    return _heads(split) == _heads(split_value) is not None
+
+
+def _heads(shape: Any) -> int | None:
+    """The heads of a shape [B, S, h, k]; None if unknown."""
+    sizes = _sizes(shape)
+    return sizes[2] if len(sizes) == 4 else None
 
 
 def _top_k(op: Any, values: Any, count: Any) -> Any:
@@ -146,12 +152,10 @@ def _block_width(width: int) -> int | None:
 RULES = {
     "layer norm": RewriteRule(_layer_norm, _fused_layer_norm, _is_layer_norm),
     "take": RewriteRule(_take, _plain_take, _is_take),
-    "bias": RewriteRule(_late_bias, _early_bias, _is_bias),
-    "activation": RewriteRule(_late_relu, _early_relu),
     "attention": RewriteRule(_attend, _attention, _is_attention),
     "attention, turned": RewriteRule(_attend_turned, _attention_turned, _is_attention),
+    "heads": RewriteRule(_attend_heads, _attention_heads, _are_heads, remove_nodes=False),
     "top k": RewriteRule(_top_k, _top_k_of_blocks, _is_top_k),
-    "reshapes": reshape_reshape_rule,
 }
 
 
@@ -218,11 +222,19 @@ def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
 
 def _last_size(shape: Any) -> int | None:
     """The last entry of a shape, constant or computed at run time; None if unknown."""
+    return _sizes(shape)[-1]
+
+
+def _sizes(shape: Any) -> list[int | None]:
+    """The entries of a shape, constant or computed at run time; None for the unknown ones."""
+    if shape.const_value is not None:
+        return shape.const_value.numpy().ravel().tolist()
     node = shape.producer()
-    while shape.const_value is None and node is not None and node.op_type in ("Cast", "Concat"):
-        shape = node.inputs[-1]
-        node = shape.producer()
-    return None if shape.const_value is None else int(shape.const_value.numpy().ravel()[-1])
+    if node is not None and node.op_type == "Cast":
+        return _sizes(node.inputs[0])
+    if node is not None and node.op_type == "Concat":
+        return [size for each in node.inputs for size in _sizes(each)]
+    return [None]
 
 
 def _is_scalar(value: Any) -> bool:

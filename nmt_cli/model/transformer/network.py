@@ -108,6 +108,12 @@ class EncoderLayer(_Block):
         attended = self._attended(x, mask, training)
         return self._or_skipped(x, self._fed_forward(attended, training), training)
 
+    def rows(self, x: Any, length: Any, mask: Any) -> Any:
+        """:meth:`call` for rows [B * S, d] of B sentences of a length, without dropout."""
+        mixed = self.attention.rows(self._normed(x, self.attention_norm), length, mask)
+        x = self._added(x, mixed, self.attention_norm, training=False)
+        return self._fed_forward(x, training=False)
+
 
 class DecoderLayer(_Block):
     """Masked self-attention, cross-attention and feed-forward."""

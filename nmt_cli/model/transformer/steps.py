@@ -46,12 +46,15 @@ class Steps(StepGraph):
         x = self.source_embedding(source)
         if self.source_positions is not None:
             x = self.source_positions(x)
-        every = _rows(mask, ops.shape(source)[1])
+        length = ops.shape(source)[1]
+        every = _rows(mask, length)
+        x = ops.reshape(x, (-1, x.shape[-1]))  # rows; see decode
         for layer in self.encoder_layers:
-            x = layer(x, every, training=False)
-        output = self.encoder_norm(x) if self.encoder_norm else x
-        projected = [side for layer in self.decoder_layers for side in layer.cross.project(output)]
-        return [mask, *projected]
+            x = layer.rows(x, length, every)
+        if self.encoder_norm:
+            x = self.encoder_norm(x)
+        projected = [layer.cross.project(x, length) for layer in self.decoder_layers]
+        return [mask, *(side for pair in projected for side in pair)]
 
     def decode(
         self, tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
