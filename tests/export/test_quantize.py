@@ -48,11 +48,11 @@ def run(proto: onnx.ModelProto, x: NDArray[np.float32]) -> NDArray[np.float32]:
     return session(proto).run(["y"], {"ids": ids, "x": x})[0]
 
 
-def product(relu: bool = False) -> onnx.ModelProto:
+def product(relu: bool = False, size: float | None = None) -> onnx.ModelProto:
     nodes = [helper.make_node("MatMul", ["r" if relu else "x", "w"], ["y"])]
     if relu:
         nodes.insert(0, helper.make_node("Relu", ["x"], ["r"]))
-    return quantize(model(nodes, w=WEIGHT))
+    return quantize(model(nodes, w=WEIGHT), {} if size is None else {"w": size})
 
 
 def expected_product(x: NDArray[np.float32], zero: int, largest: int) -> NDArray[np.float32]:
@@ -93,20 +93,37 @@ def test_a_product_matches_numpy(relu: bool, zero: int, largest: int) -> None:
     assert np.abs(run(product(relu), x) - seen @ WEIGHT).max() < 0.3
 
 
+@pytest.mark.parametrize(("relu", "zero", "largest"), [(False, 128, 127), (True, 0, 255)])
+def test_a_calibrated_product_matches_numpy(relu: bool, zero: int, largest: int) -> None:
+    x = RNG.normal(scale=3, size=(7, 6)).astype(np.float32)
+    seen, step = np.maximum(x, 0) if relu else x, np.float32(4 / largest)
+    integers = np.clip(np.rint(seen / step) + zero, 0, 255).astype(np.int64) - zero
+    weights, columns = quantized_columns(WEIGHT)
+    expected = (integers @ weights.astype(np.int64)) * (columns * step)
+    np.testing.assert_allclose(run(product(relu, 4.0), x), expected, rtol=1e-5)
+    assert (np.abs(seen) > 4).any()  # these were clipped
+    unclipped = (np.abs(seen) <= 4).all(axis=1)
+    error = np.abs(run(product(relu, 4.0), x) - seen @ WEIGHT)
+    assert error[unclipped].max() < 0.3 < error.max()
+
+
 @settings(max_examples=25)
 @given(
     arrays.arrays(
         np.float32, st.tuples(st.integers(1, 8), st.just(6)), elements=st.floats(-50, 50, width=32)
-    )
+    ),
+    st.sampled_from([None, 20.0]),
 )
-def test_a_row_s_result_does_not_depend_on_other_rows(x: NDArray[np.float32]) -> None:
-    proto = PRODUCT
+def test_a_row_s_result_does_not_depend_on_other_rows(
+    x: NDArray[np.float32], size: float | None
+) -> None:
+    proto = PRODUCTS[size]
     together = run(proto, x)
     alone = np.concatenate([run(proto, row[None]) for row in x])
     assert together.tobytes() == alone.tobytes()
 
 
-PRODUCT = product()
+PRODUCTS = {size: product(size=size) for size in (None, 20.0)}
 
 
 def test_rows_of_zeros_give_zeros() -> None:
@@ -135,8 +152,9 @@ def test_an_embedding_tied_to_the_output_layer_is_stored_once(tmp_path: Path) ->
     assert np.abs(run(quantized, WEIGHT.T) - expected).max() < 0.3
 
 
-def test_onnx_runtime_fuses_the_product_with_its_scale(tmp_path: Path) -> None:
-    session(product(), tmp_path / "optimized.onnx")
+@pytest.mark.parametrize("size", [None, 4.0])
+def test_onnx_runtime_fuses_the_product_with_its_scale(tmp_path: Path, size: float | None) -> None:
+    session(product(size=size), tmp_path / "optimized.onnx")
     operators = [node.op_type for node in onnx.load(tmp_path / "optimized.onnx").graph.node]
     assert "MatMulIntegerToFloat" in operators
     assert "MatMulInteger" not in operators

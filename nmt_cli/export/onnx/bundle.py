@@ -1,7 +1,7 @@
 """Writing a bundle, and comparing one with the run it was made from."""
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 
+CALIBRATION_PAIRS = 64
 GATES = {
     "int8": Gates(bleu=0.2, chrf=80, divergence=0.05),
     "float16": Gates(bleu=0.1, chrf=95, divergence=0.005),
@@ -44,7 +45,11 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     """Write a bundle, unverified."""
     run, recipe = trained.run, trained.run.recipe
     graphs = write_graphs(
-        trained.step_model.graph, folder, options.precision, attention=options.attention
+        trained.step_model.graph,
+        folder,
+        options.precision,
+        attention=options.attention,
+        pairs=_calibration_pairs(run),
     )
     shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER)
     manifest = Manifest(
@@ -69,6 +74,16 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         },
     )
     _write_manifest(folder, manifest)
+
+
+def _calibration_pairs(run: Run) -> Iterator[tuple[list[int], list[int]]]:
+    """Ids of held-out pairs, the last ones: verification compares the first ones."""
+    tokenizers = run.tokenizers()
+    source, target = (side[-CALIBRATION_PAIRS:] for side in run.held_out())
+    for one, other in zip(
+        tokenizers.source.encode(source), tokenizers.target.encode(target), strict=True
+    ):
+        yield tokenizers.source.frame_source(one), other
 
 
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:

@@ -24,6 +24,7 @@ from nmt_cli.bundle.contract import (
     encoder_contract,
 )
 from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
+from nmt_cli.export.onnx.calibrate import Pairs, calibrate
 from nmt_cli.export.onnx.graph_pass import RULES, apply_rules
 from nmt_cli.export.onnx.half import half
 from nmt_cli.export.onnx.quantize import quantize
@@ -47,6 +48,7 @@ def write_graphs(
     precision: str = "float32",
     rules: Sequence[str] = tuple(RULES),
     attention: bool = False,
+    pairs: Pairs = (),
 ) -> dict[str, GraphSpec]:
     """Write the graphs and their weights; returns the graphs' contracts by file name.
 
@@ -56,6 +58,7 @@ def write_graphs(
         precision: one of nmt_cli.bundle.PRECISIONS.
         rules: of the graph pass; benchmarks/graph_pass.py leaves some out.
         attention: also write the step with attention weights.
+        pairs: what int8 is calibrated with; see nmt_cli.export.onnx.calibrate.calibrate.
     """
 
     def append(values: Any, columns: Any, rows: Any) -> list[Any]:
@@ -75,9 +78,13 @@ def write_graphs(
         proto = own or _convert(function, contract)
         share_transposed(proto)
         _write_in_place(proto, graph)
-        proto = apply_rules(proto, rules)
+        protos[name] = apply_rules(proto, rules)
+    steps = {name: proto for name, proto in protos.items() if name != APPEND}
+    sizes = calibrate(steps, config, pairs) if precision == "int8" else {}
+    for name, _, contract in parts:
+        proto = protos[name]
         if precision == "int8":
-            proto = quantize(proto)
+            proto = quantize(proto, sizes.get(name))
         elif precision == "float16":
             proto = half(proto)
         inputs, outputs = map(_named, (proto.graph.input, proto.graph.output), contract)

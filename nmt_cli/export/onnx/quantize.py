@@ -1,8 +1,9 @@
 """Matrix products in 8-bit integers, with standard ONNX operators.
 
-A product ``x W`` of float rows becomes ``s_x (q_x Q_W) s_w``: each row of x has a scale of its
-own, computed at run time, and each column of W one computed here. The integer product is exact,
-and a row's result depends only on that row: a sentence's translation does not depend on its batch.
+A product ``x W`` of float rows becomes ``s_x (q_x Q_W) s_w``. Each column of W has a scale,
+computed here. All rows of x share a constant one if the size of their values is known from
+calibration; otherwise each has its own, computed at run time. The integer product is exact, and a
+row's result depends only on that row: a sentence's translation does not depend on its batch.
 (ONNX Runtime's own dynamic quantization uses one scale for a whole batch.)
 
 Weights keep 7 bits, -64 to 64. Processors with AVX2 but no VNNI add pairs of products of unsigned
@@ -10,6 +11,7 @@ activations and signed weights in 16 bits, with saturation; ``2 * 255 * 64 < 2^1
 so that every processor computes the same integers.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,10 +28,15 @@ ZERO_POINT, LARGEST_SIGNED, LARGEST_UNSIGNED = 128, 127, 255
 TINY = 1e-30
 
 
-def quantize(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """Rewrite every product with a constant matrix, and every embedding, in 8 bits."""
+def quantize(proto: onnx.ModelProto, sizes: Mapping[str, float] | None = None) -> onnx.ModelProto:
+    """Rewrite every product with a constant matrix, and every embedding, in 8 bits.
+
+    Args:
+        proto: a float graph.
+        sizes: by name of the matrix, the size of the values it is multiplied with.
+    """
     model = ir.from_proto(proto)
-    model = rewrite(model, _Quantizer(model.graph.inputs[0]).rules())
+    model = rewrite(model, _Quantizer(model.graph.inputs[0], sizes or {}).rules())
     CommonSubexpressionEliminationPass()(model)
     RemoveUnusedNodesPass()(model)
     return ir.to_proto(model)
@@ -53,10 +60,11 @@ class _Quantizer:
 
     Args:
         tokens: the graph's first input; every product has a row for each of its tokens.
+        sizes: see :func:`quantize`.
     """
 
-    def __init__(self, tokens: Any) -> None:
-        self._tokens = tokens
+    def __init__(self, tokens: Any, sizes: Mapping[str, float]) -> None:
+        self._tokens, self._sizes = tokens, sizes
         self._embeddings: dict[str, tuple[Any, Any]] = {}
 
     def rules(self) -> RewriteRuleSet:
@@ -106,17 +114,22 @@ class _Quantizer:
     def _scaled(self, op: Any, x: Any, matrix: Any, scales: NDArray[np.float32], name: str) -> Any:
         """``x W`` of rows [N, d] from an int8 matrix and the scales of its columns."""
         zero, largest = (0, LARGEST_UNSIGNED) if _is_positive(x) else (ZERO_POINT, LARGEST_SIGNED)
-        sizes = op.ReduceMax(x if zero == 0 else op.Abs(x), _vector(op, [-1]), keepdims=1)  # [N, 1]
         zero_point = op.Constant(value=ir.tensor(np.uint8(zero)))
-        # A row of zeros has size 0 and arbitrary integers: the result is 0.
-        integers = op.QuantizeLinear(op.Div(x, sizes), _number(op, 1.0 / largest), zero_point)
-        factors = op.initializer(ir.tensor(scales / np.float32(largest)), f"{name}_factors")
+        constant = self._sizes.get(name)
+        if constant is None:
+            sizes = op.ReduceMax(x if zero == 0 else op.Abs(x), _vector(op, [-1]), keepdims=1)
+            # A row of zeros has size 0 and arbitrary integers: the result is 0.
+            x, step = op.Div(x, sizes), 1.0 / largest  # sizes [N, 1]
+        else:
+            step = constant / largest
+        integers = op.QuantizeLinear(x, _number(op, step), zero_point)
+        factors = op.initializer(ir.tensor(scales * np.float32(step)), f"{name}_factors")
         product = op.Cast(op.MatMulInteger(integers, matrix, zero_point), to=ir.DataType.FLOAT)
         # ONNX Runtime fuses a product, its cast and a scale if the scale is a number computed at
         # run time (here 1) times a constant.
         some = op.Min(op.Size(self._tokens), op.Constant(value=ir.tensor(np.int64(1))))
-        columns_scaled = op.Mul(product, op.Mul(op.Cast(some, to=ir.DataType.FLOAT), factors))
-        return op.Mul(columns_scaled, sizes)
+        scaled = op.Mul(product, op.Mul(op.Cast(some, to=ir.DataType.FLOAT), factors))
+        return scaled if constant is not None else op.Mul(scaled, sizes)
 
 
 def _is_positive(x: Any) -> bool:
