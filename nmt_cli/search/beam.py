@@ -13,10 +13,9 @@ Semantics, the same for every model and for the exported SavedModel:
   is finished, when no open beam can beat the worst of N kept hypotheses even if every further
   token were certain, or at its maximum length; if fewer have finished by then, the best open
   beams follow them, unfinished.
-- Beam 1 is greedy search.
+- Beam 1 is greedy search (greedy.py).
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,15 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.search.forced import aligning_layer
+from nmt_cli.search.greedy import greedy_search
 from nmt_cli.search.options import Request, SearchOptions
 from nmt_cli.search.processors import Processor
 from nmt_cli.search.ranking import Continuations, Hypothesis, best, coverage_penalty, penalty
-from nmt_cli.search.step_model import StepModel
+from nmt_cli.search.step_model import StepModel, worth_dropping
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
-# Finished sentences leave the batch once they are this share of it: copying the caches costs
-# about as much as one step of the sentences that leave.
-DONE_SHARE = 0.25
 # Steps allocated at first; doubled when needed.
 _ROOM = 32
 
@@ -56,8 +53,11 @@ def beam_search(
         the vocabulary has no more.
     """
     requests = requests or [Request()] * len(source)
-    beams = Beams(source, options, requests)
+    limits = _limits(source, options, requests)
     has_rules = bool(processors) or options.sample or any(each.required for each in requests)
+    if options.beam_size == 1 and not has_rules and not options.coverage_penalty:
+        return greedy_search(model, source, limits, options)
+    beams = Beams(source, limits, options, requests)
     if has_rules:
         from nmt_cli.search.choosing import choose  # rarely needed
     state = model.encode(source)
@@ -75,6 +75,17 @@ def beam_search(
         if keep is not None:
             state = model.select(state, keep)
     return beams.best
+
+
+def _limits(
+    source: NDArray[np.int32], options: SearchOptions, requests: Sequence[Request]
+) -> NDArray[np.int64]:
+    """The maximum number of tokens of each translation, [B]."""
+    longest = [
+        max(options.limit(length), options.min_length + 1) + each.required
+        for length, each in zip((source != PAD_ID).sum(axis=1), requests, strict=True)
+    ]
+    return np.minimum(np.array(longest, np.int64), options.max_length)
 
 
 class Beams:
@@ -105,18 +116,18 @@ class Beams:
     """
 
     def __init__(
-        self, source: NDArray[np.int32], options: SearchOptions, requests: Sequence[Request]
+        self,
+        source: NDArray[np.int32],
+        limits: NDArray[np.int64],
+        options: SearchOptions,
+        requests: Sequence[Request],
     ) -> None:
         count, beams = len(source), options.beam_size
         self.options, self.requests = options, requests
         self.open = count
         self.steps = 0
         self.rows = np.arange(count)
-        longest = [
-            max(options.limit(length), options.min_length + 1) + each.required
-            for length, each in zip((source != PAD_ID).sum(axis=1), requests, strict=True)
-        ]
-        self.limits = np.minimum(np.array(longest, np.int64), options.max_length)
+        self.limits = limits
         self.reach = penalty(self.limits, options.length_penalty)
         self.sums = np.full((count, beams), -np.inf, np.float32)
         # All beams start out equal: the search needs only one of them, sampling all.
@@ -219,8 +230,7 @@ class Beams:
 
     def drop_done(self) -> NDArray[np.int64] | None:
         """Drop the sentences that are done once they are enough; returns the others if so."""
-        count = len(self.done)
-        if not 0 < self.open <= count - max(1, math.ceil(DONE_SHARE * count)):
+        if not (self.open and worth_dropping(len(self.done), self.open)):
             return None
         keep = np.flatnonzero(~self.done)
         self.rows, self.limits, self.reach = self.rows[keep], self.limits[keep], self.reach[keep]

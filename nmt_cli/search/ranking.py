@@ -63,8 +63,6 @@ def best(sums: NDArray[np.float32], candidates: Candidates) -> Continuations:
     count, beams = sums.shape
     totals = (sums[..., None] + candidates.scores).reshape(count, -1)  # [B, K * C]
     ids = candidates.ids.reshape(count, -1)
-    if beams == 1:  # greedy: the best of one beam is the first of its candidates
-        return Continuations(np.zeros((count, 1), np.int64), ids[:, :1].copy(), totals[:, :1])
     # lexsort's last key is the first to decide; it is stable, so that equal tokens of
     # equal score keep the order of their beams.
     order = np.lexsort((ids, -totals), axis=-1)[:, :beams]

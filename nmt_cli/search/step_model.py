@@ -5,6 +5,7 @@ B is the number of sentences in the batch, S the source width, K the beam size, 
 steps taken so far.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,6 +22,16 @@ class Candidates:
 
     scores: NDArray[np.float32]
     ids: NDArray[np.int32]
+
+
+# Finished sentences leave the batch once they are this share of it: copying the caches costs
+# about as much as one step of the sentences that leave.
+DONE_SHARE = 0.25
+
+
+def worth_dropping(count: int, left: int) -> bool:
+    """Whether to go on with only the sentences that are left."""
+    return left <= count - max(1, math.ceil(DONE_SHARE * count))
 
 
 class BatchTooLarge(Exception):

@@ -236,7 +236,22 @@ def test_beam_one_is_greedy(seed: int, end_from: int, grain: int) -> None:
     assert search(follow, options(1, 0.6, limit=8))[0].ids == list(history)
 
 
-def test_finished_sentences_leave_the_batch() -> None:
+@given(st.integers(0), sources, st.sampled_from([1, 16]))
+def test_greedy_search_gives_the_bits_of_a_beam_of_one(
+    seed: int, sources: list[tuple[int, ...]], grain: int
+) -> None:
+    follow, settings = hashed(seed, (A, B, C), grain, end_from=2), options(1, 0.6, limit=6)
+    source = np.full((len(sources), max(map(len, sources))), PAD_ID, np.int32)
+    for row, each in enumerate(sources):
+        source[row, : len(each)] = each
+    # A rule, even one that changes nothing, takes the general path.
+    rules = [lambda log_probs, past: None]
+    found = beam_search(FakeStepModel(follow), source, settings)
+    assert found == beam_search(FakeStepModel(follow), source, settings, processors=rules)
+
+
+@pytest.mark.parametrize("beams", [1, 2])
+def test_finished_sentences_leave_the_batch(beams: int) -> None:
     # A sentence's first token minus 3 is the length of its translation.
     def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
         end = len(history) >= source[0] - 3
@@ -244,7 +259,7 @@ def test_finished_sentences_leave_the_batch() -> None:
 
     model = FakeStepModel(follow)
     source = np.array([[4], [11], [4], [6], [4], [5], [4], [4]], np.int32)
-    found = beam_search(model, source, options(2))
+    found = beam_search(model, source, options(beams))
     assert [len(each[0].ids) for each in found] == [1, 8, 1, 3, 1, 2, 1, 1]
     assert model.batches == [8, 8, 3, 2] + [1] * 5
 
