@@ -114,7 +114,7 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda folder: enlarge(folder, WEIGHTS, 40 << 30),
         "files: weights.bin has 42,949,672,960 bytes, at most 2,0",
     ),
-    "products": ("bundle", chained_products, "decoder.onnx: 57 matrix products, at most 32 for"),
+    "products": ("bundle", chained_products, "decoder.onnx: 57 matrix products, at most 24 for"),
     "generator": (
         "bundle",
         lambda folder: chained_products(folder, "ConstantOfShape"),

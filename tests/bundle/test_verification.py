@@ -30,12 +30,12 @@ def tamper(monkeypatch: pytest.MonkeyPatch, scale: float) -> None:
     """Make exports change one bias vector of the model."""
     original = onnx_bundle.write_graphs
 
-    def tampered(graph, folder, precision, attention):
+    def tampered(graph, folder, precision, **options):
         bias = graph.decoder_layers[-1].feed.outer.bias
         kept = bias.numpy().copy()
         bias.assign(kept + np.linspace(-scale, scale, kept.size))
         try:
-            return original(graph, folder, precision, attention=attention)
+            return original(graph, folder, precision, **options)
         finally:
             bias.assign(kept)
 

@@ -136,12 +136,12 @@ def test_a_wrong_graph_is_not_exported(tiny_run, tmp_path, monkeypatch):
     """With one wrong weight in the graph, the export fails and leaves no files."""
     original = bundle.write_graphs
 
-    def tampered(graph, folder: Path, precision: str, attention: bool):
+    def tampered(graph, folder: Path, precision: str, **options):
         layer = graph.decoder_layers[-1].feed.outer
         original_bias = layer.bias.numpy().copy()
         layer.bias.assign(original_bias + np.linspace(0, 0.1, original_bias.size))
         try:
-            return original(graph, folder, precision, attention=attention)
+            return original(graph, folder, precision, **options)
         finally:
             layer.bias.assign(original_bias)
 
