@@ -83,13 +83,12 @@ def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Device
     check_same(devices, str(replace(start, seconds=0.0)))
     separate_seeds(devices, model)
     if _is_finished(run, start):
-        raise NmtError(
-            f"{run.folder}: already trained for {start.step:,} steps",
-            "raise training.max_steps to continue"
-            if config.schedule == "inverse-sqrt"
-            else f"its {config.schedule} schedule ends there: to train longer, start again with "
-            "--force",
-        )
+        longer = f"its {config.schedule} schedule ends there: to train longer, use --force"
+        if config.schedule == "inverse-sqrt":
+            longer = "raise training.max_steps to continue"
+        # No error: a loop that restarts a killed training ends here.
+        say(f"{run.folder}: already trained for {start.step:,} steps; {longer}")
+        return run
     if resume and devices.is_main:
         with replacing(run.folder / "recipe.toml") as stream:
             stream.write(run.recipe.dump())

@@ -234,8 +234,7 @@ def test_a_run_killed_while_validating_its_average_validates_it_again(tmp_path, 
     monkeypatch.undo()
     run = train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
     assert read_checkpoint(run.average)[1].step == 2
-    with pytest.raises(NmtError, match="already trained for 2 steps"):
-        train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
+    assert_finished(recipe, prepared, tmp_path / "run", 2)
     longer = replace(recipe, training=replace(recipe.training, max_steps=4))
     with monkeypatch.context() as patched, pytest.raises(SystemExit):
         patched.setattr(Validator, "validate", killed)
@@ -618,28 +617,35 @@ def test_max_minutes_ends_a_run(tmp_path):
     assert progress.step == 1
 
 
+def assert_finished(recipe, prepared, folder, steps):
+    """Resuming says that there is nothing to do, and changes nothing; returns the message."""
+    files = {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+    said: list[str] = []
+    train(recipe, prepared, folder, resume=True, say=said.append)
+    assert files == {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+    assert said[-1].startswith(f"{folder}: already trained for {steps} steps; ")
+    return said[-1]
+
+
 def test_a_finished_run_is_not_resumed(whole):
-    with pytest.raises(NmtError, match="already trained for 12 steps") as caught:
-        train(whole.recipe, whole.prepared, whole.run.folder, resume=True, say=silent)
-    assert caught.value.hint == "raise training.max_steps to continue"
+    said = assert_finished(whole.recipe, whole.prepared, whole.run.folder, 12)
+    assert said.endswith("; raise training.max_steps to continue")
 
 
 def test_a_finished_schedule_cannot_be_extended(tmp_path):
     training = {"max_steps": 2, "warmup_steps": 1, "schedule": "cosine"}
     recipe, prepared = toy_data(tmp_path, training=training)
     train(recipe, prepared, tmp_path / "run", say=silent)
-    with pytest.raises(NmtError, match="already trained for 2 steps") as caught:
-        train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
-    assert "its cosine schedule ends there: to train longer, start again" in caught.value.hint
+    said = assert_finished(recipe, prepared, tmp_path / "run", 2)
+    assert "; its cosine schedule ends there: to train longer, use --force" in said
 
 
 def test_a_resumed_run_saves_its_recipe(tmp_path):
     recipe, prepared = toy_data(tmp_path, training={"max_steps": 2})
     train(recipe, prepared, tmp_path / "run", say=silent)
     longer = replace(recipe, training=replace(recipe.training, max_steps=4))
-    with pytest.raises(NmtError, match="already trained"):
-        wider = replace(recipe, decoding=replace(recipe.decoding, beam_size=7))
-        train(wider, prepared, tmp_path / "run", resume=True, say=silent)
+    wider = replace(recipe, decoding=replace(recipe.decoding, beam_size=7))
+    assert_finished(wider, prepared, tmp_path / "run", 2)
     assert Run.open(tmp_path / "run").recipe == recipe  # nothing was trained
     train(longer, prepared, tmp_path / "run", resume=True, say=silent)
     assert Run.open(tmp_path / "run").recipe == longer
