@@ -23,8 +23,8 @@ from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair, encode_lines
 WINDOW = 2048
 # Characters after which no more lines are read ahead: they bound memory too.
 WINDOW_CHARACTERS = 2_000_000
-# Characters a second, before anything was measured: what large models manage on one core. Files of a
-# few hundred lines should not be cut into many small windows.
+# Characters a second, before anything was measured: what large models manage on one core. A file of
+# a few hundred lines is not cut into many small windows.
 FIRST_SPEED = 1000.0
 # Source tokens of a batch, padding included, at beam 1; wider beams get proportionally fewer rows.
 BATCH_TOKENS = 4096
