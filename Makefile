@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Tests start many processes, which otherwise compile the sources each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test test-slow lint format docs clean
+.PHONY: quickstart test test-slow test-pythons lint format docs clean
 
 quickstart: $(VENV)/train
 	$(BIN)/nmt quickstart
@@ -23,6 +23,10 @@ BOTH_CORES := tests/benchmarks tests/e2e/test_quickstart.py tests/training/test_
 test-slow: $(VENV)/dev
 	$(PYTEST) -m slow -n 2 --dist worksteal $(addprefix --ignore=,$(BOTH_CORES))
 	$(PYTEST) -m slow $(BOTH_CORES)
+
+# Every Python that is installed, with the newest releases of what nmt needs.
+test-pythons: $(VENV)/dev
+	.ci/test-pythons
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -375,6 +375,7 @@ class TestPlaces:
         assert_fails(result, f"{RUN}: a run already exists", "--resume", "--force")
         assert snapshot(workdir) == before
 
+    @pytest.mark.train
     def test_a_model_without_a_checkpoint_to_resume_from_is_kept(self, workdir: Path) -> None:
         shutil.rmtree(workdir / RUN / "checkpoints")
         before = snapshot(workdir)

@@ -23,10 +23,14 @@ AVERAGE = ["average", RUN, *(2 * ["--checkpoint", f"{RUN}/best.npz"])]
             ["average", RUN, "--checkpoint", f"{RUN}/best.npz", "--checkpoint", f"{RUN}/best.npz"],
         ),
         (PREPARED, ["prepare", "toy.toml", "--force"]),
-        (PREPARED, ["train", "toy.toml", "-o", "new", "--set", "seed=5"]),
+        pytest.param(
+            PREPARED, ["train", "toy.toml", "-o", "new", "--set", "seed=5"], marks=pytest.mark.train
+        ),
         (BUNDLE, ["export", RUN, "--onnx", "--force"]),
         (f"{BUNDLE}-int8", ["export", RUN, "--onnx", "--quantize", "int8"]),
-        (f"{BUNDLE}-ctranslate2", ["export", RUN, "--ctranslate2"]),
+        pytest.param(
+            f"{BUNDLE}-ctranslate2", ["export", RUN, "--ctranslate2"], marks=pytest.mark.train
+        ),
         (f"{BUNDLE}-saved-model", ["export", RUN, "--saved-model"]),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
