@@ -15,6 +15,7 @@ from onnx import helper
 
 from nmt_cli.bundle import WEIGHTS
 from nmt_cli.errors import NmtError
+from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.training.checkpoint import average_run, read_checkpoint
 from tests.bundle import harm
 
@@ -176,3 +177,16 @@ def test_compressed_checkpoints_are_not_read(tiny_run: "Run", tmp_path: Path) ->
             read_checkpoint(path, only_progress)
     with pytest.raises(NmtError, match="best.npz: checkpoint of a different model"):
         average_run(tiny_run, checkpoints=[tiny_run.last, path], output=tmp_path / "mean.npz")
+
+
+def test_an_export_compares_sizes_before_it_imports_keras(
+    tiny_run: "Run", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inflating(tmp_path / "other.npz", 4)
+
+    def too_late() -> None:
+        pytest.fail("Keras was imported first")
+
+    monkeypatch.setattr("nmt_cli.export.exporter.import_keras", too_late)
+    with pytest.raises(NmtError, match="other.npz: checkpoint of a different model"):
+        Trained.load(tiny_run, ExportOptions(checkpoint=tmp_path / "other.npz"))

@@ -75,11 +75,15 @@ class Trained:
         Raises:
             NmtError: no such checkpoint, or a damaged one.
         """
+        from nmt_cli.training.checkpoint import check_size
+
+        checkpoint = options.checkpoint or run.preferred
+        check_size(checkpoint, run.weights)  # before Keras takes memory and time
         import_keras()
         from nmt_cli.model.step_model import KerasStepModel
         from nmt_cli.training.model import trained_model
 
-        model, progress = trained_model(run, options.checkpoint or run.preferred)
+        model, progress = trained_model(run, checkpoint)
         own = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
         given: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
         decoding = replace(run.recipe.decoding, **given)

@@ -16,7 +16,7 @@ from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
 from nmt_cli.text.tokenizer import TokenizerPair
 
 # The most operators of a graph, and matrix products among them, for each layer of the
-# architecture; 80 and 7 are usual.
+# architecture; 80 and 8 are usual, and one product for the vocabulary.
 _OPERATORS, _PRODUCTS = 128, 8
 
 
