@@ -30,6 +30,7 @@ def locked(folder: Path, shared: bool = False) -> Iterator[None]:
     # A mounted folder may be in one that is read-only.
     replaceable = not place.is_dir() or os.access(place.parent, os.W_OK)
     path = (place.parent if replaceable else place) / f".{place.name}.lock"
+    missing = [each for each in path.parents if not each.exists()]  # the innermost first
     handle = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,6 +43,9 @@ def locked(folder: Path, shared: bool = False) -> Iterator[None]:
     finally:
         if handle is not None:
             _release(handle, path)
+        with suppress(OSError):  # unless something was written there
+            for each in missing:
+                each.rmdir()
 
 
 def _acquire(folder: Path, path: Path, mode: int) -> int:

@@ -150,3 +150,12 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with locked(tmp_path / "f"), locked(tmp_path / "g", shared=True):
         pass
     assert not list(tmp_path.iterdir())
+
+
+def test_folders_made_for_the_lock_alone_are_removed(tmp_path: Path) -> None:
+    with locked(tmp_path / "runs" / "deep" / "new"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    with locked(tmp_path / "runs" / "new"):
+        (tmp_path / "runs" / "new").mkdir()
+    assert [each.name for each in (tmp_path / "runs").iterdir()] == ["new"]
