@@ -208,7 +208,7 @@ def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
     columns = constants[-1][1].shape[-1]
     if any(each.shape.rank() == 0 or each.shape[-1] != columns for _, each in constants):
         return False
-    if any(_last_size(shape) != columns for shape in reshapes):
+    if any(_sizes(shape)[-1] != columns for shape in reshapes):
         return False
     width = columns // parts
     for node, constant in constants:
@@ -218,11 +218,6 @@ def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
         graph.register_initializer(initializer)
         node.replace_input_with(1, initializer)
     return True
-
-
-def _last_size(shape: Any) -> int | None:
-    """The last entry of a shape, constant or computed at run time; None if unknown."""
-    return _sizes(shape)[-1]
 
 
 def _sizes(shape: Any) -> list[int | None]:
