@@ -17,6 +17,7 @@ Semantics, the same for every model and for the exported SavedModel:
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -103,10 +104,12 @@ class Beams:
         reach: float64 [B], length penalty at the limit.
         sums: float32 [B, K], summed log-probabilities of open beams, -inf where closed.
         last: int32 [B, K], last token of each beam.
-        history: int32 [B, K, T], tokens so far, and space for more.
-        lineage: bool [B, K, T * K], cache columns that belong to each beam's past, likewise.
-        trail: float32 [B, K, T], summed log-probabilities after each token so far, likewise.
+        lineage: bool [B, K, T * K], cache columns that belong to each beam's past, with its last
+            token's, and space for more.
+        tokens: int32 [B, T * K], the token of each column, likewise.
+        trail: float32 [B, T * K], summed log-probabilities after it, likewise.
         finished: [B], number of slots held by finished hypotheses.
+        any_finished: whether a sentence has had one.
         done: bool [B].
         bounds: float64 [B], the score that a hypothesis must beat to be kept; -inf while fewer
             than ``n_best`` are kept.
@@ -133,10 +136,12 @@ class Beams:
         # All beams start out equal: the search needs only one of them, sampling all.
         self.sums[:, : None if options.sample else 1] = 0.0
         self.last = np.full((count, beams), START_ID, np.int32)
-        self.history = np.zeros((count, beams, 0), np.int32)
-        self.lineage = np.zeros((count, beams, 0), np.bool_)
-        self.trail = np.zeros((count, beams, 0), np.float32)
+        self._own = np.eye(beams, dtype=np.bool_)
+        self.lineage = np.tile(self._own, (count, 1, _ROOM))
+        self.tokens = np.full((count, _ROOM * beams), START_ID, np.int32)
+        self.trail = np.zeros((count, _ROOM * beams), np.float32)
         self.finished = np.zeros(count, np.int64)
+        self.any_finished = False
         self.done = np.zeros(count, np.bool_)
         self.bounds = np.full(count, -np.inf)
         self.best: list[list[Hypothesis]] = [[] for _ in range(count)]
@@ -146,47 +151,52 @@ class Beams:
             self.coverage = np.repeat((source == PAD_ID).astype(np.float32)[:, None], beams, 1)
         seeds = [(options.seed or 0, each.number) for each in requests if options.sample]
         self.generators = [np.random.default_rng(each) for each in seeds]
-        self._own = np.eye(beams, dtype=np.bool_)
 
     def ancestry(self) -> NDArray[np.bool_]:
-        """The lineage with the column of the next token to read, [B, K, (t + 1) * K]."""
-        beams = self.sums.shape[1]
-        if self.steps == self.history.shape[2]:
-            more = max(_ROOM, self.steps)
-            self.history = np.pad(self.history, ((0, 0), (0, 0), (0, more)))
-            self.trail = np.pad(self.trail, ((0, 0), (0, 0), (0, more)))
-            self.lineage = np.pad(self.lineage, ((0, 0), (0, 0), (0, more * beams)))
-        used = self.steps * beams
-        self.lineage[..., used : used + beams] = self._own
-        return self.lineage[..., : used + beams]
+        """The columns of each beam's past and last token, [B, K, (t + 1) * K]."""
+        return self.lineage[..., : (self.steps + 1) * self.sums.shape[1]]
+
+    def history(self) -> NDArray[np.int32]:
+        """The tokens of each beam so far, without START, [B, K, t]."""
+        ancestry = self.ancestry()
+        tokens = np.broadcast_to(self.tokens[:, None, : ancestry.shape[2]], ancestry.shape)
+        return tokens[ancestry].reshape(*self.sums.shape, -1)[..., 1:]
 
     def extend(self, chosen: Continuations) -> None:
         """Fill the free slots with the best continuations and close finished hypotheses."""
-        tokens, sums, parents = chosen.tokens, chosen.sums, chosen.parents
-        beams, past = sums.shape[1], self.steps
-        if self.finished.any():
+        tokens, sums = chosen.tokens, chosen.sums
+        beams = sums.shape[1]
+        if self.any_finished:
             # Finished hypotheses hold slots: only the best (K - finished) candidates count.
             sums[np.arange(beams) >= (beams - self.finished)[:, None]] = -np.inf
-        if (parents != np.arange(beams)).any():
-            rows, used = np.arange(len(parents))[:, None], (past + 1) * beams
-            self.history[..., :past] = self.history[rows, parents, :past]
-            self.lineage[..., :used] = self.lineage[rows, parents, :used]
-            self.trail[..., :past] = self.trail[rows, parents, :past]
-            if self.coverage is not None:
-                self.coverage = self.coverage[rows, parents]
-        self.history[..., past] = tokens
-        self.trail[..., past] = sums
-        self.steps += 1
+        self._append(chosen)
         self.last, self.sums = tokens, sums
         ends = tokens == END_ID
         if ends.any():
             ends &= sums > -np.inf
             ends[self.done] = False
             for sentence, slot in np.argwhere(ends):
-                self._keep(sentence, self._hypothesis(sentence, slot, past))
+                self._keep(sentence, self._hypothesis(sentence, slot))
             self.finished += ends.sum(axis=1)
+            self.any_finished = True
             sums[ends] = -np.inf
         self._close()
+
+    def _append(self, chosen: Continuations) -> None:
+        """Give each slot the columns of its parent and one of its own."""
+        count, beams = chosen.sums.shape
+        parents = chosen.parents + np.arange(0, count * beams, beams)[:, None]
+        self.lineage = self.lineage.reshape(count * beams, -1).take(parents, axis=0)
+        if self.coverage is not None:
+            self.coverage = self.coverage.reshape(count * beams, -1).take(parents, axis=0)
+        self.steps += 1
+        used = self.steps * beams
+        if used == self.tokens.shape[1]:  # what is in the new half is never read
+            self.lineage = np.tile(self.lineage, 2)
+            self.tokens, self.trail = np.tile(self.tokens, 2), np.tile(self.trail, 2)
+        self.lineage[..., used : used + beams] = self._own
+        self.tokens[:, used : used + beams] = chosen.tokens
+        self.trail[:, used : used + beams] = chosen.sums
 
     def _keep(self, sentence: np.integer[Any], found: Hypothesis) -> None:
         """Keep a finished hypothesis if it is among its sentence's best; ties: the first found."""
@@ -211,22 +221,20 @@ class Beams:
             order = np.argsort(-self.sums[sentence], kind="stable")
             for slot in order[: self.options.n_best - len(kept)]:
                 if not kept or self.sums[sentence, slot] > -np.inf:
-                    kept.append(self._hypothesis(sentence, slot, self.steps))
+                    kept.append(self._hypothesis(sentence, slot))
         self.done |= settled
         self.sums[settled] = -np.inf
         self.open = len(self.done) - int(self.done.sum())
 
-    def _hypothesis(
-        self, sentence: np.integer[Any], slot: np.integer[Any], length: int
-    ) -> Hypothesis:
-        total = float(self.sums[sentence, slot])
-        score = total / float(penalty(self.steps, self.options.length_penalty))
+    def _hypothesis(self, sentence: np.integer[Any], slot: np.integer[Any]) -> Hypothesis:
+        past = np.flatnonzero(self.lineage[sentence, slot, : (self.steps + 1) * len(self._own)])
+        ids, sums = self.tokens[sentence, past].tolist(), self.trail[sentence, past].tolist()
+        score = sums[-1] / float(penalty(self.steps, self.options.length_penalty))
         if self.coverage is not None:
             covered = self.coverage[sentence, slot]
             score += coverage_penalty(covered, self.options.coverage_penalty)
-        sums = self.trail[sentence, slot, : self.steps].tolist()
-        scores = [now - before for before, now in zip([0.0, *sums], sums, strict=False)]
-        return Hypothesis(self.history[sentence, slot, :length].tolist(), score, scores)
+        scores = [now - before for before, now in pairwise(sums)]
+        return Hypothesis(ids[1:-1] if ids[-1] == END_ID else ids[1:], score, scores)
 
     def drop_done(self) -> NDArray[np.int64] | None:
         """Drop the sentences that are done once they are enough; returns the others if so."""
@@ -235,9 +243,9 @@ class Beams:
         keep = np.flatnonzero(~self.done)
         self.rows, self.limits, self.reach = self.rows[keep], self.limits[keep], self.reach[keep]
         self.sums, self.last = self.sums[keep], self.last[keep]
-        self.history, self.lineage = self.history[keep], self.lineage[keep]
+        self.lineage, self.tokens = self.lineage[keep], self.tokens[keep]
+        self.trail, self.bounds = self.trail[keep], self.bounds[keep]
         self.finished, self.done = self.finished[keep], self.done[keep]
-        self.bounds, self.trail = self.bounds[keep], self.trail[keep]
         if self.coverage is not None:
             self.coverage = self.coverage[keep]
         return keep

@@ -24,7 +24,7 @@ def choose(
 ) -> Continuations:
     """Choose the continuation of each slot; ``log_probs``, [B, K, V], are changed in place."""
     requests = [beams.requests[row] for row in beams.rows.tolist()]
-    step, past, sums = beams.steps, beams.history[..., : beams.steps], beams.sums
+    step, past, sums = beams.steps, beams.history(), beams.sums
     # Processors must not forbid what a sentence must contain.
     free = {
         row: log_probs[row].copy()

@@ -129,14 +129,15 @@ def test_ties_go_to_the_lower_token() -> None:
     assert search(end_first, options(1))[0].ids == []
 
 
-def test_hypotheses_without_end_stop_at_the_maximum_length() -> None:
-    for beams in (1, 3):
-        found = search(
-            lambda source, history: {A: math.log(0.5), B: math.log(0.25)},
-            options(beams, 1.0, limit=4),
-        )[0]
-        assert found.ids == [A] * 4
-        assert found.score == pytest.approx(math.log(0.5**4) / 1.5)
+@pytest.mark.parametrize("beams", [1, 3])
+@pytest.mark.parametrize("limit", [4, 70])  # 70: more steps than Beams has space for at first
+def test_hypotheses_without_end_stop_at_the_maximum_length(beams: int, limit: int) -> None:
+    found = search(
+        lambda source, history: {A: math.log(0.5), B: math.log(0.25)},
+        options(beams, 1.0, limit=limit),
+    )[0]
+    assert found.ids == [A] * limit
+    assert found.score == pytest.approx(math.log(0.5**limit) / ((5 + limit) / 6))
 
 
 def test_at_the_maximum_length_finished_hypotheses_precede_better_open_ones() -> None:
