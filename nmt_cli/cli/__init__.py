@@ -4,6 +4,7 @@ Commands are imported when they are used, and import what they need inside their
 ``nmt --help`` and ``nmt translate`` never wait for TensorFlow.
 """
 
+import atexit
 import errno
 import gc
 import os
@@ -62,6 +63,8 @@ def main() -> None:
     """
     # Imports allocate much and free nothing: frequent collections only cost time.
     gc.set_threshold(50_000)
+    # Python ends with collections of everything that was imported, to no use: files are closed.
+    atexit.register(gc.freeze)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as after Ctrl-C
     if isinstance(sys.stdout, TextIOWrapper):
         # UTF-8 in any locale; names of files may have bytes that are not, which JSON can escape.
