@@ -43,7 +43,7 @@ def open(
 ) -> "TranslationModel":
     """Open a run or a bundle for translation.
 
-    The files of a bundle are checked here, once; its graphs are loaded when they are first used.
+    The files of a bundle are checked here, once; a run's model is loaded when it is first used.
 
     Args:
         path: folder of the run or bundle.

@@ -161,10 +161,10 @@ def test_a_bundle_is_hashed_once(
     from nmt_cli.runtime import load
 
     checked: list[Path] = []
-    original = load.check_files
+    original = load.checking_files
     monkeypatch.setattr(
         load,
-        "check_files",
+        "checking_files",
         lambda folder, manifest: checked.append(folder) or original(folder, manifest),
     )
     with nmt_cli.open(tiny_bundle("float32")) as model:

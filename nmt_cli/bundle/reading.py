@@ -4,6 +4,8 @@ import hashlib
 import math
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -143,8 +145,12 @@ def _too_large(manifest: Manifest) -> Iterator[str]:
             yield f"files: {name} has {size:,} bytes, at most {most:,} for this architecture"
 
 
-def check_files(folder: Path, manifest: Manifest) -> None:
+@contextmanager
+def checking_files(folder: Path, manifest: Manifest) -> Iterator[None]:
     """Compare every file of a bundle with its record.
+
+    The weights, which are most of the bytes, have the right size when the context begins, and are
+    hashed until it ends.
 
     Raises:
         NmtError: a file is missing, differs, or lies outside the folder.
@@ -153,20 +159,47 @@ def check_files(folder: Path, manifest: Manifest) -> None:
         path = folder / name
         if _is_outside(path, folder):
             raise NmtError(f"{folder}: {short(name)} lies outside the bundle", HINT)
-        try:
+        with _unreadable(path):
             size = path.stat().st_size
             if not path.is_file():
                 raise NmtError(f"{path}: is not a file", HINT)
-            # A file of another size, which may be endless, is not read.
-            same = size == wanted.bytes and file_record(path) == wanted
-        except OSError as error:
-            raise NmtError(f"{path}: cannot be read ({error.strerror})", HINT) from None
-        if not same:
-            raise NmtError(
-                f"{path}: is not the file that was exported ({size:,} bytes, {wanted.bytes:,} "
-                "expected; SHA-256 differs)",
-                HINT,
-            )
+            if size != wanted.bytes:  # it may be endless: it is not read
+                raise _changed(path, wanted)
+    with ThreadPoolExecutor(1) as beside:  # hashing holds no lock of Python's
+        weights = beside.submit(_check_hash, folder / WEIGHTS, manifest.files[WEIGHTS])
+        for name, wanted in manifest.files.items():
+            if name != WEIGHTS:
+                _check_hash(folder / name, wanted)
+        yield
+        weights.result()
+
+
+def check_files(folder: Path, manifest: Manifest) -> None:
+    """As :func:`checking_files`, with nothing beside it."""
+    with checking_files(folder, manifest):
+        pass
+
+
+def _check_hash(path: Path, wanted: FileRecord) -> None:
+    with _unreadable(path):
+        if file_record(path) != wanted:
+            raise _changed(path, wanted)
+
+
+@contextmanager
+def _unreadable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise NmtError(f"{path}: cannot be read ({error.strerror})", HINT) from None
+
+
+def _changed(path: Path, wanted: FileRecord) -> NmtError:
+    return NmtError(
+        f"{path}: is not the file that was exported ({path.stat().st_size:,} bytes, "
+        f"{wanted.bytes:,} expected; SHA-256 differs)",
+        HINT,
+    )
 
 
 def _is_outside(path: Path, folder: Path) -> bool:

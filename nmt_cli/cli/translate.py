@@ -40,12 +40,13 @@ def translate(
     N lines in, N lines out, in order; a blank line stays as it is. Extra output (--scores,
     --alignments, --tokens) follows the text in tab-separated columns, in this order.
     """
-    from nmt_cli.pipeline.job import translate_files
-
     output = None if options.output in (Path("-"), Path("/dev/stdout")) else options.output
     options = replace(options, files=files, output=output, decoding=decoding)
     options.check()
     model = open_model(models, hardware)
+    # Imported while the model is being loaded.
+    from nmt_cli.pipeline.job import translate_files
+
     if options.interactive:
         from nmt_cli.cli.interactive import converse
 

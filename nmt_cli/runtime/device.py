@@ -10,8 +10,6 @@ from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 DEVICES = ("auto", "cpu", "cuda")
-# Threads of a single batch when the user gives no number: depends on the size of the model.
-AUTOMATIC = 0
 # Bytes of a feed-forward matrix, or of a recurrent cell's, from which two threads compute its
 # product faster than one for a single sentence: synchronizing takes longer for smaller ones
 # (benchmarks/README.md).
@@ -25,7 +23,7 @@ class Threads:
 
     Attributes:
         workers: batches that run at the same time.
-        each: threads inside the operators of one batch; AUTOMATIC: see :func:`threads_for`.
+        each: threads inside the operators of one batch.
     """
 
     workers: int
@@ -62,7 +60,9 @@ def find_provider(device: str = "cpu", provider: str | None = None) -> str:
     return CUDA if device != "cpu" and CUDA in available else CPU
 
 
-def share_threads(total: int | None, workers: int | None, sentences: int) -> Threads:
+def share_threads(
+    total: int | None, workers: int | None, sentences: int, alone: int = 1
+) -> Threads:
     """Divide cores among batches.
 
     One batch a core, each with one thread, is fastest (benchmarks/README.md). A single sentence
@@ -72,9 +72,10 @@ def share_threads(total: int | None, workers: int | None, sentences: int) -> Thr
         total: threads in all; None for every core that this process may use.
         workers: batches at a time, if the user fixed it.
         sentences: how many there are to translate, as far as is known.
+        alone: threads of a single sentence if the user gives no number: see :func:`threads_for`.
     """
     if total is None and workers is None and sentences <= 1:
-        return Threads(workers=1, each=AUTOMATIC)
+        return Threads(workers=1, each=alone)
     total = total or cores()
     if workers is None:
         workers = 1 if sentences <= 1 else total

@@ -1,15 +1,16 @@
 """Loading a bundle, whose files, graphs and tokenizers must be what its manifest describes."""
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
 from nmt_cli.bundle import MANIFEST, TOKENIZER, WEIGHTS
 from nmt_cli.bundle.contract import contract_breach
 from nmt_cli.bundle.manifest import GraphSpec, Manifest
-from nmt_cli.bundle.reading import check_files, read_manifest
+from nmt_cli.bundle.reading import checking_files, read_manifest
 from nmt_cli.bundle.report import PASSED
 from nmt_cli.errors import NmtError
-from nmt_cli.runtime.device import find_provider, share_threads
+from nmt_cli.runtime.device import Threads, find_provider, share_threads, threads_for
 from nmt_cli.runtime.onnx_file import PRODUCTS, OnnxFile, read_onnx
 from nmt_cli.runtime.step_model import HINT, OnnxStepModel, attention_graph
 from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
@@ -21,7 +22,10 @@ _OPERATORS, _PRODUCTS = 128, 8
 
 
 class Bundle:
-    """A bundle whose files have been checked, once; its graphs are loaded when they are needed.
+    """A bundle whose files have been checked, once.
+
+    Its graphs are loaded meanwhile; or when they are needed, if the number of sentences decides how
+    many threads they get.
 
     Attributes:
         folder: where it is.
@@ -29,7 +33,7 @@ class Bundle:
         languages: source and target.
         tokenizers: of both sides.
         config, decoding: the recipe's tables.
-        loaded: its graphs, by the number of threads in each batch.
+        loaded: its graphs, loaded or not yet, by the number of threads in each batch.
 
     Args:
         folder: of the bundle.
@@ -56,18 +60,21 @@ class Bundle:
         self._threads, self._workers = threads, workers
         self._provider = find_provider(device, provider)
         self.folder, self.manifest = folder, read_manifest(folder)
-        check_files(folder, self.manifest)
-        found = {each.file: _checked_graph(folder, each) for each in self.manifest.graphs}
-        _check_sizes(folder, self.manifest, found)
+        self.languages = self.manifest.source_language, self.manifest.target_language
+        self.config, self.decoding = self.manifest.architecture, self.manifest.decoding
+        self.loaded: dict[int, Future[OnnxStepModel]] = {}
+        with checking_files(folder, self.manifest):
+            found = {each.file: _checked_graph(folder, each) for each in self.manifest.graphs}
+            _check_sizes(folder, self.manifest, found)
+            alone, together = self._share(1).each, self._share(2).each
+            if alone == together:
+                self._load(alone)
+            self.tokenizers = _checked_tokenizers(folder, self.manifest)
         if self.manifest.verification.outcome != PASSED:
             warn(
                 f"{folder}: was exported without verification; compare it with its model: "
                 f"nmt verify {folder} --run RUN"
             )
-        self.languages = self.manifest.source_language, self.manifest.target_language
-        self.tokenizers = _checked_tokenizers(folder, self.manifest)
-        self.config, self.decoding = self.manifest.architecture, self.manifest.decoding
-        self.loaded: dict[int, OnnxStepModel] = {}
 
     @property
     def model(self) -> OnnxStepModel:
@@ -83,12 +90,22 @@ class Bundle:
         """
         if attention:
             attention_graph(self.folder, self.manifest)
-        threads = share_threads(self._threads, self._workers, sentences)
-        if threads.each not in self.loaded:
-            self.loaded[threads.each] = OnnxStepModel(
-                self.folder, self.manifest, threads.each, self._provider
+        threads = self._share(sentences)
+        return self._load(threads.each).result(), threads.workers
+
+    def _share(self, sentences: int) -> Threads:
+        alone = threads_for(self.config, self.manifest.precision)
+        return share_threads(self._threads, self._workers, sentences, alone)
+
+    def _load(self, threads: int) -> "Future[OnnxStepModel]":
+        """Load the graphs in a thread of their own, once."""
+        if threads not in self.loaded:
+            loader = ThreadPoolExecutor(1)
+            self.loaded[threads] = loader.submit(
+                OnnxStepModel, self.folder, self.manifest, threads, self._provider
             )
-        return self.loaded[threads.each], threads.workers
+            loader.shutdown(wait=False)
+        return self.loaded[threads]
 
 
 def _checked_graph(folder: Path, graph: GraphSpec) -> OnnxFile:

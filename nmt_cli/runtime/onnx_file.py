@@ -147,7 +147,7 @@ def _fields(message: bytes) -> dict[int, list[Any]]:
     fields: dict[int, list[Any]] = defaultdict(list)
     at = 0
     while at < len(message):
-        tag, at = _varint(message, at)
+        tag, at = (message[at], at + 1) if message[at] < 0x80 else _varint(message, at)
         if tag & 7 == 0:
             value, at = _varint(message, at)
             fields[tag >> 3].append(value)

@@ -7,6 +7,7 @@ ONNX Runtime and candidates that search cannot use become one clear error.
 import math
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from nmt_cli.bundle import ENCODER
 from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.errors import NmtError, first_line
-from nmt_cli.runtime.device import AUTOMATIC, CPU, CUDA, threads_for
+from nmt_cli.runtime.device import CPU, CUDA
 from nmt_cli.runtime.device_state import DeviceState, encode_on_device
 from nmt_cli.runtime.host_state import HostState
 from nmt_cli.search.step_model import BatchTooLarge, Candidates
@@ -45,7 +46,7 @@ class OnnxStepModel:
     Args:
         folder: of the bundle.
         manifest: its manifest, files checked.
-        threads: inside each operator; AUTOMATIC for what the model's size justifies.
+        threads: inside each operator.
         provider: ONNX Runtime's execution provider.
 
     Raises:
@@ -53,13 +54,15 @@ class OnnxStepModel:
     """
 
     def __init__(
-        self, folder: Path, manifest: Manifest, threads: int = AUTOMATIC, provider: str = CPU
+        self, folder: Path, manifest: Manifest, threads: int = 1, provider: str = CPU
     ) -> None:
         self._folder, self._manifest, self._provider = folder, manifest, provider
-        self._threads = threads or threads_for(manifest.architecture, manifest.precision)
+        self._threads = threads
         self._sessions: dict[str, Any] = {}
-        self._encoder = self.session(manifest.encoder)
-        self._decoder = self.session(manifest.decoder)
+        with ThreadPoolExecutor() as pool:
+            self._encoder, self._decoder = pool.map(
+                self.session, (manifest.encoder, manifest.decoder)
+            )
         # Providers other than CUDA exchange host memory, and ONNX Runtime copies it.
         self._append = self.session(manifest.append) if provider == CUDA else None
         self._caches = manifest.caches

@@ -8,7 +8,6 @@ from nmt_cli.errors import NmtError
 from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.runtime import device
 from nmt_cli.runtime.device import (
-    AUTOMATIC,
     CPU,
     CUDA,
     Threads,
@@ -85,5 +84,6 @@ def test_a_single_batch_of_a_small_model_gets_one_thread(
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 3, 5})
     config = TransformerConfig(d_model=width, feed_forward=4 * width)
-    assert share_threads(None, None, 1) == Threads(1, AUTOMATIC)
     assert threads_for(config, precision) == threads
+    assert share_threads(None, None, 1, threads) == Threads(1, threads)
+    assert share_threads(None, None, 2, threads) == Threads(3, 1)
