@@ -76,6 +76,8 @@ def test_toml_overrides_only_the_given_keys(tmp_path: Path) -> None:
         ("data.synthetic=corpora/mono.bt", "data", "synthetic", ("corpora/mono.bt",)),
         ("data.synthetic_tag=<BT>", "data", "synthetic_tag", "<BT>"),
         ("data.synthetic_ratio=2", "data", "synthetic_ratio", 2.0),
+        ("data.weights={a = 2, 'b.c' = 0.5}", "data", "weights", {"a": 2.0, "b.c": 0.5}),
+        ("data.weights.a=2", "data", "weights", {"a": 2.0}),
     ],
 )
 def test_overrides_of_every_type(
@@ -112,6 +114,14 @@ def test_the_last_override_takes_precedence(tmp_path: Path) -> None:
         ("name = 3", "name must be a string, not 3", ""),
         ("[data]\ntrain = [1]", "data.train must be a list of strings, not [1]", ""),
         ("[data]\ntrain = 1", "data.train must be a list of strings, not 1", ""),
+        ("[data]\nweights = 1", "data.weights must be a table of numbers above 0, not 1", ""),
+        ("[data]\nweights = {a = 0}", "table of numbers above 0, not {'a': 0}", ""),
+        ("[data]\nweights = {a = 'much'}", "table of numbers above 0, not {'a': 'much'}", ""),
+        (
+            "[data]\nlowercase = 0.6\nunpunctuated = 0.5",
+            "lowercase, uppercase and unpunctuated are shares of one whole, not (0.6, 0.0, 0.5)",
+            "lower one of them",
+        ),
         ("[model]\nnorm = 'prex'", "model.norm must be one of pre, post", "did you mean 'pre'?"),
         ("[model]\nnorm = 'zzz'", "must be one of pre, post, not 'zzz'", ""),
         ("[model]\nheads = 0", "model.heads must be at least 1, not 0", ""),
@@ -268,6 +278,8 @@ def values(item: "dataclasses.Field") -> st.SearchStrategy:
     if item.type == tuple[int, ...]:
         return st.lists(st.integers()).map(tuple)
     text = st.text(st.characters(codec="utf-8"))
+    if item.type == dict[str, float]:
+        return st.dictionaries(text, st.floats(1e-6, 1e6))
     return text if item.type is str else st.lists(text).map(tuple)
 
 
@@ -296,7 +308,13 @@ def recipes(draw: st.DrawFn) -> Recipe:
         recipe,
         model=model,
         data=dataclasses.replace(
-            recipe.data, source="pt", target="en", max_tokens=2, synthetic_tag=""
+            recipe.data,
+            source="pt",
+            target="en",
+            max_tokens=2,
+            synthetic_tag="",
+            lowercase=0.0,
+            uppercase=0.0,
         ),
         training=dataclasses.replace(
             training,

@@ -109,6 +109,8 @@ class Batches:
         seed: random seed of the order.
         copies: consecutive rows per pair, within the budget.
         longest: the largest width, even if no pair needs it, as pairs of another epoch may.
+        weights: how often an epoch draws each pair, [pairs]: 2.3 is twice, and in three of ten
+            epochs once more; None: once.
     """
 
     def __init__(
@@ -119,9 +121,11 @@ class Batches:
         seed: int,
         copies: int = 1,
         longest: int = 0,
+        weights: NDArray[np.float32] | None = None,
     ) -> None:
         self.source, self.target = source, target
         self.batch_tokens, self.seed, self.copies = batch_tokens, seed, copies
+        self.weights = weights
         needed = np.maximum(source.lengths, target.lengths + 1)
         widest = int(needed.max(initial=max(longest, WIDTHS[0])))
         ladder = [*WIDTHS, *range(WIDTHS[-1] + 32, widest, 32)]
@@ -137,7 +141,10 @@ class Batches:
         rng = np.random.default_rng([self.seed, epoch])
         used = np.zeros(len(self.source), bool)
         used[self._by_length[: math.ceil(share * len(self.source))]] = True
-        order = rng.permutation(len(self.source))
+        rows = np.arange(len(self.source))
+        if self.weights is not None:
+            rows = np.repeat(rows, (self.weights + rng.random(len(rows))).astype(np.int64))
+        order = rng.permutation(rows)
         order = order[used[order]]
         batches = []
         for bucket, width in enumerate(self.widths):
@@ -170,5 +177,6 @@ class Batches:
 
     def efficiency(self) -> float:
         """Return the share of target cells that are tokens, not padding, in one epoch."""
-        cells = sum(self.pairs_of(width) * width for width, _ in self.epoch(0))
-        return float((self.target.lengths + 1).sum()) / cells
+        batches = self.epoch(0)
+        cells = sum(self.pairs_of(width) * width for width, _ in batches)
+        return sum(int((self.target.lengths[rows] + 1).sum()) for _, rows in batches) / cells

@@ -18,7 +18,7 @@ import logging
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -34,19 +34,27 @@ SPLITS = ("train", "dev", "test")  # of the phrasebook
 
 @dataclass(frozen=True)
 class Corpus:
-    """Aligned sentences: ``source[i]`` and ``target[i]`` are translations of each other."""
+    """Aligned sentences: ``source[i]`` and ``target[i]`` are translations of each other.
+
+    Attributes:
+        weights: how often an epoch draws each pair; empty: once.
+    """
 
     name: str
     source: list[str]
     target: list[str]
+    weights: list[float] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.source)
 
     def select(self, rows: Iterable[int]) -> "Corpus":
         """Return some of the pairs, by number."""
-        pairs = [(self.source[row], self.target[row]) for row in rows]
-        return Corpus(self.name, [source for source, _ in pairs], [target for _, target in pairs])
+        rows = list(rows)
+        source, target = [self.source[row] for row in rows], [self.target[row] for row in rows]
+        return Corpus(
+            self.name, source, target, [self.weights[row] for row in rows if self.weights]
+        )
 
 
 def read_corpus(specification: str, config: DataConfig) -> Corpus:

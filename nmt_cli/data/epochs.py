@@ -62,9 +62,10 @@ class Epochs:
 
 def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
     """Return the training batches of a recipe from its prepared data."""
-    config, seed = recipe.training, recipe.seed
+    config, seed, weights = recipe.training, recipe.seed, prepared.weights()
     if not config.sample_subwords:
-        fixed = Batches(*prepared.arrays("train"), config.batch_tokens, seed, config.copies)
+        arrays = prepared.arrays("train")
+        fixed = Batches(*arrays, config.batch_tokens, seed, config.copies, weights=weights)
         return Epochs(lambda epoch: fixed, config.curriculum)
     text, tokenizers = prepared.text("train"), prepared.tokenizers()
     limit = recipe.data.max_tokens
@@ -81,8 +82,7 @@ def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
         targets = sample(tokenizers.target, text.target, 2 * epoch + 1)
         framed = TokenArray.of([tokenizers.source.frame_source(ids) for ids in sources])
         # The longest pair differs between epochs, and each new width would be compiled.
-        return Batches(
-            framed, TokenArray.of(targets), config.batch_tokens, seed, config.copies, longest=limit
-        )
+        arrays = framed, TokenArray.of(targets)
+        return Batches(*arrays, config.batch_tokens, seed, config.copies, limit, weights)
 
     return Epochs(sampled, config.curriculum)

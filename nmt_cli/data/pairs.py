@@ -131,6 +131,8 @@ def clean(
                 seen.add((source, target))
                 kept.source.append(source)
                 kept.target.append(target)
+                if config.weights:
+                    kept.weights.append(config.weights.get(corpus.name, 1.0))
     counts.kept = len(kept)
     return kept, counts
 
@@ -174,4 +176,9 @@ def mix(real: Corpus, synthetic: Corpus, tag: str) -> Corpus:
                     "choose a tag that does not",
                 )
         sources = [f"{tag} {line}" for line in synthetic.source]
-    return Corpus(real.name, real.source + sources, real.target + synthetic.target)
+    return Corpus(
+        real.name,
+        real.source + sources,
+        real.target + synthetic.target,
+        real.weights + synthetic.weights,
+    )

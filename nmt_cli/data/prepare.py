@@ -13,12 +13,14 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 from tqdm import tqdm
 
 from nmt_cli.data.batches import TokenArray
 from nmt_cli.data.corpus import Corpus, read_corpus
 from nmt_cli.data.pairs import Pairs, choose_pairs, mix
-from nmt_cli.data.prepared import FORMAT, Prepared
+from nmt_cli.data.prepared import FORMAT, WEIGHTS, Prepared
+from nmt_cli.data.variants import vary
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
@@ -69,6 +71,12 @@ def prepare(
             if current.key == key:
                 say(f"{folder} is up to date")
                 return current
+    named = {corpus.name for kind in ("train", "synthetic") for corpus in texts[kind]}
+    for name in recipe.data.weights.keys() - named:
+        raise NmtError(
+            f"data.weights: no training corpus is called {name!r}",
+            f"use {', '.join(sorted(named))}",
+        )
     with locked(folder), replacing_folder(folder, "prepared.json") as work:
         pairs = choose_pairs(recipe, texts, say)
         kept = _write_arrays(work, recipe, pairs, say)
@@ -99,12 +107,13 @@ def _write_arrays(work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str],
     of training pairs."""
     data, counts, synthetic_counts = recipe.data, pairs.counts, pairs.synthetic_counts
     tag = data.synthetic_tag if data.synthetic else ""
-    mixed = mix(pairs.real, pairs.synthetic, tag)
+    real = vary(pairs.real, data, recipe.seed)
+    mixed = mix(real, pairs.synthetic, tag)
     say(f"learning the {recipe.tokenizer.kind} vocabulary from {len(mixed):,} pairs")
     (work / "tokenizer").mkdir()
     tokenizers = learn_tokenizers(
         recipe.tokenizer,
-        itertools.chain(pairs.real.source, pairs.synthetic.source),
+        itertools.chain(real.source, pairs.synthetic.source),
         mixed.target,
         work / "tokenizer",
         recipe.seed,
@@ -127,7 +136,10 @@ def _write_arrays(work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str],
         say(line)
     for line in synthetic_counts.report("synthetic pairs") if data.synthetic else []:
         say(line)
-    _write_text(mixed.select(rows), work, recipe)
+    mixed = mixed.select(rows)
+    _write_text(mixed, work, recipe)
+    if data.weights:
+        np.save(work / WEIGHTS, np.array(mixed.weights, np.float32))
     if not _encode(pairs.dev, tokenizers, data.max_tokens, work / "dev"):
         raise NmtError(
             f"every development pair is longer than data.max_tokens = {data.max_tokens}", "raise it"
@@ -146,6 +158,10 @@ def _key(recipe: Recipe, texts: dict[str, list[Corpus]]) -> str:
     # Only the text matters, not where it is.
     for place in ("root", "train", "dev", "test", "synthetic", "tsv_columns", "tfds_dir"):
         del data[place]
+    # Keys that came later, so that data prepared before stays valid.
+    for key in ("weights", "lowercase", "uppercase", "unpunctuated"):
+        if not data[key]:
+            del data[key]
     lengths = [len(each) for each in texts.values()]
     if not recipe.data.synthetic:  # they have no effect
         lengths.pop()

@@ -3,12 +3,16 @@
 prepared.json   format version, key, languages, names of the test sets, counts
 tokenizer/      learned from the training text
 SPLIT.SIDE.*    token arrays of "train" and "dev", source and target
+train.weights.npy  of the training pairs, if the recipe has data.weights
 NAME.LANG.txt   plain text of train, dev and the test sets
 """
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nmt_cli.data.batches import TokenArray
 from nmt_cli.data.corpus import Corpus
@@ -18,6 +22,7 @@ from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.lines import read_lines
 from nmt_cli.text.tokenizer import TokenizerPair
 
+WEIGHTS = "train.weights.npy"
 FORMAT = 2  # 2: with the training text, for subword sampling and for messages
 
 
@@ -61,6 +66,14 @@ class Prepared:
         stem = self.folder / split
         sides = (stem.with_suffix(".source"), stem.with_suffix(".target"))
         return TokenArray.open(sides[0]), TokenArray.open(sides[1])
+
+    def weights(self) -> NDArray[np.float32] | None:
+        """How often an epoch draws each training pair; None: once."""
+        path = self.folder / WEIGHTS
+        try:
+            return np.load(path, allow_pickle=False) if path.exists() else None
+        except (OSError, ValueError, EOFError) as error:
+            raise NmtError(f"{path}: damaged ({error})", "run nmt prepare --force") from None
 
     def text(self, name: str) -> Corpus:
         """Read the text of "train" (the pairs in the arrays), "dev" or one of ``tests``."""

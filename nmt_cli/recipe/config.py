@@ -28,6 +28,8 @@ class DataConfig:
     target: str = "en"
     root: str = ""  # relative paths below start here; empty: the current folder
     train: tuple[str, ...] = ()
+    # How often an epoch draws each pair of a corpus, by its name; others once.
+    weights: dict[str, float] = field(default_factory=dict)
     synthetic: tuple[str, ...] = ()  # corpora from nmt backtranslate or nmt distill
     synthetic_tag: str = ""  # prepended to synthetic source lines, e.g. <BT>; empty: none
     synthetic_ratio: float = bounded(0.0, 0.0)  # synthetic pairs per real pair; 0: all
@@ -38,6 +40,10 @@ class DataConfig:
     max_characters: int = bounded(1000, 1)  # of either side
     max_ratio: float = bounded(4.0, 1.0)  # of the two sides' character counts
     max_tokens: int = bounded(128, 2)  # of either side, START and END included
+    # Shares of the training pairs, for sources that are not written like the training text.
+    lowercase: float = bounded(0.0, 0.0, 1.0)  # the source
+    uppercase: float = bounded(0.0, 0.0, 1.0)  # both sides
+    unpunctuated: float = bounded(0.0, 0.0, 1.0)  # both sides, without the mark that ends them
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,8 @@ def fingerprint(*parts: Any) -> str:
 
 
 def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items()) + "}"
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
     if isinstance(value, str):

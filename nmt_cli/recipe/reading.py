@@ -102,6 +102,14 @@ def _checked(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
         if not isinstance(items, list | tuple) or not all(type(each) is element for each in items):
             raise NmtError(f"{where} must be a list of {_PLURALS[element]}, not {value!r}")
         return tuple(items)
+    if get_origin(wanted) is dict:
+        try:
+            numbers = {name: float(number) for name, number in value.items()}
+        except (AttributeError, TypeError, ValueError):
+            numbers = {"": math.nan}
+        if not all(0 < number < math.inf for number in numbers.values()):
+            raise NmtError(f"{where} must be a table of numbers above 0, not {value!r}")
+        return numbers
     if wanted is float and type(value) is int:
         value = float(value)
     if type(value) is not wanted:
@@ -164,6 +172,12 @@ def _conflicts(recipe: Recipe) -> Iterator[Fault]:
         yield (
             f"model.embeddings = '{model.embeddings}' needs one joint vocabulary",
             "set tokenizer.joint=true or model.embeddings=target-softmax",
+        )
+    shares = data.lowercase, data.uppercase, data.unpunctuated
+    if sum(shares) > 1:
+        yield (
+            f"data.lowercase, uppercase and unpunctuated are shares of one whole, not {shares}",
+            "lower one of them",
         )
     if data.source == data.target:
         yield f"data.source and data.target are both '{data.source}'", ""

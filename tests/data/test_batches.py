@@ -181,6 +181,29 @@ def test_a_curriculum_starts_with_the_shortest_pairs() -> None:
         assert found == list(range(-(-int(share * 1e6) * 100 // 10**6)))
 
 
+def test_weights_are_numbers_of_draws_in_an_epoch() -> None:
+    plain = batches_of([(5, 4)] * 400)
+    weights = np.repeat(np.array([1, 2, 0.25, 1.5], np.float32), 100)
+    weighted = Batches(plain.source, plain.target, plain.batch_tokens, seed=3, weights=weights)
+
+    def draws(batches: Batches, epoch: int) -> np.ndarray:
+        drawn = np.concatenate([rows for _, rows in batches.epoch(epoch)])
+        return np.bincount(drawn, minlength=400).reshape(4, 100)
+
+    first, second = draws(weighted, 0), draws(weighted, 1)
+    assert (first[0] == 1).all()
+    assert (first[1] == 2).all()
+    assert set(first[2]) == {0, 1}
+    assert set(first[3]) == {1, 2}
+    assert 10 < first[2].sum() < 40
+    assert 130 < first[3].sum() < 170
+    assert (first[2] != second[2]).any()
+    weighted.weights = np.ones(400, np.float32)
+    assert (draws(weighted, 0) == draws(plain, 0)).all()
+    cells = sum(weighted.pairs_of(width) * width for width, _ in weighted.epoch(0))
+    assert weighted.efficiency() == 400 * 5 / cells
+
+
 def test_efficiency_is_the_share_of_cells_with_tokens() -> None:
     # Three targets of 5 tokens (4 and END), in a batch of 3 x 8 cells.
     assert batches_of([(5, 4)] * 3, budget=24).efficiency() == pytest.approx(15 / 24)

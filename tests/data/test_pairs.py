@@ -5,11 +5,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.data.corpus import Corpus
+from nmt_cli.data.epochs import training_batches
 from nmt_cli.data.pairs import draw, mix, without_held_out
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
@@ -225,3 +227,47 @@ def test_a_refused_tag_leaves_no_files(texts: Path, tmp_path: Path) -> None:
     with pytest.raises(NmtError, match="<BT> occurs in the text"):
         run(recipe(texts, synthetic=["made"], synthetic_tag="<BT>"), tmp_path / "out")
     assert [each.name for each in tmp_path.iterdir()] == ["texts"]
+
+
+def test_weights_follow_their_pairs(texts: Path, tmp_path: Path) -> None:
+    write(texts / "more", PAIRS[70:90])
+    long = ("muito " * 200, "very " * 200)  # dropped when tokens are counted
+    write(texts / "train", [PAIRS[0], ("", "empty"), long, *PAIRS[1:60]])
+    data = {"train": ["train", "more"], "synthetic": ["made"], "max_characters": 2000}
+    config = recipe(texts, weights={"more": 2.5, "made": 0.5}, **data)
+    found, _ = run(config, tmp_path / "out")
+    assert found.weights().tolist() == [1.0] * 60 + [2.5] * 20 + [0.5] * 30
+    assert len(trained(found)) == 110
+    batches = training_batches(config, found)
+    drawn = np.concatenate([rows for _, rows in batches.order(0)])
+    assert set(np.bincount(drawn, minlength=110)[60:80]) == {2, 3}
+    plain, _ = run(recipe(texts, **data), tmp_path / "plain")
+    assert plain.weights() is None
+    assert plain.key != found.key
+
+
+def test_a_damaged_file_of_weights_is_refused(texts: Path, tmp_path: Path) -> None:
+    found, _ = run(recipe(texts, weights={"train": 2}), tmp_path / "out")
+    path = found.folder / "train.weights.npy"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(NmtError, match=r"train\.weights\.npy: damaged") as caught:
+        found.weights()
+    assert caught.value.hint == "run nmt prepare --force"
+
+
+def test_weights_of_an_unknown_corpus_are_refused(texts: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        NmtError, match="data.weights: no training corpus is called 'tran'"
+    ) as error:
+        run(recipe(texts, synthetic=["made"], weights={"tran": 2.0}), tmp_path / "out")
+    assert error.value.hint == "use made, train"
+    assert not (tmp_path / "out").exists()
+
+
+def test_variants_are_what_is_trained_on(texts: Path, tmp_path: Path) -> None:
+    found, _ = run(recipe(texts, uppercase=1.0), tmp_path / "out")
+    text = found.text("train")
+    changed = [source == pair[0].upper() for source, pair in zip(text.source, PAIRS, strict=False)]
+    assert sum(changed) > 40  # the others have numbers with signs, and the like
+    assert trained(found) == list(zip(text.source, text.target, strict=True))
+    assert found.text("dev").source[0] == PAIRS[60][0]

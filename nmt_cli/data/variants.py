@@ -1,0 +1,47 @@
+"""Pairs rewritten as people type them: in lower case, in capitals, without final punctuation.
+
+A model that has never seen such sources translates them badly. Capitals stay capitals, and a
+missing mark stays missing, so both sides change; of lower case only the source does.
+"""
+
+import re
+
+import numpy as np
+
+from nmt_cli.data.corpus import Corpus
+from nmt_cli.recipe.config import DataConfig
+
+# Signs of code, markup, placeholders, addresses and paths, whose case matters.
+_CODE = re.compile(r"[{}<>\[\]()%$\\/_@|#=`~^*&+]|\w[.:]\w|--")
+_FINAL_MARK = re.compile(r"\s*[.!?…]+$")
+
+
+def vary(corpus: Corpus, config: DataConfig, seed: int) -> Corpus:
+    """Rewrite randomly chosen pairs, the shares that the recipe asks for.
+
+    A pair that a rewriting would not change, or with signs of code on either side, stays as it is.
+    """
+    shares = np.cumsum([config.lowercase, config.uppercase, config.unpunctuated])
+    if not shares[-1]:
+        return corpus
+    kinds = np.searchsorted(shares, np.random.default_rng(seed).random(len(corpus)), "right")
+    rows = zip(kinds, corpus.source, corpus.target, strict=True)
+    pairs = [_varied(kind, source, target) for kind, source, target in rows]
+    return Corpus(
+        corpus.name,
+        [source for source, _ in pairs],
+        [target for _, target in pairs],
+        corpus.weights,
+    )
+
+
+def _varied(kind: int, source: str, target: str) -> tuple[str, str]:
+    if kind > 2 or _CODE.search(source) or _CODE.search(target):
+        return source, target
+    if kind == 0:
+        return source.lower(), target
+    if kind == 1:
+        return source.upper(), target.upper()
+    bare = _FINAL_MARK.sub("", source), _FINAL_MARK.sub("", target)
+    both = all(bare) and bare[0] != source and bare[1] != target
+    return bare if both else (source, target)
