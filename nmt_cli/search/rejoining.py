@@ -45,10 +45,18 @@ class Translation:
 
 @dataclass(frozen=True)
 class Found:
-    """What the search found for one segment: source ids, hypotheses (best first), search time."""
+    """What the search found for one segment.
+
+    Attributes:
+        source: framed ids.
+        hypotheses: best first.
+        texts: of the hypotheses.
+        seconds: search time.
+    """
 
     source: list[int]
     hypotheses: list[Hypothesis]
+    texts: list[str]
     seconds: float
 
 
@@ -76,8 +84,9 @@ def _rejoined(
     alignment: list[tuple[int, int]] = []
     source_words = target_words = 0  # in the segments so far
     for segment in segments:
-        hypothesis = segment.hypotheses[min(rank, len(segment.hypotheses) - 1)]
-        texts.append(tokenizers.target.decode([hypothesis.ids])[0])
+        place = min(rank, len(segment.hypotheses) - 1)
+        hypothesis = segment.hypotheses[place]
+        texts.append(segment.texts[place])
         with_end = [*hypothesis.ids, END_ID]
         if hypothesis.attention is not None:
             aligned = align_words(hypothesis.attention, segment.source, with_end, tokenizers)

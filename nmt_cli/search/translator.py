@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
 from nmt_cli.errors import NmtError
 from nmt_cli.search.batching import in_batches, padded
@@ -185,8 +185,12 @@ class Translator:
             began = time.perf_counter()
             results = self._search_batch(batch)
             seconds = (time.perf_counter() - began) / len(batch)
-            pairs = zip(batch, results, strict=True)
-            return [Found(segment.ids, hypotheses, seconds) for segment, hypotheses in pairs]
+            # All at once, and beside other batches: together, lines take a third of the time.
+            texts = iter(self.tokenizers.target.decode([each.ids for each in chain(*results)]))
+            return [
+                Found(segment.ids, hypotheses, list(islice(texts, len(hypotheses))), seconds)
+                for segment, hypotheses in zip(batch, results, strict=True)
+            ]
 
         sizes = [len(each.ids) for each in segments]
         budget = max(1, self.batch_tokens // self.options.beam_size)

@@ -1,7 +1,8 @@
 """SentencePiece subwords: the default tokenizer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import sentencepiece
@@ -46,6 +47,7 @@ class SentencePieceTokenizer:
                 lacks the tag.
         """
         self._processor = _load_processor(path)
+        self._piece: Callable[[int], str] = cache(self._processor.id_to_piece)
         self.vocab_size: int = self._processor.get_piece_size()
         self.silent_ids = FRAMING_IDS
         self._tag, self._tag_id = tag, self._processor.piece_to_id(tag_piece(tag))
@@ -105,7 +107,7 @@ class SentencePieceTokenizer:
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Return the piece of each id; "▁" in a piece is a space."""
-        return [self._processor.id_to_piece(int(i)) for i in ids]
+        return [self._piece(int(i)) for i in ids]
 
     def words(self, ids: Sequence[int]) -> list[list[int]]:
         """Return the positions of each word's pieces: a word begins with a space."""
