@@ -50,6 +50,7 @@ class HostState:
         self._encoder_output = dict(encoder_output)
         dtype = next(iter(self._encoder_output.values())).dtype
         self._caches = {name: _Cache(shape, dtype) for name, shape in caches.items()}
+        self._spare = np.empty(0, dtype)  # memory into which the next cache is widened
         self._vocab_size = vocab_size
         self._steps = 0
         self._used = 0
@@ -122,7 +123,7 @@ class HostState:
         steps = max(STEPS_AHEAD, int(self._steps * SHARE_AHEAD))
         self._reserved = -(-(self._used + steps * beams) // _VECTOR) * _VECTOR
         for name, cache in self._caches.items():
-            cache.widen(self._used, self._reserved)
+            self._spare = cache.widen(self._used, self._reserved, self._spare)
             self._bind_cache(name, cache)
         self._bind_input("ancestry", np.zeros((count, beams, self._reserved), np.bool_))
 
@@ -165,8 +166,8 @@ class HostState:
 class _Cache:
     """Keys or values of a layer, in memory that may be larger than they are.
 
-    New memory is slow, as the system provides it page by page: sentences are removed and columns
-    added within the memory at hand, and it is doubled when it is too small.
+    New memory is slow, as the system provides it page by page: sentences are removed within the
+    memory at hand, and memory is doubled when it is too small.
 
     Attributes:
         columns: [B, h, R, k], contiguous.
@@ -176,18 +177,20 @@ class _Cache:
         self._memory = np.empty(0, dtype)
         self.columns = self._memory.reshape(shape)
 
-    def widen(self, used: int, reserved: int) -> None:
-        """Reserve columns. New ones are 0: they are masked, but enter the products."""
-        count, heads, before, size = self.columns.shape
-        old = self.columns.reshape(count * heads, before, size)
-        wanted = len(old) * reserved * size
-        if wanted > self._memory.size:
-            self._memory = np.empty(max(wanted, 2 * self._memory.size), old.dtype)
-        new = self._memory[:wanted].reshape(len(old), reserved, size)
-        for row in range(len(old) - 1, -1, -1):  # backwards, so that nothing is overwritten
-            new[row, :used] = old[row, :used]
-            new[row, used:] = 0
-        self.columns = new.reshape(count, heads, reserved, size)
+    def widen(self, used: int, reserved: int, memory: NDArray[Any]) -> NDArray[Any]:
+        """Reserve columns in other memory; returns the memory that is now free.
+
+        New columns are 0: they are masked, but enter the products.
+        """
+        count, heads, _, size = self.columns.shape
+        wanted = count * heads * reserved * size
+        if wanted > memory.size:
+            memory = np.empty(max(wanted, 2 * self._memory.size), self._memory.dtype)
+        new = memory[:wanted].reshape(count, heads, reserved, size)
+        new[:, :, :used] = self.columns[:, :, :used]
+        new[:, :, used:] = 0
+        free, self._memory, self.columns = self._memory, memory, new
+        return free
 
 
 def _kept(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
