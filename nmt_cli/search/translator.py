@@ -27,7 +27,7 @@ WINDOW_CHARACTERS = 2_000_000
 # a few hundred lines is not cut into many small windows.
 FIRST_SPEED = 1000.0
 # Source tokens of a batch, padding included, at beam 1; wider beams get proportionally fewer rows.
-BATCH_TOKENS = 4096
+BATCH_TOKENS = 2048
 
 # Where an over-long line may be split: white space after the end of a sentence. The
 # exported SavedModel uses the same pattern (RE2), so it uses plain classes only.
