@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle import MANIFEST
+from nmt_cli.bundle.installed import model_folder
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.search.forced import AttentionMaps, forced_attention
@@ -46,7 +47,7 @@ def open(
     The files of a bundle are checked here, once; a run's model is loaded when it is first used.
 
     Args:
-        path: folder of the run or bundle.
+        path: folder of the run or bundle, or the name of an installed model.
         more: further models with the same vocabularies: an ensemble, whose probabilities are
             averaged. The first model's settings apply.
         threads: CPU cores to use; None for all. This and the next three are for bundles only.
@@ -60,7 +61,7 @@ def open(
     """
     members: list[Bundle | _Run] = []
     hardware = (threads, workers, device, provider)
-    for folder in map(Path, (path, *more)):
+    for folder in (model_folder(Path(each)) for each in (path, *more)):
         if kind_of(folder) == "bundle":
             from nmt_cli.runtime import load
 

@@ -29,6 +29,8 @@ MODULES = {
     "evaluate": "evaluate",
     "export": "export",
     "verify": "export",
+    "package": "package",
+    "models": "package",
     "translate": "translate",
     "score": "score",
     "backtranslate": "synthetic",

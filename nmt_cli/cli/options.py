@@ -53,8 +53,8 @@ models_option = click.option(
     "models",
     multiple=True,
     type=PATH,
-    help="Run or bundle; default: the newest under exports/, else under runs/. Repeatable: "
-    "an ensemble averages the probabilities of its models.",
+    help="Run, bundle or name of an installed model; default: the newest under exports/, else "
+    "under runs/, else the only one installed. Repeatable: an ensemble averages the probabilities.",
 )
 
 
@@ -205,20 +205,29 @@ def find_run(path: Path | None, reason: str = "") -> Path:
 
 
 def find_model(path: Path | None) -> Path:
-    """The run or bundle given, else the newest bundle under exports/, else the newest run.
+    """The model given, a folder or the name of an installed one; else the newest bundle under
+    exports/, else the newest run, else the only installed model.
 
     Raises:
-        NmtError: there is none.
+        NmtError: there is none, or several are installed.
     """
-    found = path or _newest(EVERY_BUNDLE) or _newest(EVERY_RUN)
-    if not found:
-        raise NmtError(
-            "no model: neither a bundle under exports/ nor a run under runs/",
-            "make one with nmt quickstart, or give one with -m",
-        )
-    if not found.exists():
-        raise NmtError(f"{path}: no such run or bundle")
-    return found
+    from nmt_cli.bundle.installed import installed_models, model_folder
+
+    if path:
+        return model_folder(path)
+    if newest := _newest(EVERY_BUNDLE) or _newest(EVERY_RUN):
+        return newest
+    installed = installed_models()
+    if len(installed) == 1:
+        [(name, found)] = installed.items()
+        say(f"using {name}, the installed model")
+        return found
+    if installed:
+        raise NmtError(f"several models are installed: {', '.join(installed)}", "give one with -m")
+    raise NmtError(
+        "no model: neither a bundle under exports/, nor a run under runs/, nor an installed one",
+        "make one with nmt quickstart, or give one with -m",
+    )
 
 
 def _newest(pattern: str) -> Path | None:
