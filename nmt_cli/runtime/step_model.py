@@ -81,6 +81,8 @@ class OnnxStepModel:
         options.intra_op_num_threads = self._threads
         # Memory plans are cached by shape, and search never sees a shape twice.
         options.enable_mem_pattern = False
+        # Passes for another form of quantization; they take a fifth of the load time.
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
         if graph.file == ENCODER:
             # Otherwise its idle threads spin on the cores that the decoder needs.
             options.add_session_config_entry("session.force_spinning_stop", "1")
