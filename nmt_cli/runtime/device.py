@@ -1,6 +1,6 @@
 """Where graphs run: execution providers of ONNX Runtime, and threads."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import onnxruntime
 
@@ -17,8 +17,7 @@ _WORTH_SHARING = 512 * 1024
 _WEIGHT_BYTES = {"float32": 4, "float16": 2, "int8": 1}
 
 
-@dataclass(frozen=True)
-class Threads:
+class Threads(NamedTuple):
     """How batches share the cores.
 
     Attributes:
