@@ -14,17 +14,18 @@ from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.installed import model_folder
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.recipe.architecture import architecture_of
-from nmt_cli.search.forced import AttentionMaps, forced_attention
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.rejoining import Translation
-from nmt_cli.search.scoring import PairScore, aligned, score_pairs
-from nmt_cli.search.step_model import StepModel
-from nmt_cli.search.translator import Line, Translator
 from nmt_cli.text.lines import is_blank
 from nmt_cli.text.tokenizer import Tokenizer
 
+# The modules of the search are imported by methods: the graphs of a bundle are loaded meanwhile.
 if TYPE_CHECKING:
     from nmt_cli.runtime.load import Bundle
+    from nmt_cli.search.forced import AttentionMaps
+    from nmt_cli.search.rejoining import Translation
+    from nmt_cli.search.scoring import PairScore
+    from nmt_cli.search.step_model import StepModel
+    from nmt_cli.search.translator import Translator
 
 RUN = "run.json"
 _OTHERS = {
@@ -139,7 +140,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         *,
         constraints: Iterable[Sequence[str]] | None = None,
         **overrides: Any,
-    ) -> Iterator[Translation]:
+    ) -> "Iterator[Translation]":
         """Translate lines, in order: one translation for each, lazily.
 
         Up to 2,048 lines are read ahead. A line's translation does not depend on the other lines.
@@ -161,12 +162,15 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
             return translator.translate(lines)
         if chosen.sample:
             raise OptionError("`constraints` and `sample` cannot be combined")
+        from nmt_cli.search.scoring import aligned
+        from nmt_cli.search.translator import Line
+
         pairs = aligned(lines, constraints, ("lines", "constraints"))
         return translator.translate(Line(line, tuple(phrases)) for line, phrases in pairs)
 
     def score(
         self, sources: Iterable[str], targets: Iterable[str], length_penalty: float | None = None
-    ) -> Iterator[PairScore]:
+    ) -> "Iterator[PairScore]":
         """Score given translations as the search would, in order and lazily.
 
         Args:
@@ -177,10 +181,12 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         Raises:
             NmtError: one side has more lines, or the model cannot be loaded or run.
         """
+        from nmt_cli.search.scoring import aligned, score_pairs
+
         translator = self.translator(DecodingOptions(length_penalty=length_penalty))
         return score_pairs(translator, aligned(sources, targets))
 
-    def attention(self, source: str, target: str | None = None) -> AttentionMaps:
+    def attention(self, source: str, target: str | None = None) -> "AttentionMaps":
         """Attention weights of a sentence and its translation.
 
         Args:
@@ -190,6 +196,8 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         Raises:
             NmtError: a side is blank or too long, or the model has no attention weights.
         """
+        from nmt_cli.search.forced import forced_attention
+
         translator = self.translator(DecodingOptions(alignments=True), sentences=1)
         _ids("source", source, self.tokenizers.source, translator.max_source)
         if target is None:
@@ -207,7 +215,9 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         found = [describe(each.folder) for each in self._members]
         return found[0] if len(found) == 1 else {"kind": self.kind, "models": found}
 
-    def translator(self, options: DecodingOptions | None = None, sentences: int = 2) -> Translator:
+    def translator(
+        self, options: DecodingOptions | None = None, sentences: int = 2
+    ) -> "Translator":
         """A translator with these options.
 
         Args:
@@ -219,6 +229,8 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
             OptionError: the options contradict each other.
             NmtError: the model cannot be loaded, or cannot do what the options request.
         """
+        from nmt_cli.search.translator import Translator
+
         resolved = SearchOptions.of(self.decoding, options)
         for each in self._members:
             positions = architecture_of(each.config).max_positions(each.config)
@@ -275,7 +287,7 @@ class _Run:
         self.config, self.decoding = recipe.model, recipe.decoding
         self.loaded: dict[int, StepModel] = {}
 
-    def step_model(self, sentences: int, attention: bool) -> tuple[StepModel, int]:
+    def step_model(self, sentences: int, attention: bool) -> "tuple[StepModel, int]":
         """The model with the run's preferred weights, for one batch at a time."""
         if not self.loaded:
             from nmt_cli.frameworks import import_keras

@@ -8,7 +8,7 @@ from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.recipe.architecture import ModelConfig, architecture_of
-from nmt_cli.recipe.config import DecodingConfig
+from nmt_cli.recipe.decoding import DecodingConfig
 
 LICENCE = "The licence of the model depends on that of its training text."
 _CARD = """\

@@ -18,7 +18,7 @@ from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.report import Verification
 from nmt_cli.files import replacing
 from nmt_cli.recipe.architecture import ModelConfig, architecture_of
-from nmt_cli.recipe.config import DecodingConfig
+from nmt_cli.recipe.decoding import DecodingConfig
 
 FORMAT = 3
 DIGEST = "manifest_sha256"

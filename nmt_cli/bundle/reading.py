@@ -26,7 +26,7 @@ from nmt_cli.bundle.manifest import (
 from nmt_cli.bundle.values import HINT, converted, damaged, read_object, short
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.architecture import ModelConfig, architecture_of
-from nmt_cli.recipe.config import DecodingConfig
+from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.reading import section_from
 from nmt_cli.text.folder import SPEC_FILE
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID

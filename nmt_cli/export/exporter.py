@@ -19,7 +19,7 @@ from nmt_cli.lock import locked
 
 if TYPE_CHECKING:  # the command line reads the registry, and Keras takes seconds to import
     from nmt_cli.model.step_model import KerasStepModel
-    from nmt_cli.recipe.config import DecodingConfig
+    from nmt_cli.recipe.decoding import DecodingConfig
     from nmt_cli.training.run import Run
 
 EXPORTS = Path("exports")

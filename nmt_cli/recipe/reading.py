@@ -1,17 +1,20 @@
 """Read recipes from TOML: known keys, types, ranges, and keys that contradict each other."""
 
 import dataclasses
-import difflib
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import read_limited
 from nmt_cli.recipe.architecture import ARCHITECTURES, DEFAULT, Fault, ModelConfig, architecture
-from nmt_cli.recipe.config import Recipe
+
+# Reading a bundle's manifest needs neither recipes, nor TOML, nor suggestions for wrong keys: they
+# are imported where they are used.
+if TYPE_CHECKING:
+    from nmt_cli.recipe.config import Recipe
 
 Section = TypeVar("Section")
 
@@ -19,14 +22,14 @@ _NOUNS = {int: "a whole number", float: "a number", str: "a string", bool: "true
 _PLURALS = {int: "whole numbers", str: "strings"}
 
 
-def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
+def load_recipe(path: Path, overrides: Iterable[str] = ()) -> "Recipe":
     """Read a recipe file and apply ``KEY=VALUE`` overrides such as ``model.heads=4``.
 
     Raises:
         NmtError: the file is missing or is not TOML, a key is unknown, a value has the wrong type
             or is out of range, or keys contradict each other.
     """
-    import tomllib  # here: reading a bundle's manifest does not need it
+    import tomllib
 
     try:
         tree = tomllib.loads(read_limited(path).decode("utf-8"))
@@ -41,12 +44,14 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
     return recipe_from(tree, where=str(path))
 
 
-def recipe_from(tree: Mapping[str, Any], where: str) -> Recipe:
+def recipe_from(tree: Mapping[str, Any], where: str) -> "Recipe":
     """Check a parsed TOML tree and return its recipe; ``where`` names the file in errors.
 
     Raises:
         NmtError: as :func:`load_recipe`.
     """
+    from nmt_cli.recipe.config import Recipe
+
     recipe = section_from(Recipe, tree, where)
     for problem, hint in _conflicts(recipe):
         raise NmtError(f"{where}: {problem}", hint)
@@ -125,22 +130,29 @@ def _checked(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
 
 def _check_option(value: Any, options: Collection[str], where: str) -> None:
     if value not in options:
-        near = difflib.get_close_matches(value, options, 1) if isinstance(value, str) else []
-        hint = f"did you mean '{near[0]}'?" if near else ""
+        near = _nearest(value, options) if isinstance(value, str) else ""
+        hint = f"did you mean '{near}'?" if near else ""
         raise NmtError(f"{where} must be one of {', '.join(options)}, not {value!r}", hint)
 
 
 def _suggestion(key: str, prefix: str, known: Mapping[str, Any]) -> str:
+    from nmt_cli.recipe.config import Recipe
+
     # The right key in the wrong table comes before a similar key in this one.
     for section in dataclasses.fields(Recipe):
         if key == section.name:
             return f"did you mean '{key}' outside of any table?"
         if dataclasses.is_dataclass(section.type) and key in _keys(section.type):
             return f"did you mean '{section.name}.{key}'?"
-    near = difflib.get_close_matches(key, known, 1)
-    if near:
-        return f"did you mean '{prefix}{near[0]}'?"
+    if near := _nearest(key, known):
+        return f"did you mean '{prefix}{near}'?"
     return "known keys: " + ", ".join(sorted(known))
+
+
+def _nearest(word: str, words: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, list(words), 1)), "")
 
 
 def _apply(tree: dict[str, Any], override: str) -> None:
@@ -162,7 +174,7 @@ def _apply(tree: dict[str, Any], override: str) -> None:
     tree[last] = value
 
 
-def _conflicts(recipe: Recipe) -> Iterator[Fault]:
+def _conflicts(recipe: "Recipe") -> Iterator[Fault]:
     """What is wrong with keys that contradict each other, and how to fix it."""
     model, data, training = recipe.model, recipe.data, recipe.training
     kind = architecture(model.architecture)

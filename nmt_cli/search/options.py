@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli.errors import OptionError
 
 if TYPE_CHECKING:  # every command's help reads this module
-    from nmt_cli.recipe.config import DecodingConfig
+    from nmt_cli.recipe.decoding import DecodingConfig
 
 
 def option(default: Any, help: str, **details: Any) -> Any:

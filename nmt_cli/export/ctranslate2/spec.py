@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nmt_cli.errors import NmtError
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.transformer.steps import Steps
-from nmt_cli.recipe.config import DecodingConfig
+from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPair
 
 _ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH"}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nmt_cli.bundle import TOKENIZER
 from nmt_cli.errors import NmtError
 from nmt_cli.files import read_limited
-from nmt_cli.recipe.config import DecodingConfig
+from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.reading import section_from
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.ranking import Hypothesis

@@ -15,7 +15,7 @@ from nmt_cli.export.saved_model.search import GraphSearch
 from nmt_cli.export.saved_model.tokenizer import GraphTokenizer
 from nmt_cli.export.verification import Exported, compare_with_model, passed
 from nmt_cli.model.step_graph import StepGraph
-from nmt_cli.recipe.config import DecodingConfig
+from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rejoining import LINE_BREAK, Translation
 from nmt_cli.search.translator import SENTENCE_END

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from nmt_cli.model.step_graph import StepGraph
-from nmt_cli.recipe.config import DecodingConfig
+from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.text.tokenizer import END_ID, START_ID
 
 _INF = float("inf")

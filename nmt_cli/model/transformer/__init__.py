@@ -1,6 +1,7 @@
 """The Transformer (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762)."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from nmt_cli.recipe.architecture import (
     Architecture,
@@ -12,8 +13,10 @@ from nmt_cli.recipe.architecture import (
     dense_parameters,
     one_of,
 )
-from nmt_cli.recipe.config import Recipe
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
+
+if TYPE_CHECKING:
+    from nmt_cli.recipe.config import Recipe
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Transformer(Architecture[TransformerConfig]):
             )
         return None
 
-    def conflict(self, config: TransformerConfig, recipe: Recipe) -> Fault | None:
+    def conflict(self, config: TransformerConfig, recipe: "Recipe") -> Fault | None:
         """Refuse pad symbols outside the vocabulary, and texts longer than the positions."""
         vocab_size, last = recipe.tokenizer.vocab_size, max(config.pad_ids)
         if last >= vocab_size:
