@@ -18,6 +18,7 @@ from nmt_cli.bench import endless
 from nmt_cli.search.batching import padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.translator import Translator
 
 Found = TypeVar("Found")
 Ids = list[int]
@@ -62,7 +63,7 @@ class Ours:
         model = models.open(job.folder, threads=job.workers * job.each, workers=job.workers)
         translator = model.translator(sentences=2)
         model = endless(translator.model) if job.forced else translator.model
-        self._translator = replace(translator, model=model)
+        self._translator: Translator = replace(translator, model=model)
         self._job = job
 
     @cached_property

@@ -65,6 +65,8 @@ def main() -> None:
     gc.set_threshold(50_000)
     # Python ends with collections of everything that was imported, to no use: files are closed.
     atexit.register(gc.freeze)
+    # numpy's library starts threads, which first spin, for products that nmt computes elsewhere.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as after Ctrl-C
     if isinstance(sys.stdout, TextIOWrapper):
         # UTF-8 in any locale; names of files may have bytes that are not, which JSON can escape.
