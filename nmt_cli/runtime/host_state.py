@@ -133,8 +133,9 @@ class HostState:
         self._binding = self._decoder.io_binding()
         for name, values in self._encoder_output.items():
             self._bind_input(name, values)
-        for name, cache in self._caches.items():
-            self._bind_cache(name, cache)
+        if self._reserved:  # otherwise the first step reserves columns and binds them
+            for name, cache in self._caches.items():
+                self._bind_cache(name, cache)
 
     def _bind_step(self, tokens: NDArray[np.int32]) -> None:
         """Make the buffers whose shapes depend only on the batch."""
@@ -154,8 +155,8 @@ class HostState:
         self._binding.bind_ortvalue_output(f"new_{name}", values)
 
     def _bind_input(self, name: str, values: NDArray[Any]) -> None:
-        self._buffers[name] = values  # ONNX Runtime reads this memory
-        self._binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(values))
+        self._buffers[name] = values
+        self._binding.bind_cpu_input(name, values)  # no copy: each step reads this memory
 
     def _bind_output(self, name: str, shape: tuple[int, ...], dtype: Any) -> None:
         values = np.empty(shape, dtype)
