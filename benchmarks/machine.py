@@ -1,5 +1,6 @@
 """Where and with which versions a benchmark ran."""
 
+import compileall
 import datetime
 import importlib.metadata
 import os
@@ -7,8 +8,13 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_cli import __version__
+import nmt_cli
 from nmt_cli.host import cores, processor
+
+
+def compile_nmt() -> None:
+    """Compile nmt, as pip does; otherwise each process might (PYTHONDONTWRITEBYTECODE)."""
+    compileall.compile_dir(Path(nmt_cli.__file__).parent, quiet=1)
 
 
 def machine() -> dict[str, object]:
@@ -47,5 +53,5 @@ def usage(process: int | str = "self") -> Usage:
 
 def versions(*packages: str) -> dict[str, str]:
     """Versions of nmt, Python and these packages."""
-    found = {"nmt": __version__, "python": platform.python_version()}
+    found = {"nmt": nmt_cli.__version__, "python": platform.python_version()}
     return found | {each: importlib.metadata.version(each) for each in packages}

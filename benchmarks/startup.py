@@ -17,6 +17,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from machine import compile_nmt
+
 LINE = b"Bom dia!\n"
 NMT = Path(sys.executable).with_name("nmt")
 
@@ -65,6 +67,7 @@ def main() -> None:
     options = parser.parse_args()
     bundle = options.bundle or newest_bundle()
 
+    compile_nmt()
     measured = cases(bundle)
     seconds: dict[str, list[float]] = {case.name: [] for case in measured}
     for repeat in range(options.repeats + 1):

@@ -161,6 +161,7 @@ class TestTranslate:
         modules = json.loads(result.message)
         assert "onnxruntime" in modules
         assert not {each.partition(".")[0] for each in modules} & set(HEAVY)
+        assert "nmt_cli.recipe.config" not in modules  # slow to import, for settings of training
 
     @pytest.mark.slow
     def test_a_run_translates_like_its_bundle(self, workdir: Path) -> None:
