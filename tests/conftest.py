@@ -97,12 +97,18 @@ def tiny_run(once: Once) -> "Run":
 
 @pytest.fixture(scope="session")
 def tiny_bundle(tiny_run: "Run", once: Once) -> Callable[[str], Path]:
-    """A function that returns the bundle of a precision; the float32 bundle is verified."""
+    """A function that returns the bundle of a precision; the float32 bundle is verified.
+
+    "shortlist" is float32 with vocabulary shortlists of 40 tokens.
+    """
 
     def made(precision: str) -> Path:
         def export(folder: Path) -> None:
             from tests.systems import export_bundle
 
+            if precision == "shortlist":
+                export_bundle(tiny_run, folder / "bundle", shortlist=40)
+                return
             export_bundle(tiny_run, folder / "bundle", precision, verify=precision == "float32")
 
         return once(f"bundle-{precision}", export) / "bundle"

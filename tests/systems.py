@@ -1,6 +1,7 @@
 """Small recipes, prepared data and runs that are created within seconds."""
 
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -93,15 +94,19 @@ def export_bundle(
     precision: str = "float32",
     verify: bool = False,
     attention: bool = False,
+    shortlist: int = 0,
 ) -> Path:
-    """Export a run's last weights, silently."""
+    """Export a run's last weights, silently; ``shortlist`` is the size of shortlists."""
     options = ExportOptions(
         folder=folder,
         checkpoint=run.last,
         precision=precision,
         verify=verify,
         attention=attention,
+        shortlist=bool(shortlist),
+        prepared=run.folder.parent / "prepared",
         force=True,
     )
-    EXPORTERS["onnx"].export(run, options, lambda line: None)
+    with mock.patch("nmt_cli.export.onnx.bundle.SHORTLIST_SIZE", shortlist):
+        EXPORTERS["onnx"].export(run, options, lambda line: None)
     return folder

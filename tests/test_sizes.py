@@ -115,6 +115,11 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda folder: enlarge(folder, WEIGHTS, 40 << 30),
         "files: weights.bin has 42,949,672,960 bytes, at most 2,0",
     ),
+    "shortlist": (
+        "shortlist",
+        lambda folder: enlarge(folder, "shortlist.bin", 1 << 30),
+        "files: shortlist.bin has 1,073,741,824 bytes, not 60,080",
+    ),
     "products": ("bundle", chained_products, "decoder.onnx: 57 matrix products, at most 24 for"),
     "generator": (
         "bundle",
@@ -151,7 +156,7 @@ def opened(
 ) -> dict[str, tuple[str, int]]:
     """The error of each hostile folder and the largest memory until then, of one process."""
     root, whole = tmp_path_factory.mktemp("hostile"), {"run": tiny_run.folder}
-    whole["bundle"] = tiny_bundle("float32")
+    whole |= {"bundle": tiny_bundle("float32"), "shortlist": tiny_bundle("shortlist")}
     folders = [Path(copytree(whole[kind], root / name)) for name, (kind, _, _) in HOSTILE.items()]
     for folder, (_, harm_it, _) in zip(folders, HOSTILE.values(), strict=True):
         harm_it(folder)

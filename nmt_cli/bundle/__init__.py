@@ -5,6 +5,9 @@ encoder.onnx     source ids to the encoder's output
 decoder.onnx     one step of the search
 append.onnx      appends to caches and selects sentences, for caches on a device
 attention.onnx   one step of the search with attention weights; optional
+shortlist.*      tokens that may translate each source token; optional, with two graphs:
+columns.onnx     the softmax layer's columns of a sentence's shortlist
+shortlist.onnx   one step of the search over shortlists
 weights.bin      the weights of all graphs, each matrix once (ONNX external data)
 tokenizer/       as nmt_cli.text.folder reads it
 MODEL_CARD.md    the manifest for people
@@ -15,6 +18,9 @@ ENCODER = "encoder.onnx"
 DECODER = "decoder.onnx"
 APPEND = "append.onnx"
 ATTENTION = "attention.onnx"
+COLUMNS = "columns.onnx"
+SHORTLIST = "shortlist.onnx"
+LEXICON = "shortlist.bin"
 WEIGHTS = "weights.bin"
 TOKENIZER = "tokenizer"
 PRECISIONS = ("float32", "int8", "float16")

@@ -4,13 +4,13 @@ Axes: B sentences, S source positions, K beams, P columns of the caches, C candi
 writes its K new columns into the caches from column ``write_at`` on, and attends to all P.
 
 A bundle of precision float16 may have float16 instead of float, the same type for an output and
-the input of the next call.
+the input of the next call; one of precision int8 has int8 ``output_columns``.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
+from nmt_cli.bundle.manifest import Manifest, TensorSpec
 from nmt_cli.recipe.architecture import ModelConfig, Shape, architecture_of
 
 Contract = tuple[list[TensorSpec], list[TensorSpec]]  # inputs, outputs
@@ -49,6 +49,25 @@ def attention_contract(config: ModelConfig) -> Contract:
     return inputs, [TensorSpec("attention", "float", shape), *caches]
 
 
+def shortlist_contract(config: ModelConfig, size: int, precision: str) -> Contract:
+    """Return the contract of the step that ranks only each sentence's shortlist."""
+    inputs, (scores, ids, _, *caches) = decoder_contract(config, target_vocab=0)
+    shortlist, gathered = columns_contract(config, size, precision)
+    return [*inputs, *shortlist, *gathered], [scores, ids, *caches]
+
+
+def columns_contract(config: ModelConfig, size: int, precision: str) -> Contract:
+    """Return the contract of the graph that gathers the softmax layer's columns of shortlists.
+
+    Entries are those of the columns' scales (int8) and of the bias, if there is one.
+    """
+    gathered = [TensorSpec("output_columns", "float", ("B", config.d_model, size))]
+    vectors = (precision == "int8") + (config.embeddings in ("source-target", "none"))
+    if vectors:
+        gathered.append(TensorSpec("output_entries", "float", ("B", vectors, size)))
+    return [TensorSpec("shortlist", "int32", ("B", size))], gathered
+
+
 def append_contract() -> Contract:
     """Return the contract of the graph that joins columns to caches and selects sentences.
 
@@ -75,34 +94,38 @@ def contract_breach(found: Sequence[TensorSpec], wanted: Sequence[TensorSpec]) -
     return ""
 
 
-def graphs_breach(
-    graphs: Sequence[GraphSpec], config: ModelConfig, target_vocab: int, precision: str
-) -> str:
-    """Describe the first difference between a manifest's graphs and the contract; "" if none.
-
-    The graphs are encoder, decoder, append and, if there is one, the step with attention weights.
-    """
-    contracts = (
-        encoder_contract(config),
-        decoder_contract(config, target_vocab),
-        append_contract(),
-        attention_contract(config),
-    )
-    for graph, contract in zip(graphs, contracts, strict=False):
-        for found, wanted in zip((graph.inputs, graph.outputs), contract, strict=True):
-            if precision == "float16":
-                found = tuple(
-                    replace(each, dtype=each.dtype.replace("float16", "float")) for each in found
-                )
+def graphs_breach(manifest: Manifest) -> str:
+    """Describe the first difference between a manifest's graphs and the contract; "" if none."""
+    config, short, precision = manifest.architecture, manifest.shortlist, manifest.precision
+    pairs = [
+        (manifest.encoder, encoder_contract(config)),
+        (manifest.decoder, decoder_contract(config, manifest.vocabulary["target"])),
+        (manifest.append, append_contract()),
+    ]
+    if manifest.attention:
+        pairs.append((manifest.attention, attention_contract(config)))
+    if short:
+        pairs.append((short.columns, columns_contract(config, short.size, precision)))
+        pairs.append((short.step, shortlist_contract(config, short.size, precision)))
+    for graph, contract in pairs:
+        for given, wanted in zip((graph.inputs, graph.outputs), contract, strict=True):
+            found = [_as_float(each, precision) for each in given]
             if breach := contract_breach(found, wanted):
                 return f"{graph.file}: {breach}"
-    encoder, decoder, _, *attention = graphs
-    for step in (decoder, *attention):
-        given = {each.name: each.dtype for each in (*encoder.outputs, *step.outputs)}
+    produced = [*manifest.encoder.outputs, *(short.columns.outputs if short else ())]
+    for step in manifest.graphs:
+        types = {each.name: each.dtype for each in (*produced, *step.outputs)}
         for each in step.inputs:
-            if given.get(each.name, given.get(f"new_{each.name}", each.dtype)) != each.dtype:
+            if types.get(each.name, types.get(f"new_{each.name}", each.dtype)) != each.dtype:
                 return f"{step.file}: {each.name} is not of the type of the output it comes from"
     return ""
+
+
+def _as_float(tensor: TensorSpec, precision: str) -> TensorSpec:
+    """Replace what a precision may have instead of float."""
+    if precision == "float16" or (precision == "int8" and tensor.name == "output_columns"):
+        return replace(tensor, dtype=tensor.dtype.replace(precision, "float"))
+    return tensor
 
 
 def _floats(shapes: Mapping[str, Shape], prefix: str = "") -> list[TensorSpec]:

@@ -14,7 +14,7 @@ LICENCE = "The licence of the model depends on that of its training text."
 _CARD = """\
 # {manifest.name}: {manifest.source_language} to {manifest.target_language}
 
-{summary} in {manifest.precision}, exported by nmt {version}.
+{summary} in {manifest.precision}{shortlist}, exported by nmt {version}.
 
 ## Use
 
@@ -46,8 +46,12 @@ def model_card(manifest: Manifest) -> str:
     for row in manifest.metrics:
         score = f"{row['metric']} | {row['value']:.2f} | `{row['signature']}`"
         scores.append(f"| {row['set']} | {score} |")
+    shortlist = ""
+    if manifest.shortlist:
+        shortlist = f" with vocabulary shortlists of {manifest.shortlist.size} tokens"
     return _CARD.format(
         manifest=manifest,
+        shortlist=shortlist,
         summary=architecture_of(config).summary(config),
         version=provenance.get("nmt_version", "?"),
         steps=provenance.get("steps", "?"),
@@ -85,6 +89,7 @@ def describe_bundle(folder: Path) -> dict[str, Any]:
             manifest.vocabulary,
         ),
         "precision": manifest.precision,
+        "shortlist": manifest.shortlist.size if manifest.shortlist else None,
         "bytes": (folder / MANIFEST).stat().st_size + sum(files.values()),
         "files": files,
         "damaged": [name for name, size in files.items() if found.get(folder / name) != size],

@@ -62,12 +62,40 @@ class FileRecord:
 
 
 @dataclass(frozen=True)
+class Shortlist:
+    """A bundle's vocabulary shortlists: which target tokens a sentence's translation may have.
+
+    Attributes:
+        size: N, tokens of each sentence's.
+        translations: ids that LEXICON has for each source token.
+        columns: the graph that gathers the softmax layer's columns of shortlists.
+        step: the step of the search over shortlists.
+    """
+
+    size: Annotated[int, Meta(ge=1, le=WIDEST)]
+    translations: Annotated[int, Meta(ge=1, le=WIDEST)]
+    columns: GraphSpec
+    step: GraphSpec
+
+    def bytes(self, vocabulary: Mapping[str, int]) -> int:
+        """Return the size of LEXICON; see nmt_cli.runtime.shortlist."""
+        ids = self.size + vocabulary["source"] * self.translations
+        return ids * id_bytes(vocabulary["target"])
+
+
+def id_bytes(vocabulary: int) -> int:
+    """Return the bytes of a token's id in LEXICON."""
+    return 2 if vocabulary <= 1 << 16 else 4
+
+
+@dataclass(frozen=True)
 class Manifest:
     """Everything about a bundle that is not in its other files.
 
     Attributes:
         vocabulary: sizes, "source" and "target", special tokens included.
         attention: the step with attention weights, if the bundle has one.
+        shortlist: vocabulary shortlists, if the bundle has them.
         precision: one of nmt_cli.bundle.PRECISIONS, of weights and matrix products.
         metrics: rows of {"set", "metric", "value", "signature"}.
         provenance: version, recipe, steps and corpora that the weights come from.
@@ -85,6 +113,7 @@ class Manifest:
     append: GraphSpec
     files: dict[str, FileRecord]
     attention: GraphSpec | None = None
+    shortlist: Shortlist | None = None
     precision: str = "float32"
     metrics: list[dict[str, Any]] = field(default_factory=list)
     verification: Verification = field(default_factory=Verification)
@@ -95,7 +124,11 @@ class Manifest:
     def graphs(self) -> list[GraphSpec]:
         """The contracts of all ONNX files in the bundle."""
         graphs = [self.encoder, self.decoder, self.append]
-        return [*graphs, self.attention] if self.attention else graphs
+        if self.attention:
+            graphs.append(self.attention)
+        if self.shortlist:
+            graphs += [self.shortlist.columns, self.shortlist.step]
+        return graphs
 
     @property
     def weights(self) -> int:

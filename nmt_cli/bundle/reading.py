@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from nmt_cli.bundle import MANIFEST, PRECISIONS, TOKENIZER, WEIGHTS
+from nmt_cli.bundle import LEXICON, MANIFEST, PRECISIONS, TOKENIZER, WEIGHTS
 from nmt_cli.bundle.contract import graphs_breach
 from nmt_cli.bundle.manifest import (
     DIGEST,
@@ -116,13 +116,26 @@ def _problems(manifest: Manifest) -> Iterator[str]:
         yield f"token_ids must be {TOKEN_IDS}, not {short(manifest.token_ids)}"
     if manifest.precision not in PRECISIONS:
         yield f"precision must be one of {', '.join(PRECISIONS)}, not {short(manifest.precision)}"
-    for name in (f"{TOKENIZER}/{SPEC_FILE}", WEIGHTS, *(each.file for each in manifest.graphs)):
+    needed = [f"{TOKENIZER}/{SPEC_FILE}", WEIGHTS, *(each.file for each in manifest.graphs)]
+    for name in [*needed, LEXICON] if manifest.shortlist else needed:
         if name not in manifest.files:  # its hash would not be checked
             yield f"files has no record of {name}"
+    yield from _wrong_shortlist(manifest)
     yield from _too_large(manifest)
-    target_vocab = manifest.vocabulary["target"]
-    if breach := graphs_breach(manifest.graphs, config, target_vocab, manifest.precision):
+    if breach := graphs_breach(manifest):
         yield breach
+
+
+def _wrong_shortlist(manifest: Manifest) -> Iterator[str]:
+    """Compare the size of the shortlists, and of their file, with the vocabulary."""
+    short, vocabulary = manifest.shortlist, manifest.vocabulary
+    if short is None:
+        return
+    if short.size > vocabulary["target"]:
+        yield f"shortlist.size must be at most {vocabulary['target']:,}, not {short.size:,}"
+    size, wanted = manifest.files[LEXICON].bytes, short.bytes(vocabulary)
+    if size != wanted:
+        yield f"files: {LEXICON} has {size:,} bytes, not {wanted:,}"
 
 
 def _too_large(manifest: Manifest) -> Iterator[str]:

@@ -43,6 +43,17 @@ def _format_options(command: Any) -> Any:
     help="Also export attention weights (adds attention.onnx; needed for plots and alignments).",
 )
 @click.option(
+    "--shortlist",
+    is_flag=True,
+    help="Limit each translation to the 384 tokens that are likeliest by the training data: "
+    "faster, with a small loss of quality, which the export measures.",
+)
+@click.option(
+    "--prepared",
+    type=PATH,
+    help="Folder of the prepared data, for --shortlist; default: prepared/NAME.",
+)
+@click.option(
     "-o",
     "--output",
     type=PATH,
@@ -61,7 +72,7 @@ def export(run: Path | None, output: Path | None, **given: Any) -> None:
     The search settings given here become the export's defaults. An export that does not translate
     like the trained model fails, and nothing is written. A quantized export fails if it loses
     significantly more BLEU on held-out lines than allowed: 0.2 for int8, 0.1 for float16, and 1
-    for CTranslate2.
+    for CTranslate2; with --shortlist, 0.3 more.
     """
     chosen = [each for each in EXPORTERS.values() if given[each.name.replace("-", "_")]]
     if len(chosen) != 1:

@@ -39,6 +39,8 @@ class ExportOptions:
         beam_size, length_penalty: the export's own defaults; None for the run's.
         verify: compare the export with the trained model.
         attention: also export attention weights.
+        shortlist: also export vocabulary shortlists.
+        prepared: the data that the run was trained on, for shortlists; None for the default folder.
         force: replace an older export.
     """
 
@@ -49,6 +51,8 @@ class ExportOptions:
     length_penalty: float | None = None
     verify: bool = True
     attention: bool = False
+    shortlist: bool = False
+    prepared: Path | None = None
     force: bool = False
 
 
@@ -104,7 +108,7 @@ class Exporter:
         next_step: printed after an export, with "{folder}" for its folder.
         suffix: follows the run's name in the default folder.
         quantizations: values of ``--quantize``.
-        optional: which of "no-verify" and "attention" the format supports.
+        optional: which of "no-verify", "attention" and "shortlist" the format supports.
         package: optional dependency, and the extra of nmt_cli that installs it.
     """
 
@@ -128,6 +132,7 @@ class Exporter:
         requested = {
             "no-verify": not options.verify,
             "attention": options.attention,
+            "shortlist": options.shortlist,
             f"quantize {options.precision}": options.precision != FLOAT32,
         }
         for option in (name for name, given in requested.items() if given):
@@ -190,7 +195,7 @@ _FORMATS = (
         marker=MANIFEST,
         next_step="bundle written to {folder}; next: nmt translate -m {folder} FILE",
         quantizations=PRECISIONS[1:],
-        optional=("no-verify", "attention"),
+        optional=("no-verify", "attention", "shortlist"),
     ),
     Exporter(
         name="ctranslate2",

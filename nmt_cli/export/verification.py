@@ -6,7 +6,8 @@ and all translations are the same but for ties.
 A quantized export computes something close, which two gates check. The divergence of the
 probabilities over given translations distinguishes a broken graph (a wrong mask, scale or
 position: 0.1 nats and far more) from one that rounds (int8: below 0.005, measured). The cost of
-rounding is measured on the run's held-out lines, up to 1,000, which both models translate:
+rounding, and that of vocabulary shortlists, is measured on the run's held-out lines, up to 1,000,
+which both models translate:
 
 - 200 lines or more: a loss of BLEU fails if it exceeds the limit and is significant by the
   paired bootstrap. On 500 lines, the loss of a harmless int8 model has a standard deviation of
@@ -53,7 +54,7 @@ LogProbs = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Gates:
-    """By how much a quantized export may differ.
+    """By how much an approximate export may differ.
 
     Attributes:
         bleu: BLEU that it may lose.
@@ -71,8 +72,8 @@ class Exported(ABC):
 
     Attributes:
         precision: how weights are stored.
-        gates: of a quantized export.
-        searches: options that translations are compared with; of a quantized export the last.
+        gates: of an approximate export.
+        searches: options that translations are compared with; of an approximate one the last.
         own_search: whether the format searches with another program.
     """
 
@@ -80,6 +81,11 @@ class Exported(ABC):
     gates = Gates()
     searches: Sequence[SearchOptions]
     own_search = False
+
+    @property
+    def approximate(self) -> bool:
+        """Whether translations may differ from the trained model's."""
+        return self.precision != FLOAT32
 
     @abstractmethod
     def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
@@ -113,7 +119,7 @@ def compare_with_model(
     Raises:
         NmtError: the verification failed.
     """
-    exact = exported.precision == FLOAT32
+    exact = not exported.approximate
     most = TRANSLATED_SENTENCES if exact else QUANTIZED_SENTENCES
     source, target = (side[:most] for side in trained.run.held_out())
     checks = _compare_log_probs(trained, exported, source, target)
@@ -246,12 +252,12 @@ def is_cut(translator: Translator, line: str, *lengths: int) -> bool:
 
 def compare_quality(
     original: Sequence[str],
-    quantized: Sequence[str],
+    exported: Sequence[str],
     references: Sequence[str],
     gates: Gates,
     precision: str,
 ) -> list[Check]:
-    """Compare the quality of translations by a quantized export with the trained model's.
+    """Compare the quality of translations by an approximate export with the trained model's.
 
     Both are compared with reference translations, if there are any.
 
@@ -260,7 +266,7 @@ def compare_quality(
             ENOUGH_FOR_BLEU, the translations differ too much.
     """
     lines, enough = f"{len(original):,} lines", len(references) >= ENOUGH_FOR_BLEU
-    chrf = evaluate(quantized, original)[1].value
+    chrf = evaluate(exported, original)[1].value
     most = None if enough else 100 - gates.chrf
     checks = [
         Check.of(f"100 - chrF against the trained model's translations, {lines}", 100 - chrf, most)
@@ -276,7 +282,7 @@ def compare_quality(
     before, after = compare(
         [
             System(name, texts, count(texts, [references], ["BLEU"]))
-            for name, texts in (("trained", original), ("quantized", quantized))
+            for name, texts in (("trained", original), ("exported", exported))
         ]
     )
     loss, p = before.score - after.score, after.p or 0.0
@@ -295,7 +301,7 @@ def compare_quality(
 
 
 def _failure(precision: str, problem: str) -> NmtError:
-    hint = "try another --quantize, or export without it"
+    hint = "try another --quantize, or export without it and --shortlist"
     if precision == FLOAT32:
         hint = "please report this with the recipe"
     return NmtError(f"{precision} verification failed: {problem}", hint)

@@ -33,7 +33,13 @@ TIE = 1e-4
 TIES = {"float32": TIE, "float16": 1e-2, "int8": 5e-2}
 # By how much probabilities may miss a sum of 1; float16 is precise to 1e-3.
 _SUM_TOLERANCE = {"float32": 1e-4, "float16": 1e-2, "int8": 1e-4}
-_DTYPES = {"float": np.float32, "float16": np.float16, "int32": np.int32, "bool": np.bool_}
+_DTYPES = {
+    "float": np.float32,
+    "float16": np.float16,
+    "int32": np.int32,
+    "bool": np.bool_,
+    "int8": np.int8,
+}
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -90,6 +96,18 @@ def _graph_checks(bundle: Bundle) -> list[Check]:
         Check.of("sum of all probabilities, difference from 1", distance, tolerance),
         Check.of("candidates, difference from the best log-probabilities", furthest, TIE),
     ]
+    if short := manifest.shortlist:
+        ids = [rng.permutation(vocabulary["target"])[: short.size] for _ in range(2)]
+        feed["shortlist"] = np.sort(np.array(ids, np.int32))
+        feed |= _outputs(bundle, short.columns, feed, sizes)
+        sizes["C"] = min(sizes["C"], short.size)
+        ranked = _outputs(bundle, short.step, feed, sizes)
+        kept = np.take_along_axis(log_probs, feed["shortlist"][:, None].astype(np.int64), axis=2)
+        best = np.sort(kept, axis=2)[..., ::-1][..., : sizes["C"]]
+        best -= np.log(np.exp(kept).sum(axis=2, keepdims=True))
+        furthest = float(np.abs(ranked["scores"] - best).max())
+        name = "candidates of shortlists, difference from the best log-probabilities"
+        checks.append(Check.of(name, furthest, TIES[manifest.precision]))
     if manifest.attention:
         weights = _outputs(bundle, manifest.attention, feed, sizes)["attention"]
         distance = _distance_from_one(weights.astype(np.float64))

@@ -53,7 +53,7 @@ class DeviceState:
         return Candidates(*self._advance(tokens, ancestry, "scores", "ids"))
 
     def log_probs(
-        self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+        self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
         """Like :meth:`step`, but all log-probabilities, [B, K, V]."""
         return self._advance(tokens, ancestry, "log_probs")[0]

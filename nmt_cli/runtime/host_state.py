@@ -33,8 +33,8 @@ class HostState:
     """Encoder output, caches and the buffers of a step.
 
     Args:
-        decoder: session of the decoder step.
-        encoder_output: by name, [B, ...]; owned by the state from now on.
+        decoder: session of the step that ranks tokens.
+        encoder_output: by name, [B, ...], and shortlists; owned by the state from now on.
         caches: shapes of the caches by name, empty at first: [B, h, 0, k].
         vocab_size: V.
     """
@@ -46,12 +46,14 @@ class HostState:
         caches: Mapping[str, tuple[int, ...]],
         vocab_size: int,
     ) -> None:
-        self._decoder = decoder
+        self._decoder = self._session = decoder
         self._encoder_output = dict(encoder_output)
         dtype = next(iter(self._encoder_output.values())).dtype
         self._caches = {name: _Cache(shape, dtype) for name, shape in caches.items()}
         self._spare = np.empty(0, dtype)  # memory into which the next cache is widened
         self._vocab_size = vocab_size
+        shortlist = self._encoder_output.get("shortlist")
+        self._candidates = vocab_size if shortlist is None else shortlist.shape[1]
         self._steps = 0
         self._used = 0
         self._reserved = 0
@@ -59,14 +61,16 @@ class HostState:
 
     def step(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> Candidates:
         """Run a step and append its columns to the caches (see search.step_model)."""
+        self._use(self._decoder)
         self._run(tokens, ancestry)
         # The next step overwrites the buffers; search copies what it keeps.
         return Candidates(self._buffers["scores"], self._buffers["ids"])
 
     def log_probs(
-        self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+        self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """Like :meth:`step`, but all log-probabilities, [B, K, V]."""
+        """Like :meth:`step`, but all log-probabilities, [B, K, V], by a session that gives them."""
+        self._use(session)
         if "log_probs" not in self._buffers:
             self._bind_output("log_probs", (*tokens.shape, self._vocab_size), np.float32)
         self._run(tokens, ancestry)
@@ -98,9 +102,15 @@ class HostState:
         self._bind()
         return self
 
+    def _use(self, session: Any) -> None:
+        """Run the steps with a session from now on."""
+        if session is not self._session:
+            self._session = session
+            self._bind()
+
     def _run(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> None:
         self._fill(tokens, ancestry)
-        self._decoder.run_with_iobinding(self._binding)
+        self._session.run_with_iobinding(self._binding)
         self._used += tokens.shape[1]
         self._steps += 1
 
@@ -130,9 +140,11 @@ class HostState:
     def _bind(self) -> None:
         """Make new buffers for a new number of sentences."""
         self._buffers: dict[str, NDArray[Any]] = {}
-        self._binding = self._decoder.io_binding()
+        self._binding = self._session.io_binding()
+        inputs = {each.name for each in self._session.get_inputs()}
         for name, values in self._encoder_output.items():
-            self._bind_input(name, values)
+            if name in inputs:  # not every step has shortlists
+                self._bind_input(name, values)
         if self._reserved:  # otherwise the first step reserves columns and binds them
             for name, cache in self._caches.items():
                 self._bind_cache(name, cache)
@@ -144,7 +156,7 @@ class HostState:
         self._bind_input("position", np.empty(1, np.int32))
         self._bind_input("write_at", np.empty(count, np.int64))
         self._bind_input("ancestry", np.zeros((count, beams, self._reserved), np.bool_))
-        best = (count, beams, min(beams, self._vocab_size))
+        best = (count, beams, min(beams, self._candidates))
         self._bind_output("scores", best, np.float32)
         self._bind_output("ids", best, np.int32)
 

@@ -22,6 +22,7 @@ from nmt_cli.errors import NmtError, first_line
 from nmt_cli.runtime.device import CPU, CUDA
 from nmt_cli.runtime.device_state import DeviceState, encode_on_device
 from nmt_cli.runtime.host_state import HostState
+from nmt_cli.runtime.shortlist import Shortlists
 from nmt_cli.search.step_model import BatchTooLarge, Candidates
 
 OnnxState = HostState | DeviceState
@@ -59,15 +60,21 @@ class OnnxStepModel:
         self._folder, self._manifest, self._provider = folder, manifest, provider
         self._threads = threads
         self._sessions: dict[str, Any] = {}
+        self._vocab_size = self._candidates = manifest.vocabulary["target"]
+        self._shortlists: Shortlists | None = None
+        # On a GPU, the product with the whole vocabulary is cheap.
+        short = None if provider == CUDA else manifest.shortlist
+        # With shortlists, the step of the whole vocabulary is rarely needed, and loaded then.
+        graphs = [manifest.encoder, short.step if short else manifest.decoder]
         with ThreadPoolExecutor() as pool:
-            self._encoder, self._decoder = pool.map(
-                self.session, (manifest.encoder, manifest.decoder)
-            )
+            self._encoder, self._step = pool.map(self.session, graphs)
+        if short:
+            self._columns, self._candidates = self.session(short.columns), short.size
+            self._shortlists = Shortlists.read(folder, manifest)
         # Providers other than CUDA exchange host memory, and ONNX Runtime copies it.
         self._append = self.session(manifest.append) if provider == CUDA else None
         self._caches = manifest.caches
         self._dtype = np.float16 if self._caches[0].dtype == "float16" else np.float32
-        self._vocab_size = manifest.vocabulary["target"]
 
     def session(self, graph: GraphSpec) -> Any:
         """ONNX Runtime's session of one of the bundle's graphs, loaded once."""
@@ -114,10 +121,20 @@ class OnnxStepModel:
         with self._failures():
             if self._append is None:
                 encoder_output = self._encode_in_slices(source)
-                return HostState(self._decoder, encoder_output, caches, self._vocab_size)
+                if self._shortlists:
+                    encoder_output |= self._shortened(source)
+                return HostState(self._step, encoder_output, caches, self._vocab_size)
             memory = "cuda" if self._provider == CUDA else "cpu"
             encoder_output = encode_on_device(self._encoder, source, memory)
-            return DeviceState(self._decoder, self._append, memory, encoder_output, caches)
+            return DeviceState(self._step, self._append, memory, encoder_output, caches)
+
+    def _shortened(self, source: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """The shortlists of a batch and their columns of the softmax layer, by name."""
+        assert self._shortlists is not None
+        shortlist = self._shortlists.of(source)
+        names = [each.name for each in self._columns.get_outputs()]
+        found = self._columns.run(names, {"shortlist": shortlist})
+        return dict(zip(names, found, strict=True), shortlist=shortlist)
 
     def _encode_in_slices(self, source: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Run the encoder on a few sentences at a time; its outputs for all of them, by name."""
@@ -147,7 +164,7 @@ class OnnxStepModel:
         except Exception as error:
             raise self._failure(error) from error
         scores, ids = candidates.scores, candidates.ids
-        shape = (*tokens.shape, min(tokens.shape[1], self._vocab_size))
+        shape = (*tokens.shape, min(tokens.shape[1], self._candidates))
         if scores.shape != shape or ids.shape != shape:
             raise self._wrong(f"candidates of shapes {scores.shape} and {ids.shape}, not {shape}")
         # Read as unsigned, negative ids are large; the minimum is NaN if any score is.
@@ -160,9 +177,10 @@ class OnnxStepModel:
     def log_probs(
         self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], OnnxState]:
-        """Like :meth:`step`, but all log-probabilities, float32 [B, K, V]."""
+        """Like :meth:`step`, but all log-probabilities, float32 [B, K, V], without a shortlist."""
+        session = self.session(self._manifest.decoder)
         with self._failures():
-            log_probs = state.log_probs(tokens, ancestry)
+            log_probs = state.log_probs(session, tokens, ancestry)
         shape = (*tokens.shape, self._vocab_size)
         if log_probs.shape != shape or math.isnan(log_probs.max()):
             raise self._wrong(f"no log-probabilities of shape {shape}")

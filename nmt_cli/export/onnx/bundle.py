@@ -10,11 +10,22 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from nmt_cli import __version__
-from nmt_cli.bundle import APPEND, ATTENTION, DECODER, ENCODER, MANIFEST, TOKENIZER
+from nmt_cli.bundle import (
+    APPEND,
+    ATTENTION,
+    COLUMNS,
+    DECODER,
+    ENCODER,
+    MANIFEST,
+    SHORTLIST,
+    TOKENIZER,
+)
 from nmt_cli.bundle.description import model_card
-from nmt_cli.bundle.manifest import Manifest
+from nmt_cli.bundle.manifest import Manifest, Shortlist
 from nmt_cli.bundle.reading import TOKEN_IDS, file_records, read_manifest
-from nmt_cli.bundle.report import PASSED, Verification, require_passed
+from nmt_cli.bundle.report import PASSED, Check, Verification, require_passed
+from nmt_cli.data.lexicon import sample, shortlist_tables
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.onnx.graphs import write_graphs
@@ -29,28 +40,43 @@ from nmt_cli.files import replacing_folder
 from nmt_cli.lock import locked
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
+from nmt_cli.runtime.shortlist import Shortlists
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 
 CALIBRATION_PAIRS = 64
+# Ids of a sentence's shortlist, and translations of each source token to choose them from.
+SHORTLIST_SIZE, TRANSLATIONS = 384, 100
 GATES = {
     "int8": Gates(bleu=0.2, chrf=80, divergence=0.05),
     "float16": Gates(bleu=0.1, chrf=95, divergence=0.005),
 }
+# BLEU that shortlists may lose in addition, and their chrF.
+SHORTLIST_BLEU, SHORTLIST_CHRF = 0.3, 80
 
 
 def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
-    """Write a bundle, unverified."""
+    """Write a bundle, unverified.
+
+    Raises:
+        NmtError: a shortlist needs the data that the run was trained on, and it is missing.
+    """
     run, recipe = trained.run, trained.run.recipe
+    shortlists = _shortlists(run, options.prepared) if options.shortlist else None
     graphs = write_graphs(
         trained.step_model.graph,
         folder,
         options.precision,
         attention=options.attention,
         pairs=_calibration_pairs(run),
+        shortlist=shortlists.size if shortlists else 0,
     )
+    short = None
+    if shortlists:
+        shortlists.write(folder)
+        short = Shortlist(shortlists.size, TRANSLATIONS, graphs[COLUMNS], graphs[SHORTLIST])
     shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER)
     manifest = Manifest(
         name=recipe.label,
@@ -64,6 +90,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         decoder=graphs[DECODER],
         append=graphs[APPEND],
         attention=graphs.get(ATTENTION),
+        shortlist=short,
         files={},
         precision=options.precision,
         provenance={
@@ -74,6 +101,24 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         },
     )
     _write_manifest(folder, manifest)
+
+
+def _shortlists(run: Run, folder: Path | None) -> Shortlists:
+    """Learn the vocabulary shortlists of a run from the data that it was trained on."""
+    folder = folder or Path("prepared", run.recipe.label)
+    hint = "name its folder with --prepared, or run nmt prepare"
+    try:
+        prepared = Prepared.open(folder)
+    except NmtError as error:
+        raise NmtError(f"--shortlist: {error.message}", hint) from None
+    if prepared.key != run.prepared_key:
+        raise NmtError(
+            f"--shortlist: {folder} is not the data that {run.folder} was trained on", hint
+        )
+    source, target = sample(*prepared.arrays("train"))
+    size = min(SHORTLIST_SIZE, run.target_vocab)
+    tables = shortlist_tables(source, target, run.tokenizers(), size, TRANSLATIONS)
+    return Shortlists(*tables, run.target_vocab)
 
 
 def _calibration_pairs(run: Run) -> Iterator[tuple[list[int], list[int]]]:
@@ -140,8 +185,24 @@ def _verified(trained: Trained, folder: Path) -> Manifest:
     manifest, checks = bundle.manifest, check_bundle(bundle)
     require_passed(checks, f"{manifest.name} in {manifest.precision}", "please report this")
     found, metrics = compare_with_model(trained, _ExportedBundle(bundle))
+    if manifest.shortlist:
+        found.append(_missing(trained.run, Shortlists.read(folder, manifest)))
     report = passed(trained, [*checks, *found], onnxruntime.__version__)
     return replace(manifest, verification=report, metrics=metrics)
+
+
+def _missing(run: Run, shortlists: Shortlists) -> Check:
+    """How many tokens of the held-out translations their shortlists lack, for information."""
+    tokenizers, (source, target) = run.tokenizers(), run.held_out()
+    missing, tokens = 0, 0
+    for one, other in zip(
+        tokenizers.source.encode(source), tokenizers.target.encode(target), strict=True
+    ):
+        framed = np.array([tokenizers.source.frame_source(one)], np.int32)
+        missing += int((~np.isin(other, shortlists.of(framed))).sum())
+        tokens += len(other)
+    name = f"percentage of {tokens:,} tokens in references that their shortlists lack"
+    return Check.of(name, 100 * missing / max(1, tokens))
 
 
 class _ExportedBundle(Exported):
@@ -150,8 +211,16 @@ class _ExportedBundle(Exported):
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self.precision = bundle.manifest.precision
-        self.gates = GATES.get(self.precision, self.gates)
+        self.gates = gates = GATES.get(self.precision, self.gates)
+        if self._bundle.manifest.shortlist:
+            chrf = min(gates.chrf, SHORTLIST_CHRF)
+            self.gates = replace(gates, bleu=gates.bleu + SHORTLIST_BLEU, chrf=chrf)
         self.searches = [SearchOptions.of(bundle.manifest.decoding)]
+
+    @property
+    def approximate(self) -> bool:
+        """It is quantized, or searches over shortlists."""
+        return super().approximate or self._bundle.manifest.shortlist is not None
 
     def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
         bundle = self._bundle

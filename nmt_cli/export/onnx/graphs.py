@@ -15,19 +15,22 @@ import onnx
 import tensorflow as tf
 import tf2onnx
 
-from nmt_cli.bundle import APPEND, ATTENTION, DECODER, ENCODER
+from nmt_cli.bundle import APPEND, ATTENTION, COLUMNS, DECODER, ENCODER, SHORTLIST
 from nmt_cli.bundle.contract import (
     Contract,
     append_contract,
     attention_contract,
+    columns_contract,
     decoder_contract,
     encoder_contract,
+    shortlist_contract,
 )
 from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
 from nmt_cli.export.onnx.calibrate import Pairs, calibrate
 from nmt_cli.export.onnx.graph_pass import RULES, apply_rules
 from nmt_cli.export.onnx.half import half
 from nmt_cli.export.onnx.quantize import quantize
+from nmt_cli.export.onnx.shortlist import columns_graph, shortlist_graph
 from nmt_cli.export.onnx.weights import save_with_shared_weights, share_transposed
 from nmt_cli.model.step_graph import StepGraph, free_axes
 
@@ -49,6 +52,7 @@ def write_graphs(
     rules: Sequence[str] = tuple(RULES),
     attention: bool = False,
     pairs: Pairs = (),
+    shortlist: int = 0,
 ) -> dict[str, GraphSpec]:
     """Write the graphs and their weights; returns the graphs' contracts by file name.
 
@@ -59,6 +63,7 @@ def write_graphs(
         rules: of the graph pass; benchmarks/graph_pass.py leaves some out.
         attention: also write the step with attention weights.
         pairs: what int8 is calibrated with; see nmt_cli.export.onnx.calibrate.calibrate.
+        shortlist: ids of each sentence's vocabulary shortlist; 0 for no such graphs.
     """
 
     def append(values: Any, columns: Any, rows: Any) -> list[Any]:
@@ -81,15 +86,22 @@ def write_graphs(
         protos[name] = apply_rules(proto, rules)
     steps = {name: proto for name, proto in protos.items() if name != APPEND}
     sizes = calibrate(steps, config, pairs) if precision == "int8" else {}
-    for name, _, contract in parts:
-        proto = protos[name]
+    contracts = {name: contract for name, _, contract in parts}
+    for name in contracts:
         if precision == "int8":
-            proto = quantize(proto, sizes.get(name))
+            protos[name] = quantize(protos[name], sizes.get(name))
         elif precision == "float16":
-            proto = half(proto)
+            protos[name] = half(protos[name])
+    if shortlist:
+        contracts[COLUMNS] = columns_contract(config, shortlist, precision)
+        contracts[SHORTLIST] = shortlist_contract(config, shortlist, precision)
+        protos[COLUMNS] = columns_graph(protos[DECODER])
+        protos[SHORTLIST] = shortlist_graph(protos[DECODER])
+    for name, contract in contracts.items():
+        proto = protos[name]
         inputs, outputs = map(_named, (proto.graph.input, proto.graph.output), contract)
         onnx.checker.check_model(proto, full_check=False)
-        protos[name], specs[name] = proto, GraphSpec(name, OPSET, inputs, outputs)
+        specs[name] = GraphSpec(name, OPSET, inputs, outputs)
     save_with_shared_weights(protos, folder)
     return specs
 

@@ -1,0 +1,130 @@
+"""The graphs of a vocabulary shortlist, made from the finished step of the decoder.
+
+Instead of one product with the vocabulary's matrix, the step computes one for each sentence, with
+the columns of its own shortlist. Another graph gathers them, once per batch. No sum of a sentence
+depends on the others.
+
+Shapes: B sentences, K beams, N ids of a shortlist, C candidates, V vocabulary, d width.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import onnx
+import onnx_ir as ir
+from onnx_ir.passes.common import RemoveUnusedNodesPass
+
+_PRODUCTS = ("MatMul", "MatMulInteger")
+
+
+def columns_graph(decoder: onnx.ModelProto) -> onnx.ModelProto:
+    """Return the graph that gathers columns [B, d, N] of the softmax layer's matrix.
+
+    If the layer multiplies or adds vectors [V], it also gathers their entries, [B, vectors, N].
+    """
+    layer = _LastLayer(decoder)
+    op, ids, matrix = layer.op, layer.ids, layer.matrix
+    axis, order = (0, [0, 2, 1]) if layer.transposed else (1, [1, 0, 2])
+    columns = op("Transpose", [op("Gather", [matrix, ids], {"axis": axis})], {"perm": order})
+    outputs = [_renamed(columns, layer.columns)]
+    if layer.vectors:
+        entries = [op("Gather", [each, ids]) for each in layer.vectors]
+        rows = [op("Unsqueeze", [each, layer.numbers(1)]) for each in entries]
+        outputs.append(_renamed(op("Concat", rows, {"axis": 1}), layer.entries))
+    return layer.finished([ids], outputs)
+
+
+def shortlist_graph(decoder: onnx.ModelProto) -> onnx.ModelProto:
+    """Return the step that ranks only each sentence's shortlist."""
+    layer = _LastLayer(decoder)
+    op, ids, numbers = layer.op, layer.ids, layer.numbers
+    inputs = list(layer.graph.inputs)
+    (tokens,) = (each for each in inputs if each.name == "tokens")
+    by_sentence = op("Concat", [op("Shape", [tokens]), numbers(-1)], {"axis": 0})  # [B, K, -1]
+    rows, _, *zero_point = layer.product.inputs
+    rows = op("Reshape", [rows, by_sentence])
+    logits = op(layer.product.op_type, [rows, layer.columns, *zero_point])
+    for node, vector in layer.following:
+        if node.op_type == "Cast":
+            logits = op("Cast", [logits], dict(node.attributes))
+        elif vector is not None:
+            place = numbers(layer.vectors.index(vector))
+            entries = op("Gather", [layer.entries, place], {"axis": 1})  # [B, 1, N]
+            logits = op(node.op_type, [logits, entries])
+        elif node.op_type == "Mul":  # int8: sizes of the rows, [B * K, 1]
+            logits = op("Mul", [logits, op("Reshape", [node.inputs[1], by_sentence])])
+    sizes = [op("Shape", [each], {"start": 1}) for each in (tokens, ids)]
+    log_probs = op("LogSoftmax", [logits], {"axis": -1})
+    ranked = ir.node("TopK", [log_probs, op("Min", sizes)], num_outputs=2)
+    layer.graph.append(ranked)
+    scores, places = ranked.outputs
+    best = op("GatherElements", [ids, op("Reshape", [places, numbers(0, -1)])], {"axis": 1})
+    best = op("Reshape", [best, op("Shape", [places])])
+    outputs = {each.name: each for each in layer.graph.outputs}
+    found = [_renamed(scores, outputs["scores"]), _renamed(best, outputs["ids"])]
+    found += [each for name, each in outputs.items() if name.startswith("new_")]
+    given = [ids, layer.columns, *([layer.entries] if layer.vectors else [])]
+    return layer.finished([*inputs, *given], found)
+
+
+class _LastLayer:
+    """The softmax layer of a step, and what replaces it.
+
+    Attributes:
+        op: adds an operator to the graph; returns its output.
+        product: the product with the layer's matrix.
+        matrix: as the bundle stores it; ``transposed`` if that is an embedding [V, d].
+        following: operators from there to LogSoftmax, with the vector [V] that they use, if any.
+        vectors: all of these.
+        ids, columns, entries: inputs of the new step.
+    """
+
+    def __init__(self, decoder: onnx.ModelProto) -> None:
+        self._model = ir.from_proto(decoder)
+        self.graph = self._model.graph
+        self.op = ir.tape.Tape(self.graph).op
+        (node,) = (each for each in self.graph if each.op_type == "LogSoftmax")
+        self.following: list[tuple[Any, Any]] = []
+        while (node := node.inputs[0].producer()).op_type not in _PRODUCTS:
+            self.following.insert(0, (node, _vector(node)))
+        self.product = node
+        self.vectors = [vector for _, vector in self.following if vector is not None]
+        self.matrix = node.inputs[1]
+        self.transposed = not self.matrix.is_initializer()
+        if self.transposed:
+            self.matrix = self.matrix.producer().inputs[0]
+        self.ids = ir.val("shortlist", ir.DataType.INT32, [None] * 2)
+        self.columns = ir.val("output_columns", self.matrix.dtype, [None] * 3)
+        dtype = self.vectors[0].dtype if self.vectors else None
+        self.entries = ir.val("output_entries", dtype, [None] * 3)
+
+    def numbers(self, *values: int) -> Any:
+        """A constant vector."""
+        return self.op("Constant", [], {"value": ir.tensor(values, dtype=ir.DataType.INT64)})
+
+    def finished(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> onnx.ModelProto:
+        """The graph with other inputs and outputs, and what these need."""
+        for own, new in ((self.graph.inputs, inputs), (self.graph.outputs, outputs)):
+            own.clear()
+            own.extend(new)
+        RemoveUnusedNodesPass()(self._model)
+        return ir.to_proto(self._model)
+
+
+def _vector(node: Any) -> Any:
+    """The constant that an operator applies to each row of logits, or None.
+
+    Int8 multiplies it by a computed 1 first.
+    """
+    for value in node.inputs[1:]:
+        factors = [value, *(value.producer().inputs if value.producer() else ())]
+        if node.op_type in ("Add", "Mul"):
+            return next((each for each in factors if each.is_initializer()), None)
+    return None
+
+
+def _renamed(value: Any, like: Any) -> Any:
+    """Give a new value the name, type and shape of another, which loses its name."""
+    value.name, value.dtype, value.shape = like.name, like.dtype, like.shape
+    like.name = f"former_{like.name}"
+    return value

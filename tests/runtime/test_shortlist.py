@@ -1,0 +1,121 @@
+"""Bundles with vocabulary shortlists."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmt_cli.bundle.reading import read_manifest
+from nmt_cli.bundle.report import require_passed
+from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.export.exporter import EXPORTERS, ExportOptions
+from nmt_cli.runtime.check import check_bundle
+from nmt_cli.runtime.device import Threads
+from nmt_cli.runtime.load import Bundle
+from nmt_cli.runtime.shortlist import Shortlists
+from nmt_cli.runtime.step_model import OnnxStepModel
+from nmt_cli.search.options import DecodingOptions
+from nmt_cli.text.tokenizer import END_ID, PAD_ID
+from nmt_cli.training.run import Run
+from tests.bundle import harm
+from tests.parity.test_independence import real_sentences, translate
+from tests.systems import export_bundle, untrained_run
+from tests.translators import load_bundle
+
+MakeBundle = Callable[[str], Path]
+
+
+def test_a_shortlist_has_what_is_frequent_then_translations_then_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nmt_cli.runtime.shortlist.ALWAYS", 2)
+    table = np.array([[0, 0], [1, 1], [2, 2], [3, 9], [8, 3], [8, 7]], np.int32)
+    lists = Shortlists(np.array([3, 1, 4, 5, 6], np.int32), table, vocab_size=10)
+    source = np.array([[4, 5, PAD_ID], [4, 4, 3], [3, PAD_ID, PAD_ID]], np.int32)
+    # The best translation of each token comes before the second ones; none counts twice.
+    assert lists.of(source).tolist() == [[1, 3, 4, 7, 8], [1, 3, 4, 8, 9], [1, 3, 4, 5, 9]]
+
+
+@pytest.mark.parametrize("beams", [4, 1])
+def test_batches_order_and_threads_change_nothing(tiny_bundle: MakeBundle, beams: int) -> None:
+    folder, lines = tiny_bundle("shortlist"), real_sentences(24)
+    expected = translate(folder, lines, beams, Threads(2, 1), 4096)
+    assert translate(folder, lines, beams, Threads(2, 1), 1) == expected  # one by one
+    backwards = translate(folder, lines[::-1], beams, Threads(1, 2), 2048)
+    assert backwards[::-1] == expected
+    bundle = Bundle(folder)
+    lists = Shortlists.read(folder, bundle.manifest)
+    for line, found in zip(lines, expected, strict=True):
+        framed = bundle.tokenizers.source.frame_source(bundle.tokenizers.source.encode([line])[0])
+        assert {*found.ids} <= {*lists.of(np.array([framed], np.int32))[0].tolist()}
+
+
+def test_the_step_ranks_as_the_whole_vocabulary_does(tiny_bundle: MakeBundle) -> None:
+    folder = tiny_bundle("shortlist")
+    checks = check_bundle(Bundle(folder))
+    require_passed(checks, "bundle", "")
+    (check,) = (each for each in checks if "shortlists" in each.name)
+    assert check.value < 1e-5
+    assert " in float32 with vocabulary shortlists of 40 tokens, " in (
+        folder / "MODEL_CARD.md"
+    ).read_text(encoding="utf-8")
+
+
+def test_phrases_that_no_shortlist_has_are_still_possible(tiny_bundle: MakeBundle) -> None:
+    model = load_bundle(tiny_bundle("shortlist"), DecodingOptions(beam_size=2))
+    plain = load_bundle(tiny_bundle("float32"), DecodingOptions(beam_size=2))
+    for each in (model, plain):
+        state = each.model.encode(np.array([[5, 6, END_ID]], np.int32))
+        tokens, ancestry = np.array([[2, 2]], np.int32), np.eye(2, dtype=bool)[None]
+        found, state = each.model.log_probs(state, tokens, ancestry)
+        if each is model:
+            expected = found
+            each.model.step(state, tokens, np.tile(ancestry, 2))  # they may alternate
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("embeddings", "precision"), [("none", "int8"), ("all", "float16")])
+def test_shortlists_of_the_whole_vocabulary_change_nothing(
+    tmp_path: Path, embeddings: str, precision: str
+) -> None:
+    run = untrained_run(tmp_path, model={"embeddings": embeddings})
+    folder = export_bundle(run, tmp_path / "bundle", precision, verify=True, shortlist=384)
+    manifest, lines = read_manifest(folder), real_sentences(20)
+    assert manifest.shortlist is not None
+    assert manifest.shortlist.size == manifest.vocabulary["target"] < 384
+    assert "that their shortlists lack: 0" in "\n".join(manifest.verification.lines())
+    translator = load_bundle(folder, DecodingOptions(beam_size=4))
+    plain = replace(translator, model=OnnxStepModel(folder, replace(manifest, shortlist=None)))
+    texts = [[each.text for each in one.translate(lines)] for one in (plain, translator)]
+    if precision == "int8":  # whose products are exact
+        assert texts[0] == texts[1]
+    assert sum(one == other for one, other in zip(*texts, strict=True)) >= 15
+
+
+@pytest.mark.parametrize("value", [0xFF, 5])
+def test_ids_that_are_no_tokens(tiny_bundle: MakeBundle, tmp_path: Path, value: int) -> None:
+    folder = Path(shutil.copytree(tiny_bundle("shortlist"), tmp_path / "bundle"))
+    path = folder / "shortlist.bin"
+    path.write_bytes(bytes([value]) * path.stat().st_size)
+    harm.hide(folder)
+    with pytest.raises(NmtError, match=r"shortlist.bin: not a list of tokens; export the bundle"):
+        Bundle(folder).model.encode(np.array([[END_ID]], np.int32))
+
+
+def test_learning_them_needs_the_data_of_the_run(tiny_run: Run, tmp_path: Path) -> None:
+    options = ExportOptions(folder=tmp_path / "bundle", checkpoint=tiny_run.last, shortlist=True)
+
+    def export(prepared: Path, format_name: str = "onnx", run: Run = tiny_run) -> None:
+        asked = replace(options, prepared=prepared)
+        EXPORTERS[format_name].export(run, asked, lambda line: None)
+
+    with pytest.raises(OptionError, match="--shortlist needs --onnx"):
+        export(tmp_path, "saved-model")
+    with pytest.raises(NmtError, match=r"^--shortlist: .*: no prepared data; name its folder with"):
+        export(tmp_path)
+    with pytest.raises(NmtError, match=r"^--shortlist: .*prepared is not the data that .*run was"):
+        export(tiny_run.folder.parent / "prepared", run=replace(tiny_run, prepared_key="other"))
