@@ -245,6 +245,61 @@ class TestTake:
         assert_same(before, apply_rules(before), inputs)
 
 
+class TestSlice:
+    # INT32 is 6, FLOAT is 1.
+    NODES = """
+        b = Less(step, zero)
+        c = Concat(zero, zero, start) axis=0
+        d = And(b, whole)
+        f = Where(d, largest, c)
+        g = Concat(zero, zero, end) axis=0
+        h = Cast(g) to=1
+        i = Max(h, bounds)
+        j = Cast(i) to=6
+        k = Equal(j, largest)
+        m = And(k, b)
+        n = Where(m, smallest, j)
+        y = Slice(x, f, n, axes, step)
+    """
+    X = np.broadcast_to(SQUARE, (2, 6, 6))[..., None]
+    CONSTANTS: ClassVar[Values] = {
+        "step": np.ones(3, np.int32),
+        "zero": np.zeros(1, np.int32),
+        "axes": np.arange(3, dtype=np.int32),
+        "whole": np.array([True, True, False]),
+        "bounds": np.array([1e9, 1e9, -1e9], np.float32),
+        "largest": np.int32(1_000_000_000),
+        "smallest": np.int32(-1_000_000_000),
+    }
+
+    @pytest.mark.parametrize("ends", [(2, 4), (-2, 0), (0, 6), (4, 9)], ids=str)
+    def test_it_becomes_one_operator(self, ends: tuple[int, int]) -> None:
+        first, last = ([each] for each in ends)
+        inputs = {"start": np.array(first, np.int32), "end": np.array(last, np.int32), "x": self.X}
+        before = graph(self.NODES, inputs, self.CONSTANTS)
+        after = apply_rules(before)
+        assert operators(after) == {"Slice": 1}
+        assert_same(before, after, inputs)
+        assert (run(after, inputs)[0] == self.X[:, :, slice(*ends)]).all()
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("step", np.array([1, 1, -1], np.int32)),
+            ("zero", np.ones(1, np.int32)),
+            ("axes", np.array([1, 0, 2], np.int32)),
+            ("bounds", np.array([1, 1, 3], np.float32)),
+        ],
+        ids=str,
+    )
+    def test_not_with_different_constants(self, name: str, value: NDArray) -> None:
+        inputs = {"start": np.array([2], np.int32), "end": np.array([4], np.int32), "x": self.X}
+        before = graph(self.NODES, inputs, {**self.CONSTANTS, name: value})
+        after = apply_rules(before)
+        assert operators(after)["Where"] == 2
+        assert_same(before, after, inputs)
+
+
 class TestAttention:
     NODES = """
         t = Transpose(k) perm=0,1,3,2

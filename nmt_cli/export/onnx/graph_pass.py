@@ -51,6 +51,39 @@ def _is_take(context: Any, matrix: Any, size: Any, zero: Any, **rest: Any) -> bo
     return rows is not None and _constant(size) == rows and _constant(zero) == 0
 
 
+def _slice(
+    op: Any,
+    x: Any,
+    start: Any,
+    end: Any,
+    step: Any,
+    axes: Any,
+    zero: Any,
+    bounds: Any,
+    largest: Any,
+    smallest: Any,
+    whole: Any,
+) -> Any:
+    """The range of an axis, as tf2onnx writes it: for all axes, and for backward steps, too."""
+    backward = op.Less(step, zero)
+    first = op.Concat(zero, zero, start, axis=0)
+    first = op.Where(op.And(backward, whole), largest, first)
+    last = op.Cast(op.Concat(zero, zero, end, axis=0), to=ir.DataType.FLOAT)
+    last = op.Cast(op.Max(last, bounds), to=ir.DataType.INT32)
+    last = op.Where(op.And(op.Equal(last, largest), backward), smallest, last)
+    return op.Slice(x, first, last, axes, step)
+
+
+def _plain_slice(op: Any, x: Any, start: Any, end: Any, **rest: Any) -> Any:
+    """Drop what depends on constants; float16 could not represent the ends."""
+    return op.Slice(x, start, end, op.Constant(value=ir.tensor(np.array([2], np.int32))))
+
+
+def _is_slice(context: Any, **values: Any) -> bool:
+    wanted = {"step": [1] * 3, "axes": [0, 1, 2], "zero": [0], "bounds": [1e9, 1e9, -1e9]}
+    return all(_constant(values[name]) == each for name, each in wanted.items())
+
+
 def _attend(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
     scores = op.MatMul(query, op.Transpose(key, perm=[0, 1, 3, 2])) + mask
     return op.MatMul(op.Softmax(scores), value)
@@ -152,6 +185,7 @@ def _block_width(width: int) -> int | None:
 RULES = {
     "layer norm": RewriteRule(_layer_norm, _fused_layer_norm, _is_layer_norm),
     "take": RewriteRule(_take, _plain_take, _is_take),
+    "slice": RewriteRule(_slice, _plain_slice, _is_slice, remove_nodes=False),
     "attention": RewriteRule(_attend, _attention, _is_attention),
     "attention, turned": RewriteRule(_attend_turned, _attention_turned, _is_attention),
     "heads": RewriteRule(_attend_heads, _attention_heads, _are_heads, remove_nodes=False),

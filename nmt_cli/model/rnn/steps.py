@@ -1,8 +1,5 @@
 """The step graph of a recurrent encoder-decoder.
 
-A beam continues from the states of its parent, the last column of its history. Like the
-Transformer's, caches only grow; the parent's column is selected from them.
-
 Shapes: B sentences, S source positions, K beams, P columns cached so far, d width.
 """
 
@@ -12,6 +9,7 @@ import keras
 from keras import ops
 
 from nmt_cli.model.layers import padding_mask
+from nmt_cli.model.parents import Parents
 from nmt_cli.model.rnn import RecurrentConfig
 from nmt_cli.model.rnn.network import seen_tokens, summary_of
 from nmt_cli.model.step_graph import StepGraph, Tensors
@@ -47,14 +45,10 @@ class Steps(StepGraph):
         """Return the softmax layer's input, the caches and the attention to the source."""
         mask, keys, values, *first = encoder_output
         beams = ops.shape(tokens)[1]
-        parents = _parents(ancestry, position, beams)  # [B, K, P + K]
-        kept = (ops.shape(tokens)[0], beams, ops.shape(caches[0])[2])
-        parents = ops.expand_dims(ops.slice(parents, (0, 0, 0), kept), 1)
-        # The states before this step, rows [B * K, d]; before the first step there are no parents.
-        orphans = 1.0 - ops.sum(parents, axis=-1, keepdims=True)  # [B, 1, K, 1]
+        parents = Parents(ancestry, position, beams, ops.shape(caches[0])[2])
+        # The states before this step, rows [B * K, d].
         states = [
-            ops.reshape(ops.matmul(parents, cache) + orphans * start, (-1, self.config.d_model))
-            for cache, start in zip(caches, [*first, 0.0], strict=False)
+            parents.rows(cache, start) for cache, start in zip(caches, [*first, None], strict=False)
         ]
         seen: Tensors = []
 
@@ -77,15 +71,3 @@ class Steps(StepGraph):
         from nmt_cli.model.rnn.onnx_encoder import recurrent_encoder
 
         return recurrent_encoder(self, opset)
-
-
-def _parents(ancestry: Any, position: Any, beams: Any) -> Any:
-    """Return float32 [B, K, columns]: 1 at each beam's parent, the last column of its history.
-
-    The columns of step t are t * K to t * K + K - 1; unused columns may follow.
-    """
-    columns = ops.arange(1, ops.shape(ancestry)[2] + 1)
-    past = ops.logical_and(ancestry, columns <= position * beams)
-    numbers = ops.cast(past, "int32") * columns
-    latest = ops.max(numbers, axis=-1, keepdims=True)  # [B, K, 1]
-    return ops.cast(ops.logical_and(past, ops.equal(numbers, latest)), "float32")
