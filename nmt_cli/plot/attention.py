@@ -39,7 +39,7 @@ def attention_figure(
     if weights is None:
         raise NmtError(
             f"the model provides no {part} self-attention",
-            "use --part cross, or the run of a Transformer, as in -m runs/NAME",
+            "use --part cross, or the run of a model that has it, as in -m runs/NAME",
         )
     layers = _chosen("layer", layer, weights.shape[0])
     heads = _chosen("head", head, weights.shape[1])

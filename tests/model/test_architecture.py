@@ -26,6 +26,7 @@ TABLES: list[dict[str, Any]] = [
     {"key_dim": 3, "value_dim": 16, "heads": 3, "d_model": 14, "attention_bias": False},
     {"activation": "swiglu", "encoder_layers": 3, "decoder_layers": 1, "layer_drop": 0.5},
     {"pad_ids": [0, 9]},
+    {"pad_ids": [0, 9], "decoder": "ssru", "attention_bias": False},
     {"architecture": "rnn", "encoder_layers": 1},
     {"architecture": "rnn", "input_feeding": False, "attention": "luong-dot"},
     {"architecture": "rnn", "attention": "luong-concat", "encoder_cell": "gru"},

@@ -5,10 +5,12 @@ from itertools import product
 import keras
 import numpy as np
 import pytest
+from keras import ops
 
 from nmt_cli.model.transformer import ARCHITECTURE, TransformerConfig
 from tests.model.models import (
     VOCAB,
+    batch,
     check_beams,
     check_causality,
     check_padding,
@@ -38,6 +40,8 @@ VARIANTS = {
     "plain embeddings": {"scale_embeddings": False},
     "deep and shallow": {"encoder_layers": 3, "decoder_layers": 1},
     "several pad symbols": {"pad_ids": (0, 1, 9)},
+    "SSRU": {"decoder": "ssru", "layer_drop": 0.2},
+    "SSRU, several pad symbols": {"decoder": "ssru", "pad_ids": (0, 1, 9), "norm": "post"},
 }
 
 
@@ -54,7 +58,7 @@ def test_a_model_with_tied_embeddings_is_consistent(norm, embeddings):
     check_steps(model)
 
 
-OFTEN = ("defaults", "wide keys", "tutorial positions", "swiglu", "several pad symbols")
+OFTEN = ("defaults", "wide keys", "tutorial positions", "swiglu", "several pad symbols", "SSRU")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def test_a_variant_is_consistent(variant):
 
 
 @pytest.mark.parametrize(
-    "variant", ["defaults", pytest.param("several pad symbols", marks=pytest.mark.slow)]
+    "variant", ["defaults", "SSRU", pytest.param("several pad symbols", marks=pytest.mark.slow)]
 )
 def test_beams_share_caches_but_not_histories(variant):
     check_beams(tiny(**VARIANTS[variant]))
@@ -77,6 +81,29 @@ def test_beams_share_caches_but_not_histories(variant):
 
 def test_selecting_sentences_does_not_change_them():
     check_selection(tiny())
+
+
+def test_an_ssru_computes_the_papers_equations():
+    model = tiny(decoder="ssru")
+    ssru, x = (
+        model.get_layer("decoder_0").attention,
+        np.random.default_rng(1).normal(size=(2, 5, 16)),
+    )
+    forget_matrix, matrix = np.split(np.asarray(ssru.matrices.kernel), 2, axis=1)
+    state, expected = np.zeros((2, 16)), []
+    for token in np.swapaxes(x, 0, 1):
+        forget = 1 / (1 + np.exp(-(token @ forget_matrix + np.asarray(ssru.bias))))
+        state = forget * state + (1 - forget) * (token @ matrix)
+        expected.append(np.maximum(state, 0))
+    found = ops.convert_to_numpy(ssru(x.astype(np.float32)))
+    np.testing.assert_allclose(found, np.stack(expected, axis=1), atol=1e-5)
+
+
+def test_ssrus_have_no_self_attention():
+    source, target = batch()
+    encoder, decoder = ARCHITECTURE.step_graph(tiny(decoder="ssru")).self_attention(source, target)
+    assert [tuple(each.shape) for each in encoder] == [(3, 2, 7, 7)] * 2
+    assert decoder == []
 
 
 @pytest.mark.parametrize(

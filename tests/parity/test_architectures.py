@@ -41,7 +41,11 @@ MODELS = {
         "encoder_layers": 3,
         "decoder_layers": 1,
     },
-    "no positions, untied embeddings": {"positions": "none", "embeddings": "none"},
+    "SSRU, no positions, untied embeddings": {
+        "decoder": "ssru",
+        "positions": "none",
+        "embeddings": "none",
+    },
     "LSTM, luong-general, input feeding": {"architecture": "rnn", "encoder_layers": 2},
     "GRU, bahdanau": {
         "architecture": "rnn",

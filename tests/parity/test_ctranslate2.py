@@ -171,6 +171,7 @@ def test_an_unknown_quantization_is_refused(tiny_run, tmp_path):
     ("model", "message"),
     [
         ({"architecture": "rnn"}, "CTranslate2 has no models of architecture 'rnn'"),
+        ({"decoder": "ssru"}, "CTranslate2 has no SSRUs, which model.decoder = 'ssru' needs"),
         ({"key_dim": 4, "value_dim": 16}, "not model.key_dim = 4 and model.value_dim = 16"),
         ({"pad_ids": [0, 5]}, "CTranslate2 masks only PAD, not model.pad_ids = [0, 5]"),
     ],

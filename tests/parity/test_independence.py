@@ -22,7 +22,11 @@ SENTENCES = 500
 MODELS = {
     "d 64": {"d_model": 64, "feed_forward": 128, "heads": 4, "norm": "pre"},
     "d 36": {"d_model": 36, "feed_forward": 52, "heads": 3, "norm": "post"},
+    "SSRU": {"d_model": 36, "feed_forward": 52, "heads": 3, "decoder": "ssru"},
 }
+
+
+PARAMS = [pytest.param(each, marks=[] if each == "d 36" else [pytest.mark.slow]) for each in MODELS]
 
 
 def real_sentences(count: int) -> list[str]:
@@ -41,7 +45,7 @@ def real_sentences(count: int) -> list[str]:
     return list(found)[:count]
 
 
-@pytest.fixture(scope="module", params=[pytest.param("d 64", marks=pytest.mark.slow), "d 36"])
+@pytest.fixture(scope="module", params=PARAMS)
 def folder(request: pytest.FixtureRequest, once: Once) -> Path:
     def fill(folder: Path) -> None:
         decoding = {"max_length": 20, "length_ratio": 1.0, "length_extra": 1}

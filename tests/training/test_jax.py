@@ -52,7 +52,9 @@ def attention(run: Run) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "model", [{}, {"architecture": "rnn", "decoder_layers": 2, "dropout": 0.1}], ids=str
+    "model",
+    [{}, {"decoder": "ssru"}, {"architecture": "rnn", "decoder_layers": 2, "dropout": 0.1}],
+    ids=str,
 )
 def test_jax_resumes_exactly_and_translates_like_tensorflow(tmp_path, model):
     training = {"log_every": 2, "validate_every": 6}

@@ -34,6 +34,8 @@ def write_weights(
     if not isinstance(graph, Steps):
         raise _failure(f"has no models of architecture '{graph.config.architecture}'")
     config, marks = graph.config, tokenizers.source.frame_source([])
+    if config.decoder == "ssru":
+        raise _failure("has no SSRUs, which model.decoder = 'ssru' needs")
     size = config.d_model / config.heads
     # CTranslate2 has no settings for these and would ignore them.
     if (config.key_size, config.value_size) != (size, size):

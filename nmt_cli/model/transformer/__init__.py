@@ -24,6 +24,7 @@ class TransformerConfig(ModelConfig):
     """The [model] table of a Transformer."""
 
     architecture: str = field(default="transformer", init=False)
+    decoder: str = one_of("attention", "ssru")  # over the translation so far
     pad_ids: tuple[int, ...] = (PAD_ID,)  # tokens that attention does not see
     feed_forward: int = bounded(1024, 1)
     heads: int = bounded(8, 1)
@@ -106,8 +107,9 @@ class Transformer(Architecture[TransformerConfig]):
 
     def summary(self, config: TransformerConfig) -> str:
         """Describe layers, width, heads and feed-forward width."""
+        kind = "SSRU decoder" if config.decoder == "ssru" else "decoder"
         return (
-            f"A Transformer ({config.encoder_layers} encoder and {config.decoder_layers} decoder "
+            f"A Transformer ({config.encoder_layers} encoder and {config.decoder_layers} {kind} "
             f"layers, width {config.d_model}, {config.heads} heads, feed-forward "
             f"{config.feed_forward})"
         )
@@ -123,7 +125,9 @@ class Transformer(Architecture[TransformerConfig]):
         feed_forward += dense_parameters(config.feed_forward, width)
         norm = 2 * width
         count = config.encoder_layers * (attention + feed_forward + 2 * norm)
-        count += config.decoder_layers * (2 * attention + feed_forward + 3 * norm)
+        ssru = dense_parameters(width, 2 * width, bias=False) + width
+        own = ssru if config.decoder == "ssru" else attention
+        count += config.decoder_layers * (own + attention + feed_forward + 3 * norm)
         if config.norm == "pre":
             count += 2 * norm
         if config.positions == "learned":
@@ -140,11 +144,14 @@ class Transformer(Architecture[TransformerConfig]):
         return {"source_mask": ("B", 1, 1, "S"), **_sides(config, "cross", "S")}
 
     def caches(self, config: TransformerConfig) -> dict[str, CacheShape]:
-        """Return keys and values of each layer's self-attention.
+        """Return keys and values of each layer's self-attention, or the states of its SSRU.
 
-        If there are more pad symbols than PAD, which no translation contains, the mask of the
-        tokens is one more.
+        If there are more pad symbols than PAD, which no translation contains, self-attention also
+        has the mask of the tokens.
         """
+        if config.decoder == "ssru":
+            layers = range(config.decoder_layers)
+            return {f"self_state_{layer}": ("B", 1, "P", config.d_model) for layer in layers}
         caches = _sides(config, "self", "P")
         if config.pad_ids != (PAD_ID,):
             caches["self_hidden"] = ("B", 1, "P", 1)

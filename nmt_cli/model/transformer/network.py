@@ -23,8 +23,10 @@ from nmt_cli.model.layers import (
     float32_logits,
     word_dropout,
 )
+from nmt_cli.model.parents import Parents
 from nmt_cli.model.positions import LearnedPositions, PositionalEncoding
 from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.model.transformer.ssru import SSRU
 
 
 class _Block(keras.layers.Layer):
@@ -55,8 +57,11 @@ class _Block(keras.layers.Layer):
         def norm(name: str) -> LayerNorm:
             return built(LayerNorm(config.epsilon, dtype=policy, name=name))
 
-        self.attention = attention(SelfAttention, "attention")
-        self.attention_norm = norm("attention_norm")
+        if self.attends_to_source and config.decoder == "ssru":  # in place of self-attention
+            self.attention = built(SSRU(dtype=policy, name="ssru"))
+        else:
+            self.attention = attention(SelfAttention, "attention")
+        self.attention_norm = norm(f"{self.attention.name}_norm")
         if self.attends_to_source:
             self.cross = attention(CrossAttention, "cross")
             self.cross_norm = norm("cross_norm")
@@ -116,7 +121,7 @@ class EncoderLayer(_Block):
 
 
 class DecoderLayer(_Block):
-    """Masked self-attention, cross-attention and feed-forward."""
+    """Masked self-attention or an SSRU, cross-attention and feed-forward."""
 
     attends_to_source = True
 
@@ -136,22 +141,24 @@ class DecoderLayer(_Block):
         x: Any,
         beams: Any,
         cross: tuple[Any, Any],
-        caches: tuple[Any, Any],
-        self_mask: Any,
+        caches: list[Any],
+        past: Any | Parents,
         cross_mask: Any,
-    ) -> tuple[Any, tuple[Any, Any], Any]:
-        """Process a step of K beams, rows [B * K, d]; ``cross`` and ``caches`` are (keys, values).
+    ) -> tuple[Any, list[Any], Any]:
+        """Process a step of K beams, rows [B * K, d].
 
-        Also returns the caches with their new columns, and the cross-attention [B, h, K, S].
+        ``cross`` are keys and values, ``caches`` keys and values or the states of an SSRU, and
+        ``past`` a mask or the parents. Also returns the caches with their new columns, and the
+        cross-attention [B, h, K, S].
         """
         normed = self._normed(x, self.attention_norm)
-        mixed, *grown = self.attention.step(normed, beams, *caches, self_mask)
+        mixed, *grown = self.attention.step(normed, beams, *caches, past)
         x = self._added(x, mixed, self.attention_norm, training=False)
         normed = self._normed(x, self.cross_norm)
         seen = self.cross.step_weights(normed, beams, cross[0], cross_mask)
         mixed = self.cross.step(normed, beams, *cross, cross_mask)
         x = self._added(x, mixed, self.cross_norm, training=False)
-        return self._fed_forward(x, training=False), (grown[0], grown[1]), seen
+        return self._fed_forward(x, training=False), grown, seen
 
 
 def build_model(

@@ -10,6 +10,7 @@ import keras
 from keras import ops
 
 from nmt_cli.model.layers import MASKED, padding_mask
+from nmt_cli.model.parents import Parents
 from nmt_cli.model.step_graph import StepGraph, Tensors, named_layer
 from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.text.tokenizer import PAD_ID
@@ -18,7 +19,8 @@ from nmt_cli.text.tokenizer import PAD_ID
 class Steps(StepGraph):
     """Caches are keys [B, h, P, k] and values [B, h, P, v] of each layer's self-attention.
 
-    If there are pad symbols other than PAD, the mask [B, 1, P, 1] of the tokens is one more.
+    If there are pad symbols other than PAD, the mask [B, 1, P, 1] of the tokens is one more. With
+    SSRUs, caches are the states [B, 1, P, d] of each layer instead.
     """
 
     config: TransformerConfig
@@ -33,7 +35,8 @@ class Steps(StepGraph):
         self.target_positions = named_layer(model, "target_positions") or shared
         self.encoder_norm = named_layer(model, "encoder_norm")
         self.decoder_norm = named_layer(model, "decoder_norm")
-        self._hides = self.pad_ids != (PAD_ID,)
+        self._recurrent = self.config.decoder == "ssru"
+        self._hides = self.pad_ids != (PAD_ID,) and not self._recurrent
 
     def encode(self, source: Any) -> Tensors:
         """Read source ids [B, S].
@@ -61,14 +64,12 @@ class Steps(StepGraph):
     ) -> tuple[Any, Tensors, Tensors]:
         """Return the softmax layer's input, the caches and the attention to the source."""
         source_mask, *cross = encoder_output
-        hidden = ops.cast(ops.logical_not(ancestry), "float32") * MASKED
-        self_mask = ops.expand_dims(hidden, 1)  # [B, 1, K, P + K]
-        masked: Tensors = []
-        if self._hides:
-            own = ops.transpose(padding_mask(tokens, "float32", self.pad_ids), (0, 1, 3, 2))
-            masked = [ops.concatenate([caches[-1], own], axis=2)]
-            self_mask = ops.minimum(self_mask, ops.transpose(masked[0], (0, 1, 3, 2)))
         beams = ops.shape(tokens)[1]
+        masked: Tensors = []
+        if self._recurrent:
+            past: Any = Parents(ancestry, position, beams, ops.shape(caches[0])[2])
+        else:
+            past, masked = self._self_mask(tokens, ancestry, caches)
         source_mask = _rows(source_mask, beams)  # [B, 1, K, S]
         # Rows, not [B, K, d]: runtimes fuse products of two axes best.
         x = self.target_embedding(ops.reshape(tokens, (-1,)))
@@ -76,23 +77,36 @@ class Steps(StepGraph):
             x = x + self.target_positions.at(position, x.shape[-1])  # [B * K, d]
         grown: Tensors = []
         seen: Tensors = []
+        share = 1 if self._recurrent else 2  # caches of a layer
         for index, layer in enumerate(self.decoder_layers):
-            pair = slice(2 * index, 2 * index + 2)
-            x, sides, weights = layer.step(
-                x, beams, tuple(cross[pair]), tuple(caches[pair]), self_mask, source_mask
-            )
-            grown.extend(sides)
+            sides = cross[2 * index], cross[2 * index + 1]
+            own = caches[share * index : share * (index + 1)]
+            x, own, weights = layer.step(x, beams, sides, own, past, source_mask)
+            grown.extend(own)
             seen.append(weights)
         if self.decoder_norm:
             x = self.decoder_norm(x)
         return x, [*grown, *masked], seen
 
+    def _self_mask(self, tokens: Any, ancestry: Any, caches: Tensors) -> tuple[Any, Tensors]:
+        """Return the mask [B, 1, K, P + K] of self-attention, and the cache of pad symbols if
+        there is one."""
+        hidden = ops.cast(ops.logical_not(ancestry), "float32") * MASKED
+        mask = ops.expand_dims(hidden, 1)
+        if not self._hides:
+            return mask, []
+        own = ops.transpose(padding_mask(tokens, "float32", self.pad_ids), (0, 1, 3, 2))
+        masked = ops.concatenate([caches[-1], own], axis=2)
+        return ops.minimum(mask, ops.transpose(masked, (0, 1, 3, 2))), [masked]
+
     def self_attention(self, source: Any, target: Any) -> tuple[Tensors, Tensors]:
-        """Return the training model's self-attention, layer by layer."""
+        """Return the training model's self-attention, layer by layer; none of SSRUs."""
         layers = [*self.encoder_layers, *self.decoder_layers]
         inputs = keras.Model(self.model.inputs, [each.input for each in layers])([source, target])
         split, pairs = len(self.encoder_layers), list(zip(layers, inputs, strict=True))
         encoder = [layer.attention_weights(x, mask) for layer, (x, mask) in pairs[:split]]
+        if self._recurrent:
+            return encoder, []
         decoder = [layer.attention_weights(x, mask) for layer, (x, _, mask, _) in pairs[split:]]
         return encoder, decoder
 
