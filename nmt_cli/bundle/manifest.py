@@ -137,6 +137,12 @@ class Manifest:
         return kind.count_parameters(self.architecture, vocabulary["source"], vocabulary["target"])
 
     @property
+    def least_weights(self) -> int:
+        """How many numbers its graphs have at least: equal vectors, such as biases of a model that
+        was not trained, are stored once."""
+        return self.weights - self.weights // self.architecture.d_model
+
+    @property
     def most_weights(self) -> int:
         """How many numbers its graphs may have: the weights, two scales for each column of a
         matrix (int8), and a few constants."""

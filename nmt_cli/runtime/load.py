@@ -154,7 +154,7 @@ def _check_sizes(folder: Path, manifest: Manifest, graphs: Mapping[str, OnnxFile
     size = sum(each.size for each in {each for each in constants if each.location})
     for part in (manifest.encoder, manifest.decoder):
         size += sum(each.size for each in graphs[part.file].constants if not each.location)
-    if not manifest.weights <= size <= manifest.most_weights:
+    if not manifest.least_weights <= size <= manifest.most_weights:
         raise NmtError(
             f"{folder}: its graphs have {size:,} weights, but the architecture in {MANIFEST} has "
             f"{manifest.weights:,}",

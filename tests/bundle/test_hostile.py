@@ -10,8 +10,10 @@ import onnx
 import pytest
 from onnx import helper
 
-from nmt_cli.bundle import MANIFEST, PRECISIONS, WEIGHTS
+from nmt_cli.bundle import DECODER, MANIFEST, PRECISIONS, WEIGHTS
+from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
+from nmt_cli.runtime.load import _check_sizes
 from nmt_cli.runtime.onnx_file import read_onnx
 from tests.bundle import harm
 from tests.translators import load_bundle
@@ -85,6 +87,23 @@ def test_more_layers_than_the_graphs_have(bundle: Path, layers: int) -> None:
     message = refusal(bundle)
     assert "its graphs have 4" in message
     assert "weights, but the architecture in manifest.json has " in message
+
+
+def test_equal_vectors_may_be_stored_once(bundle: Path) -> None:
+    """Biases of a model that was not trained are all zero."""
+    manifest = read_manifest(bundle)
+    graphs = {each.file: read_onnx(bundle / each.file) for each in manifest.graphs}
+    constants, width = graphs[DECODER].constants, manifest.architecture.d_model
+
+    def check_without(size: int) -> None:
+        kept = tuple(each for each in constants if each.size != size)
+        assert len(kept) < len(constants)
+        found = {**graphs, DECODER: graphs[DECODER]._replace(constants=kept)}
+        _check_sizes(bundle, manifest, found)
+
+    check_without(width)
+    with pytest.raises(NmtError, match="its graphs have "):
+        check_without(width * width)
 
 
 def test_smaller_layers_than_the_graphs_have(bundle: Path) -> None:
