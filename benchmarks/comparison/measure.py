@@ -12,7 +12,7 @@ from comparison.plan import OWN, SIDES, Cell, Plan, Text, Threads
 from comparison.process import Started, Workers, in_turns
 from comparison.sides import Job
 from comparison.whole import whole_process
-from machine import machine, versions
+from machine import compile_nmt, machine, versions
 
 from nmt_cli.host import cores
 
@@ -36,6 +36,7 @@ def measure(models: Models, text: Text, plan: Plan, say: Callable[[str], None]) 
     Raises:
         NmtError: a side cannot load its model, or its process was killed.
     """
+    compile_nmt()
     notes = _notes(text, plan)
     cells: list[Tree] = []
     memory: list[Tree] = []

@@ -13,7 +13,6 @@ from typing import Any
 from comparison.cells import spread
 from comparison.plan import OURS, SIDES, THEIRS, Plan, Text
 from comparison.process import in_turns
-from machine import compile_nmt
 
 from nmt_cli.errors import NmtError
 from nmt_cli.text.lines import write_lines
@@ -33,7 +32,6 @@ def whole_process(
     Raises:
         NmtError: a process failed.
     """
-    compile_nmt()
     results = []
     with tempfile.TemporaryDirectory(prefix="nmt-bench-") as place:
         for count in sorted({1, len(text.lines)}):
