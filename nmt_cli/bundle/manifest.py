@@ -140,7 +140,7 @@ class Manifest:
     def least_weights(self) -> int:
         """How many numbers its graphs have at least: equal vectors, such as biases of a model that
         was not trained, are stored once."""
-        return self.weights - self.weights // self.architecture.d_model
+        return self.weights - 2 * self.weights // self.architecture.d_model
 
     @property
     def most_weights(self) -> int:
