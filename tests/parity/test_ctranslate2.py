@@ -131,7 +131,8 @@ def test_translations_match_the_model(exported, beam_size):
 
 
 def test_weights_can_be_quantized(tiny_run, tmp_path, monkeypatch):
-    monkeypatch.setattr(folder_module, "GATES", Gates(bleu=100, chrf=0))  # the model is untrained
+    # The model is untrained.
+    monkeypatch.setattr(folder_module._ExportedFolder, "gates", Gates(bleu=100, chrf=0))
     report = export(tiny_run, tmp_path / "model", "int8")
     found = {each.name: each.value for each in report.checks}
     assert found["in float32: log-probabilities, largest difference (16 sentences)"] < 1e-4
