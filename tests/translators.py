@@ -1,10 +1,14 @@
 """Translators for bundles without the public API, for tests of the layers below it."""
 
+import ast
+import sysconfig
+from dataclasses import replace
 from pathlib import Path
 
+from nmt_cli.runtime.device import Threads
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import Translation, Translator
 
 
 def load_bundle(
@@ -23,3 +27,28 @@ def load_bundle(
         decoding.max_source,
         workers=workers,
     )
+
+
+def translate(
+    bundle: Path, lines: list[str], beams: int, threads: Threads, tokens: int
+) -> list[Translation]:
+    translator = load_bundle(
+        bundle, DecodingOptions(beam_size=beams), threads.workers * threads.each, threads.workers
+    )
+    return list(replace(translator, batch_tokens=tokens).translate(lines))
+
+
+def real_sentences(count: int) -> list[str]:
+    """Return first lines of the standard library's docstrings: real text on any machine."""
+    found: dict[str, None] = {}
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8", errors="replace"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                first = (ast.get_docstring(node) or "").split("\n")[0]
+                if 8 < len(first) < 80:
+                    found[first] = None
+        if len(found) >= count:
+            break
+    assert len(found) >= count
+    return list(found)[:count]

@@ -3,19 +3,14 @@
 Random weights are a strict test: the best candidates are always near-ties.
 """
 
-import ast
-import sysconfig
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nmt_cli.runtime.device import Threads
-from nmt_cli.search.options import DecodingOptions
-from nmt_cli.search.translator import Translation
 from tests.conftest import Once
 from tests.systems import export_bundle, untrained_run
-from tests.translators import load_bundle
+from tests.translators import real_sentences, translate
 
 SENTENCES = 500
 # A size as in real models, and one that is not a multiple of a processor's vector width.
@@ -28,22 +23,6 @@ MODELS = {
 PARAMS = [pytest.param(each, marks=[] if each == "d 36" else [pytest.mark.slow]) for each in MODELS]
 
 
-def real_sentences(count: int) -> list[str]:
-    """Return first lines of the standard library's docstrings: real text on any machine."""
-    found: dict[str, None] = {}
-    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8", errors="replace"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                first = (ast.get_docstring(node) or "").split("\n")[0]
-                if 8 < len(first) < 80:
-                    found[first] = None
-        if len(found) >= count:
-            break
-    assert len(found) >= count
-    return list(found)[:count]
-
-
 @pytest.fixture(scope="module", params=PARAMS)
 def folder(request: pytest.FixtureRequest, once: Once) -> Path:
     def fill(folder: Path) -> None:
@@ -53,15 +32,6 @@ def folder(request: pytest.FixtureRequest, once: Once) -> Path:
             export_bundle(run, folder / precision, precision)
 
     return once(f"independence-{request.param}", fill)
-
-
-def translate(
-    bundle: Path, lines: list[str], beams: int, threads: Threads, tokens: int
-) -> list[Translation]:
-    translator = load_bundle(
-        bundle, DecodingOptions(beam_size=beams), threads.workers * threads.each, threads.workers
-    )
-    return list(replace(translator, batch_tokens=tokens).translate(lines))
 
 
 @pytest.mark.parametrize("beams", [4, 1])
