@@ -18,7 +18,11 @@ from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from tests.bundle import harm
 from tests.translators import load_bundle, real_sentences, translate
 
-MakeBundle = Callable[[str], Path]
+
+@pytest.fixture(scope="session")
+def folder(tiny_bundle: Callable[[str], Path]) -> Path:
+    """A bundle with shortlists, made before any test, since some Pythons cannot export."""
+    return tiny_bundle("shortlist")
 
 
 def test_a_shortlist_has_what_is_frequent_then_translations_then_more(
@@ -33,8 +37,8 @@ def test_a_shortlist_has_what_is_frequent_then_translations_then_more(
 
 
 @pytest.mark.parametrize("beams", [4, 1])
-def test_batches_order_and_threads_change_nothing(tiny_bundle: MakeBundle, beams: int) -> None:
-    folder, lines = tiny_bundle("shortlist"), real_sentences(24)
+def test_batches_order_and_threads_change_nothing(folder: Path, beams: int) -> None:
+    lines = real_sentences(24)
     expected = translate(folder, lines, beams, Threads(2, 1), 4096)
     assert translate(folder, lines, beams, Threads(2, 1), 1) == expected  # one by one
     backwards = translate(folder, lines[::-1], beams, Threads(1, 2), 2048)
@@ -46,8 +50,7 @@ def test_batches_order_and_threads_change_nothing(tiny_bundle: MakeBundle, beams
         assert {*found.ids} <= {*lists.of(np.array([framed], np.int32))[0].tolist()}
 
 
-def test_the_step_ranks_as_the_whole_vocabulary_does(tiny_bundle: MakeBundle) -> None:
-    folder = tiny_bundle("shortlist")
+def test_the_step_ranks_as_the_whole_vocabulary_does(folder: Path) -> None:
     checks = check_bundle(Bundle(folder))
     require_passed(checks, "bundle", "")
     (check,) = (each for each in checks if "shortlists" in each.name)
@@ -57,8 +60,10 @@ def test_the_step_ranks_as_the_whole_vocabulary_does(tiny_bundle: MakeBundle) ->
     ).read_text(encoding="utf-8")
 
 
-def test_phrases_that_no_shortlist_has_are_still_possible(tiny_bundle: MakeBundle) -> None:
-    model = load_bundle(tiny_bundle("shortlist"), DecodingOptions(beam_size=2))
+def test_phrases_that_no_shortlist_has_are_still_possible(
+    folder: Path, tiny_bundle: Callable[[str], Path]
+) -> None:
+    model = load_bundle(folder, DecodingOptions(beam_size=2))
     plain = load_bundle(tiny_bundle("float32"), DecodingOptions(beam_size=2))
     for each in (model, plain):
         state = each.model.encode(np.array([[5, 6, END_ID]], np.int32))
@@ -71,8 +76,8 @@ def test_phrases_that_no_shortlist_has_are_still_possible(tiny_bundle: MakeBundl
 
 
 @pytest.mark.parametrize("value", [0xFF, 5])
-def test_ids_that_are_no_tokens(tiny_bundle: MakeBundle, tmp_path: Path, value: int) -> None:
-    folder = Path(shutil.copytree(tiny_bundle("shortlist"), tmp_path / "bundle"))
+def test_ids_that_are_no_tokens(folder: Path, tmp_path: Path, value: int) -> None:
+    folder = Path(shutil.copytree(folder, tmp_path / "bundle"))
     path = folder / "shortlist.bin"
     path.write_bytes(bytes([value]) * path.stat().st_size)
     harm.hide(folder)
