@@ -115,6 +115,7 @@ def test_the_last_override_takes_precedence(tmp_path: Path) -> None:
         ("[data]\ntrain = [1]", "data.train must be a list of strings, not [1]", ""),
         ("[data]\ntrain = 1", "data.train must be a list of strings, not 1", ""),
         ("[data]\nweights = 1", "data.weights must be a table of numbers above 0, not 1", ""),
+        ("[data]\nweights = {a = '2'}", "table of numbers above 0, not {'a': '2'}", ""),
         ("[data]\nweights = {a = 0}", "table of numbers above 0, not {'a': 0}", ""),
         ("[data]\nweights = {a = 'much'}", "table of numbers above 0, not {'a': 'much'}", ""),
         (

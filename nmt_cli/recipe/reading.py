@@ -108,13 +108,10 @@ def _checked(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
             raise NmtError(f"{where} must be a list of {_PLURALS[element]}, not {value!r}")
         return tuple(items)
     if get_origin(wanted) is dict:
-        try:
-            numbers = {name: float(number) for name, number in value.items()}
-        except (AttributeError, TypeError, ValueError):
-            numbers = {"": math.nan}
-        if not all(0 < number < math.inf for number in numbers.values()):
+        numbers = value.values() if isinstance(value, dict) else [math.nan]
+        if not all(type(each) in (int, float) and 0 < each < math.inf for each in numbers):
             raise NmtError(f"{where} must be a table of numbers above 0, not {value!r}")
-        return numbers
+        return {name: float(number) for name, number in value.items()}
     if wanted is float and type(value) is int:
         value = float(value)
     if type(value) is not wanted:
