@@ -39,6 +39,17 @@ def target_mask(ids: Any, dtype: str, pad_ids: Sequence[int] = (PAD_ID,)) -> Any
     return ops.minimum(later, padding_mask(ids, dtype, pad_ids))
 
 
+class SameShape(keras.layers.Layer):
+    """Base of layers whose output has the shape of their first input.
+
+    Otherwise Keras traces each of them to find the shape: most of the time of building a model.
+    """
+
+    def compute_output_spec(self, inputs: Any, *others: Any, **options: Any) -> Any:
+        """Return the shape and dtype of the output."""
+        return keras.KerasTensor(inputs.shape, self.compute_dtype)
+
+
 class PaddingMask(keras.layers.Layer):
     """Computes the additive mask [B, 1, 1, S] of ids [B, S]; attention does not see pad_ids."""
 
@@ -99,7 +110,7 @@ class TokenEmbedding(keras.layers.Layer):
         return vectors * math.sqrt(self.d_model) if self.scaled else vectors
 
 
-class LayerNorm(keras.layers.Layer):
+class LayerNorm(SameShape):
     """Normalizes the last axis (Ba et al. 2016), always in float32.
 
     Not Keras' layer, because ONNX Runtime recognizes and fuses exactly these operations.

@@ -6,6 +6,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from nmt_cli.model.layers import SameShape
+
 
 def sinusoids(positions: Any, d_model: int, interleaved: bool = True) -> Any:
     """Return sinusoidal vectors, float32 [T, d], for positions [T].
@@ -22,7 +24,7 @@ def sinusoids(positions: Any, d_model: int, interleaved: bool = True) -> Any:
     return ops.reshape(waves, (-1, d_model))
 
 
-class _Positions(keras.layers.Layer, ABC):
+class _Positions(SameShape, ABC):
     """Adds a vector for each position."""
 
     def call(self, vectors: Any) -> Any:

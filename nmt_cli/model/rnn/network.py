@@ -16,7 +16,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.model.layers import PaddingMask, embeddings, float32_logits, word_dropout
+from nmt_cli.model.layers import (
+    PaddingMask,
+    SameShape,
+    embeddings,
+    float32_logits,
+    word_dropout,
+)
 from nmt_cli.model.rnn import STATES, RecurrentConfig, cell_states
 
 _CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
@@ -49,7 +55,7 @@ def seen_tokens(mask: Any) -> Any:
     return ops.equal(ops.squeeze(mask, (1, 2)), 0.0)
 
 
-class RecurrentDecoder(keras.layers.Layer):
+class RecurrentDecoder(SameShape):
     """The decoder between embeddings and softmax."""
 
     def __init__(self, config: RecurrentConfig, **options: Any) -> None:

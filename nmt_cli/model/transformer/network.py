@@ -17,6 +17,7 @@ from nmt_cli.model.layers import (
     FeedForward,
     LayerNorm,
     PaddingMask,
+    SameShape,
     TargetMask,
     TokenEmbedding,
     embeddings,
@@ -29,7 +30,7 @@ from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.model.transformer.ssru import SSRU
 
 
-class _Block(keras.layers.Layer):
+class _Block(SameShape):
     """Base of encoder and decoder layers."""
 
     attends_to_source = False
