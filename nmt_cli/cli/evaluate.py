@@ -110,35 +110,46 @@ def evaluate(
     system is the baseline; p is the p-value of the paired bootstrap test against it. For TER,
     lower is better.
 
+    With a source, checks follow: of the source's placeholders ("printf" for %s, "braces" for
+    {name}, "variable" for $HOME), code spans, tags, addresses and numbers, how many the
+    translations keep; and how many translations are empty, repeating, copied, too short or too
+    long (by three times). Both are also counted in the first reference. Without a reference,
+    there are only checks.
+
     Columns are separated by tabs and named on stderr; a blank line separates tables:
 
     \b
     scores   text, metric, score, low, high, p ("-" for the first), system, signature
+    checks   text, check, count, of, reference, system
     --by     text, length or domain, bucket, sentences, BLEU, chrF++, TER, system
     --worst  text, system, line, chrF++, source/reference/translation, sentence
 
     \b
     --json prints the same as one object; what does not exist is null:
     systems  [{name, path}], the baseline first
-    texts    [{text, sentences, references, results, buckets, worst}]
+    texts    [{text, sentences, references, results, checks, buckets, worst}]
     results  [{system, metric, score, low, high, p, signature}]
+    checks   [{system, name, count, total, reference}]
     buckets  {"length" or "domain": [{label, sentences, scores: {system: {metric: score}}}]}
     worst    [{system, line, score, source, references, translation}]
     """
     if context.get_parameter_source("model") is not ParameterSource.COMMANDLINE and translations:
         model = ()  # NMT_MODEL replaces the default, which is not needed here
     standard_output()
-    if not references and (source or translations or domains):
-        raise click.UsageError("--source, --translation and --domains need --reference")
+    if not references and (domains or (source and (by or worst))):
+        raise click.UsageError("--by, --domains and --worst need --reference")
+    if translations and not (references or source):
+        raise click.UsageError("--translation needs --reference or --source")
     if references and not source and (model or not translations):
         raise click.UsageError("--reference needs --source for a model, or a --translation instead")
     if references and "domain" in by and not domains:
         raise click.UsageError("--by domain needs --domains")
     if domains and "domain" not in by:
         raise click.UsageError("--domains is for --by domain")
+    has_text = bool(references or source)
     if not model and not translations:
-        model = (find_model(None) if references else find_run(None, "only a run names test sets"),)
-    texts = [read_text(source, references, domains)] if references else _test_sets(model, by)
+        model = (find_model(None) if has_text else find_run(None, "only a run names test sets"),)
+    texts = [read_text(source, references, domains)] if has_text else _test_sets(model, by)
     from nmt_cli.evaluate.evaluation import evaluate_candidates, tables
 
     order = context.meta[_ORDER]

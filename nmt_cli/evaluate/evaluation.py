@@ -1,15 +1,17 @@
-"""Evaluate systems on texts: scores, significance, scores of parts, worst sentences."""
+"""Evaluate systems on texts: scores, significance, checks, scores of parts, worst sentences."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmt_cli.evaluate.checks import OutputCheck, check_outputs
 from nmt_cli.evaluate.systems import METRICS, Result, System, compare, count
 from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import is_blank
 
 _SCORES = ("text", "metric", "score", "low", "high", "p", "system", "signature")
+_CHECKS = ("text", "check", "count", "of", "reference", "system")
 _BUCKETS = ("text", "by", "bucket", "sentences", *METRICS, "system")
 _WORST = ("text", "system", "line", "chrF++", "what", "sentence")
 
@@ -54,6 +56,8 @@ class Evaluation:
     """Systems on one text, with the numbers of its sentences and references.
 
     Attributes:
+        results: none if there is no reference.
+        checks: of the translations; none if there is no source.
         buckets: by "length" or "domain", as requested.
         worst: each system's worst sentences, as requested.
     """
@@ -62,6 +66,7 @@ class Evaluation:
     sentences: int
     references: int
     results: list[Result]
+    checks: list[OutputCheck]
     buckets: dict[str, list[Bucket]]
     worst: list[Sentence]
 
@@ -78,8 +83,8 @@ def evaluate_candidates(
     Args:
         candidates: systems with different names; the first is the baseline.
         texts: with source if a candidate is a model; with domains for ``by`` domain.
-        by: "length", "domain" or both.
-        worst: the number of worst sentences of each system to return.
+        by: "length", "domain" or both; for texts with references.
+        worst: the number of worst sentences of each system to return; likewise.
         say: receives progress, and warnings about scores that mean less than they seem to.
 
     Raises:
@@ -110,20 +115,26 @@ def evaluate_systems(
     text: EvaluationText, translations: dict[str, list[str]], by: Sequence[str], worst: int
 ) -> Evaluation:
     """Score each system's translations of a text; arguments as of evaluate_candidates."""
+    references = text.references
     systems = [
-        System(name, lines, count(lines, text.references)) for name, lines in translations.items()
+        System(name, lines, count(lines, references) if references else [])
+        for name, lines in translations.items()
     ]
+    checks = []
+    if text.source is not None:
+        checks = check_outputs(text.source, translations, references[0] if references else None)
     buckets = {}
     if "length" in by:
-        lines = text.references[0] if text.source is None else text.source
+        lines = references[0] if text.source is None else text.source
         buckets["length"] = by_length(lines, systems)
     if "domain" in by and text.domains:
         buckets["domain"] = by_domain(text.domains, systems)
     return Evaluation(
         text.name,
         len(text),
-        len(text.references),
+        len(references),
         compare(systems),
+        checks,
         buckets,
         worst_sentences(text, systems, worst) if worst else [],
     )
@@ -171,9 +182,10 @@ def worst_sentences(text: EvaluationText, systems: Sequence[System], limit: int)
 
 
 def tables(found: Sequence[Evaluation]) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
-    """Names of columns and rows of the tables: scores, and buckets and worst sentences if any."""
+    """Names of columns and rows of the tables: scores, checks, buckets, worst sentences, if any."""
     for columns, rows_of in (
         (_SCORES, _score_rows),
+        (_CHECKS, _check_rows),
         (_BUCKETS, _bucket_rows),
         (_WORST, _worst_rows),
     ):
@@ -186,6 +198,13 @@ def _score_rows(found: Evaluation) -> Iterator[list[str]]:
         numbers = [f"{value:.2f}" for value in (each.score, each.low, each.high)]
         p = "-" if each.p is None else f"{each.p:.3f}"
         yield [found.text, each.metric, *numbers, p, each.system, each.signature]
+
+
+def _check_rows(found: Evaluation) -> Iterator[list[str]]:
+    for each in found.checks:
+        reference = "-" if each.reference is None else str(each.reference)
+        numbers = [str(each.count), str(each.total), reference]
+        yield [found.text, each.name, *numbers, each.system]
 
 
 def _bucket_rows(found: Evaluation) -> Iterator[list[str]]:
@@ -209,6 +228,8 @@ def _warn(
     text: EvaluationText, translations: dict[str, list[str]], say: Callable[[str], None]
 ) -> None:
     """Report why scores mean less than they seem to."""
+    if not text.references:
+        return
     if len(text) < _FEW:
         say(f"{text.name}: with only {len(text)} sentences, intervals and p are unreliable")
     # In files these are errors; published test sets are used as they are.

@@ -14,9 +14,9 @@ class EvaluationText:
 
     Attributes:
         source: None if only translations are scored.
-        references: one or more texts.
+        references: any number of texts; at least one if there is no source.
         domains: a label for each line; None if there are none.
-        files: of the references, if they come from files.
+        files: of the references, else of the source, if they come from files.
     """
 
     name: str
@@ -26,13 +26,20 @@ class EvaluationText:
     files: Sequence[Path] = ()
 
     def __len__(self) -> int:
-        return len(self.references[0])
+        return len(self.lines)
+
+    @property
+    def lines(self) -> list[str]:
+        """The first reference, else the source."""
+        return [*self.references, self.source or []][0]
 
 
 def read_text(
     source: Path | None, references: Sequence[Path], domains: Path | None
 ) -> EvaluationText:
     """Read a text from files; its name is that of its source, else of its first reference.
+
+    There is a source or a reference.
 
     Raises:
         NmtError: a file cannot be read or is empty, or the files are not aligned.
@@ -52,7 +59,7 @@ def read_text(
     if source and source_lines:
         for path, lines in zip(references, texts, strict=True):
             _require_filled(path, lines, source, source_lines)
-    return EvaluationText(paths[0].name, source_lines, texts, labels, references)
+    return EvaluationText(paths[0].name, source_lines, texts, labels, references or paths)
 
 
 def read_translation(path: Path, text: EvaluationText) -> list[str]:
@@ -62,7 +69,7 @@ def read_translation(path: Path, text: EvaluationText) -> list[str]:
         NmtError: the file cannot be read or is not aligned with the text.
     """
     lines = read_lines(path)
-    _require_aligned(path, lines, text.files[0], text.references[0])
+    _require_aligned(path, lines, text.files[0], text.lines)
     if text.source is None:
         for reference, theirs in zip(text.files, text.references, strict=True):
             _require_filled(reference, theirs, path, lines)

@@ -10,19 +10,29 @@ CONTROL = (r"[\x00-\x09\x0b-\x1f\x7f\x85\u2028\u2029]+", r"\n+")
 LINE_BREAK_TAG = r"<[bB][rR]\s{0,9}/?>"
 TAG = r"</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>"
 COMMENT = r"<!--.{0,999}?-->"
-CODE_ELEMENT = r"<(?P<code>code|kbd|samp|var|script|style|tt)\b[^<>]*>.{0,999}?</(?P=code)>"
+CODE_ELEMENT = r"<(?P<element>code|kbd|samp|var|script|style|tt)\b[^<>]*>.{0,999}?</(?P=element)>"
 ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{0,31}|\#\d{1,7}|\#[xX][0-9A-Fa-f]{1,6});"
-ADDRESSES = (
+URLS = (
     r"<(?:https?|ftp|mailto):[^<>\s]*>",
     r"(?:(?:https?|ftp)://|(?<![\w.+-])www\.)[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}*_\\]",
-    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+",
 )
+E_MAIL = r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+"
+ADDRESSES = (*URLS, E_MAIL)
 IN_BRACES = r"(?:[^{}\s]|\{[^{}\s]*\})"
 TEMPLATES = (
     r"\{\{.{0,999}?\}\}",
     r"\{%.{0,999}?%\}",
     rf"[$#%]?\{{(?![:!}}]){IN_BRACES}+\}}",
 )
+BRACES = rf"\{{(?:[:!]{IN_BRACES}*)?\}}"  # without a name
+_CONVERSION = r"(?:hh?|ll?|[jztLq])?[diouxXeEfFgGaAcspnr@]"
+NAMED_PRINTF = (
+    r"%\([^()\s]+\)[-#0+ ]*\d*(?:\.\d+)?[A-Za-z]",
+    r"%<\w+>[-+#0]*\d*(?:\.\d+)?[A-Za-z]",
+    rf"%\d+\$[-+#0' ]*\d*(?:\.\d+)?{_CONVERSION}",
+)
+_FIELD = rf"(?:\d+|\*)?(?:\.(?:\d+|\*))?{_CONVERSION}"
+PRINTF, SPACED_PRINTF = rf"%[-+#0']*{_FIELD}", rf"%[-+#0' ]*{_FIELD}"
 VARIABLES = (r"(?<![\w$])\$[A-Za-z_]\w*", r"(?<!\w)%[A-Z][A-Z_]+%")
 
 

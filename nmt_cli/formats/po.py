@@ -24,8 +24,6 @@ _UNTERMINATED = re.compile(r'\s*(?:msg\w+(?:\[\d+\])?)?\s*"(?:[^"\\]|\\.)*$')
 # gettext's escapes that polib neither reads nor writes.
 _ODD_ESCAPE = re.compile(r'(?<!\\)(?:\\\\)*\\[^\\ntrvbf"]')
 
-_CONVERSION = r"(?:hh?|ll?|[jztLq])?[diouxXeEfFgGaAcspnr@]"
-
 
 @cache
 def placeholders_finder(printf: bool, qt: bool) -> Finder:
@@ -33,7 +31,6 @@ def placeholders_finder(printf: bool, qt: bool) -> Finder:
 
     With a format flag, "100% of" contains a placeholder; with one of Qt or KDE, %1 is one.
     """
-    flags = r"[-+#0' ]*" if printf else r"[-+#0']*"
     return patterns.spans_finder(
         breaks=[*patterns.CONTROL, patterns.LINE_BREAK_TAG],
         free=[
@@ -43,19 +40,14 @@ def placeholders_finder(printf: bool, qt: bool) -> Finder:
             *patterns.ADDRESSES,
             *patterns.TEMPLATES,
             r"%%",
-            r"%\([^()\s]+\)[-#0+ ]*\d*(?:\.\d+)?[A-Za-z]",
-            r"%<\w+>[-+#0]*\d*(?:\.\d+)?[A-Za-z]",
-            rf"%\d+\$[-+#0' ]*\d*(?:\.\d+)?{_CONVERSION}",
+            *patterns.NAMED_PRINTF,
             *patterns.VARIABLES,
             r"``[^`]{1,999}``|:[a-z]{1,32}:`[^`]{1,999}`",  # reStructuredText, of Sphinx
             r"(?<![\w-])--[A-Za-z][\w-]*",
             *([r"%L?\d{1,2}"] if qt else []),
         ],
         tags=[patterns.TAG],
-        fixed=[
-            rf"%{flags}(?:\d+|\*)?(?:\.(?:\d+|\*))?{_CONVERSION}",
-            rf"\{{(?:[:!]{patterns.IN_BRACES}*)?\}}",
-        ],
+        fixed=[patterns.SPACED_PRINTF if printf else patterns.PRINTF, patterns.BRACES],
     )
 
 

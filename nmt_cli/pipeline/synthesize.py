@@ -14,14 +14,13 @@ from nmt_cli.files import replacing
 from nmt_cli.pipeline.inputs import open_lines
 from nmt_cli.pipeline.output import check_free
 from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.repetition import repeats
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import is_blank
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
 
-# Some characters or words repeated four times in a row: the search fell into a loop.
-LOOP = re.compile(r"(.{3,60}?)\1{3}")
 UNREADABLE = "\ufffd"  # the result of decoding invalid UTF-8
 
 
@@ -114,5 +113,4 @@ def report(counts: Counter[str]) -> str:
 
 def is_degenerate(text: str, line: str) -> bool:
     """Whether a translation repeats itself or is unreadable although its source is not."""
-    loops = LOOP.search(text) is not None and LOOP.search(line) is None
-    return loops or (UNREADABLE in text and UNREADABLE not in line)
+    return repeats(text, line) or (UNREADABLE in text and UNREADABLE not in line)

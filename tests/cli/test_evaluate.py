@@ -16,6 +16,8 @@ from tests.cli.conftest import Result, assert_fails, nmt
 from tests.evaluate.samples import REFERENCE, SECOND, SENTENCES, SYSTEMS
 
 METRICS = ["BLEU", "chrF++", "TER"]
+KEPT = ["number kept"]
+PROBLEMS = ["empty", "repeating", "copied", "too short", "too long"]
 SYSTEM_OPTIONS = [word for name in SYSTEMS for word in ("--translation", f"{name}.en")]
 
 
@@ -111,9 +113,11 @@ class TestTables:
         words = [*SYSTEM_OPTIONS, "--reference", "ref.en", "--reference", "second.en"]
         words += ["--source", "source.pt", "--by", "length", "--by", "domain"]
         result = nmt("evaluate", *words, "--domains", "domains", "--worst", "2", cwd=files)
-        scores, buckets, worst = tables(result)
+        scores, checks, buckets, worst = tables(result)
         assert [row[6] for row in scores[:3]] == ["good.en", "similar.en", "bad.en"]
         assert {row[0] for row in scores} == {"source.pt"}
+        assert [row[1] for row in checks if row[5] == "bad.en"] == [*KEPT, *PROBLEMS]
+        assert {row[0] for row in checks} == {"source.pt"}
         assert [row[1:3] for row in buckets[::3]] == [
             *(["length", each] for each in ("1-10", "11-20", "21-30")),
             *(["domain", each] for each in ("news", "law")),
@@ -128,7 +132,7 @@ class TestTables:
                 assert sentence == REFERENCE[index].upper()
             elif what == "translation":
                 assert sentence == lines[index]
-        assert len(result.err.splitlines()) == 3
+        assert len(result.err.splitlines()) == 4
 
     def test_json_matches_the_tables(self, files: Path) -> None:
         words = ["evaluate", *SYSTEM_OPTIONS, "--reference", "ref.en"]
@@ -152,6 +156,30 @@ class TestTables:
         assert cells == [row[2:7] for row in buckets]
         assert [each["translation"] for each in text["worst"]] == [row[5] for row in worst[1::2]]
         assert {each["source"] for each in text["worst"]} == {None}
+
+    def test_checks_without_a_reference(self, files: Path) -> None:
+        write(files / "source.pt", ["Há 12 gatos"] * SENTENCES)
+        write(files / "good.en", ["There are 12 cats"] * (SENTENCES - 1) + [""])
+        words = ["evaluate", "--translation", "good.en", "--source", "source.pt"]
+        result = nmt(*words, cwd=files)
+        (rows,) = tables(result)
+        assert rows[:2] == [
+            ["source.pt", "number kept", "119", "120", "-", "good.en"],
+            ["source.pt", "empty", "1", "120", "-", "good.en"],
+        ]
+        assert [row[1:] for row in rows[2:]] == [
+            [each, "0", "120", "-", "good.en"] for each in PROBLEMS[1:]
+        ]
+        assert result.err == "text\tcheck\tcount\tof\treference\tsystem\n"
+        (text,) = tree(nmt(*words, "--json", cwd=files))["texts"]
+        assert text["results"] == []
+        assert text["checks"][0] == {
+            "system": "good.en",
+            "name": "number kept",
+            "count": 119,
+            "total": 120,
+            "reference": None,
+        }
 
     def test_tabs_in_a_text_add_no_columns(self, tmp_path: Path) -> None:
         write(tmp_path / "t.en", ["a\tb\rc"])
@@ -195,8 +223,9 @@ class TestNames:
 
 
 USAGE = [
-    (["--source", "source.pt"], "need --reference"),
-    (["--translation", "good.en"], "need --reference"),
+    (["--source", "source.pt", "--worst", "1"], "need --reference"),
+    (["--source", "source.pt", "--by", "length"], "need --reference"),
+    (["--translation", "good.en"], "needs --reference or --source"),
     (["--domains", "domains", "--by", "domain"], "need --reference"),
     (["--reference", "ref.en"], "--reference needs --source for a model"),
     (["-m", "x", "--translation", "good.en", "--reference", "ref.en"], "needs --source"),
@@ -288,12 +317,13 @@ class TestModels:
         (tmp_path / "translated.en").write_bytes(translated.out)
         words = ["-m", self.RUN, "--translation", tmp_path / "translated.en", "-m", self.BUNDLE]
         words += ["--source", "toy.pt", "--reference", "toy.en"]
-        (scores,) = tables(nmt("evaluate", *words, cwd=system))
+        scores, checks = tables(nmt("evaluate", *words, cwd=system))
         # In the order given, models as well as files.
         assert [row[6] for row in scores[:3]] == [self.RUN, "translated.en", self.BUNDLE]
         for first in range(0, 9, 3):
             assert len({tuple(row[2:5]) for row in scores[first : first + 3]}) == 1
             assert [row[5] for row in scores[first : first + 3]] == ["-", "1.000", "1.000"]
+        assert [row[1] for row in checks] == PROBLEMS * 3
 
     @pytest.mark.slow
     def test_a_run_on_its_recipes_test_sets(self, workdir: Path) -> None:
@@ -303,7 +333,7 @@ class TestModels:
         text = recipe.read_text(encoding="utf-8")
         recipe.write_text(text.replace('test = ["toy"]', 'test = ["toy", "two"]'))
         result = nmt("evaluate", "-m", self.RUN, "--by", "length", "--by", "domain", cwd=workdir)
-        scores, buckets = tables(result)
+        scores, _, buckets = tables(result)
         assert [row[:2] for row in scores] == [
             [name, each] for name in ("toy", "two") for each in METRICS
         ]
@@ -322,7 +352,7 @@ class TestModels:
         recipe = workdir / self.RUN / "recipe.toml"
         recipe.write_text(recipe.read_text("utf-8").replace('test = ["toy"]', 'test = ["two"]'))
         result = nmt("evaluate", cwd=workdir)
-        (scores,) = tables(result)
+        scores, _ = tables(result)
         assert {row[0] for row in scores} == {"two"}
         assert {row[6] for row in scores} == {"toy-pt-en"}
         assert f"using the newest run, {self.RUN}: only a run names test sets" in result.err
