@@ -1,6 +1,13 @@
-"""Lines that a translator of real-world text has to survive: most of what can be in a file."""
+"""Lines that a translator of real-world text has to survive: most of what can be in a file.
+
+As a file, with U+FFFD in place of bytes that are not valid UTF-8, to check their translations:
+
+    python benchmarks/hostile_lines.py 2000 > hostile.pt
+    nmt evaluate -m MODEL --source hostile.pt
+"""
 
 import random
+import sys
 from collections.abc import Iterator
 from functools import partial
 
@@ -64,3 +71,8 @@ def _broken(chance: random.Random) -> bytes:
 
 def _long(chance: random.Random, sentences: list[str]) -> str:
     return _joined(chance, [*PIECES, *(f"{each} " for each in sentences[:100])], most=1000)
+
+
+if __name__ == "__main__":
+    for made_up in hostile_lines(int(sys.argv[1]), seed=1):
+        sys.stdout.buffer.write(made_up.decode("utf-8", "replace").encode() + b"\n")
