@@ -91,12 +91,15 @@ def arrays_of(path):
 @pytest.mark.traced
 def test_a_resumed_run_ends_with_the_same_bytes(tmp_path, whole):
     short = toy_recipe(whole.root, training={"max_steps": 6})
-    train(short, whole.prepared, tmp_path / "parts", say=silent)
-    train(whole.recipe, whole.prepared, tmp_path / "parts", resume=True, say=silent)
-    expected, found = (arrays_of(run.last) for run in (whole.run, Run.open(tmp_path / "parts")))
-    assert expected.keys() == found.keys()
-    for name in expected:
-        np.testing.assert_array_equal(expected[name], found[name], err_msg=name)
+    parts = train(short, whole.prepared, tmp_path / "parts", say=silent)
+    # A damaged checkpoint is replaced by the previous one.
+    parts.checkpoint(8).write_bytes(parts.last.read_bytes()[:1000])
+    messages: list[str] = []
+    train(whole.recipe, whole.prepared, parts.folder, resume=True, say=messages.append)
+    assert "damaged checkpoint" in messages[0]
+    assert "using the previous checkpoint" in messages[0]
+    assert messages[1] == "resuming at step 6"
+    same_weights(whole.run, parts)
 
 
 def test_a_run_logs_validates_and_keeps_best_and_last(whole):
@@ -278,10 +281,21 @@ def test_the_best_average_sets_the_score_to_beat(tmp_path, monkeypatch, ema):
     assert read_checkpoint(run.last)[1].worse == 3
 
 
-def test_an_average_skips_a_damaged_checkpoint(tmp_path):
-    training = {"average": 3, "max_steps": 3, "validate_every": 1}
+def test_an_average_is_the_mean_of_the_undamaged_checkpoints(tmp_path):
+    training = {"average": 3, "max_steps": 3, "checkpoint_every": 1}
     recipe, prepared = toy_data(tmp_path, training=training)
     run = train(recipe, prepared, tmp_path / "run", say=silent)
+    weights = [inference_weights(read_checkpoint(path)[0]) for path in run.checkpoints()]
+    assert len(weights) == 3
+
+    def assert_mean(parts):
+        average = read_checkpoint(run.average)[0]
+        assert average.keys() == weights[0].keys()
+        for name, each in average.items():
+            mean = np.mean([part[name] for part in parts], axis=0)
+            np.testing.assert_allclose(each, mean, rtol=1e-5, atol=1e-6)
+
+    assert_mean(weights)
     run.checkpoint(2).write_bytes(run.checkpoint(2).read_bytes()[:1000])
     run.average.unlink()
     messages: list[str] = []
@@ -290,45 +304,34 @@ def test_an_average_skips_a_damaged_checkpoint(tmp_path):
         "step-00000002.npz" in line and "left out of the average" in line for line in messages
     )
     assert "average of the last 2 checkpoints:" in messages
-    first, last = (read_checkpoint(run.checkpoint(step))[0] for step in (1, 3))
-    for name, each in read_checkpoint(run.average)[0].items():
-        np.testing.assert_allclose(each, (first[name] + last[name]) / 2, rtol=1e-5, atol=1e-6)
+    assert_mean([weights[0], weights[2]])
 
 
-def test_a_signal_while_validating_the_average_leaves_it_to_the_resumed_run(tmp_path, monkeypatch):
+def test_signals_at_the_end_leave_validations_to_the_resumed_run(tmp_path, monkeypatch):
     recipe, prepared = toy_data(tmp_path, training={"average": 2, "max_steps": 2})
+    save, validate = Session.save, Validator.validate
 
-    validate = Validator.validate
+    def saved(self):
+        save(self)
+        self.signalled = True
 
-    def signalled(self, checkpoint=None):
+    def validated(self, checkpoint=None):
         if checkpoint:
             os.kill(os.getpid(), signal.SIGTERM)
         return validate(self, checkpoint)
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as caught:
-        patched.setattr(Validator, "validate", signalled)
-        train(recipe, prepared, tmp_path / "run", say=silent)
-    assert caught.value.args == (2,)
-    assert not Run.open(tmp_path / "run").average.exists()
+    # At the last step, and while validating the average.
+    signals = ((Session, "save", saved, 0), (Validator, "validate", validated, 2))
+    for resume, (kind, name, signalled, last_validated) in enumerate(signals):
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as caught:
+            patched.setattr(kind, name, signalled)
+            train(recipe, prepared, tmp_path / "run", resume=bool(resume), say=silent)
+        assert caught.value.args == (2,)
+        run = Run.open(tmp_path / "run")
+        assert read_checkpoint(run.last)[1].validated == last_validated
+        assert not run.average.exists()
     run = train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
     assert read_checkpoint(run.average)[1].step == 2
-
-
-def test_a_signal_at_the_last_step_does_not_wait_for_its_validation(tmp_path, monkeypatch):
-    recipe, prepared = toy_data(tmp_path, training={"max_steps": 2})
-    save = Session.save
-
-    def signalled(self):
-        save(self)
-        self.signalled = True
-
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as caught:
-        patched.setattr(Session, "save", signalled)
-        train(recipe, prepared, tmp_path / "run", say=silent)
-    assert caught.value.args == (2,)
-    assert read_checkpoint(Run.open(tmp_path / "run").last)[1].validated == 0
-    run = train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
-    assert read_checkpoint(run.last)[1].validated == 2
 
 
 def log(run: Run) -> list[dict]:
@@ -338,33 +341,24 @@ def log(run: Run) -> list[dict]:
 def test_the_log_of_a_resumed_run_matches_an_uninterrupted_one(tmp_path, whole):
     run = whole.copied(tmp_path)
     run.last.unlink()  # as if killed before step 12: training repeats from step 6
-    with (run.folder / "log.jsonl").open("a") as log_file:
-        log_file.write('{"step": 9, "los')
-    train(whole.recipe, whole.prepared, run.folder, resume=True, say=silent)
-    assert [row["step"] for row in log(run) if "loss" in row] == [3, 6, 9, 12]
-    assert len(log(run)) == 6
-
-
-def test_samples_may_contain_other_line_breaks(tmp_path, whole):
-    run = whole.copied(tmp_path)
-    run.last.unlink()
     path = run.folder / "log.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = log(run)
     for row in rows:
-        for sample in row.get("samples", []):
+        for sample in row.get("samples", []):  # which may contain other line breaks
             sample["source"] = "one\u2028two\x85three"
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-    path.write_text("".join(lines), encoding="utf-8")
-    train(whole.recipe, whole.prepared, run.folder, resume=True, say=silent)
-    assert [row["step"] for row in log_records(run.folder) if "samples" in row] == [6, 12]
-    assert path.read_text(encoding="utf-8").startswith("".join(lines[:3]))
-    with path.open("a", encoding="utf-8") as log_file:
-        log_file.write('{"step": 15, "los')  # killed while writing
+    path.write_text("".join(lines) + '{"step": 9, "los', encoding="utf-8")  # killed while writing
     assert len(log_records(run.folder)) == 6
+    train(whole.recipe, whole.prepared, run.folder, resume=True, say=silent)
+    assert path.read_text(encoding="utf-8").startswith("".join(lines[:3]))
+    found = log_records(run.folder)
+    assert [row["step"] for row in found if "loss" in row] == [3, 6, 9, 12]
+    assert [row["step"] for row in found if "samples" in row] == [6, 12]
+    assert len(found) == 6
 
 
 def test_the_newest_checkpoints_are_kept(tmp_path):
-    run = untrained_run(tmp_path, training={"checkpoint_every": 1, "keep": 2, "max_steps": 4})
+    run = untrained_run(tmp_path, training={"checkpoint_every": 1, "keep": 2, "max_steps": 3})
     for half in ("checkpoints/.step-00000002.npz.1a2b", ".best.npz.1a2b"):  # killed while writing
         (run.folder / half).mkdir()
         (run.folder / half / "half.npz").write_bytes(b"half")
@@ -372,7 +366,7 @@ def test_the_newest_checkpoints_are_kept(tmp_path):
     assert not [name for name in describe_run(run.folder)["files"] if "half" in name]
     prepared = prepare(run.recipe, tmp_path / "prepared", say=silent)
     train(run.recipe, prepared, run.folder, resume=True, say=silent)
-    assert [read_checkpoint(path)[1].step for path in run.checkpoints()] == [3, 4]
+    assert [read_checkpoint(path)[1].step for path in run.checkpoints()] == [2, 3]
     assert sorted(path.name for path in (run.folder / "checkpoints").iterdir()) == [
         path.name for path in run.checkpoints()
     ]
@@ -380,7 +374,7 @@ def test_the_newest_checkpoints_are_kept(tmp_path):
 
 
 def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, monkeypatch):
-    training = {"max_steps": 4, "validate_every": 2, "average": 2, "keep": 2}
+    training = {"max_steps": 4, "checkpoint_every": 2, "validate_every": 4, "average": 2, "keep": 2}
     recipe, prepared = toy_data(tmp_path, training=training)
     whole = train(recipe, prepared, tmp_path / "whole", say=silent)
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
@@ -413,13 +407,17 @@ def test_a_first_checkpoint_is_written_early_and_replaced_by_the_next(tmp_path, 
     assert run.checkpoints() == [run.checkpoint(2)]
 
 
-def test_a_changed_schedule_deletes_no_new_checkpoint(tmp_path):
-    training = {"max_steps": 6, "validate_every": 2, "keep": 3}
+def test_a_changed_recipe_is_saved_and_deletes_no_new_checkpoint(tmp_path):
+    training = {"max_steps": 2, "validate_every": 1, "keep": 2}
     recipe, prepared = toy_data(tmp_path, training=training)
-    train(recipe, prepared, tmp_path / "run", say=silent)
-    other = replace(recipe, training=replace(recipe.training, max_steps=7, validate_every=7))
-    run = train(other, prepared, tmp_path / "run", resume=True, say=silent)
-    assert [read_checkpoint(path)[1].step for path in run.checkpoints()] == [4, 6, 7]
+    run = train(recipe, prepared, tmp_path / "run", say=silent)
+    wider = replace(recipe, decoding=replace(recipe.decoding, beam_size=7))
+    assert_finished(wider, prepared, run.folder, 2)
+    assert Run.open(run.folder).recipe == recipe  # nothing was trained
+    other = replace(recipe, training=replace(recipe.training, max_steps=3, validate_every=3))
+    train(other, prepared, run.folder, resume=True, say=silent)
+    assert Run.open(run.folder).recipe == other
+    assert [read_checkpoint(path)[1].step for path in run.checkpoints()] == [2, 3]
 
 
 def test_a_log_that_cannot_be_read(tmp_path, whole):
@@ -428,18 +426,6 @@ def test_a_log_that_cannot_be_read(tmp_path, whole):
     (run.folder / "log.jsonl").mkdir()
     with pytest.raises(NmtError, match=r"log\.jsonl: cannot be read \(Is a directory\)"):
         log_records(run.folder)
-
-
-@pytest.mark.traced
-def test_a_damaged_checkpoint_is_replaced_by_the_previous_one(tmp_path, whole):
-    run = whole.copied(tmp_path)
-    run.last.write_bytes(run.last.read_bytes()[:1000])
-    messages: list[str] = []
-    train(whole.recipe, whole.prepared, run.folder, resume=True, say=messages.append)
-    assert "damaged checkpoint" in messages[0]
-    assert "using the previous checkpoint" in messages[0]
-    assert messages[1] == "resuming at step 6"
-    same_weights(whole.run, run)
 
 
 @pytest.mark.traced
@@ -536,21 +522,6 @@ def test_patience_ends_a_run(tmp_path):
     assert messages[-1].startswith("trained 3 steps")
 
 
-def test_the_average_of_checkpoints_is_their_mean(tmp_path):
-    recipe, prepared = toy_data(
-        tmp_path,
-        training={"checkpoint_every": 1, "average": 3, "max_steps": 3, "learning_rate": 0.0},
-    )
-    run = train(recipe, prepared, tmp_path / "run", say=silent)
-    weights = [inference_weights(read_checkpoint(path)[0]) for path in run.checkpoints()]
-    assert len(weights) == 3
-    found = read_checkpoint(run.average)[0]
-    for name, each in found.items():
-        mean = np.mean([other[name] for other in weights], axis=0)
-        np.testing.assert_allclose(each, mean, atol=1e-6)
-    assert found.keys() == weights[0].keys()
-
-
 @pytest.mark.slow
 def test_the_moving_average_is_used_for_translation(tmp_path):
     recipe, prepared = toy_data(
@@ -604,7 +575,7 @@ def test_training_moves_every_weight(whole):
 
 
 def test_mixed_precision_training_saves_float32(tmp_path):
-    recipe, prepared = toy_data(tmp_path, training={"precision": "mixed_bfloat16", "max_steps": 2})
+    recipe, prepared = toy_data(tmp_path, training={"precision": "mixed_bfloat16", "max_steps": 1})
     run = train(recipe, prepared, tmp_path / "run", say=silent)
     model, _ = trained_model(run, run.last)
     assert {weight.dtype for weight in model.weights} == {"float32"}
@@ -638,17 +609,6 @@ def test_a_finished_schedule_cannot_be_extended(tmp_path):
     train(recipe, prepared, tmp_path / "run", say=silent)
     said = assert_finished(recipe, prepared, tmp_path / "run", 2)
     assert "; its cosine schedule ends there: to train longer, use --force" in said
-
-
-def test_a_resumed_run_saves_its_recipe(tmp_path):
-    recipe, prepared = toy_data(tmp_path, training={"max_steps": 2})
-    train(recipe, prepared, tmp_path / "run", say=silent)
-    longer = replace(recipe, training=replace(recipe.training, max_steps=4))
-    wider = replace(recipe, decoding=replace(recipe.decoding, beam_size=7))
-    assert_finished(wider, prepared, tmp_path / "run", 2)
-    assert Run.open(tmp_path / "run").recipe == recipe  # nothing was trained
-    train(longer, prepared, tmp_path / "run", resume=True, say=silent)
-    assert Run.open(tmp_path / "run").recipe == longer
 
 
 def test_a_different_recipe_is_not_resumed(tmp_path):
