@@ -1,5 +1,7 @@
 """Tiny models of every architecture, and checks for all of them."""
 
+from functools import lru_cache
+
 import keras
 import numpy as np
 from keras import ops
@@ -42,12 +44,17 @@ def log_probs(model: keras.Model, source: np.ndarray, target: np.ndarray) -> np.
     return ops.convert_to_numpy(ops.log_softmax(logits(model, source, target)))
 
 
+@lru_cache(maxsize=1)  # tracing takes a second
+def step_model(model: keras.Model) -> KerasStepModel:
+    return KerasStepModel(model)
+
+
 def check_steps(model: keras.Model) -> None:
     """Check that the log-probabilities of single steps match the full forward pass."""
     source, target = batch()
     source[0, 2] = target[0, 2] = target[2, 1] = 9  # a pad symbol of one of the variants
     full = log_probs(model, source, target)
-    stepper = KerasStepModel(model)
+    stepper = step_model(model)
     state = stepper.encode(source)
     for position in range(target.shape[1]):
         ancestry = np.ones((3, 1, position + 1), np.bool_)
@@ -59,7 +66,7 @@ def check_beams(model: keras.Model) -> None:
     """Compare two hypotheses that swap beams halfway with two full forward passes."""
     source, target = batch()
     beams = np.stack([target, batch(seed=9)[1]], axis=1)  # [3, 2, 6]
-    stepper = KerasStepModel(model)
+    stepper = step_model(model)
     state = stepper.encode(source)
     ancestry = np.zeros((3, 2, 0), np.bool_)
     for position in range(target.shape[1]):
@@ -79,7 +86,7 @@ def check_beams(model: keras.Model) -> None:
 def check_selection(model: keras.Model) -> None:
     """Check that selected sentences give the same results as in the full batch."""
     source, target = batch()
-    stepper = KerasStepModel(model)
+    stepper = step_model(model)
     whole, part = stepper.encode(source), None
     for position in range(3):
         ancestry = np.ones((3, 1, position + 1), np.bool_)

@@ -19,12 +19,14 @@ from nmt_cli.export.ctranslate2.translator import SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions, Trained
 from nmt_cli.export.verification import Gates, given_log_probs, is_cut
 from nmt_cli.model.step_model import KerasStepModel
+from nmt_cli.recipe.architecture import architecture
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.tokenizer import END_ID
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
+from tests.model.models import tiny
 from tests.systems import WORDS, untrained_run
 
 pytest.importorskip("ctranslate2")
@@ -177,18 +179,20 @@ def test_an_unknown_quantization_is_refused(tiny_run, tmp_path):
         ({"pad_ids": [0, 5]}, "CTranslate2 masks only PAD, not model.pad_ids = [0, 5]"),
     ],
 )
-def test_a_model_that_ctranslate2_cannot_run_is_refused(tmp_path, model, message):
-    run = untrained_run(tmp_path, model=model)
+def test_a_model_that_ctranslate2_cannot_run_is_refused(tiny_run, tmp_path, model, message):
+    keras_model = tiny(**model)
+    graph = architecture(keras_model.name).step_graph(keras_model)
     with pytest.raises(NmtError) as caught:
-        export(run, tmp_path / "m")
+        decoding = tiny_run.recipe.decoding
+        spec.write_weights(graph, tiny_run.tokenizers(), decoding, None, tmp_path / "m")
     assert message in caught.value.message
     assert "--onnx" in caught.value.hint
     assert not (tmp_path / "m").exists()
 
 
-def test_a_wrong_conversion_is_not_exported(tiny_run, tmp_path, monkeypatch):
+def test_a_wrong_conversion_is_not_exported(tiny_run, written, tmp_path, monkeypatch):
     """With positions off by one, the export fails and the older folder stays."""
-    export(tiny_run, tmp_path / "model")
+    shutil.copytree(written, tmp_path / "model")
     before = (tmp_path / "model" / "model.bin").read_bytes()
     original = spec._positions
 
