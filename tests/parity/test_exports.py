@@ -51,7 +51,8 @@ def lines() -> list[str]:
     return [*sentences, *HARD_LINES, long, "", "\x85\u3000\0", endless]
 
 
-# The first variant is in the default suite; each takes a minute on two cores.
+# Only a SavedModel of the first variant is in the default suite: tests/parity/test_options.py
+# compares its bundle. Each takes a minute on two cores.
 PARAMS = [
     pytest.param(sections, id=name, marks=[] if not sections else [pytest.mark.slow])
     for name, sections in VARIANTS.items()
@@ -86,6 +87,7 @@ def assert_alike(expected, found) -> None:
         assert left.score == pytest.approx(right[1], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_bundle_translates_like_keras(run, by_keras, tmp_path):
     export_bundle(run, tmp_path / "bundle", verify=True)
     checks = read_manifest(tmp_path / "bundle").verification.checks

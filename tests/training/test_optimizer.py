@@ -44,13 +44,15 @@ OPTIMIZERS: tuple[dict[str, Any], ...] = (
 )
 # The default suite has each kind of embeddings and each optimizer once.
 COMBINATIONS = [
-    pytest.param(*each, marks=[] if each[0] == "all" or not each[1] else [pytest.mark.slow])
+    pytest.param(
+        "transformer", *each, marks=[] if each[0] == "all" or not each[1] else [pytest.mark.slow]
+    )
     for each in product(EMBEDDINGS, OPTIMIZERS)
 ]
+COMBINATIONS += [pytest.param("rnn", each, {}) for each in ("all", "none")]
 
 
-@pytest.mark.parametrize("architecture", ["transformer", "rnn"])
-@pytest.mark.parametrize(("embeddings", "training"), COMBINATIONS, ids=str)
+@pytest.mark.parametrize(("architecture", "embeddings", "training"), COMBINATIONS, ids=str)
 def test_the_gradients_of_a_repeated_token_are_summed(
     architecture: str, embeddings: str, training: dict[str, Any]
 ) -> None:
