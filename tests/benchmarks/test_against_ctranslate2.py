@@ -84,6 +84,7 @@ class TestPlan:
         one = Plan((4,), (32,), repeats=5, threads=1)
         assert one.settings(Cell("int8", 4, 32), OURS) == [Setting(Threads(1, 1))]
 
+    @pytest.mark.slow
     def test_blank_and_long_lines_are_left_out(self, models):
         tokenizer = load_tokenizers(models.tokenizer).source
         decoding = DecodingConfig(max_source=8)
@@ -115,6 +116,7 @@ def test_sides_alternate(no_pause):
     assert order == list("ababab")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("batch", [1, 3, OWN])
 def test_forced_translations_have_the_given_length(models, beam_size, batch):
@@ -126,6 +128,7 @@ def test_forced_translations_have_the_given_length(models, beam_size, batch):
         assert len(seconds) == (len(LINES) if batch == 1 else 1)
 
 
+@pytest.mark.slow
 def test_translations_are_the_same_in_any_batch(models):
     nmt_side = Ours(job(models, OURS, 24, forced=False, workers=2))
     single, batched, own = (nmt_side.run(4, batch, 0)[1] for batch in (1, 3, OWN))
@@ -143,6 +146,7 @@ def test_the_speed_of_a_matrix_product_is_measured(precision):
     assert seconds[0] > 0
 
 
+@pytest.mark.slow
 def test_a_worker_answers_and_reports_errors(models, tmp_path):
     with Workers({OURS: job(models, OURS, 24, forced=False)}) as workers:
         answer = workers.run(OURS, Cell("float32", 1, 3), Setting(Threads(2, 1)))
@@ -193,6 +197,7 @@ def test_all_combinations_are_measured(models, no_pause):
     assert "memory, MiB" in text_lines
 
 
+@pytest.mark.slow
 def test_a_bundle_is_only_compared_with_the_same_tokenizers(models, tmp_path):
     folders = models.folders["float32"]
     both = bundle_models(folders[OURS], folders[THEIRS])

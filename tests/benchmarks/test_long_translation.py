@@ -14,6 +14,7 @@ from machine import Usage, usage
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "long_translation.py"
 
 
+@pytest.mark.slow
 def test_a_killed_translation_has_the_lines_of_an_uninterrupted_one(
     tiny_bundle: Callable[[str], Path], tmp_path: Path
 ) -> None:
