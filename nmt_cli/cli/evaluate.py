@@ -85,6 +85,9 @@ class _InOrder(click.Command):
     metavar="N",
     help="Also print each system's N sentences with the lowest chrF++.",
 )
+@click.option(
+    "--lowercase", is_flag=True, help="Ignore case, e.g. where references are in lower case."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @decoding_options("beam_size", "length_penalty")
 @click.pass_context
@@ -97,6 +100,7 @@ def evaluate(
     by: tuple[str, ...],
     domains: Path | None,
     worst: int | None,
+    lowercase: bool,
     as_json: bool,
     decoding: DecodingOptions,
     hardware: Hardware,
@@ -154,7 +158,7 @@ def evaluate(
 
     order = context.meta[_ORDER]
     systems = _candidates(order, model, translations, sum(map(len, texts)), decoding, hardware)
-    found = evaluate_candidates(systems, texts, by, worst or 0, say)
+    found = evaluate_candidates(systems, texts, by, worst or 0, say, lowercase)
     if as_json:
         names = [{"name": each.name, "path": str(each.path)} for each in systems]
         tree = {"systems": names, "texts": [asdict(each) for each in found]}

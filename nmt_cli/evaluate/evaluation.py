@@ -77,6 +77,7 @@ def evaluate_candidates(
     by: Sequence[str] = (),
     worst: int = 0,
     say: Callable[[str], None] = lambda message: None,
+    lowercase: bool = False,
 ) -> list[Evaluation]:
     """Translate texts and score the translations.
 
@@ -86,6 +87,7 @@ def evaluate_candidates(
         by: "length", "domain" or both; for texts with references.
         worst: the number of worst sentences of each system to return; likewise.
         say: receives progress, and warnings about scores that mean less than they seem to.
+        lowercase: ignore case.
 
     Raises:
         NmtError: a file of translations cannot be read or is not aligned, or a model fails.
@@ -107,17 +109,21 @@ def evaluate_candidates(
     for place, text in enumerate(texts):
         of_text = {each.name: lines[each.name][place] for each in candidates}
         _warn(text, of_text, say)
-        found.append(evaluate_systems(text, of_text, by, worst))
+        found.append(evaluate_systems(text, of_text, by, worst, lowercase))
     return found
 
 
 def evaluate_systems(
-    text: EvaluationText, translations: dict[str, list[str]], by: Sequence[str], worst: int
+    text: EvaluationText,
+    translations: dict[str, list[str]],
+    by: Sequence[str],
+    worst: int,
+    lowercase: bool = False,
 ) -> Evaluation:
     """Score each system's translations of a text; arguments as of evaluate_candidates."""
     references = text.references
     systems = [
-        System(name, lines, count(lines, references) if references else [])
+        System(name, lines, count(lines, references, lowercase=lowercase) if references else [])
         for name, lines in translations.items()
     ]
     checks = []

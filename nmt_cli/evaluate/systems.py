@@ -106,13 +106,15 @@ def count(
     translations: Sequence[str],
     references: Sequence[Sequence[str]],
     names: Sequence[str] = METRICS,
+    lowercase: bool = False,
 ) -> list[Counts]:
     """Count for the metrics of these names, in the order of :data:`METRICS`.
 
-    There are one or more sentences, and one or more references, each aligned with them.
+    There are one or more sentences, and one or more references, each aligned with them. TER always
+    ignores case, as is usual; ``lowercase`` makes BLEU and chrF++ do so.
     """
     # BLEU's force only silences a warning about tokenized text.
-    metrics = (BLEU(force=True), CHRF(word_order=2), TER())
+    metrics = (BLEU(lowercase, force=True), CHRF(word_order=2, lowercase=lowercase), TER())
     found = []
     for name, metric in zip(METRICS, metrics, strict=True):
         if name in names:

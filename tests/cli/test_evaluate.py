@@ -105,6 +105,13 @@ class TestTables:
         # Column names go to stderr, so that programs need not skip them.
         assert result.err == "text\tmetric\tscore\tlow\thigh\tp\tsystem\tsignature\n"
 
+    def test_case_is_ignored_on_request(self, files: Path) -> None:
+        (files / "upper.en").write_text((files / "ref.en").read_text().upper())
+        words = ["--translation", "upper.en", "--reference", "ref.en", "--lowercase"]
+        (scores,) = tables(nmt("evaluate", *words, cwd=files))
+        assert [row[2] for row in scores] == ["100.00", "100.00", "0.00"]
+        assert all("|case:lc|" in row[-1] for row in scores)
+
     def test_output_is_reproducible(self, files: Path) -> None:
         words = ["evaluate", *SYSTEM_OPTIONS, "--reference", "ref.en", "--by", "length"]
         assert nmt(*words, cwd=files).out == nmt(*words, cwd=files).out
