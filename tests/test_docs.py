@@ -13,7 +13,7 @@ import pytest
 from nmt_cli.cli import cli
 from nmt_cli.recipe.architecture import ARCHITECTURES, architecture
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.recipe.reading import recipe_from
+from nmt_cli.recipe.reading import load_recipe, recipe_from
 from nmt_cli.training.run import SAFE_TO_CHANGE
 
 if TYPE_CHECKING:
@@ -61,6 +61,15 @@ def test_the_recipe_of_the_readme_is_valid() -> None:
     (block,) = re.findall(r"^ *```toml\n(.*?)```", README, re.M | re.S)
     recipe = recipe_from(tomllib.loads(block), where="README.md")
     assert recipe.label == "mine-de-en"
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_recipes_are_valid_and_have_a_source_for_each_corpus_or_none(path: Path) -> None:
+    data = load_recipe(path).data
+    names = {each.rpartition("/")[2] for each in data.train}
+    assert data.weights.keys() <= names
+    if not path.stem.endswith("-student"):  # the sources of its teacher's text
+        assert data.sources.keys() in (set(), names)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

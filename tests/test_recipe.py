@@ -56,6 +56,28 @@ def test_toml_overrides_only_the_given_keys(tmp_path: Path) -> None:
     assert recipe == expected
 
 
+def test_a_recipe_extends_others(tmp_path: Path) -> None:
+    (tmp_path / "bases").mkdir()
+    (tmp_path / "bases" / "first.toml").write_text(
+        "name = 'first'\nseed = 3\n"
+        "[data]\ntrain = ['a', 'b']\nweights = {a = 2}\n[model]\nheads = 4"
+    )
+    (tmp_path / "bases" / "second.toml").write_text(
+        "extends = 'first.toml'\n[data]\nsource = 'en'\ntarget = 'pt'\n[training]\nbeta_1 = 0.5"
+    )
+    text = "extends = 'bases/second.toml'\nname = ''\n[data]\ntrain = 'c'\nweights = {}"
+    recipe = load(tmp_path, text, "seed=4")
+    assert recipe.label == "en-pt"
+    assert (recipe.seed, recipe.data.train, recipe.data.weights) == (4, ("c",), {})
+    assert (recipe.model.heads, recipe.training.beta_1) == (4, 0.5)
+
+
+def test_recipes_that_extend_each_other_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "b.toml").write_text("extends = 'r.toml'")
+    message = "b.toml: extends must be the path of another recipe, not 'r.toml'"
+    assert message in refusal(tmp_path, "extends = 'b.toml'").message
+
+
 @pytest.mark.parametrize(
     ("override", "table", "key", "value"),
     [
@@ -78,6 +100,7 @@ def test_toml_overrides_only_the_given_keys(tmp_path: Path) -> None:
         ("data.synthetic_ratio=2", "data", "synthetic_ratio", 2.0),
         ("data.weights={a = 2, 'b.c' = 0.5}", "data", "weights", {"a": 2.0, "b.c": 0.5}),
         ("data.weights.a=2", "data", "weights", {"a": 2.0}),
+        ("data.sources.a=CC0: x", "data", "sources", {"a": "CC0: x"}),
     ],
 )
 def test_overrides_of_every_type(
@@ -118,6 +141,19 @@ def test_the_last_override_takes_precedence(tmp_path: Path) -> None:
         ("[data]\nweights = {a = '2'}", "table of numbers above 0, not {'a': '2'}", ""),
         ("[data]\nweights = {a = 0}", "table of numbers above 0, not {'a': 0}", ""),
         ("[data]\nweights = {a = 'much'}", "table of numbers above 0, not {'a': 'much'}", ""),
+        ("[data]\nsources = {a = 1}", "data.sources must be a table of strings, not {'a': 1}", ""),
+        ("[data]\nsources = 'CC0'", "data.sources must be a table of strings, not 'CC0'", ""),
+        (
+            "extends = 1",
+            "extends must be the path of another recipe, not 1",
+            "paths start at",
+        ),
+        (
+            "extends = 'r.toml'",
+            "must be the path of another recipe, not 'r.toml'",
+            "paths start at",
+        ),
+        ("extends = 'b.toml'", "b.toml: no such recipe", "see the recipes/ folder"),
         (
             "[data]\nlowercase = 0.6\nunpunctuated = 0.5",
             "lowercase, uppercase and unpunctuated are shares of one whole, not (0.6, 0.0, 0.5)",
@@ -190,7 +226,6 @@ def test_the_last_override_takes_precedence(tmp_path: Path) -> None:
             "change tokenizer.kind, or leave data.synthetic_tag out",
         ),
         ("name = 'a/b'", "must be usable as the name of a folder", ""),
-        ("name = ''", "must be usable as the name of a folder", ""),
         ("[training]\nbatch_tokens = 127", "smaller than one sentence", "raise the first"),
         (
             "[training]\nbatch_tokens = 255\nr_drop = 5",
@@ -281,6 +316,8 @@ def values(item: "dataclasses.Field") -> st.SearchStrategy:
     text = st.text(st.characters(codec="utf-8"))
     if item.type == dict[str, float]:
         return st.dictionaries(text, st.floats(1e-6, 1e6))
+    if item.type == dict[str, str]:
+        return st.dictionaries(text, text)
     return text if item.type is str else st.lists(text).map(tuple)
 
 

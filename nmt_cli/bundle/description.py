@@ -25,7 +25,9 @@ It needs onnxruntime, sentencepiece and numpy, not TensorFlow. Without nmt:
 
 ## Training
 
-Steps: {steps}. Training text: {corpora}. {licence}
+Steps: {steps}. {licence}
+
+{text}
 
 ## Scores
 
@@ -55,11 +57,23 @@ def model_card(manifest: Manifest) -> str:
         summary=architecture_of(config).summary(config),
         version=provenance.get("nmt_version", "?"),
         steps=provenance.get("steps", "?"),
-        corpora=", ".join(provenance.get("corpora", [])) or "not recorded",
+        text=training_text(provenance),
         licence=LICENCE,
         scores="\n".join(scores),
         report="\n".join(f"- {line}" for line in manifest.verification.lines()),
     )
+
+
+def training_text(provenance: dict[str, Any]) -> str:
+    """Return the paragraph or table of a card that names corpora, their sizes and licences."""
+    rows = provenance.get("sources")
+    if not rows:
+        return f"Training text: {', '.join(provenance.get('corpora', [])) or 'not recorded'}."
+    table = ["| training text | pairs | licence and source |", "|---|---|---|"]
+    for row in rows:
+        pairs = "" if row["pairs"] is None else f"{row['pairs']:,}"
+        table.append(f"| {row['corpus']} | {pairs} | {row['source'] or 'not recorded'} |")
+    return "\n".join(table)
 
 
 def describe_bundle(folder: Path) -> dict[str, Any]:

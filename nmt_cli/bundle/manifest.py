@@ -98,7 +98,7 @@ class Manifest:
         shortlist: vocabulary shortlists, if the bundle has them.
         precision: one of nmt_cli.bundle.PRECISIONS, of weights and matrix products.
         metrics: rows of {"set", "metric", "value", "signature"}.
-        provenance: version, recipe, steps and corpora that the weights come from.
+        provenance: version, steps, and the corpora that the weights come from, with licences.
     """
 
     name: Text

@@ -37,13 +37,13 @@ class Corpus:
     """Aligned sentences: ``source[i]`` and ``target[i]`` are translations of each other.
 
     Attributes:
-        weights: how often an epoch draws each pair; empty: once.
+        origins: the name of the corpus that each pair comes from; empty: not known.
     """
 
     name: str
     source: list[str]
     target: list[str]
-    weights: list[float] = field(default_factory=list)
+    origins: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -53,7 +53,7 @@ class Corpus:
         rows = list(rows)
         source, target = [self.source[row] for row in rows], [self.target[row] for row in rows]
         return Corpus(
-            self.name, source, target, [self.weights[row] for row in rows if self.weights]
+            self.name, source, target, [self.origins[row] for row in rows if self.origins]
         )
 
 

@@ -131,8 +131,7 @@ def clean(
                 seen.add((source, target))
                 kept.source.append(source)
                 kept.target.append(target)
-                if config.weights:
-                    kept.weights.append(config.weights.get(corpus.name, 1.0))
+                kept.origins.append(corpus.name)
     counts.kept = len(kept)
     return kept, counts
 
@@ -180,5 +179,5 @@ def mix(real: Corpus, synthetic: Corpus, tag: str) -> Corpus:
         real.name,
         real.source + sources,
         real.target + synthetic.target,
-        real.weights + synthetic.weights,
+        real.origins + synthetic.origins,
     )

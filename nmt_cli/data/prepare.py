@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import json
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -94,17 +95,20 @@ def prepare(
             "languages": [recipe.data.source, recipe.data.target],
             "tests": tests,
             "counts": asdict(pairs.counts),
+            "pairs": kept,
         }
         if recipe.data.synthetic:
             record["synthetic_counts"] = asdict(pairs.synthetic_counts)
         (work / "prepared.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    say(f"prepared {kept:,} pairs in {folder}")
+    say(f"prepared {sum(kept.values()):,} pairs in {folder}")
     return Prepared.open(folder)
 
 
-def _write_arrays(work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str], None]) -> int:
+def _write_arrays(
+    work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str], None]
+) -> dict[str, int]:
     """Learn the tokenizers, write arrays and training text, complete the counts; return the number
-    of training pairs."""
+    of training pairs from each corpus."""
     data, counts, synthetic_counts = recipe.data, pairs.counts, pairs.synthetic_counts
     tag = data.synthetic_tag if data.synthetic else ""
     real = vary(pairs.real, data, recipe.seed)
@@ -139,12 +143,13 @@ def _write_arrays(work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str],
     mixed = mixed.select(rows)
     _write_text(mixed, work, recipe)
     if data.weights:
-        np.save(work / WEIGHTS, np.array(mixed.weights, np.float32))
+        weights = [data.weights.get(each, 1.0) for each in mixed.origins]
+        np.save(work / WEIGHTS, np.array(weights, np.float32))
     if not _encode(pairs.dev, tokenizers, data.max_tokens, work / "dev"):
         raise NmtError(
             f"every development pair is longer than data.max_tokens = {data.max_tokens}", "raise it"
         )
-    return len(rows)
+    return dict(Counter(mixed.origins))
 
 
 def _key(recipe: Recipe, texts: dict[str, list[Corpus]]) -> str:
@@ -156,7 +161,8 @@ def _key(recipe: Recipe, texts: dict[str, list[Corpus]]) -> str:
             text.update("\n".join(side).encode("utf-8", "surrogatepass") + b"\0")
     data = asdict(recipe.data)
     # Only the text matters, not where it is.
-    for place in ("root", "train", "dev", "test", "synthetic", "tsv_columns", "tfds_dir"):
+    places = ("root", "train", "dev", "test", "synthetic", "tsv_columns", "tfds_dir", "sources")
+    for place in places:
         del data[place]
     # Keys that came later, so that data prepared before stays valid.
     for key in ("weights", "lowercase", "uppercase", "unpunctuated"):

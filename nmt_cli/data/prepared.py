@@ -1,6 +1,6 @@
 """Prepared data: a folder of token arrays and text, from ``nmt prepare`` to ``nmt train``.
 
-prepared.json   format version, key, languages, names of the test sets, counts
+prepared.json   format version, key, languages, names of the test sets, counts, pairs of each corpus
 tokenizer/      learned from the training text
 SPLIT.SIDE.*    token arrays of "train" and "dev", source and target
 train.weights.npy  of the training pairs, if the recipe has data.weights
@@ -8,7 +8,7 @@ NAME.LANG.txt   plain text of train, dev and the test sets
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +34,7 @@ class Prepared:
     key: str
     languages: tuple[str, str]
     tests: tuple[str, ...]
+    pairs: dict[str, int] = field(default_factory=dict)  # training pairs from each corpus
 
     @classmethod
     def open(cls, folder: Path) -> "Prepared":
@@ -51,7 +52,8 @@ class Prepared:
                     f"this one reads up to {FORMAT})",
                     "upgrade nmt or run nmt prepare --force",
                 )
-            return cls(folder, record["key"], tuple(record["languages"]), tuple(record["tests"]))
+            languages, tests = tuple(record["languages"]), tuple(record["tests"])
+            return cls(folder, record["key"], languages, tests, record.get("pairs", {}))
         except (FileNotFoundError, NotADirectoryError):
             raise NmtError(f"{folder}: no prepared data", "run nmt prepare first") from None
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -31,7 +31,7 @@ def vary(corpus: Corpus, config: DataConfig, seed: int) -> Corpus:
         corpus.name,
         [source for source, _ in pairs],
         [target for _, target in pairs],
-        corpus.weights,
+        corpus.origins,
     )
 
 

@@ -31,6 +31,8 @@ class DataConfig:
     train: tuple[str, ...] = ()
     # How often an epoch draws each pair of a corpus, by its name; others once.
     weights: dict[str, float] = field(default_factory=dict)
+    # Licence and origin of a corpus, by its name, for the cards of exported models.
+    sources: dict[str, str] = field(default_factory=dict)
     synthetic: tuple[str, ...] = ()  # corpora from nmt backtranslate or nmt distill
     synthetic_tag: str = ""  # prepended to synthetic source lines, e.g. <BT>; empty: none
     synthetic_ratio: float = bounded(0.0, 0.0)  # synthetic pairs per real pair; 0: all
@@ -112,8 +114,9 @@ class Recipe:
 
     @property
     def label(self) -> str:
-        """The name of the system's folders, e.g. ``docs-pt-en``."""
-        return f"{self.name}-{self.data.source}-{self.data.target}"
+        """The name of the system's folders, e.g. ``docs-pt-en``; ``pt-en`` without a name."""
+        parts = self.name, self.data.source, self.data.target
+        return "-".join(each for each in parts if each)
 
     def dump(self) -> str:
         """Return the recipe as TOML, with every value."""

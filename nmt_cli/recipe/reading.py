@@ -26,22 +26,41 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> "Recipe":
     """Read a recipe file and apply ``KEY=VALUE`` overrides such as ``model.heads=4``.
 
     Raises:
-        NmtError: the file is missing or is not TOML, a key is unknown, a value has the wrong type
-            or is out of range, or keys contradict each other.
+        NmtError: the file, or one that it extends, is missing or is not TOML; a key is unknown, a
+            value has the wrong type or is out of range, or keys contradict each other.
     """
+    tree = _read(path)
+    for override in overrides:
+        _apply(tree, override)
+    return recipe_from(tree, where=str(path))
+
+
+def _read(path: Path, extended_by: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The tree of a recipe file, with the keys of the recipe that it extends."""
     import tomllib
 
     try:
         tree = tomllib.loads(read_limited(path).decode("utf-8"))
     except FileNotFoundError:
-        raise NmtError(f"{path}: no such recipe", "see the recipes/ folder") from None
+        by = f"{extended_by[-1]}: extends " if extended_by else ""
+        raise NmtError(f"{by}{path}: no such recipe", "see the recipes/ folder") from None
     except OSError as error:
         raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
     except ValueError as error:
         raise NmtError(f"{path}: not valid TOML in UTF-8: {error}") from None
-    for override in overrides:
-        _apply(tree, override)
-    return recipe_from(tree, where=str(path))
+    if "extends" not in tree:
+        return tree
+    base, chain = tree.pop("extends"), (*extended_by, path)
+    if not isinstance(base, str) or (path.parent / base).resolve() in map(Path.resolve, chain):
+        raise NmtError(
+            f"{path}: extends must be the path of another recipe, not {base!r}",
+            "paths start at the folder of the recipe, e.g. extends = 'base.toml'",
+        )
+    merged = _read(path.parent / base, chain)
+    for key, value in tree.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = merged[key] | value if both else value
+    return merged
 
 
 def recipe_from(tree: Mapping[str, Any], where: str) -> "Recipe":
@@ -108,10 +127,7 @@ def _checked(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
             raise NmtError(f"{where} must be a list of {_PLURALS[element]}, not {value!r}")
         return tuple(items)
     if get_origin(wanted) is dict:
-        numbers = value.values() if isinstance(value, dict) else [math.nan]
-        if not all(type(each) in (int, float) and 0 < each < math.inf for each in numbers):
-            raise NmtError(f"{where} must be a table of numbers above 0, not {value!r}")
-        return {name: float(number) for name, number in value.items()}
+        return _checked_table(get_args(wanted)[1], value, where)
     if wanted is float and type(value) is int:
         value = float(value)
     if type(value) is not wanted:
@@ -123,6 +139,17 @@ def _checked(item: "dataclasses.Field[Any]", value: Any, where: str) -> Any:
         bounds = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
         raise NmtError(f"{where} must be {bounds}, not {value!r}")
     return value
+
+
+def _checked_table(kind: type[str] | type[float], value: Any, where: str) -> dict[str, Any]:
+    values: Iterable[Any] = value.values() if isinstance(value, dict) else [None]
+    if kind is str:
+        if not all(type(each) is str for each in values):
+            raise NmtError(f"{where} must be a table of strings, not {value!r}")
+        return dict(value)
+    if not all(type(each) in (int, float) and 0 < each < math.inf for each in values):
+        raise NmtError(f"{where} must be a table of numbers above 0, not {value!r}")
+    return {name: float(number) for name, number in value.items()}
 
 
 def _check_option(value: Any, options: Collection[str], where: str) -> None:
@@ -207,7 +234,7 @@ def _conflicts(recipe: "Recipe") -> Iterator[Fault]:
                     f"{key} needs tokenizer.kind = 'sentencepiece', not '{recipe.tokenizer.kind}'",
                     f"change tokenizer.kind, or leave {key} out",
                 )
-    if not recipe.name or Path(recipe.label).name != recipe.label:
+    if Path(recipe.label).name != recipe.label:
         yield "name, data.source and data.target must be usable as the name of a folder", ""
     if 0 < training.batch_tokens < training.copies * data.max_tokens:
         copies = "two copies (training.r_drop) of " if training.r_drop else ""

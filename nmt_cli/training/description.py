@@ -66,10 +66,7 @@ def describe_run(folder: Path) -> dict[str, Any]:
         "checkpoints": checkpoints,
         "preferred": run.preferred.relative_to(folder).as_posix() if checkpoints else None,
         "scores": _best_scores(folder),
-        "provenance": {
-            "corpora": [*recipe.data.train, *recipe.data.synthetic],
-            "seed": recipe.seed,
-        },
+        "provenance": run.provenance(),
         "licence": LICENCE,
         "data": asdict(recipe.data),
         "tokenizer": asdict(recipe.tokenizer),

@@ -1,6 +1,6 @@
 """A run folder, which holds everything about one training.
 
-run.json       format version, vocabulary sizes, key of the prepared data, number of devices
+run.json       format version, vocabulary sizes, key and pairs of the prepared data, devices
 recipe.toml    the recipe that was used, with every default
 tokenizer/     a copy of the tokenizers
 held_out.*     development lines, used to verify exports
@@ -15,8 +15,9 @@ import json
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from nmt_cli.data.corpus import read_corpus
 from nmt_cli.data.prepared import Prepared
@@ -52,7 +53,7 @@ SAFE_TO_CHANGE = {
     ),
     "decoding": None,
     # The key of the prepared data covers these.
-    "data": ("root", "tfds_dir", "train", "synthetic", "dev", "test", "tsv_columns"),
+    "data": ("root", "tfds_dir", "train", "synthetic", "dev", "test", "tsv_columns", "sources"),
 }
 
 
@@ -64,6 +65,7 @@ class Run:
         source_vocab, target_vocab: vocabulary sizes.
         prepared_key: key of the data that the run trains on.
         devices: number of devices, of all processes, that the run began on.
+        pairs: number of training pairs from each corpus.
     """
 
     folder: Path
@@ -72,14 +74,15 @@ class Run:
     target_vocab: int
     prepared_key: str
     devices: int = 1
+    pairs: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def create(cls, folder: Path, recipe: Recipe, prepared: Prepared, devices: int = 1) -> "Run":
         """Make a new run folder, replacing an existing one."""
         pair = prepared.tokenizers()
         sizes = pair.source.vocab_size, pair.target.vocab_size
-        run = cls(folder, recipe, *sizes, prepared.key, devices)
-        keys = ("source_vocab", "target_vocab", "prepared_key", "devices")
+        run = cls(folder, recipe, *sizes, prepared.key, devices, prepared.pairs)
+        keys = ("source_vocab", "target_vocab", "prepared_key", "devices", "pairs")
         record = {"format": FORMAT, **{key: getattr(run, key) for key in keys}}
         dev = prepared.text("dev")
         with replacing_folder(folder, "run.json") as work:
@@ -108,11 +111,12 @@ class Run:
                 )
             sizes = int(record["source_vocab"]), int(record["target_vocab"])
             key, devices = str(record["prepared_key"]), int(record.get("devices", 1))
+            pairs = {name: int(number) for name, number in record.get("pairs", {}).items()}
         except (FileNotFoundError, NotADirectoryError):
             raise NmtError(f"{folder}: not a run folder", "train first, with nmt train") from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise NmtError(f"{path}: damaged ({error})", "train again") from None
-        return cls(folder, load_recipe(folder / "recipe.toml"), *sizes, key, devices)
+        return cls(folder, load_recipe(folder / "recipe.toml"), *sizes, key, devices, pairs)
 
     def checkpoint(self, step: int) -> Path:
         """Return the path of a step's checkpoint."""
@@ -182,6 +186,19 @@ class Run:
         """The checkpoint to use by default: the best, else the average, else the last."""
         found = [path for path in (self.best, self.average) if path.exists()]
         return found[0] if found else self.last
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what the weights were trained on: corpora, pairs, licences, seed."""
+        data = self.recipe.data
+        names = dict.fromkeys([*self.pairs, *data.sources])
+        return {
+            "corpora": [*data.train, *data.synthetic],
+            "sources": [
+                {"corpus": each, "pairs": self.pairs.get(each), "source": data.sources.get(each)}
+                for each in names
+            ],
+            "seed": self.recipe.seed,
+        }
 
     def tokenizers(self) -> TokenizerPair:
         """Load the run's copy of the tokenizers."""

@@ -15,6 +15,7 @@ name = "toy"
 [data]
 train = ["toy"]
 test = ["toy"]
+sources = {toy = "CC0: this test"}
 [tokenizer]
 vocab_size = 300
 [model]

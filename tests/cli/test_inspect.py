@@ -59,6 +59,13 @@ class TestParameters:
         assert describe_run(tiny_run.folder)["parameters"] == saved
 
 
+def test_corpora_and_their_licences_are_recorded(system: Path) -> None:
+    folder = system / "exports" / "toy-pt-en"
+    (row,) = json.loads(nmt("inspect", folder, "--json", cwd=system).out)["provenance"]["sources"]
+    assert row == {"corpus": "toy", "pairs": 190, "source": "CC0: this test"}
+    assert "| toy | 190 | CC0: this test |\n" in (folder / "MODEL_CARD.md").read_text()
+
+
 class TestBundle:
     def test_json_contains_everything(self, bundle: Path, tiny_run: Run) -> None:
         result = nmt("inspect", "--json", cwd=bundle.parents[1])  # the newest bundle is the default

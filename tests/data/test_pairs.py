@@ -237,6 +237,7 @@ def test_weights_follow_their_pairs(texts: Path, tmp_path: Path) -> None:
     config = recipe(texts, weights={"more": 2.5, "made": 0.5}, **data)
     found, _ = run(config, tmp_path / "out")
     assert found.weights().tolist() == [1.0] * 60 + [2.5] * 20 + [0.5] * 30
+    assert found.pairs == {"train": 60, "more": 20, "made": 30}
     assert len(trained(found)) == 110
     batches = training_batches(config, found)
     drawn = np.concatenate([rows for _, rows in batches.order(0)])

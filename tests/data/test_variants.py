@@ -12,8 +12,8 @@ PAIR = ("Está à mesa, João?", "Is João at the table?")
 
 
 def varied(pair: tuple[str, str], **shares: float) -> tuple[str, str]:
-    found = vary(Corpus("train", [pair[0]], [pair[1]], [2.0]), DataConfig(**shares), seed=1)
-    assert found.weights == [2.0]
+    found = vary(Corpus("train", [pair[0]], [pair[1]], ["books"]), DataConfig(**shares), seed=1)
+    assert found.origins == ["books"]
     return found.source[0], found.target[0]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nmt_cli import __version__
 from nmt_cli.bundle import TOKENIZER
-from nmt_cli.bundle.description import LICENCE
+from nmt_cli.bundle.description import LICENCE, training_text
 from nmt_cli.bundle.report import Check, Verification
 from nmt_cli.export.ctranslate2.spec import write_weights
 from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, load_ctranslate2
@@ -46,7 +46,9 @@ CTranslate2's length penalty is `score / length ** alpha`, which differs from nm
 
 ## Training
 
-Training text: {corpora}. {licence}
+{licence}
+
+{text}
 
 ## Verification
 
@@ -111,7 +113,7 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
         version=__version__,
         usage=usage.format(folder=TOKENIZER, spec=spec, decoding=trained.decoding),
         decoding=trained.decoding,
-        corpora=", ".join((*recipe.data.train, *recipe.data.synthetic)),
+        text=training_text(trained.run.provenance()),
         licence=LICENCE,
         report="\n".join(f"- {line}" for line in report.lines()),
     )

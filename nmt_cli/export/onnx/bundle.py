@@ -93,12 +93,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         shortlist=short,
         files={},
         precision=options.precision,
-        provenance={
-            "nmt_version": __version__,
-            "steps": trained.steps,
-            "corpora": [*recipe.data.train, *recipe.data.synthetic],
-            "seed": recipe.seed,
-        },
+        provenance={"nmt_version": __version__, "steps": trained.steps, **run.provenance()},
     )
     _write_manifest(folder, manifest)
 
