@@ -22,7 +22,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadlines: another job on the machine must not make a test fail.
-settings.register_profile("default", deadline=None, max_examples=60)
+settings.register_profile("default", deadline=None, max_examples=30)
 settings.register_profile("many", deadline=None, max_examples=1000)
 settings.load_profile("default")
 

@@ -22,7 +22,10 @@ MODELS = {
 }
 
 
-PARAMS = [pytest.param(each, marks=[pytest.mark.slow] if "post" in each else []) for each in MODELS]
+# tests/parity/test_options.py compares the alignments of a recurrent model in the default suite.
+PARAMS = [
+    pytest.param(each, marks=[] if each == "transformer" else [pytest.mark.slow]) for each in MODELS
+]
 
 
 def bundle_attention(folder: Path, source: str, target_ids: list[int]) -> AttentionMaps:

@@ -33,6 +33,8 @@ CONFIGS = {
     ),
 }
 
+SLOW = ("bpe-separate", "wordpiece-joint")  # others have the same code paths
+
 # Tags before synthetic sources.
 TAGS = {"unigram-joint": "<BT>", "bpe-separate": "<b>"}
 
@@ -97,8 +99,7 @@ class Side:
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(each, marks=[pytest.mark.slow] if each == "wordpiece-joint" else [])
-        for each in CONFIGS
+        pytest.param(each, marks=[pytest.mark.slow] if each in SLOW else []) for each in CONFIGS
     ],
 )
 def sides(
