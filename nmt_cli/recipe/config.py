@@ -70,14 +70,14 @@ class TrainingConfig:
     accumulate: int = bounded(1, 1)  # batches per optimizer step
     max_steps: int = bounded(20_000, 1)
     max_minutes: float = bounded(0.0, 0.0)  # 0: no limit; resumed time counts
-    optimizer: str = one_of("adam", "adamw", "nadam")
+    optimizer: str = one_of("adam", "adamw", "nadam", "muon")
     schedule: str = one_of("inverse-sqrt", "cosine", "linear")
     warmup_steps: int = bounded(4000, 1)
     learning_rate: float = bounded(1.0, 0.0)  # factor on the paper's schedule
     beta_1: float = bounded(0.9, 0.0, 0.999999)
     beta_2: float = bounded(0.98, 0.0, 0.999999)
     adam_epsilon: float = bounded(1e-9, 1e-16, 1e-2)
-    weight_decay: float = bounded(0.01, 0.0, 1.0)  # AdamW only
+    weight_decay: float = bounded(0.01, 0.0, 1.0)  # AdamW and Muon only
     clip_norm: float = bounded(0.0, 0.0)  # global norm of the gradients; 0: no clipping
     label_smoothing: float = bounded(0.1, 0.0, 0.9)
     r_drop: float = bounded(0.0, 0.0)  # weight of the KL divergence of two passes; 0: one pass

@@ -8,13 +8,15 @@ from typing import Any
 
 import keras
 from keras import ops
-from keras.optimizers import Adam, AdamW, Nadam
+from keras.optimizers import Adam, AdamW, Muon, Nadam
 
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.devices import on_tensorflow
 
 # Without weight decay, as usual since BERT (Devlin et al. 2019).
 UNDECAYED = ("bias", "scale", "offset")
+# Muon is for matrices between hidden vectors, so not for these, nor for embeddings.
+NOT_HIDDEN = ["positions", "^logits"]
 
 
 class _Dense:
@@ -70,28 +72,33 @@ class _MirroredScaled(_Scaled):
 
 
 def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.Optimizer:
-    """Make Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) or Nadam (Dozat 2016).
+    """Make Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019), Nadam (Dozat 2016) or
+    Muon (Liu et al. 2025, https://arxiv.org/abs/2502.16982: AdamW for all but hidden matrices).
 
     ``mirrored`` is for the scope of a MirroredStrategy.
     """
     config = recipe.training
-    kind = {"adam": Adam, "adamw": AdamW, "nadam": Nadam}[config.optimizer]
+    kind = {"adam": Adam, "adamw": AdamW, "nadam": Nadam, "muon": Muon}[config.optimizer]
     if on_tensorflow():
         kind = type(kind.__name__, (_SummedFirst if mirrored else _Dense, kind), {})
-    decay = {"weight_decay": config.weight_decay} if config.optimizer == "adamw" else {}
+    settings: dict[str, Any] = {"beta_1": config.beta_1, "beta_2": config.beta_2}
+    decayed = config.optimizer in ("adamw", "muon")
+    if decayed:
+        settings["weight_decay"] = config.weight_decay
+    if config.optimizer == "muon":
+        settings = {f"adam_{key}": value for key, value in settings.items()}
+        settings |= {"weight_decay": config.weight_decay, "exclude_layers": NOT_HIDDEN}
     optimizer = kind(
         WarmUp(recipe),
-        beta_1=config.beta_1,
-        beta_2=config.beta_2,
         epsilon=config.adam_epsilon,
         global_clipnorm=config.clip_norm or None,
         use_ema=config.ema > 0,
         # Keras updates the average at every batch, also between two steps.
         ema_momentum=config.ema ** (1 / config.accumulate),
         gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
-        **decay,
+        **settings,
     )
-    if decay:
+    if decayed:
         optimizer.exclude_from_weight_decay(var_names=list(UNDECAYED))
     # Half-precision gradients underflow without scaling; bfloat16 has float32's range.
     if config.precision == "mixed_float16":

@@ -40,6 +40,7 @@ OPTIMIZERS: tuple[dict[str, Any], ...] = (
     {},
     {"optimizer": "adamw"},
     {"optimizer": "nadam"},
+    {"optimizer": "muon"},
     {"clip_norm": 0.1},
 )
 # The default suite has each kind of embeddings and each optimizer once.

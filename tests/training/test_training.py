@@ -134,7 +134,7 @@ NOISE = {
     },
 }
 PACE = {"training": {"accumulate": 3, "curriculum": 3, "optimizer": "nadam", "clip_norm": 0.5}}
-HALF = {"training": {"precision": "mixed_float16"}}
+HALF = {"training": {"precision": "mixed_float16", "optimizer": "muon"}}
 # Each takes almost a minute.
 OPTIONS = [
     pytest.param(NOISE, id="noise", marks=pytest.mark.slow),
