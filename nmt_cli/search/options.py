@@ -68,9 +68,10 @@ class DecodingOptions:
         maximum=10,
         metavar="X",
     )
-    no_repeat_ngram: int = option(
-        0,
-        "Allow no sequence of N tokens to occur twice; 0 for no limit.",
+    no_repeat_ngram: int | None = option(
+        None,
+        "Allow no sequence of N tokens to occur twice; 0 for no limit. Default: search again with "
+        "3, then 2, where a translation repeats itself.",
         minimum=0,
         maximum=100,
         metavar="N",
@@ -146,7 +147,7 @@ class DecodingOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions(DecodingOptions):
-    """Decoding options with the model's values filled in: nothing is None but for sampling.
+    """Decoding options with the model's values filled in.
 
     Attributes:
         max_length: tokens of a translation at most, END included.

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 
 from nmt_cli.errors import NmtError
@@ -13,9 +13,10 @@ from nmt_cli.search.batching import in_batches, padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.forced import force
 from nmt_cli.search.options import Request, SearchOptions
-from nmt_cli.search.processors import Processor, processors_of
+from nmt_cli.search.processors import Processor, forbid_repeats, processors_of
 from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Found, Translation, rejoin
+from nmt_cli.search.repetition import NO_REPEAT, may_repeat, repeats
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair, encode_lines
 
@@ -199,8 +200,32 @@ class Translator:
         return found
 
     def _search_batch(self, batch: list[Segment]) -> list[list[Hypothesis]]:
+        """Search, and again where the best hypothesis repeats itself."""
+        found = self._beam_search(batch, self.processors)
+        if self.options.no_repeat_ngram is not None or self.options.sample:
+            return found
+        again = list(range(len(batch)))
+        for size in NO_REPEAT:
+            again = [row for row in again if self._repeats(batch[row], found[row][0])]
+            if not again:
+                break
+            rules: list[Processor] = [*self.processors, partial(forbid_repeats, size)]
+            better = self._beam_search([batch[row] for row in again], rules)
+            for row, hypotheses in zip(again, better, strict=True):
+                found[row] = hypotheses
+        return found
+
+    def _beam_search(
+        self, batch: list[Segment], processors: Sequence[Processor]
+    ) -> list[list[Hypothesis]]:
         source, requests = padded([each.ids for each in batch]), [each.request for each in batch]
-        return beam_search(self.model, source, self.options, requests, self.processors)
+        return beam_search(self.model, source, self.options, requests, processors)
+
+    def _repeats(self, segment: Segment, hypothesis: Hypothesis) -> bool:
+        if not may_repeat(hypothesis.ids):
+            return False
+        sides = (self.tokenizers.target, hypothesis.ids), (self.tokenizers.source, segment.ids)
+        return repeats(*(tokenizer.decode([ids])[0] for tokenizer, ids in sides))
 
     def _add_attention(self, found: list[Found]) -> None:
         """Add attention to the hypotheses that need it."""

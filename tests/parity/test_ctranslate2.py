@@ -111,16 +111,11 @@ def test_translations_match_the_model(exported, beam_size):
     rng = np.random.default_rng(11)
     lines = [" ".join(rng.choice(WORDS, rng.integers(1, 12))) for _ in range(40)]
     lines += [*HARD_LINES, ". ".join(lines[:12]) + ".", "", " ".join(WORDS * 12)]
-    options = SearchOptions.of(
-        run.recipe.decoding, DecodingOptions(beam_size=beam_size, length_penalty=0.0)
-    )
+    once = DecodingOptions(beam_size=beam_size, length_penalty=0.0, no_repeat_ngram=0)
+    options = SearchOptions.of(run.recipe.decoding, once)
     translator = Translator(original, run.tokenizers(), options, 20)
     from_keras = list(translator.translate(lines))
-    from_ctranslate2 = list(
-        load_ctranslate2(
-            folder, DecodingOptions(beam_size=beam_size, length_penalty=0.0)
-        ).translate(lines)
-    )
+    from_ctranslate2 = list(load_ctranslate2(folder, once).translate(lines))
     assert len(from_keras) == len(from_ctranslate2) == len(lines)
     differing = [
         (line, left, right)

@@ -312,3 +312,63 @@ def test_an_error_in_a_worker_reaches_the_caller() -> None:
     translator = Translator(_Small(0, 0), CHARACTERS, options(1), 1000, workers=2)
     with pytest.raises(NmtError, match="not enough memory"):
         texts(translator, ["ab", "cd", "ef"])
+
+
+class TestRepetition:
+    """Lines that begin with "!" become a loop; all others are copied."""
+
+    LOOP = "so it goes, " * 6
+    LINES = ("a cat", "!", "", "! again", "ha ha ha ha ha", "!" + "ah ah " * 4)
+    AGAIN = ("a cat", "so it goes, so", "", "so it goes, so", "ha ha ha ha ha", LOOP)
+
+    @staticmethod
+    def looping(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        if source[0] != FIRST_CHARACTER_ID + ord("!"):
+            return copying(source, history)
+        loop = TestRepetition.LOOP
+        going = len(history) < len(loop)
+        token = FIRST_CHARACTER_ID + ord(loop[len(history)]) if going else END_ID
+        return {END_ID: -50.0 if len(history) >= 14 else -90.0, token: -0.125}
+
+    def translator(self, **values: int | bool) -> Translator:
+        settings = replace(options(values.get("beam_size", 1)), **values)
+        return Translator(FakeStepModel(self.looping), CHARACTERS, settings, 1000)
+
+    @pytest.mark.parametrize("beams", [1, 3])
+    @pytest.mark.parametrize("budget", [1, 30, 1000])
+    def test_a_loop_is_searched_again_unless_its_source_loops(
+        self, beams: int, budget: int
+    ) -> None:
+        translator = replace(self.translator(beam_size=beams), batch_tokens=budget)
+        assert texts(translator, list(self.LINES)) == list(self.AGAIN)
+
+    def test_a_loop_that_another_token_completes_is_searched_once_more(self) -> None:
+        class Words(Characters):
+            def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+                return [each.replace("a", "initialized").replace("b", "ized")
+                        for each in super().decode(sequences)]  # fmt: skip
+
+        def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+            ids = [FIRST_CHARACTER_ID + ord(each) for each in "abbbbb"]
+            token = ids[len(history)] if len(history) < len(ids) else END_ID
+            return {token: -0.125, END_ID: -9.0}
+
+        words = TokenizerPair(Characters(), Words())
+        translator = Translator(FakeStepModel(follow), words, options(1), 1000)
+        assert texts(translator, ["x"]) == ["initializedizedized"]
+
+    def test_scores_are_the_models_and_n_best_lists_are_whole(self) -> None:
+        (found,) = self.translator(beam_size=2, n_best=2).translate(["!"])
+        assert [each.text for each in found.n_best] == ["so it goes, so", ""]
+        assert [each.score for each in found.n_best] == [-0.125 * 14 - 50, -90]
+
+    @pytest.mark.parametrize(
+        ("values", "expected"),
+        [
+            ({"no_repeat_ngram": 0}, LOOP),
+            ({"no_repeat_ngram": 5}, "so it goes, so i"),
+            ({"sample": True}, LOOP),
+        ],
+    )
+    def test_only_by_default(self, values: dict[str, int | bool], expected: str) -> None:
+        assert texts(self.translator(**values), ["!"]) == [expected]

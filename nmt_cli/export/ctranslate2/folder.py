@@ -124,7 +124,8 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
 class _ExportedFolder(Exported):
     """A CTranslate2 folder as verification runs it.
 
-    Without a length penalty, as CTranslate2's formula differs from ours.
+    Without a length penalty, as CTranslate2's formula differs from ours, and without a second
+    search of translations that repeat themselves, which CTranslate2 does not have.
     """
 
     gates = GATES
@@ -132,9 +133,9 @@ class _ExportedFolder(Exported):
 
     def __init__(self, trained: Trained, folder: Path, precision: str = FLOAT32) -> None:
         self.precision = precision
+        once = DecodingOptions(length_penalty=0.0, no_repeat_ngram=0)
         self.searches = [
-            SearchOptions.of(trained.decoding, DecodingOptions(beam_size=beam, length_penalty=0.0))
-            for beam in (1, 4)
+            SearchOptions.of(trained.decoding, replace(once, beam_size=beam)) for beam in (1, 4)
         ]
         # One thread: several wait for each other at each product where other work takes a core.
         self._model = load_ctranslate2(folder, intra_threads=1)

@@ -16,7 +16,7 @@ from nmt_cli.export.saved_model.tokenizer import GraphTokenizer
 from nmt_cli.export.verification import Exported, compare_with_model, passed
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.rejoining import LINE_BREAK, Translation
 from nmt_cli.search.translator import SENTENCE_END
 from nmt_cli.text.lines import BLANK
@@ -45,10 +45,10 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
 
 
 class _ExportedModel(Exported):
-    """A SavedModel as verification runs it."""
+    """A SavedModel as verification runs it: it searches only once, even if that finds a loop."""
 
     def __init__(self, trained: Trained, folder: Path) -> None:
-        self.searches = [SearchOptions.of(trained.decoding)]
+        self.searches = [SearchOptions.of(trained.decoding, DecodingOptions(no_repeat_ngram=0))]
         self._serve = tf.saved_model.load(str(folder)).signatures[SIGNATURE]
 
     def translate(self, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
