@@ -81,7 +81,7 @@ def test_while_a_training_stops(number: signal.Signals, moment: str) -> None:
 @pytest.mark.slow
 def test_in_a_long_step(tmp_path: Path) -> None:
     write_toy_corpus(tmp_path, pairs=3000)
-    model = {"d_model": 1024, "feed_forward": 4096, "encoder_layers": 4, "decoder_layers": 4}
+    model = {"d_model": 512, "feed_forward": 2048}  # a step takes seconds
     recipe = toy_recipe(tmp_path, model=model, training={"batch_tokens": 8192, "log_every": 1})
     (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
     with process_of(*NMT, "train", "toy.toml", cwd=tmp_path) as process:
