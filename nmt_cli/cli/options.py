@@ -205,8 +205,8 @@ def find_run(path: Path | None, reason: str = "") -> Path:
 
 
 def find_model(path: Path | None) -> Path:
-    """The model given, a folder or the name of an installed one; else the newest bundle under
-    exports/, else the newest run, else the only installed model.
+    """The model given, a folder or the name of an installed one; else, and printed, the newest
+    bundle under exports/, else the newest run, else the only installed model.
 
     Raises:
         NmtError: there is none, or several are installed.
@@ -215,12 +215,14 @@ def find_model(path: Path | None) -> Path:
 
     if path:
         return model_folder(path)
-    if newest := _newest(EVERY_BUNDLE) or _newest(EVERY_RUN):
-        return newest
+    for pattern in (EVERY_BUNDLE, EVERY_RUN):
+        if newest := _newest(pattern):
+            say(f"using {newest}, the newest under {newest.parent}/")
+            return newest
     installed = installed_models()
     if len(installed) == 1:
         [(name, found)] = installed.items()
-        say(f"using {name}, the installed model")
+        say(f"using {name}, the only installed model")
         return found
     if installed:
         raise NmtError(f"several models are installed: {', '.join(installed)}", "give one with -m")

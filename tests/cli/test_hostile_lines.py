@@ -50,7 +50,8 @@ def test_any_bytes(stream: Stream, lines: list[bytes], policy: str) -> None:
 
 def test_lines_with_nothing_to_see_stay_as_they_are(system: Path) -> None:
     text = " \n\t\n\u3000\n\x85\n\u2028\u2029\n\x0c\0\n\u2060\n\xad\u180e\n\u200b\n\n".encode()
-    result = nmt("translate", "--prefix", "the", cwd=system, stdin=text)
+    bundle = "exports/toy-pt-en"
+    result = nmt("translate", "-m", bundle, "--prefix", "the", cwd=system, stdin=text)
     assert (result.code, result.out, result.err) == (0, text, "")
     result = nmt("translate", "--json", cwd=system, stdin="▁\n\u0301\n\xad\n".encode())
     records = [json.loads(line) for line in result.out.splitlines()]

@@ -68,8 +68,8 @@ def test_corpora_and_their_licences_are_recorded(system: Path) -> None:
 
 class TestBundle:
     def test_json_contains_everything(self, bundle: Path, tiny_run: Run) -> None:
-        result = nmt("inspect", "--json", cwd=bundle.parents[1])  # the newest bundle is the default
-        assert (result.code, result.err) == (0, "")
+        result = nmt("inspect", "--json", cwd=bundle.parents[1])
+        assert (result.code, result.err) == (0, "using exports/toy, the newest under exports/\n")
         found = json.loads(result.out)
         manifest = harm.read(bundle)
         for key in ("format", "name", "vocabulary", "architecture", "decoding", "precision"):
@@ -167,7 +167,7 @@ class TestRun:
 
     def test_json_contains_everything(self, run: Path, tmp_path: Path, tiny_run: Run) -> None:
         result = nmt("inspect", "--json", cwd=tmp_path)
-        assert (result.code, result.err) == (0, "")
+        assert (result.code, result.err) == (0, "using runs/toy, the newest under runs/\n")
         found = json.loads(result.out)
         assert (found["path"], found["kind"], found["name"]) == ("runs/toy", "run", "toy-xx-yy")
         recipe = json.loads(json.dumps(asdict(tiny_run.recipe)))

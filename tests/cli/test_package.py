@@ -112,7 +112,7 @@ def test_an_installed_model_is_used_by_name(bundle: Path, site: Path, tmp_path: 
     with nmt_cli.open("pt-en") as model:
         assert [each.text for each in model.translate(["uma"])] == wanted.decode().splitlines()
     done = nmt("translate", stdin=b"uma\n", cwd=tmp_path)
-    assert (done.out, done.err) == (wanted, "using pt-en, the installed model\n")
+    assert (done.out, done.err) == (wanted, "using pt-en, the only installed model\n")
 
 
 def test_a_folder_comes_before_an_installed_model(site: Path, tmp_path: Path) -> None:

@@ -113,12 +113,12 @@ class TestTranslate:
         assert plain.out == f"{lines[0]}\n".encode()
 
     def test_empty_input_gives_empty_output(self, workdir: Path) -> None:
-        result = nmt("translate", cwd=workdir)
+        result = nmt("translate", "-m", BUNDLE, cwd=workdir)
         assert (result.code, result.out, result.err) == (0, b"", "")
 
     def test_a_long_line_is_split_with_a_warning(self, workdir: Path) -> None:
         text = ("o gato está aqui. " * 60).encode() + b"\n"
-        result = nmt("translate", "--beam-size", 1, cwd=workdir, stdin=text)
+        result = nmt("translate", "-m", BUNDLE, "--beam-size", 1, cwd=workdir, stdin=text)
         assert result.code == 0
         assert result.out.count(b"\n") == 1
         assert result.err.startswith("line 1: longer than 128 tokens, translated in ")
@@ -126,7 +126,8 @@ class TestTranslate:
     def test_a_closed_reader_ends_it_silently(self, workdir: Path) -> None:
         text = (workdir / "toy.pt").read_bytes() * 30
         shell = ["bash", "-c", '"$@" | head -1; exit ${PIPESTATUS[0]}', "bash", *NMT]
-        result = nmt("translate", "--beam-size", 1, cwd=workdir, stdin=text, command=shell)
+        words = ["translate", "-m", BUNDLE, "--beam-size", 1]
+        result = nmt(*words, cwd=workdir, stdin=text, command=shell)
         assert result.out.count(b"\n") == 1
         assert (result.code, result.err) == (128 + signal.SIGPIPE, "")
 
@@ -241,7 +242,7 @@ class TestSignals:
         self, workdir: Path, number: signal.Signals
     ) -> None:
         before = snapshot(workdir)
-        words = [*NMT, "translate", "-o", "out.txt"]
+        words = [*NMT, "translate", "-m", BUNDLE, "-o", "out.txt"]
         with subprocess.Popen(
             words, cwd=workdir, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:

@@ -61,7 +61,7 @@ class TestLines:
     )
     def test_invalid_bytes(self, workdir: Path, policy: str, blank: list[bool]) -> None:
         text = b"o gato\no c\xe3o\n\n"
-        result = nmt("translate", "--errors", policy, cwd=workdir, stdin=text)
+        result = nmt("translate", "-m", BUNDLE, "--errors", policy, cwd=workdir, stdin=text)
         assert result.code == 0, result.err
         assert [not line for line in result.out.split(b"\n")[:-1]] == blank
         assert result.err.startswith("standard input, line 2: invalid UTF-8 at byte 4; ")
@@ -96,7 +96,7 @@ class TestFiles:
     def test_an_interrupted_file_can_be_resumed(self, workdir: Path) -> None:
         text = TEXT * 1500
         (workdir / "long.txt").write_bytes(text)
-        words = ["translate", "long.txt", "--beam-size", "1", "-o", "long.en"]
+        words = ["translate", "long.txt", "-m", BUNDLE, "--beam-size", "1", "-o", "long.en"]
         with subprocess.Popen([*NMT, *words], cwd=workdir, stderr=subprocess.DEVNULL) as process:
             part = workdir / "long.en.part"
             deadline = time.monotonic() + 120
@@ -476,7 +476,7 @@ class TestScore:
         assert_fails(nmt("score", "one", "toy.en", cwd=workdir), "one: ends before line 2")
         assert nmt("score", "-", "-", cwd=workdir).code == 2
         shell = ["bash", "-c", '"$@" | true; exit ${PIPESTATUS[0]}', "bash", *NMT]
-        closed = nmt("score", "toy.pt", "toy.en", cwd=workdir, command=shell)
+        closed = nmt("score", "-m", BUNDLE, "toy.pt", "toy.en", cwd=workdir, command=shell)
         assert (closed.code, closed.err) == (128 + signal.SIGPIPE, "")
 
     def test_blank_and_long_sides(self, workdir: Path) -> None:
