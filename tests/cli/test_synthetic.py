@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.bundle.manifest import manifest_digest
+from nmt_cli.search.repetition import repeats
 from tests.cli.conftest import NMT, assert_fails, nmt, snapshot
 from tests.cli.test_bad_input import limit_file_size
 from tests.cli.test_shell import HEAVY
@@ -97,13 +98,19 @@ class TestPairs:
         assert lines(workdir / "made.xx") == lines(workdir / "mono.xx")
         assert len(lines(workdir / "made.yy")) == 10
 
-    def test_repetitive_translations_are_left_out(self, workdir: Path) -> None:
+    def test_repetitive_translations_are_searched_again(self, workdir: Path) -> None:
         endless = " ".join(f"{word} {other}" for word in WORDS for other in WORDS[::-1])
-        (workdir / "mono.xx").write_text(f"um dois\n{endless}\n", encoding="utf-8")
+        text = f"um dois\n{endless}\n".encode()
+        (workdir / "mono.xx").write_bytes(text)
+        words = ("translate", "-m", "bundle", "--no-repeat-ngram", "0")
+        once = nmt(*words, cwd=workdir, stdin=text).out.decode().splitlines()
+        assert repeats(once[1], endless)
         result = nmt("distill", "mono.xx", "-m", "bundle", "-o", "made", cwd=workdir)
-        assert "1 pairs of 2 lines" in result.err
-        assert "1 with a degenerate one" in result.err
-        assert lines(workdir / "made.xx") == ["um dois"]
+        assert "2 pairs of 2 lines" in result.err
+        assert "0 with a degenerate one" in result.err
+        first, second = lines(workdir / "made.yy")
+        assert first == once[0]
+        assert not repeats(second, endless)
 
     def test_a_recipe_accepts_the_pairs(self, workdir: Path) -> None:
         assert nmt("distill", "mono.xx", "-m", "bundle", "-o", "made", cwd=workdir).code == 0
