@@ -14,6 +14,7 @@ import pytest
 from nmt_cli.bundle.description import describe_bundle
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.bundle.report import PASSED
+from nmt_cli.search.options import DecodingOptions
 from tests.translators import load_bundle
 
 
@@ -28,7 +29,9 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", ["transformer", "rnn"])
 def test_an_older_bundle_translates_as_before(bundles: Path, name: str) -> None:
     expected = json.loads((bundles / "expected.json").read_text(encoding="utf-8"))
-    found = list(load_bundle(bundles / name).translate(expected["lines"]))
+    # That version did not search again where a translation repeats itself.
+    once = DecodingOptions(no_repeat_ngram=0)
+    found = list(load_bundle(bundles / name, once).translate(expected["lines"]))
     rows = expected["translations"][name]
     assert [each.text for each in found] == [row["text"] for row in rows]
     scores = [row["score"] for row in rows]

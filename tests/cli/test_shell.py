@@ -74,7 +74,7 @@ class TestHelp:
             ["prepare"],
             ["train", "toy.toml", "--resume", "--force"],
             ["translate", "--beam-size", "0"],
-            ["evaluate", "--source", "toy.pt"],
+            ["evaluate", "--translation", "toy.en"],
             ["translate", "--bem-size", "1"],
             ["tranlate"],
         ],
