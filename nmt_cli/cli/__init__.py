@@ -67,7 +67,7 @@ def main() -> None:
     atexit.register(gc.freeze)
     # numpy's library starts threads, which first spin, for products that nmt computes elsewhere.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as after Ctrl-C
+    keep_interrupts()
     if isinstance(sys.stdout, TextIOWrapper):
         # UTF-8 in any locale; names of files may have bytes that are not, which JSON can escape.
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -84,6 +84,24 @@ def main() -> None:
         _fail(str(error.__cause__ or error) or "interrupted", 130)
     except Exception as error:
         _fail(_explain(error), 1)
+
+
+def keep_interrupts() -> None:
+    """End by SIGTERM as by Ctrl-C, and by both even where Python ignores exceptions.
+
+    An exception in a weak reference's callback, such as imports have, or in ``__del__`` is only
+    reported: the process would go on, perhaps for as long as its input is open.
+    """
+
+    def again(ignored: "sys.UnraisableHookArgs") -> None:
+        if issubclass(ignored.exc_type, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)  # not at once: it would be ignored here, too
+        else:
+            sys.__unraisablehook__(ignored)
+
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, signal.default_int_handler)
+    sys.unraisablehook = again
 
 
 def _refused_variable(error: click.UsageError) -> str:
