@@ -81,6 +81,7 @@ class Ours:
             max_length=limit,
             length_ratio=0.0,
             length_extra=limit,
+            no_repeat_ngram=0,  # CTranslate2 does not search again
         )
         if batch == OWN:
             translator = replace(self._translator, options=options)

@@ -41,7 +41,7 @@ from nmt_cli.lock import locked
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.runtime.shortlist import Shortlists
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
@@ -210,7 +210,9 @@ class _ExportedBundle(Exported):
         if self._bundle.manifest.shortlist:
             chrf = min(gates.chrf, SHORTLIST_CHRF)
             self.gates = replace(gates, bleu=gates.bleu + SHORTLIST_BLEU, chrf=chrf)
-        self.searches = [SearchOptions.of(bundle.manifest.decoding)]
+        # The models are compared: a second search makes more of small differences.
+        once = DecodingOptions(no_repeat_ngram=0)
+        self.searches = [SearchOptions.of(bundle.manifest.decoding, once)]
 
     @property
     def approximate(self) -> bool:
