@@ -18,8 +18,7 @@ test: $(VENV)/dev
 	$(PYTEST) -n 2 --dist worksteal
 
 # First the tests that keep one core busy, in two workers; then those of several processes or of time.
-BOTH_CORES := tests/benchmarks tests/e2e/test_quickstart.py tests/training/test_batch_size.py \
-	tests/training/test_devices.py tests/training/test_kills.py tests/training/test_setup.py
+BOTH_CORES := tests/e2e/test_quickstart.py tests/training/test_devices.py tests/training/test_kills.py
 test-slow: $(VENV)/dev
 	$(PYTEST) -m slow -n 2 --dist worksteal $(addprefix --ignore=,$(BOTH_CORES))
 	$(PYTEST) -m slow $(BOTH_CORES)
