@@ -25,63 +25,46 @@ dropout = 0.0
 {model}
 [training]
 batch_tokens = 512
-max_steps = {steps}
+max_steps = 700
 warmup_steps = 100
 learning_rate = 0.3
 schedule = "linear"
 label_smoothing = 0.0
 clip_norm = 1.0
-validate_every = 100
+validate_every = 350
 validate_sentences = 120
 metric = "bleu"
 [decoding]
 max_length = 32
 """
 # One model of each kind of decoder.
-INT8 = ("tutorial", "deep encoder, SSRU, SwiGLU", "Luong")
+INT8 = ("tutorial", "deep encoder, SSRU, SwiGLU, learned positions", "Luong")
 TRANSFORMER = "feed_forward = 128\nheads = 4\n"
-# Keys of [tokenizer], keys of [model], steps.
+# Keys of [tokenizer], keys of [model].
 ARCHITECTURES = {
     "tutorial": (
         'kind = "wordpiece"\nvocab_size = 120\njoint = false',
         TRANSFORMER + "encoder_layers = 2\ndecoder_layers = 2\nkey_dim = 64\nvalue_dim = 64\n"
         'norm = "post"\npositions = "concatenated"\nembeddings = "none"',
-        700,
     ),
-    "learned positions, GELU": (
-        "vocab_size = 320",
-        TRANSFORMER + 'encoder_layers = 2\ndecoder_layers = 2\nactivation = "gelu"\n'
-        'positions = "learned"\nmax_positions = 130\nattention_bias = false',
-        700,
-    ),
-    "deep encoder, SSRU, SwiGLU": (
+    "deep encoder, SSRU, SwiGLU, learned positions": (
         "vocab_size = 320",
         TRANSFORMER + 'encoder_layers = 4\ndecoder_layers = 1\nactivation = "swiglu"\n'
-        'decoder = "ssru"',
-        700,
+        'decoder = "ssru"\npositions = "learned"\nmax_positions = 130\nattention_bias = false',
     ),
     "Luong": (
         "vocab_size = 320",
         'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 2\nattention = "luong-general"',
-        700,
-    ),
-    "Luong, dot, GRU": (
-        "vocab_size = 320",
-        'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 1\nencoder_cell = "gru"\n'
-        'decoder_cell = "gru"\nattention = "luong-dot"',
-        700,
     ),
     "Luong, concat, WordPiece": (
         'kind = "wordpiece"\nvocab_size = 120\njoint = false',
         'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 1\nembeddings = "none"\n'
         'attention = "luong-concat"\ninput_feeding = false',
-        700,
     ),
     "Bahdanau": (
         "vocab_size = 320",
         'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 1\nencoder_cell = "gru"\n'
         'decoder_cell = "gru"\nattention = "bahdanau"\ninput_feeding = false',
-        700,
     ),
 }
 
@@ -110,8 +93,8 @@ def test_an_architecture_learns_and_exports(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    tokenizer, model, steps = ARCHITECTURES[name]
-    recipe = TEMPLATE.format(tokenizer=tokenizer, model=model, steps=steps)
+    tokenizer, model = ARCHITECTURES[name]
+    recipe = TEMPLATE.format(tokenizer=tokenizer, model=model)
     (tmp_path / "toy.toml").write_text(recipe)
     _, target = write_task(tmp_path)
     nmt("train", "toy.toml", "-o", "run")
