@@ -66,6 +66,8 @@ def normalized(text: str) -> str:
 
 def main() -> None:
     """Translate the lines and print the results."""
+    if len(sys.argv) != 2:
+        sys.exit("usage: python benchmarks/everyday.py MODEL")
     with nmt_cli.open(sys.argv[1], warn=print) as model:
         lines = read("-".join(model.languages))
         if not lines:

@@ -87,10 +87,10 @@ def main() -> None:
 
 
 def keep_interrupts() -> None:
-    """End by SIGTERM as by Ctrl-C, and by both even where Python ignores exceptions.
+    """Let SIGTERM end the process as Ctrl-C does, and both even where Python ignores exceptions.
 
-    An exception in a weak reference's callback, such as imports have, or in ``__del__`` is only
-    reported: the process would go on, perhaps for as long as its input is open.
+    Python only reports an exception in ``__del__`` or in the callback of a weak reference, which
+    imports use: without this, the process would go on, perhaps waiting for input forever.
     """
 
     def again(ignored: "sys.UnraisableHookArgs") -> None:
