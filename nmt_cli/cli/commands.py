@@ -33,6 +33,7 @@ MODULES = {
     "models": "package",
     "translate": "translate",
     "score": "score",
+    "tokenize": "tokenize",
     "backtranslate": "synthetic",
     "distill": "synthetic",
     "inspect": "inspect",
