@@ -62,7 +62,7 @@ def columns_contract(config: ModelConfig, size: int, precision: str) -> Contract
     Entries are those of the columns' scales (int8) and of the bias, if there is one.
     """
     gathered = [TensorSpec("output_columns", "float", ("B", config.d_model, size))]
-    vectors = (precision == "int8") + (config.embeddings in ("source-target", "none"))
+    vectors = (precision == "int8") + (config.output_bias or not config.ties_softmax)
     if vectors:
         gathered.append(TensorSpec("output_entries", "float", ("B", vectors, size)))
     return [TensorSpec("shortlist", "int32", ("B", size))], gathered

@@ -80,32 +80,49 @@ class TokenEmbedding(keras.layers.Layer):
     """Embeds tokens, by default scaled by sqrt(d) (Vaswani et al. 2017, section 3.4).
 
     With ``reverse=True`` it is the softmax layer with the same matrix: vectors [B, T, d] or
-    [N, d] to logits [B, T, V] or [N, V].
+    [N, d] to logits [B, T, V] or [N, V], with a bias if ``biased``.
     """
 
-    def __init__(self, vocab_size: int, d_model: int, scaled: bool = True, **options: Any) -> None:
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int,
+        scaled: bool = True,
+        biased: bool = False,
+        **options: Any,
+    ) -> None:
         super().__init__(**options)
         self.vocab_size = vocab_size
         self.d_model = d_model
         self.scaled = scaled
+        self.biased = biased
 
     def build(self, inputs_shape: Any) -> None:
-        """Create the matrix [V, d], initialized so that scaled vectors have unit variance."""
+        """Create the matrix [V, d], initialized so that scaled vectors have unit variance, and the
+        logits' bias [V]."""
         self.matrix = self.add_weight(
             name="matrix",
             shape=(self.vocab_size, self.d_model),
             initializer=keras.initializers.RandomNormal(stddev=self.d_model**-0.5),
         )
+        self.bias = None
+        if self.biased:
+            self.bias = self.add_weight(name="bias", shape=(self.vocab_size,), initializer="zeros")
 
     def call(self, inputs: Any, reverse: bool = False) -> Any:
         """Map ids [...] to vectors [..., d]; in reverse, vectors to logits."""
         matrix = ops.cast(self.matrix, self.compute_dtype)
         if reverse:
             # One product of two axes: with three, TensorFlow takes 1.5 times as long.
+            flat = inputs
+            if len(inputs.shape) == 3:
+                flat = ops.reshape(inputs, (-1, self.d_model))
+            logits = ops.matmul(flat, ops.transpose(matrix))
+            if self.bias is not None:
+                logits = logits + ops.cast(self.bias, self.compute_dtype)
             if len(inputs.shape) == 2:
-                return ops.matmul(inputs, ops.transpose(matrix))
-            flat = ops.matmul(ops.reshape(inputs, (-1, self.d_model)), ops.transpose(matrix))
-            return ops.reshape(flat, (-1, ops.shape(inputs)[1], self.vocab_size))
+                return logits
+            return ops.reshape(logits, (-1, ops.shape(inputs)[1], self.vocab_size))
         vectors = ops.cast(ops.take(self.matrix, inputs, axis=0), self.compute_dtype)
         return vectors * math.sqrt(self.d_model) if self.scaled else vectors
 
@@ -141,14 +158,16 @@ def gelu(x: Any) -> Any:
     return 0.5 * x * (1.0 + ops.erf(x * math.sqrt(0.5)))
 
 
-ACTIVATIONS = {"relu": ops.relu, "gelu": gelu, "swiglu": ops.silu}  # of SwiGLU's gate
+# That of SwiGLU is its gate's.
+ACTIVATIONS = {"relu": ops.relu, "gelu": gelu, "swish": ops.silu, "swiglu": ops.silu}
 
 
 class FeedForward(keras.layers.Layer):
     """``f(x W1 + b1) W2 + b2`` (Vaswani et al. 2017, equation 2).
 
-    f is max(0, .), or GELU (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415). SwiGLU
-    is ``(silu(x W + b) * (x V + c)) W2 + b2`` (Shazeer 2020, https://arxiv.org/abs/2002.05202,
+    f is max(0, .), GELU (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415), or Swish,
+    ``x sigmoid(x)`` (Ramachandran et al. 2017, https://arxiv.org/abs/1710.05941). SwiGLU is
+    ``(silu(x W + b) * (x V + c)) W2 + b2`` (Shazeer 2020, https://arxiv.org/abs/2002.05202,
     equation 6, here with biases); W and V are one matrix.
 
     With rows of 1,024 float32 numbers, the elements of a column are 4,096 bytes apart and share one
@@ -203,7 +222,8 @@ def embeddings(
 ) -> tuple[TokenEmbedding, TokenEmbedding]:
     """Return the layers of source and target; the same one if the recipe shares them."""
     width, scaled = config.d_model, config.scale_embeddings
-    target = TokenEmbedding(target_vocab, width, scaled, name="target_embedding")
+    biased = config.ties_softmax and config.output_bias
+    target = TokenEmbedding(target_vocab, width, scaled, biased, name="target_embedding")
     if config.embeddings in ("all", "source-target"):
         return target, target
     return TokenEmbedding(source_vocab, width, scaled, name="source_embedding"), target
@@ -222,7 +242,7 @@ def float32_logits(
     x: Any, config: ModelConfig, embedding: TokenEmbedding, target_vocab: int
 ) -> Any:
     """Map [B, T, d] to logits [B, T, V], with the target embedding's matrix or a separate one."""
-    if config.embeddings in ("all", "target-softmax"):
+    if config.ties_softmax:
         logits = embedding(x, reverse=True)
     else:
         logits = keras.layers.Dense(target_vocab, name="logits")(x)

@@ -51,7 +51,13 @@ class ModelConfig:
     word_dropout: float = bounded(0.0, 0.0, 0.95)  # of whole tokens, both sides
     # Which matrices are one: source and target embeddings, target embedding and softmax.
     embeddings: str = one_of("all", "source-target", "target-softmax", "none")
+    output_bias: bool = False  # of a softmax with an embedding's matrix; any other has a bias
     scale_embeddings: bool = True  # by the square root of d_model
+
+    @property
+    def ties_softmax(self) -> bool:
+        """Whether the softmax layer has the matrix of the target embedding."""
+        return self.embeddings in ("all", "target-softmax")
 
 
 Config = TypeVar("Config", bound=ModelConfig)
@@ -86,8 +92,10 @@ class Architecture(ABC, Generic[Config]):
         count = target_vocab * config.d_model
         if config.embeddings in ("target-softmax", "none"):
             count += source_vocab * config.d_model
-        if config.embeddings in ("source-target", "none"):
+        if not config.ties_softmax:
             count += dense_parameters(config.d_model, target_vocab)
+        elif config.output_bias:
+            count += target_vocab
         return count + self.layer_parameters(config)
 
     @abstractmethod

@@ -49,7 +49,7 @@ def test_an_older_manifest_can_be_described_and_rewritten(
     assert unused_key in tree["architecture"]
     manifest = read_manifest(bundles / name)
     assert (manifest.format, manifest.verification.outcome) == (3, PASSED)
-    later = {"pad_ids": (0,), "decoder": "attention"}  # with these defaults
+    later = {"pad_ids": (0,), "decoder": "attention", "output_bias": False}  # the defaults
     assert asdict(manifest.architecture).items() <= {**tree["architecture"], **later}.items()
     assert unused_key not in describe_bundle(bundles / name)["architecture"]
     manifest.write(tmp_path)

@@ -16,11 +16,18 @@ from tests.translators import load_bundle, real_sentences
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("embeddings", "precision"), [("none", "int8"), ("all", "float16")])
+@pytest.mark.parametrize(
+    ("model", "precision"),
+    [
+        ({"embeddings": "none"}, "int8"),
+        ({"output_bias": True}, "int8"),
+        ({"embeddings": "all"}, "float16"),
+    ],
+)
 def test_shortlists_of_the_whole_vocabulary_change_nothing(
-    tmp_path: Path, embeddings: str, precision: str
+    tmp_path: Path, model: dict[str, object], precision: str
 ) -> None:
-    run = untrained_run(tmp_path, model={"embeddings": embeddings})
+    run = untrained_run(tmp_path, model=model)
     folder = export_bundle(run, tmp_path / "bundle", precision, verify=True, shortlist=384)
     manifest, lines = read_manifest(folder), real_sentences(20)
     assert manifest.shortlist is not None

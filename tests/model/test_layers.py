@@ -94,6 +94,7 @@ def test_activations_by_hand():
     weights = {
         "relu": [[[2.0, -3.0]], [0.5, 0.5], [[1.0], [1.0]], [0.25]],
         "gelu": [[[2.0, -3.0]], [0.0, 0.0], [[1.0], [1.0]], [0.0]],
+        "swish": [[[2.0, -3.0]], [0.0, 0.0], [[1.0], [1.0]], [0.0]],
         "swiglu": [[[2.0, -3.0, 5.0, 7.0]], [0.0, 0.0, 0.0, 1.0], [[1.0], [1.0]], [0.0]],
     }
     normal = lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2)))  # noqa: E731
@@ -101,6 +102,7 @@ def test_activations_by_hand():
     expected = {
         "relu": 2.5 + 0.25,
         "gelu": 2 * normal(2) - 3 * normal(-3),
+        "swish": 2 * sigmoid(2) - 3 * sigmoid(-3),
         "swiglu": 2 * sigmoid(2) * 5 - 3 * sigmoid(-3) * 8,
     }
     for activation, arrays in weights.items():

@@ -53,6 +53,13 @@ VARIANTS = {
     },
     "several pad symbols": {"pad_ids": (0, 1, 9)},
     "SSRU": {"decoder": "ssru", "layer_drop": 0.2},
+    "as Marian": {
+        "norm": "post",
+        "positions": "concatenated",
+        "activation": "swish",
+        "output_bias": True,
+        "epsilon": 1e-5,
+    },
     "SSRU, several pad symbols": {"decoder": "ssru", "pad_ids": (0, 1, 9), "norm": "post"},
 }
 

@@ -23,6 +23,13 @@ from tests.translators import load_bundle
 # Together they cover all keys of [model] that the graphs depend on. The default suite has one
 # Transformer, and compares a recurrent model in tests/parity/test_options.py.
 MODELS = {
+    "as Marian": {
+        "norm": "post",
+        "positions": "concatenated",
+        "activation": "swish",
+        "output_bias": True,
+        "epsilon": 1e-5,
+    },
     "swiglu, wide keys, several pad symbols": {
         "activation": "swiglu",
         "key_dim": 20,

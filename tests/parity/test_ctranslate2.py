@@ -48,7 +48,15 @@ VARIANTS = {
         "model": {"activation": "gelu", "positions": "learned", "max_positions": 130}
     },
     "no positions": {"model": {"positions": "none"}},
-    "post, all": {"model": {"norm": "post"}},
+    "as Marian": {
+        "model": {
+            "norm": "post",
+            "positions": "concatenated",
+            "activation": "swish",
+            "output_bias": True,
+            "epsilon": 1e-5,
+        }
+    },
     "pre, source-target, epsilon": {"model": {"embeddings": "source-target", "epsilon": 1e-2}},
     "post, target-softmax": {
         "model": {"norm": "post", "embeddings": "target-softmax"},

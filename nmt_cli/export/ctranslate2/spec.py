@@ -14,7 +14,7 @@ from nmt_cli.model.transformer.steps import Steps
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPair
 
-_ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH"}
+_ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH", "swiglu": "SWISH"}
 # CTranslate2's default limit for sources; for translations it is 256.
 _LONGEST = 1024
 
@@ -103,6 +103,8 @@ def _decoder(spec: Any, graph: Steps) -> None:
         _linear(spec.projection, graph.dense_logits)
     else:
         spec.projection.weight = _array(graph.target_embedding.matrix)
+        if graph.target_embedding.bias is not None:
+            spec.projection.bias = _array(graph.target_embedding.bias)
 
 
 def _self_attention(spec: Any, layer: Any) -> None:

@@ -31,7 +31,7 @@ class TransformerConfig(ModelConfig):
     key_dim: int = bounded(0, 0)  # of a head's queries and keys; 0: d_model / heads
     value_dim: int = bounded(0, 0)  # of a head's values; 0: d_model / heads
     attention_bias: bool = True  # of the projections around attention
-    activation: str = one_of("relu", "gelu", "swiglu")  # of the feed-forward layers
+    activation: str = one_of("relu", "gelu", "swish", "swiglu")  # of the feed-forward layers
     attention_dropout: float = bounded(0.0, 0.0, 0.95)  # of attention weights
     activation_dropout: float = bounded(0.0, 0.0, 0.95)  # after the feed-forward's activation
     layer_drop: float = bounded(0.0, 0.0, 0.95)  # of whole layers
