@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nmt_cli.search.rejoining import Translation
     from nmt_cli.search.scoring import PairScore
     from nmt_cli.search.step_model import StepModel
+    from nmt_cli.search.trace import Search
     from nmt_cli.search.translator import Translator
 
 RUN = "run.json"
@@ -209,6 +210,28 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         if self.kind == "run":
             return model.attention_maps(self.tokenizers, source, target_ids)
         return forced_attention(model, self.tokenizers, source, target_ids)
+
+    def trace(
+        self, line: str, options: DecodingOptions | None = None
+    ) -> "tuple[Translation, list[Search]]":
+        """Translate a line and record every step of its search.
+
+        An over-long line has a search for each of its parts; one whose translation repeated itself
+        has further ones.
+
+        Raises:
+            OptionError: the options contradict each other, or ask for samples.
+            NmtError: the model cannot be loaded or run.
+        """
+        if options and options.sample:
+            raise OptionError("`trace` and `sample` cannot be combined")
+        from nmt_cli.search.trace import Trace
+
+        record = Trace(self.tokenizers)
+        translator = self.translator(options, sentences=1)
+        alone = replace(translator, workers=1, batch_tokens=1, trace=record)
+        (found,) = alone.translate([line])
+        return found, record.searches
 
     def describe(self) -> dict[str, Any]:
         """Everything that the run or bundle records about itself, for JSON."""

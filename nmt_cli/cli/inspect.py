@@ -8,34 +8,64 @@ from typing import Any
 import click
 
 from nmt_cli.bundle.report import Check, Verification
-from nmt_cli.cli.options import PATH, find_model
+from nmt_cli.cli.options import PATH, find_model, find_recipe, is_recipe, set_option
 from nmt_cli.files import standard_output
+from nmt_cli.frameworks import import_keras
 
 Row = tuple[str, str]
 
 
 @click.command(epilog="\b\nExample: nmt inspect exports/docs-pt-en | grep ^score")
 @click.argument("model", required=False, envvar=["NMT_MODEL"], type=PATH)
+@set_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
-def inspect(model: Path | None, as_json: bool) -> None:
-    """Describe MODEL, a run or a bundle (default: the newest bundle, else the newest run).
+def inspect(model: Path | None, overrides: tuple[str, ...], as_json: bool) -> None:
+    """Describe MODEL: a run, a bundle (default: the newest, else the newest run) or a recipe.
 
     Shows architecture, languages, parameters, sizes, scores with their signatures, corpora and
     decoding defaults; the verification of a bundle, and the inputs and outputs of its graphs; the
     steps and checkpoints of a run. Needs no TensorFlow and loads no weights; to check a bundle,
     use nmt verify.
-    """
-    from nmt_cli.models import describe
 
+    Of a recipe, which may be changed with --set, it shows the model that would be built, layer by
+    layer, and the memory and time of a training on this machine, for which it trains a few steps
+    on random tokens. Needs no data.
+    """
     standard_output()
-    found = describe(find_model(model))
+    if model and is_recipe(model):
+        recipe = find_recipe(str(model), overrides)
+        import_keras()
+        from nmt_cli.training.forecast import forecast
+
+        found = forecast(recipe)
+        rows = _recipe_rows(found)
+    elif overrides:
+        raise click.UsageError("--set is for recipes")
+    else:
+        from nmt_cli.models import describe
+
+        found = describe(find_model(model))
+        rows = _rows(found)
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
         return
-    rows = list(_rows(found))
-    width = max(len(key) for key, _ in rows)
-    for key, value in rows:
+    if summary := found.get("summary_table"):
+        click.echo(summary)
+    shown = list(rows)
+    width = max(len(key) for key, _ in shown)
+    for key, value in shown:
         click.echo(f"{key:{width}}  {value}")
+
+
+def _recipe_rows(found: dict[str, Any]) -> Iterator[Row]:
+    yield "name", found["name"]
+    yield "languages", f"{found['source']} to {found['target']}"
+    yield "parameters", f"{found['parameters']:,}"
+    yield "vocabulary", f"{found['vocabulary']:,} entries for each side (assumed)"
+    yield "batch", f"{found['batch_tokens']:,} tokens, with padding"
+    yield "memory", f"{found['peak_bytes'] / 1e9:.1f} GB at the peak of a step"
+    yield "step", f"{found['seconds_per_step']:.2f} seconds"
+    yield "training", f"{found['steps']:,} steps: {found['hours']:.1f} hours without validations"
 
 
 def _rows(found: dict[str, Any]) -> Iterator[Row]:

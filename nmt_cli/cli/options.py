@@ -181,6 +181,15 @@ def find_recipe(name: str, overrides: tuple[str, ...]) -> "Recipe":
     return load_recipe(path, overrides)
 
 
+def is_recipe(path: Path) -> bool:
+    """Whether a path names a recipe and not a model."""
+    from nmt_cli.bundle.installed import installed_models
+
+    name = str(path)
+    known = name in recipe_names() and name not in installed_models()
+    return not path.is_dir() and (path.suffix == ".toml" or known)
+
+
 def recipe_names() -> list[str]:
     """Recipes that come with nmt."""
     return sorted(each.stem for each in RECIPES.glob("*.toml"))

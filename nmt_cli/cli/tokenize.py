@@ -11,7 +11,7 @@ from nmt_cli.cli.options import (
     ending_by_sigpipe,
     find_model,
     find_recipe,
-    recipe_names,
+    is_recipe,
 )
 from nmt_cli.errors import NmtError
 from nmt_cli.files import standard_output
@@ -56,19 +56,12 @@ def tokenize(file: Path, model: Path | None, target: bool, ids: bool, detokenize
 
 def _folder(model: Path | None) -> Path:
     """The folder that has the tokenizers of a model or a recipe."""
-    named = model and not model.is_dir() and (model.suffix == ".toml" or str(model) in _recipes())
-    if not model or not named:
+    if not model or not is_recipe(model):
         return find_model(model)
     found = PREPARED / find_recipe(str(model), ()).label
     if not found.exists():
         raise NmtError(f"{found}: no prepared data", f"run nmt prepare {model} first")
     return found
-
-
-def _recipes() -> set[str]:
-    from nmt_cli.bundle.installed import installed_models
-
-    return set(recipe_names()) - set(installed_models())
 
 
 def _entries(tokenizer: Tokenizer, ids: bool) -> list[str]:

@@ -44,6 +44,12 @@ def translate(
     options = replace(options, files=files, output=output, decoding=decoding)
     options.check()
     model = open_model(models, hardware)
+    if options.trace:
+        from nmt_cli.cli.trace import show
+
+        with ending_by_sigpipe():
+            show(options, model)
+        return
     # Imported while the model is being loaded.
     from nmt_cli.pipeline.job import translate_files
 

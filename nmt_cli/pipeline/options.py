@@ -16,6 +16,8 @@ _CONTRADICTIONS = {
     "shard": "STDIN",
     "format": "json scores alignments tokens n_best input_format constraints line_buffered shard",
     "interactive": "output FILE json input_format constraints line_buffered shard resume format",
+    "trace": "output input_format format constraints shard resume interactive n_best alignments "
+    "scores tokens sample",
 }
 _SHOWN = {"STDIN": "standard input", "FILE": "FILE"}
 
@@ -48,6 +50,11 @@ class TranslateOptions:
     )
     line_buffered: bool = option(False, "Translate and write each line as it arrives.")
     interactive: bool = option(False, "Prompt for lines, with a history.")
+    trace: bool = option(
+        False,
+        "Show the search of each line step by step: beams, candidates, what finished, why it "
+        "stopped.",
+    )
     input_format: str | None = option(
         None,
         "Lines are records; one field is replaced by its translation, the others stay.",

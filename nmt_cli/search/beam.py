@@ -18,7 +18,7 @@ Semantics, the same for every model and for the exported SavedModel:
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,19 @@ from nmt_cli.search.forced import aligning_layer
 from nmt_cli.search.greedy import greedy_search
 from nmt_cli.search.options import Request, SearchOptions
 from nmt_cli.search.processors import Processor
-from nmt_cli.search.ranking import Continuations, Hypothesis, best, coverage_penalty, penalty
+from nmt_cli.search.ranking import (
+    Continuations,
+    Hypothesis,
+    best,
+    coverage_penalty,
+    penalty,
+    top_candidates,
+)
 from nmt_cli.search.step_model import StepModel, worth_dropping
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
+
+if TYPE_CHECKING:
+    from nmt_cli.search.trace import Trace
 
 # Steps allocated at first; doubled when needed.
 _ROOM = 32
@@ -41,6 +51,7 @@ def beam_search(
     options: SearchOptions,
     requests: Sequence[Request] | None = None,
     processors: Sequence[Processor] = (),
+    trace: "Trace | None" = None,
 ) -> list[list[Hypothesis]]:
     """Find the best hypotheses of each source sentence.
 
@@ -48,6 +59,7 @@ def beam_search(
         source: [B, S], framed and padded.
         requests: what each translation must contain; None for nothing.
         processors: change log-probabilities before tokens are ranked.
+        trace: records the search for a lone sentence.
 
     Returns:
         For each sentence, in order, ``options.n_best`` hypotheses, best first; fewer only if
@@ -56,9 +68,11 @@ def beam_search(
     requests = requests or [Request()] * len(source)
     limits = _limits(source, options, requests)
     has_rules = bool(processors) or options.sample or any(each.required for each in requests)
-    if options.beam_size == 1 and not has_rules and not options.coverage_penalty:
+    if options.beam_size == 1 and not (has_rules or options.coverage_penalty or trace):
         return greedy_search(model, source, limits, options)
     beams = Beams(source, limits, options, requests)
+    if trace:
+        trace.begin(source)
     if has_rules:
         from nmt_cli.search.choosing import choose  # rarely needed
     state = model.encode(source)
@@ -68,13 +82,19 @@ def beam_search(
             beams.coverage += aligning_layer(model.attention(state, beams.last, ancestry))
         if has_rules:
             log_probs, state = model.log_probs(state, beams.last, ancestry)
-            beams.extend(choose(beams, log_probs, processors))
+            chosen = choose(beams, log_probs, processors)
         else:
             candidates, state = model.step(state, beams.last, ancestry)
-            beams.extend(best(beams.sums, candidates))
+            chosen = best(beams.sums, candidates)
+        if trace:
+            ranked = top_candidates(log_probs, options.beam_size) if has_rules else candidates
+            trace.step(beams, ranked, chosen)
+        beams.extend(chosen)
         keep = beams.drop_done()
         if keep is not None:
             state = model.select(state, keep)
+    if trace:
+        trace.end(beams)
     return beams.best
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from nmt_cli.errors import NmtError
 from nmt_cli.search.batching import in_batches, padded
@@ -19,6 +20,9 @@ from nmt_cli.search.rejoining import Found, Translation, rejoin
 from nmt_cli.search.repetition import NO_REPEAT, may_repeat, repeats
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair, encode_lines
+
+if TYPE_CHECKING:
+    from nmt_cli.search.trace import Trace
 
 # Lines read ahead, so that sentences of similar length can share a batch.
 WINDOW = 2048
@@ -64,6 +68,7 @@ class Translator:
         workers: batches searched in parallel, each in its own thread.
         batch_tokens: source tokens of a batch, padding included, at beam 1.
         name: of the input, for messages: put before ``line 3``.
+        trace: records the search; needs one worker and one sentence a batch.
     """
 
     model: StepModel
@@ -74,6 +79,7 @@ class Translator:
     workers: int = 1
     batch_tokens: int = BATCH_TOKENS
     name: str = ""
+    trace: "Trace | None" = None
 
     @cached_property
     def processors(self) -> tuple[Processor, ...]:
@@ -219,7 +225,7 @@ class Translator:
         self, batch: list[Segment], processors: Sequence[Processor]
     ) -> list[list[Hypothesis]]:
         source, requests = padded([each.ids for each in batch]), [each.request for each in batch]
-        return beam_search(self.model, source, self.options, requests, processors)
+        return beam_search(self.model, source, self.options, requests, processors, self.trace)
 
     def _repeats(self, segment: Segment, hypothesis: Hypothesis) -> bool:
         if not may_repeat(hypothesis.ids):

@@ -1,6 +1,7 @@
 """nmt inspect: correct output for bundles and runs."""
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -225,3 +226,31 @@ def test_a_closed_reader_ends_it_silently(bundle: Path) -> None:
     result = nmt("inspect", bundle, cwd=bundle, command=script)
     assert result.out.startswith(b"path ")
     assert (result.code, result.err) in ((0, ""), (1, ""))
+
+
+class TestRecipes:
+    def test_the_model_that_a_recipe_would_build(self, corpus: Path) -> None:
+        (corpus / "toy.pt").unlink()  # needs no data
+        words = ("inspect", "toy.toml", "--set", "model.d_model=24")
+        result = nmt(*words, cwd=corpus)
+        assert (result.code, result.err) == (0, "")
+        table, _, rest = result.out.decode().partition("\n\n")
+        assert "decoder_0" in table
+        rows = dict(re.split("  +", line, maxsplit=1) for line in rest.splitlines())
+        found = json.loads(nmt(*words, "--json", cwd=corpus).out)
+        assert rows["parameters"] == f"{found['parameters']:,}"
+        assert rows["vocabulary"].startswith("300 entries")
+        assert rows["batch"].startswith("512 tokens")
+        assert rows["training"].startswith("20 steps: 0.0 hours")
+        assert sum(each["parameters"] for each in found["layers"]) == found["parameters"]
+        assert found["layers"][-1]["outputs"] == [[None, None, 300]]
+        assert found["seconds_per_step"] > 0
+        assert found["peak_bytes"] > 10_000_000
+
+    def test_settings_are_for_recipes(self, bundle: Path) -> None:
+        result = nmt("inspect", bundle, "--set", "model.d_model=24", cwd=bundle)
+        assert (result.code, result.message) == (2, "Error: --set is for recipes")
+
+    def test_a_bad_recipe(self, corpus: Path) -> None:
+        result = nmt("inspect", "toy.toml", "--set", "model.d_model=25", cwd=corpus)
+        assert_fails(result, "model.d_model")

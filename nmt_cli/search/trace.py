@@ -1,0 +1,148 @@
+"""A record of a beam search: what each beam could become, what was chosen, and why it stopped."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_cli.search.beam import Beams
+from nmt_cli.search.ranking import Continuations, coverage_penalty, penalty
+from nmt_cli.search.step_model import Candidates
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, TokenizerPair
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that may follow a beam.
+
+    Attributes:
+        log_prob: of the token, under the rules that the options ask for.
+        total: log-probability of the beam's tokens and this one.
+        beam: the number of the beam that it becomes; None if it is not among the best.
+    """
+
+    token: str
+    log_prob: float
+    total: float
+    beam: int | None
+
+
+@dataclass(frozen=True)
+class Beam:
+    """An open beam before a step; beams are numbered from 1."""
+
+    number: int
+    tokens: list[str]
+    total: float
+    candidates: list[Candidate]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A beam that took the end token; the score is ``total / length_penalty``, and GNMT's coverage
+    penalty is added."""
+
+    beam: int
+    tokens: list[str]
+    total: float
+    length_penalty: float
+    score: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """The open beams before a step, and those that it finished."""
+
+    beams: list[Beam]
+    finished: list[Finished]
+
+
+@dataclass
+class Search:
+    """The source's tokens, the steps of its search, and why there were no more."""
+
+    source: list[str]
+    steps: list[Step] = field(default_factory=list)
+    stopped: str = ""
+
+
+class Trace:
+    """Records searches of one sentence each: an over-long line has several, and so does a line
+    whose translation repeated itself.
+
+    Attributes:
+        searches: those recorded so far.
+    """
+
+    def __init__(self, tokenizers: TokenizerPair) -> None:
+        """Begin a record."""
+        self.searches: list[Search] = []
+        self._tokenizers = tokenizers
+
+    def begin(self, source: NDArray[np.int32]) -> None:
+        """Record the source, [1, S], of a search that begins."""
+        ids = source[source != PAD_ID].tolist()
+        self.searches.append(Search(self._tokenizers.source.tokens(ids)))
+
+    def step(self, beams: Beams, candidates: Candidates, chosen: Continuations) -> None:
+        """Record a step before the beams make it.
+
+        Args:
+            candidates: the best of each beam, [1, K, C].
+            chosen: those that fill the slots, [1, K]; finished beams keep the last slots.
+        """
+        free = chosen.sums.shape[1] - int(beams.finished[0])
+        parents, tokens = chosen.parents[0, :free].tolist(), chosen.tokens[0, :free].tolist()
+        numbers = {
+            each: number
+            for number, each in enumerate(zip(parents, tokens, strict=True), start=1)
+            if chosen.sums[0, number - 1] > -np.inf
+        }
+        histories = [self._names(each) for each in beams.history()[0].tolist()]
+        before = []
+        for slot, total in enumerate(beams.sums[0].tolist()):
+            if total == -np.inf:
+                continue
+            ids, log_probs = candidates.ids[0, slot].tolist(), candidates.scores[0, slot].tolist()
+            found = [
+                Candidate(name, each, total + each, numbers.get((slot, token)))
+                for name, token, each in zip(self._names(ids), ids, log_probs, strict=True)
+            ]
+            before.append(Beam(slot + 1, histories[slot], total, found))
+        finished = [
+            self._finished(beams, parent, number, histories[parent], chosen.sums[0, number - 1])
+            for (parent, token), number in numbers.items()
+            if token == END_ID
+        ]
+        self.searches[-1].steps.append(Step(before, finished))
+
+    def _names(self, ids: list[int]) -> list[str]:
+        return self._tokenizers.target.tokens(ids)
+
+    def _finished(
+        self, beams: Beams, parent: int, number: int, tokens: list[str], total: np.float32
+    ) -> Finished:
+        divisor = float(penalty(beams.steps + 1, beams.options.length_penalty))
+        score = float(total) / divisor
+        if beams.coverage is not None:
+            covered = beams.coverage[0, parent]
+            score += coverage_penalty(covered, beams.options.coverage_penalty)
+        return Finished(number, tokens, float(total), divisor, score)
+
+    def end(self, beams: Beams) -> None:
+        """Record why the search stopped, after its last step."""
+        last = self.searches[-1].steps[-1]
+        ended = {None, *(each.beam for each in last.finished)}
+        candidates = [each for beam in last.beams for each in beam.candidates]
+        open_totals = [each.total for each in candidates if each.beam not in ended]
+        bound, reach = float(beams.bounds[0]), float(beams.reach[0])
+        if not open_totals:
+            reason = "every beam has finished"
+        elif max(open_totals) / reach <= bound:
+            reason = (
+                f"no open beam can score better than {bound:.3f}: with certain tokens up to the "
+                f"maximum length, the best would reach {max(open_totals) / reach:.3f}"
+            )
+        else:
+            reason = f"the maximum length, {beams.limits[0]} tokens, is reached"
+        self.searches[-1].stopped = reason
