@@ -57,8 +57,8 @@ def _format_options(command: Any) -> Any:
     "-o",
     "--output",
     type=PATH,
-    help="Folder to write; default: exports/NAME, followed by -ctranslate2 or -saved-model, and by "
-    "the value of --quantize.",
+    help="Folder to write; default: exports/NAME, followed by -single-file, -ctranslate2 or "
+    "-saved-model, and by the value of --quantize.",
 )
 @click.option("--force", is_flag=True, help="Replace an older export in the same folder.")
 @click.option(
@@ -74,6 +74,7 @@ def export(run: Path | None, output: Path | None, **given: Any) -> None:
     significantly more BLEU on held-out lines than allowed: 0.2 for int8, 0.1 for float16, and 1
     for CTranslate2; with --shortlist, 0.3 more.
     """
+    given["onnx"] &= not given["single_file"]  # which is a kind of it
     chosen = [each for each in EXPORTERS.values() if given[each.name.replace("-", "_")]]
     if len(chosen) != 1:
         flags = ", ".join(f"--{each.name}" for each in EXPORTERS.values())

@@ -198,6 +198,15 @@ _FORMATS = (
         optional=("no-verify", "attention", "shortlist"),
     ),
     Exporter(
+        name="single-file",
+        help="With --onnx: write one ONNX file that contains the search, too.",
+        module="nmt_cli.export.onnx.single_file",
+        marker="model.onnx",
+        next_step="model.onnx written to {folder}; see its MODEL_CARD.md for how to use it",
+        suffix="-single-file",
+        quantizations=PRECISIONS[1:],
+    ),
+    Exporter(
         name="ctranslate2",
         help="Write a model folder for CTranslate2.",
         module="nmt_cli.export.ctranslate2.folder",

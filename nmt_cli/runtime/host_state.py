@@ -26,7 +26,7 @@ STEPS_AHEAD = 8
 SHARE_AHEAD = 0.25
 # Rows of attention fill whole vectors of the processor: it would sum the remaining columns in
 # another order.
-_VECTOR = 8
+VECTOR = 8
 
 
 class HostState:
@@ -131,7 +131,7 @@ class HostState:
         """Make room for more columns."""
         count, beams = shape
         steps = max(STEPS_AHEAD, int(self._steps * SHARE_AHEAD))
-        self._reserved = -(-(self._used + steps * beams) // _VECTOR) * _VECTOR
+        self._reserved = -(-(self._used + steps * beams) // VECTOR) * VECTOR
         for name, cache in self._caches.items():
             self._spare = cache.widen(self._used, self._reserved, self._spare)
             self._bind_cache(name, cache)

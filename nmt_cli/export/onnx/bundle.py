@@ -70,7 +70,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         folder,
         options.precision,
         attention=options.attention,
-        pairs=_calibration_pairs(run),
+        pairs=calibration_pairs(run),
         shortlist=shortlists.size if shortlists else 0,
     )
     short = None
@@ -116,7 +116,7 @@ def _shortlists(run: Run, folder: Path | None) -> Shortlists:
     return Shortlists(*tables, run.target_vocab)
 
 
-def _calibration_pairs(run: Run) -> Iterator[tuple[list[int], list[int]]]:
+def calibration_pairs(run: Run) -> Iterator[tuple[list[int], list[int]]]:
     """Ids of held-out pairs, the last ones: verification compares the first ones."""
     tokenizers = run.tokenizers()
     source, target = (side[-CALIBRATION_PAIRS:] for side in run.held_out())

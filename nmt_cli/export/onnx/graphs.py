@@ -59,11 +59,40 @@ def write_graphs(
     Args:
         graph: what to write.
         folder: exists.
+        precision, rules, attention, pairs: see :func:`make_graphs`.
+        shortlist: ids of each sentence's vocabulary shortlist; 0 for no such graphs.
+    """
+    config, specs = graph.config, {}
+    protos, contracts = make_graphs(graph, precision, rules, attention, pairs)
+    if shortlist:
+        contracts[COLUMNS] = columns_contract(config, shortlist, precision)
+        contracts[SHORTLIST] = shortlist_contract(config, shortlist, precision)
+        protos[COLUMNS] = columns_graph(protos[DECODER])
+        protos[SHORTLIST] = shortlist_graph(protos[DECODER])
+    for name, contract in contracts.items():
+        proto = protos[name]
+        inputs, outputs = map(_named, (proto.graph.input, proto.graph.output), contract)
+        onnx.checker.check_model(proto, full_check=False)
+        specs[name] = GraphSpec(name, OPSET, inputs, outputs)
+    save_with_shared_weights(protos, folder)
+    return specs
+
+
+def make_graphs(
+    graph: StepGraph,
+    precision: str = "float32",
+    rules: Sequence[str] = tuple(RULES),
+    attention: bool = False,
+    pairs: Pairs = (),
+) -> tuple[dict[str, onnx.ModelProto], dict[str, Contract]]:
+    """Return the finished graphs and their contracts, by file name.
+
+    Args:
+        graph: what to convert.
         precision: one of nmt_cli.bundle.PRECISIONS.
         rules: of the graph pass; benchmarks/graph_pass.py leaves some out.
-        attention: also write the step with attention weights.
+        attention: also return the step with attention weights.
         pairs: what int8 is calibrated with; see nmt_cli.export.onnx.calibrate.calibrate.
-        shortlist: ids of each sentence's vocabulary shortlist; 0 for no such graphs.
     """
 
     def append(values: Any, columns: Any, rows: Any) -> list[Any]:
@@ -77,7 +106,7 @@ def write_graphs(
     ]
     if attention:
         parts.append((ATTENTION, _step(graph, graph.step_attention), attention_contract(config)))
-    protos, specs = {}, {}
+    protos = {}
     for name, function, contract in parts:
         own = graph.onnx_encoder(TF2ONNX_OPSET) if name == ENCODER else None
         proto = own or _convert(function, contract)
@@ -86,24 +115,12 @@ def write_graphs(
         protos[name] = apply_rules(proto, rules)
     steps = {name: proto for name, proto in protos.items() if name != APPEND}
     sizes = calibrate(steps, config, pairs) if precision == "int8" else {}
-    contracts = {name: contract for name, _, contract in parts}
-    for name in contracts:
+    for name in protos:
         if precision == "int8":
             protos[name] = quantize(protos[name], sizes.get(name))
         elif precision == "float16":
             protos[name] = half(protos[name])
-    if shortlist:
-        contracts[COLUMNS] = columns_contract(config, shortlist, precision)
-        contracts[SHORTLIST] = shortlist_contract(config, shortlist, precision)
-        protos[COLUMNS] = columns_graph(protos[DECODER])
-        protos[SHORTLIST] = shortlist_graph(protos[DECODER])
-    for name, contract in contracts.items():
-        proto = protos[name]
-        inputs, outputs = map(_named, (proto.graph.input, proto.graph.output), contract)
-        onnx.checker.check_model(proto, full_check=False)
-        specs[name] = GraphSpec(name, OPSET, inputs, outputs)
-    save_with_shared_weights(protos, folder)
-    return specs
+    return protos, {name: contract for name, _, contract in parts}
 
 
 def _step(graph: StepGraph, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,8 +5,9 @@ ONNX calls such a file external data: a tensor names the file, its offset and it
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -37,6 +38,24 @@ def share_transposed(proto: onnx.ModelProto) -> None:
         proto.graph.initializer.remove(tensor)
         node = onnx.helper.make_node("Transpose", [twin.name], [name], perm=[1, 0])
         proto.graph.node.insert(0, node)
+
+
+def share_with_body(graph: Any, body: Any) -> None:
+    """Let a loop's body read matrices that its outer graph also has from there; both are IR.
+
+    Other weights stay in the body: ONNX Runtime packs only those for its products.
+    """
+
+    def matrices(of: Any) -> Iterator[tuple[str, Any]]:
+        for each in list(of.initializers.values()):
+            if len(each.shape) == 2:
+                yield _digest(each.const_value.numpy()), each
+
+    known = dict(matrices(graph))
+    for digest, each in matrices(body):
+        if digest in known:
+            each.replace_all_uses_with(known[digest])
+            del body.initializers[each.name]
 
 
 def save_with_shared_weights(protos: Mapping[str, onnx.ModelProto], folder: Path) -> None:

@@ -1,0 +1,275 @@
+"""Beam search as an ONNX graph, made of the finished encoder and step of a bundle.
+
+It is the search of `nmt_cli/search/beam.py` in standard operators, with the same sums in the same
+order: translations are the same to the last bit. The decoder's step is the body of a ``Loop``.
+Another one around it does what `nmt_cli/runtime/host_state.py` does from time to time: it reserves
+columns of the caches for the next steps, and drops sentences that are done.
+
+Shapes: B sentences, S source positions, K beams, C candidates a beam, R columns reserved,
+T steps, t steps so far, h heads.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+from onnx_ir.passes.common import NameFixPass, RemoveUnusedNodesPass, TopologicalSortPass
+
+from nmt_cli.errors import NmtError
+from nmt_cli.export.onnx.ops import Ops, State
+from nmt_cli.export.onnx.weights import share_with_body
+from nmt_cli.recipe.architecture import Shape
+from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.runtime.host_state import SHARE_AHEAD, STEPS_AHEAD, VECTOR
+from nmt_cli.search.batching import WIDTH_STEP
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
+
+# Of a file, by the format, with space for the graph.
+LARGEST_WEIGHTS = 2_000_000_000
+_NONE = -np.float32("inf")
+
+
+def search_graph(
+    encoder: onnx.ModelProto,
+    decoder: onnx.ModelProto,
+    caches: Mapping[str, Shape],
+    decoding: DecodingConfig,
+) -> onnx.ModelProto:
+    """Return the graph of a whole translator of token ids.
+
+    Its inputs are ``source`` int32 [B, L], framed and padded with PAD_ID, ``beam_size`` int64 [1],
+    ``length_penalty`` float64 [1] and ``max_length`` int64 [1]. Its outputs are ``ids`` int32
+    [B, T], the best translations without END_ID, padded with PAD_ID, and ``scores`` float32 [B].
+
+    Args:
+        encoder: as in a bundle.
+        decoder: likewise; the step without shortlists.
+        caches: shapes of the decoder's caches.
+        decoding: how long translations may be; its other settings are inputs.
+
+    Raises:
+        NmtError: the weights do not fit into one file.
+    """
+    model, step = ir.from_proto(encoder), ir.from_proto(decoder)
+    share_with_body(model.graph, step.graph)
+    weights = [*model.graph.initializers.values(), *step.graph.initializers.values()]
+    size = sum(each.const_value.nbytes for each in weights)
+    if size > LARGEST_WEIGHTS:
+        raise NmtError(
+            f"--single-file: the weights take {size / 1e9:.1f} GB, and an ONNX file holds 2",
+            "use --quantize int8, or export a bundle with --onnx only",
+        )
+    _Search(model.graph, step.graph, caches, decoding).build()
+    for each in (RemoveUnusedNodesPass(), TopologicalSortPass(), NameFixPass()):
+        each(model)
+    return ir.to_proto(model)
+
+
+class _Search:
+    """The search around two graphs; see :func:`search_graph`.
+
+    Methods take an `Ops` of the graph that they add to. Names of the state are those of
+    `nmt_cli.search.beam.Beams`.
+    """
+
+    def __init__(
+        self, encoder: Any, decoder: Any, caches: Mapping[str, Shape], decoding: DecodingConfig
+    ) -> None:
+        self._graph, self._decoder, self._caches = encoder, decoder, caches
+        self._decoding = decoding
+        # Not S, which is the padded width in the encoder.
+        self._source = ir.val("source", ir.DataType.INT32, ["B", "L"])
+        self._beams = ir.val("beam_size", ir.DataType.INT64, [1])
+        self._alpha = ir.val("length_penalty", ir.DataType.DOUBLE, [1])
+        self._max_length = ir.val("max_length", ir.DataType.INT64, [1])
+        self._encoder_output = {each.name: each for each in encoder.outputs}
+
+    def build(self) -> None:
+        """Make the encoder's graph that of the whole search."""
+        op, (given,) = Ops(self._graph), self._graph.inputs
+        missing = op.Mod(op.Sub(0, op.size(self._source, 1)), WIDTH_STEP)
+        given.replace_all_uses_with(op.widen(self._source, missing, 1, 2))
+        found = op.loop(self._start(op), self._some_steps)
+        ids, scores = found["result_ids"], op.Cast(found["result_scores"], to=ir.DataType.FLOAT)
+        ids.name, ids.dtype, ids.shape = "ids", ir.DataType.INT32, ir.Shape(["B", "T"])
+        scores.name, scores.dtype, scores.shape = "scores", ir.DataType.FLOAT, ir.Shape(["B"])
+        self._graph.inputs[:] = [self._source, self._beams, self._alpha, self._max_length]
+        self._graph.outputs[:] = [ids, scores]
+
+    def _start(self, op: Ops) -> State:
+        """The state before the first step."""
+        count, beams, decoding = op.size(self._source, 0), self._beams, self._decoding
+        is_token = op.Cast(op.Not(op.Equal(self._source, np.int32(PAD_ID))), to=ir.DataType.INT64)
+        lengths = op.Cast(op.ReduceSum(is_token, [1], keepdims=0), to=ir.DataType.DOUBLE)
+        reach = op.Cast(op.Ceil(op.Mul(lengths, decoding.length_ratio)), to=ir.DataType.INT64)
+        limits = op.Min(op.Add(reach, decoding.length_extra), self._max_length)
+        first = op.Where(op.Equal(op.count(beams), 0), np.float32(0), _NONE)
+        zero = next(iter(self._encoder_output.values())).dtype.numpy().type(0)
+        no_score, no_ids = op.full(np.float64(_NONE), count), op.full(np.int32(PAD_ID), count, 0)
+        return {
+            "step": 0,
+            "rows": op.count(count),
+            "limits": limits,
+            "reach": self._penalty(op, limits),
+            "sums": op.Expand(first, op.vector(count, beams)),
+            "last": op.full(np.int32(START_ID), count, beams),
+            "history": op.full(np.int32(PAD_ID), count, beams, 0),
+            "lineage": op.full(False, count, beams, 0),
+            "finished": op.full(0, count),
+            "done": op.full(False, count),
+            "best_score": no_score,
+            "best_ids": no_ids,
+            **self._encoder_output,
+            **{
+                name: op.full(zero, count, heads, 0, size)
+                for name, (_, heads, _, size) in self._caches.items()
+            },
+            "result_scores": no_score,
+            "result_ids": no_ids,
+        }
+
+    def _some_steps(self, op: Ops, state: State) -> tuple[Any, State]:
+        """Drop sentences that are done, reserve columns, and run steps while these are enough."""
+        step, scores, ids = (state[name] for name in ("step", "result_scores", "result_ids"))
+        keep = op.Squeeze(op.NonZero(op.Not(state["done"])), [0])
+        whole = ("step", "result_scores", "result_ids")
+        kept = {k: op.Gather(v, keep, axis=0) for k, v in state.items() if k not in whole}
+        ahead = op.Max(STEPS_AHEAD, op.Div(step, round(1 / SHARE_AHEAD)))
+        columns = op.Mul(op.Add(step, ahead), self._beams)
+        reserved = op.Mul(op.Div(op.Add(columns, VECTOR - 1), VECTOR), VECTOR)
+        new = op.Sub(reserved, op.size(kept["lineage"], 2))
+        kept["lineage"] = op.widen(kept["lineage"], new, 2, 3)
+        kept |= {name: op.widen(kept[name], new, 2, 4) for name in self._caches}
+        names = ("rows", "limits", "reach", *self._encoder_output)
+        fixed = {name: kept.pop(name) for name in names}
+        places = self._places(op, op.size(keep, 0))
+
+        def advance(op: Ops, state: State) -> tuple[Any, State]:
+            state = self._advance(op, {**state, **fixed}, reserved, places)
+            needed = op.Mul(op.Add(state["step"], 1), self._beams)
+            enough = op.Squeeze(op.LessOrEqual(needed, reserved))
+            return op.And(enough, _any_open(op, state)), state
+
+        after = op.loop({"step": step, **kept}, advance, self._decoder)
+        rows = op.Unsqueeze(fixed["rows"], [1])
+        ids = op.widen(ids, op.Sub(after["step"], step), 1, 2)
+        return _any_open(op, after), {
+            **after,
+            **fixed,
+            "result_scores": op.ScatterND(scores, rows, after["best_score"]),
+            "result_ids": op.ScatterND(ids, rows, after["best_ids"]),
+        }
+
+    def _places(self, op: Ops, count: Any) -> dict[Any, Any]:
+        """By number of heads, the indices [B, h, K, 3] of the first K columns of a cache."""
+        places = {}
+        for heads in {shape[1] for shape in self._caches.values()}:
+            shape = op.vector(count, heads, self._beams)
+            indices = op.Transpose(op.NonZero(op.Expand(True, shape)), perm=[1, 0])
+            places[heads] = op.Reshape(indices, op.Concat(shape, [3], axis=0))
+        return places
+
+    def _advance(self, op: Ops, state: State, reserved: Any, places: Mapping[Any, Any]) -> State:
+        """One step: rank candidates, fill free slots, keep the best finished, close sentences."""
+        done, minus = state["done"], _NONE
+        ancestry = self._ancestry(op, state, reserved)
+        scores, ids, caches = self._step(op, {**state, "ancestry": ancestry}, places)
+        step = op.Add(state["step"], 1)
+        parents, last, sums = self._rank(op, state["sums"], scores, ids)
+        free = op.Unsqueeze(op.Sub(self._beams, state["finished"]), [1])
+        sums = op.Where(op.Less(op.count(self._beams), free), sums, minus)
+        past = _of_beams(op, state["history"], parents)  # [B, K, t]
+        history = op.Concat(past, op.Unsqueeze(last, [2]), axis=2)
+
+        ends = op.And(op.Equal(last, np.int32(END_ID)), op.Greater(sums, minus))
+        ends = op.And(ends, op.Not(op.Unsqueeze(done, [1])))
+        ended = op.ReduceSum(op.Cast(ends, to=ir.DataType.INT64), [1], keepdims=0)
+        length = self._penalty(op, step)
+        sum_, slot = _best(op, op.Where(ends, sums, minus))
+        score, best_score = op.Div(sum_, length), state["best_score"]
+        better = op.Greater(score, best_score)
+        best_score = op.Where(better, score, best_score)
+        ids = op.Where(op.Unsqueeze(better, [1]), _of_beams(op, past, slot), state["best_ids"])
+        best_ids = op.widen(ids, 1, 1, 2)
+
+        # At its limit, a sentence without a finished hypothesis takes its best open beam.
+        sums = op.Where(ends, minus, sums)
+        open_sum, slot = _best(op, sums)
+        at_limit = op.GreaterOrEqual(step, state["limits"])
+        cut = op.And(op.And(at_limit, op.Not(done)), op.IsInf(best_score))
+        best_score = op.Where(cut, op.Div(open_sum, length), best_score)
+        best_ids = op.Where(op.Unsqueeze(cut, [1]), _of_beams(op, history, slot), best_ids)
+        settled = op.LessOrEqual(op.Div(open_sum, state["reach"]), best_score)
+        done = op.Or(done, op.Or(at_limit, settled))
+        return {
+            "step": step,
+            "sums": op.Where(op.Unsqueeze(done, [1]), minus, sums),
+            "last": last,
+            "history": history,
+            "lineage": _of_beams(op, ancestry, parents),
+            "finished": op.Add(state["finished"], ended),
+            "done": done,
+            "best_score": best_score,
+            "best_ids": best_ids,
+            **caches,
+        }
+
+    def _ancestry(self, op: Ops, state: State, reserved: Any) -> Any:
+        """The columns of each beam's past and of its last token, [B, K, R]."""
+        used = op.Mul(state["step"], self._beams)
+        own = op.Unsqueeze(op.Add(used, op.count(self._beams)), [1])  # [K, 1]
+        return op.Or(state["lineage"], op.Equal(op.count(reserved), own))
+
+    def _step(
+        self, op: Ops, state: State, places: Mapping[Any, Any]
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """Connect the decoder's step; returns scores and ids [B, K, C], and the caches."""
+        step, names = state["step"], [each.name for each in self._decoder.outputs]
+        used = op.vector(0, 0, op.Mul(step, self._beams))
+        places = {heads: op.Add(each, used) for heads, each in places.items()}
+        for node in list(self._decoder):
+            # In a loop, TensorScatter would copy the cache, too, with a warning at each step.
+            if node.op_type == "TensorScatter":
+                cache, columns, _ = node.inputs
+                grown = op.ScatterND(cache, places[self._caches[cache.name][1]], columns)
+                node.outputs[0].replace_all_uses_with(grown, replace_graph_outputs=True)
+        found = dict(zip(names, self._decoder.outputs, strict=True))
+        position = op.Cast(op.Reshape(step, [1]), to=ir.DataType.INT32)
+        given = {**state, "tokens": state["last"], "position": position}
+        for each in self._decoder.inputs:
+            if each.name in given:
+                each.replace_all_uses_with(given[each.name])
+        return found["scores"], found["ids"], {k: found[f"new_{k}"] for k in self._caches}
+
+    def _rank(self, op: Ops, sums: Any, scores: Any, ids: Any) -> tuple[Any, Any, Any]:
+        """The K best continuations: parents, tokens and sums, each [B, K]."""
+        totals = op.Reshape(op.Add(op.Unsqueeze(sums, [2]), scores), [0, -1])  # [B, K * C]
+        # TopK keeps the order of equal values: equal totals are ordered by token, then by beam.
+        ids, by_token = op.TopK(op.Reshape(ids, [0, -1]), op.size(totals, 1), largest=0, outputs=2)
+        totals = op.GatherElements(totals, by_token, axis=1)
+        sums, order = op.TopK(totals, self._beams, outputs=2)
+        parents = op.Div(op.GatherElements(by_token, order, axis=1), op.size(scores, 2))
+        return parents, op.GatherElements(ids, order, axis=1), sums
+
+    def _penalty(self, op: Ops, lengths: Any) -> Any:
+        """Like nmt_cli.search.ranking.penalty."""
+        lengths = op.Cast(lengths, to=ir.DataType.DOUBLE)
+        return op.Pow(op.Div(op.Add(lengths, 5.0), 6.0), self._alpha)
+
+
+def _best(op: Ops, sums: Any) -> tuple[Any, Any]:
+    """The largest sum of each sentence, float64, and its beam, both [B]."""
+    largest = op.ReduceMax(sums, [1], keepdims=0)
+    return op.Cast(largest, to=ir.DataType.DOUBLE), op.ArgMax(sums, axis=1, keepdims=0)
+
+
+def _of_beams(op: Ops, values: Any, beams: Any) -> Any:
+    """What belongs to some beams [B, K] of each sentence, or to one [B], of values [B, K, ...]."""
+    return op.GatherND(values, op.Unsqueeze(beams, [-1]), batch_dims=1)
+
+
+def _any_open(op: Ops, state: State) -> Any:
+    is_open = op.Cast(op.Not(state["done"]), to=ir.DataType.INT32)
+    return op.Cast(op.ReduceMax(is_open, keepdims=0), to=ir.DataType.BOOL)

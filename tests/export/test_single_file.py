@@ -1,0 +1,172 @@
+"""A file with the search inside finds what `nmt translate` finds, to the last bit."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.export.exporter import EXPORTERS, ExportOptions
+from nmt_cli.export.onnx import search, single_file
+from nmt_cli.runtime.load import Bundle
+from nmt_cli.search.batching import padded
+from nmt_cli.search.beam import beam_search
+from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.ranking import Hypothesis
+from nmt_cli.training.run import Run
+from tests.harness import nmt
+from tests.test_docs import ROOT
+
+EXPORTING = (ROOT / "docs" / "exporting.md").read_text(encoding="utf-8")
+SETTINGS = [
+    DecodingOptions(beam_size=1),
+    DecodingOptions(beam_size=4, length_penalty=0.0),
+    DecodingOptions(beam_size=5, max_length=17),
+]
+
+
+def write_file(bundle: Bundle, folder: Path, target: Path) -> None:
+    """Write the file of a bundle's graphs."""
+    encoder, decoder = (onnx.load(folder / name) for name in ("encoder.onnx", "decoder.onnx"))
+    caches = {each.name: each.shape for each in bundle.manifest.caches}
+    proto = search.search_graph(encoder, decoder, caches, bundle.manifest.decoding)
+    onnx.checker.check_model(proto)
+    onnx.save(proto, str(target / single_file.MODEL))
+
+
+def found(hypothesis: Hypothesis) -> tuple[list[int], np.float32]:
+    return hypothesis.ids, np.float32(hypothesis.score)
+
+
+def assert_same_search(folder: Path, target: Path) -> None:
+    """Compare a bundle's search with that of a file made of its graphs, in other batches."""
+    bundle, rng = Bundle(folder), np.random.default_rng(5)
+    write_file(bundle, folder, target)
+    session, vocabulary = single_file.load_file(target), bundle.manifest.vocabulary["source"]
+    sizes = rng.permutation([1, 2, 3, 5, 6, 9, 13, 19])
+    sources = [[*rng.integers(4, vocabulary, size).tolist(), 3] for size in sizes]
+    for given in SETTINGS:
+        options = SearchOptions.of(bundle.manifest.decoding, given)
+        expected = [
+            found(beam_search(bundle.model, padded([each]), options)[0][0]) for each in sources
+        ]
+        whole = np.zeros((len(sources), 22), np.int32)
+        for row, ids in zip(whole, sources, strict=True):
+            row[: len(ids)] = ids
+        alone = [search_one(session, each, options) for each in sources[:2]]
+        assert [found(each) for each in single_file.search(session, whole, options)] == expected
+        assert alone == expected[:2]
+
+
+def search_one(
+    session: object, ids: list[int], options: SearchOptions
+) -> tuple[list[int], np.float32]:
+    (hypothesis,) = single_file.search(session, np.array([ids], np.int32), options)
+    return found(hypothesis)
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8", "float16"])
+def test_it_finds_what_the_bundle_finds(
+    tiny_bundle: Callable[[str], Path],
+    tmp_path: Path,
+    precision: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    folder = tiny_bundle(precision)
+    assert_same_search(folder, tmp_path)
+    assert capfd.readouterr().err == ""  # ONNX Runtime has no warnings
+    # Each matrix is stored once.
+    weights = (folder / "weights.bin").stat().st_size
+    assert (tmp_path / single_file.MODEL).stat().st_size < weights + 150_000
+
+
+def test_weights_above_the_limit_of_the_format(
+    tiny_bundle: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "LARGEST_WEIGHTS", 1000)
+    folder = tiny_bundle("float32")
+    message = (
+        r"^--single-file: the weights take 0.0 GB, and an ONNX file holds 2; use --quantize int8"
+    )
+    with pytest.raises(NmtError, match=message):
+        write_file(Bundle(folder), folder, tmp_path)
+
+
+def test_options_that_the_file_does_not_have(tiny_run: Run) -> None:
+    with pytest.raises(OptionError, match="^--attention needs --onnx$"):
+        EXPORTERS["single-file"].export(tiny_run, ExportOptions(attention=True), print)
+
+
+def test_the_example_of_the_documentation_runs(
+    tiny_bundle: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    target = tmp_path / "exports" / "mine-de-en-single-file"
+    folder, bundle = tiny_bundle("float32"), Bundle(tiny_bundle("float32"))
+    shutil.copytree(folder / "tokenizer", target / "tokenizer")
+    write_file(bundle, folder, target)
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(
+        r"^    import onnxruntime, .*\n(?:    .*\n|\n(?=    ))*", EXPORTING, re.M
+    )
+    exec(compile(re.sub("^    ", "", example, flags=re.M), "docs/exporting.md", "exec"), {})
+    options = SearchOptions.of(bundle.manifest.decoding, DecodingOptions(max_length=256))
+    tokenizers = bundle.tokenizers
+    sources = [
+        tokenizers.source.frame_source(each)
+        for each in tokenizers.source.encode(["um gato", "sol"])
+    ]
+    hypotheses = [each[0] for each in beam_search(bundle.model, padded(sources), options)]
+    texts = tokenizers.target.decode([each.ids for each in hypotheses])
+    assert capsys.readouterr().out.splitlines() == texts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_a_verified_export(
+    tiny_run: Run, tmp_path: Path, precision: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [tiny_run.folder, "--onnx", "--single-file", "--checkpoint", tiny_run.last, "-o", "out"]
+    quantize = [] if precision == "float32" else ["--quantize", precision]
+    done = nmt("export", *words, *quantize, cwd=tmp_path)
+    assert done.code == 0, done.err
+    card = (tmp_path / "out" / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert f"xx to yy, as one ONNX file\n\nWeights in {precision}" in card
+    assert "- passed, against the Keras model of" in card
+    assert {each.name for each in (tmp_path / "out").iterdir()} == {
+        "model.onnx",
+        "tokenizer",
+        "MODEL_CARD.md",
+    }
+    (example,) = re.findall(r"^    import numpy.*\n(?:    .*\n|\n(?=    ))*", card, re.M)
+    example = re.sub("^    ", "", example, flags=re.M).replace("THIS_FOLDER", str(tmp_path / "out"))
+    exec(compile(example, "MODEL_CARD.md", "exec"), {})
+    assert capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_verification_refuses_another_translation(
+    tiny_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = single_file.search_graph
+
+    def tampered(encoder: onnx.ModelProto, *rest: object) -> onnx.ModelProto:
+        for each in encoder.graph.initializer:
+            if len(each.dims) == 2:
+                values = onnx.numpy_helper.to_array(each) * np.float32(1.1)
+                each.CopyFrom(onnx.numpy_helper.from_array(values, each.name))
+        return original(encoder, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(single_file, "search_graph", tampered)
+    options = ExportOptions(folder=tmp_path / "out", checkpoint=tiny_run.last)
+    with pytest.raises(
+        NmtError, match="^float32 verification failed: .* lines are translated differently"
+    ):
+        EXPORTERS["single-file"].export(tiny_run, options, lambda line: None)
+    assert list(tmp_path.iterdir()) == []
