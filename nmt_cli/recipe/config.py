@@ -69,6 +69,7 @@ class TrainingConfig:
     batch_tokens: int = bounded(4096, 0)  # of the longer side, padding included; 0: what fits
     accumulate: int = bounded(1, 1)  # batches per optimizer step
     max_steps: int = bounded(20_000, 1)
+    max_epochs: int = bounded(0, 0)  # passes over the training pairs; 0: no limit
     max_minutes: float = bounded(0.0, 0.0)  # 0: no limit; resumed time counts
     optimizer: str = one_of("adam", "adamw", "nadam", "muon")
     schedule: str = one_of("inverse-sqrt", "cosine", "linear")

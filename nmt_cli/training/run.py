@@ -41,7 +41,8 @@ FIRST_CHECKPOINT = 20
 # Keys that may change when a run is resumed; None: the whole table.
 SAFE_TO_CHANGE = {
     "training": (
-        "max_steps",  # unless the schedule ends there
+        "max_steps",  # these two: unless the schedule ends there
+        "max_epochs",
         "max_minutes",
         "average",
         "keep",
@@ -243,6 +244,7 @@ def _guarded(recipe: Recipe) -> dict[str, object]:
             guarded |= {f"{section}.{key}": value[key] for key in value if key not in safe}
     if recipe.training.schedule != "inverse-sqrt":
         guarded["training.max_steps"] = recipe.training.max_steps
+        guarded["training.max_epochs"] = recipe.training.max_epochs
     return guarded
 
 

@@ -72,6 +72,9 @@ def train(
 
 
 def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Devices) -> Run:
+    epochs, written = training_batches(run.recipe, prepared), run.recipe.dump()
+    batches = epochs.batches(0)
+    run = replace(run, recipe=_within_epochs(run.recipe, len(batches.epoch(0))))
     config = run.recipe.training
     model = compiled_model(run, devices)
     start = _load_newest(run, model, say) if resume else Progress()
@@ -85,15 +88,14 @@ def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Device
     if _is_finished(run, start):
         longer = f"its {config.schedule} schedule ends there: to train longer, use --force"
         if config.schedule == "inverse-sqrt":
-            longer = "raise training.max_steps to continue"
+            either = " or max_epochs" if config.max_epochs else ""
+            longer = f"raise training.max_steps{either} to continue"
         # No error: a loop that restarts a killed training ends here.
         say(f"{run.folder}: already trained for {start.step:,} steps; {longer}")
         return run
     if resume and devices.is_main:
         with replacing(run.folder / "recipe.toml") as stream:
-            stream.write(run.recipe.dump())
-    epochs = training_batches(run.recipe, prepared)
-    batches = epochs.batches(0)
+            stream.write(written)
     say(
         f"{model.count_params():,} parameters, {len(batches.epoch(0)):,} batches per epoch, "
         f"{100 * batches.efficiency():.0f}% of the target cells are tokens"
@@ -114,6 +116,26 @@ def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Device
             raise KeyboardInterrupt(session.progress.step)
     say(f"trained {session.progress.step:,} steps in {session.progress.seconds / 60:.1f} minutes")
     return run
+
+
+def _within_epochs(recipe: Recipe, batches: int) -> Recipe:
+    """Lower ``max_steps`` to the steps of ``max_epochs`` epochs of so many batches.
+
+    Raises:
+        NmtError: a schedule that ends there would have no step after the warm-up.
+    """
+    config = recipe.training
+    steps = -(-config.max_epochs * batches // config.accumulate)
+    if not config.max_epochs or steps >= config.max_steps:
+        return recipe
+    if config.schedule != "inverse-sqrt" and config.warmup_steps >= steps:
+        raise NmtError(
+            f"training.max_epochs = {config.max_epochs} makes {steps:,} steps: "
+            f"training.warmup_steps = {config.warmup_steps:,} leaves none for the "
+            f"{config.schedule} schedule",
+            "raise max_epochs or lower warmup_steps",
+        )
+    return replace(recipe, training=replace(config, max_steps=steps))
 
 
 def _load_newest(run: Run, model: keras.Model, say: Say) -> Progress:

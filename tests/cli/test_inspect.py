@@ -229,15 +229,19 @@ def test_a_closed_reader_ends_it_silently(bundle: Path) -> None:
 
 
 class TestRecipes:
-    def test_the_model_that_a_recipe_would_build(self, corpus: Path) -> None:
+    @pytest.mark.train
+    def test_the_model_that_a_recipe_would_build(
+        self, corpus: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (corpus / "toy.pt").unlink()  # needs no data
         words = ("inspect", "toy.toml", "--set", "model.d_model=24")
+        found = json.loads(nmt(*words, "--json", cwd=corpus).out)
+        monkeypatch.setattr("nmt_cli.training.forecast.forecast", lambda recipe: found)
         result = nmt(*words, cwd=corpus)
         assert (result.code, result.err) == (0, "")
         table, _, rest = result.out.decode().partition("\n\n")
         assert "decoder_0" in table
         rows = dict(re.split("  +", line, maxsplit=1) for line in rest.splitlines())
-        found = json.loads(nmt(*words, "--json", cwd=corpus).out)
         assert rows["parameters"] == f"{found['parameters']:,}"
         assert rows["vocabulary"].startswith("300 entries")
         assert rows["batch"].startswith("512 tokens")

@@ -58,6 +58,7 @@ def test_telemetry_is_off_if_onnxruntime_was_imported_first(
 
 
 @pytest.mark.train
+@pytest.mark.slow
 def test_a_plot_writes_nothing_at_home(system: Path, tmp_path: Path) -> None:
     """Of the libraries that it loads, Keras and matplotlib have files at home by default."""
     words = ["plot", "alignment", "-m", system / "runs" / "toy-pt-en", "o gato."]

@@ -103,7 +103,8 @@ def test_a_bundle_translates_like_keras(run, by_keras, tmp_path):
         assert_alike(by_keras(beam_size), found)
 
 
-@pytest.mark.parametrize("beam_size", [pytest.param(1, marks=pytest.mark.slow), 4])
+@pytest.mark.slow
+@pytest.mark.parametrize("beam_size", [1, 4])
 def test_a_saved_model_translates_like_keras(run, by_keras, tmp_path, beam_size):
     """In a process with tensorflow and tensorflow_text, but without nmt."""
     export_saved_model(run, tmp_path / "saved", beam_size=beam_size, length_penalty=0.6)

@@ -55,7 +55,7 @@ def kill_somewhere(process: subprocess.Popen, run: Path, rng: random.Random) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("devices", "most"), [("1", 6), ("2", 3)])
+@pytest.mark.parametrize(("devices", "most"), [("1", 4), ("2", 3)])
 def test_a_killed_run_ends_with_the_bytes_of_an_uninterrupted_one(
     tmp_path: Path, devices: str, most: int
 ) -> None:

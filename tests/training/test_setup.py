@@ -59,7 +59,7 @@ NOISE = {
     },
 }
 RECURRENT = {
-    "model": {"architecture": "rnn", "encoder_layers": 2, "dropout": 0.2},
+    "model": {"architecture": "rnn", "dropout": 0.2},
     "training": {"ema": 0.9, "clip_norm": 0.5},
 }
 

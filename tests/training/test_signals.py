@@ -75,7 +75,8 @@ def test_while_a_training_stops(number: signal.Signals, moment: str) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.stdout.readline() == "stopping\n"
         kill(process, number)
-    assert process.returncode == -number
+    # Python may run the other handler first, which raises KeyboardInterrupt.
+    assert process.returncode in (-number, -signal.SIGINT)
 
 
 @pytest.mark.slow

@@ -102,6 +102,27 @@ def test_a_resumed_run_ends_with_the_same_bytes(tmp_path, whole):
     same_weights(whole.run, parts)
 
 
+def test_a_training_ends_after_its_epochs(tmp_path, whole):
+    epochs = {"max_epochs": 1, "accumulate": 2, "max_steps": 1000, "validate_every": 1000}
+    recipe = toy_recipe(whole.root, training={**epochs, "batch_tokens": 2048})
+    batches = len(training_batches(recipe, whole.prepared).batches(0).epoch(0))
+    messages: list[str] = []
+    run = train(recipe, whole.prepared, tmp_path / "run", say=messages.append)
+    assert read_checkpoint(run.last)[1].step == -(-batches // 2) < 1000
+    # It is finished until there are more epochs.
+    train(recipe, whole.prepared, run.folder, resume=True, say=messages.append)
+    assert "raise training.max_steps or max_epochs to continue" in messages[-1]
+    assert Run.open(run.folder).recipe == recipe
+    more = replace(recipe, training=replace(recipe.training, max_epochs=2))
+    again = train(more, whole.prepared, run.folder, resume=True, say=silent)
+    assert read_checkpoint(again.last)[1].step == batches
+    warm = {"max_epochs": 1, "schedule": "cosine", "warmup_steps": 500, "max_steps": 1000}
+    with pytest.raises(
+        NmtError, match="max_epochs = 1 makes .* steps: training.warmup_steps = 500"
+    ):
+        train(toy_recipe(whole.root, training=warm), whole.prepared, tmp_path / "b", say=silent)
+
+
 def test_a_run_logs_validates_and_keeps_best_and_last(whole):
     run, messages = whole.run, whole.messages
     rows = [json.loads(line) for line in (run.folder / "log.jsonl").read_text().splitlines()]
