@@ -49,6 +49,12 @@ def _format_options(command: Any) -> Any:
     "faster, with a small loss of quality, which the export measures.",
 )
 @click.option(
+    "--with-tokenizer",
+    is_flag=True,
+    help="Put the tokenizer into the file of --single-file: text in, text out. It then needs "
+    "onnxruntime-extensions.",
+)
+@click.option(
     "--prepared",
     type=PATH,
     help="Folder of the prepared data, for --shortlist; default: prepared/NAME.",

@@ -40,6 +40,7 @@ class ExportOptions:
         verify: compare the export with the trained model.
         attention: also export attention weights.
         shortlist: also export vocabulary shortlists.
+        with_tokenizer: put the tokenizer into the file, which then takes and returns text.
         prepared: the data that the run was trained on, for shortlists; None for the default folder.
         force: replace an older export.
     """
@@ -52,6 +53,7 @@ class ExportOptions:
     verify: bool = True
     attention: bool = False
     shortlist: bool = False
+    with_tokenizer: bool = False
     prepared: Path | None = None
     force: bool = False
 
@@ -108,7 +110,8 @@ class Exporter:
         next_step: printed after an export, with "{folder}" for its folder.
         suffix: follows the run's name in the default folder.
         quantizations: values of ``--quantize``.
-        optional: which of "no-verify", "attention" and "shortlist" the format supports.
+        optional: which of "no-verify", "attention", "shortlist" and "with-tokenizer" the format
+            supports.
         package: optional dependency, and the extra of nmt_cli that installs it.
     """
 
@@ -133,6 +136,7 @@ class Exporter:
             "no-verify": not options.verify,
             "attention": options.attention,
             "shortlist": options.shortlist,
+            "with-tokenizer": options.with_tokenizer,
             f"quantize {options.precision}": options.precision != FLOAT32,
         }
         for option in (name for name, given in requested.items() if given):
@@ -143,6 +147,9 @@ class Exporter:
         needed = [(f"--{self.name}", self.package, f"'nmt_cli[{self.package}]'")]
         if "bfloat16" in options.precision:  # which numpy does not have
             needed.append((f"--quantize {options.precision}", "torch", "torch"))
+        if options.with_tokenizer:
+            package = "onnxruntime_extensions"
+            needed.append(("--with-tokenizer", package, "'nmt_cli[extensions]'"))
         for option, package, install in needed:
             if package and not find_spec(package):
                 raise NmtError(f"{option}: {package} is not installed", f"pip install {install}")
@@ -205,6 +212,7 @@ _FORMATS = (
         next_step="model.onnx written to {folder}; see its MODEL_CARD.md for how to use it",
         suffix="-single-file",
         quantizations=PRECISIONS[1:],
+        optional=("with-tokenizer",),
     ),
     Exporter(
         name="ctranslate2",

@@ -2,8 +2,12 @@
 
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,6 +16,8 @@ import pytest
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import search, single_file
+from nmt_cli.export.onnx.text import text_graph
+from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.batching import padded
 from nmt_cli.search.beam import beam_search
@@ -19,9 +25,14 @@ from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.training.run import Run
 from tests.harness import nmt
+from tests.systems import untrained_run
 from tests.test_docs import ROOT
+from tests.translators import load_bundle
 
 EXPORTING = (ROOT / "docs" / "exporting.md").read_text(encoding="utf-8")
+needs_extensions = pytest.mark.skipif(
+    find_spec("onnxruntime_extensions") is None, reason="needs onnxruntime-extensions"
+)
 SETTINGS = [
     DecodingOptions(beam_size=1),
     DecodingOptions(beam_size=4, length_penalty=0.0),
@@ -36,6 +47,21 @@ def write_file(bundle: Bundle, folder: Path, target: Path) -> None:
     proto = search.search_graph(encoder, decoder, caches, bundle.manifest.decoding)
     onnx.checker.check_model(proto)
     onnx.save(proto, str(target / single_file.MODEL))
+
+
+def search_text(folder: Path, target: Path, options: SearchOptions, lines: list[str]) -> list[Any]:
+    """Translate lines with a file that is made of a bundle's graphs and tokenizer."""
+    bundle, model = Bundle(folder), (folder / "tokenizer" / "joint.model").read_bytes()
+    write_file(bundle, folder, target)
+    proto = onnx.load(target / single_file.MODEL)
+    onnx.save(text_graph(proto, model, model, {0, 2, 3}), str(target / single_file.MODEL))
+    return single_file.search_text(target, lines, options)
+
+
+def example(page: str, imports: str) -> str:
+    """The only example of a page that imports these modules."""
+    (found,) = re.findall(rf"^    import {imports}\n(?:    .*\n|\n(?=    ))*", page, re.M)
+    return re.sub("^    ", "", found, flags=re.M)
 
 
 def found(hypothesis: Hypothesis) -> tuple[list[int], np.float32]:
@@ -58,14 +84,14 @@ def assert_same_search(folder: Path, target: Path) -> None:
         for row, ids in zip(whole, sources, strict=True):
             row[: len(ids)] = ids
         alone = [search_one(session, each, options) for each in sources[:2]]
-        assert [found(each) for each in single_file.search(session, whole, options)] == expected
+        assert [found(each) for each in single_file.search_ids(session, whole, options)] == expected
         assert alone == expected[:2]
 
 
 def search_one(
     session: object, ids: list[int], options: SearchOptions
 ) -> tuple[list[int], np.float32]:
-    (hypothesis,) = single_file.search(session, np.array([ids], np.int32), options)
+    (hypothesis,) = single_file.search_ids(session, np.array([ids], np.int32), options)
     return found(hypothesis)
 
 
@@ -112,10 +138,7 @@ def test_the_example_of_the_documentation_runs(
     shutil.copytree(folder / "tokenizer", target / "tokenizer")
     write_file(bundle, folder, target)
     monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(
-        r"^    import onnxruntime, .*\n(?:    .*\n|\n(?=    ))*", EXPORTING, re.M
-    )
-    exec(compile(re.sub("^    ", "", example, flags=re.M), "docs/exporting.md", "exec"), {})
+    exec(compile(example(EXPORTING, "numpy, onnxruntime, sentencepiece"), "example", "exec"), {})
     options = SearchOptions.of(bundle.manifest.decoding, DecodingOptions(max_length=256))
     tokenizers = bundle.tokenizers
     sources = [
@@ -127,14 +150,65 @@ def test_the_example_of_the_documentation_runs(
     assert capsys.readouterr().out.splitlines() == texts
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("precision", ["float32", "int8"])
-def test_a_verified_export(
-    tiny_run: Run, tmp_path: Path, precision: str, capsys: pytest.CaptureFixture[str]
+@needs_extensions
+def test_text_in_and_text_out(
+    tiny_bundle: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
+    folder, target = tiny_bundle("float32"), tmp_path / "exports" / "mine-de-en-single-file"
+    target.mkdir(parents=True)
+    translator = load_bundle(folder, DecodingOptions(no_repeat_ngram=0))
+    lines = [*(each for each in HARD_LINES if len(each) < 100), "um gato", "", "sol"]
+    texts = search_text(folder, target, translator.options, lines)
+    expected = list(translator.translate(lines))
+    assert [(each.text, np.float32(each.score)) for each in texts] == [
+        (each.text, np.float32(each.score)) for each in expected
+    ]
+    assert capfd.readouterr().err == ""
+    monkeypatch.chdir(tmp_path)
+    command = [
+        sys.executable,
+        "-c",
+        example(EXPORTING, "numpy, onnxruntime, onnxruntime_extensions"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [expected[-3].text, expected[-1].text]
+
+
+def test_a_missing_package(tiny_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_cli.export.exporter.find_spec", lambda name: None)
+    message = "^--with-tokenizer: onnxruntime_extensions is not installed; pip install 'nmt_cli"
+    with pytest.raises(NmtError, match=message):
+        EXPORTERS["single-file"].check(ExportOptions(with_tokenizer=True))
+    with pytest.raises(OptionError, match="^--with-tokenizer needs --single-file$"):
+        EXPORTERS["onnx"].check(ExportOptions(with_tokenizer=True))
+
+
+@pytest.mark.slow
+def test_a_file_contains_only_sentencepiece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nmt_cli.export.exporter.find_spec", lambda name: True)
+    run = untrained_run(tmp_path, tokenizer={"kind": "wordpiece", "vocab_size": 200})
+    options = ExportOptions(folder=tmp_path / "out", checkpoint=run.last, with_tokenizer=True)
+    message = "^--with-tokenizer: .* has a wordpiece tokenizer, and a file can contain only sentenc"
+    with pytest.raises(NmtError, match=message):
+        EXPORTERS["single-file"].export(run, options, lambda line: None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "precision", ["float32", "int8", pytest.param("with tokenizer", marks=needs_extensions)]
+)
+def test_a_verified_export(tiny_run: Run, tmp_path: Path, precision: str) -> None:
     words = [tiny_run.folder, "--onnx", "--single-file", "--checkpoint", tiny_run.last, "-o", "out"]
-    quantize = [] if precision == "float32" else ["--quantize", precision]
-    done = nmt("export", *words, *quantize, cwd=tmp_path)
+    if precision == "int8":
+        words += ["--quantize", "int8"]
+    elif precision == "with tokenizer":
+        words, precision = [*words, "--with-tokenizer"], "float32"
+    done = nmt("export", *words, cwd=tmp_path)
     assert done.code == 0, done.err
     card = (tmp_path / "out" / "MODEL_CARD.md").read_text(encoding="utf-8")
     assert f"xx to yy, as one ONNX file\n\nWeights in {precision}" in card
@@ -144,10 +218,8 @@ def test_a_verified_export(
         "tokenizer",
         "MODEL_CARD.md",
     }
-    (example,) = re.findall(r"^    import numpy.*\n(?:    .*\n|\n(?=    ))*", card, re.M)
-    example = re.sub("^    ", "", example, flags=re.M).replace("THIS_FOLDER", str(tmp_path / "out"))
-    exec(compile(example, "MODEL_CARD.md", "exec"), {})
-    assert capsys.readouterr().out
+    code = example(card.replace("THIS_FOLDER", str(tmp_path / "out")), "numpy, onnxruntime, .*")
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
 
 
 @pytest.mark.slow

@@ -20,9 +20,11 @@ class Ops:
         self._tape = ir.tape.Tape(graph)
 
     def __getattr__(self, operator: str) -> Callable[..., Any]:
-        def add(*inputs: Any, outputs: int = 1, **attributes: Any) -> Any:
+        def add(*inputs: Any, outputs: int = 1, domain: str = "", **attributes: Any) -> Any:
             values = [self._value(each) for each in inputs]
-            found = self._tape.op_multi_out(operator, values, attributes, num_outputs=outputs)
+            found = self._tape.op_multi_out(
+                operator, values, attributes, num_outputs=outputs, domain=domain
+            )
             return found[0] if outputs == 1 else found
 
         return add

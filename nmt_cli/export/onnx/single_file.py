@@ -1,10 +1,14 @@
 """Writing a model with its search as one ONNX file, and comparing it with the run it was made from.
 
-The file's folder also has the tokenizer and a card. See `nmt_cli/export/onnx/search.py`.
+The file's folder also has the tokenizer and a card. See `nmt_cli/export/onnx/search.py` and, for
+files that take and return text, `nmt_cli/export/onnx/text.py`.
 """
 
+import json
 import shutil
-from collections.abc import Iterable, Sequence
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +21,13 @@ from nmt_cli import __version__
 from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
 from nmt_cli.bundle.description import LICENCE, training_text
 from nmt_cli.bundle.report import Verification
+from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.onnx.bundle import GATES, calibration_pairs
 from nmt_cli.export.onnx.graphs import make_graphs
 from nmt_cli.export.onnx.search import search_graph
+from nmt_cli.export.onnx.text import text_graph
 from nmt_cli.export.verification import Exported, Gates, compare_with_model, passed
-from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.batching import padded
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.processors import Processor
@@ -30,7 +35,8 @@ from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Segment, Translator
 from nmt_cli.text.folder import TokenizerSpec
-from nmt_cli.text.tokenizer import PAD_ID
+from nmt_cli.text.sentence_piece import SentencePieceTokenizer
+from nmt_cli.text.tokenizer import PAD_ID, encode_lines
 
 MODEL = "model.onnx"
 
@@ -43,9 +49,8 @@ Weights in {precision}, exported by nmt {version}.
 
 {usage}
 
-Pad shorter sentences of a batch with 0, and split lines of more than {decoding.max_source} tokens
-into sentences. A sentence's translation does not depend on the others. These are the settings of
-the model; `beam_size` 1 is greedy search. `ids` are padded with 0.
+Split lines of more than {decoding.max_source} tokens into sentences. A sentence's translation does
+not depend on the others. These are the settings of the model; `beam_size` 1 is greedy search.
 
 ## Training
 
@@ -57,39 +62,82 @@ the model; `beam_size` 1 is greedy search. `ids` are padded with 0.
 
 {report}
 """
+_SETTINGS = """\
+        "beam_size": numpy.array([{decoding.beam_size}]),
+        "length_penalty": numpy.array([{decoding.length_penalty}]),
+        "max_length": numpy.array([{decoding.max_length}]),
+    }})"""
 _SENTENCEPIECE = """\
     import numpy, onnxruntime, sentencepiece
 
     load = sentencepiece.SentencePieceProcessor
-    source = load(model_file="THIS_FOLDER/{folder}/{spec.source}")
-    target = load(model_file="THIS_FOLDER/{folder}/{spec.target}")
+    source = load(model_file="THIS_FOLDER/{tokenizer}/{spec.source}")
+    target = load(model_file="THIS_FOLDER/{tokenizer}/{spec.target}")
     model = onnxruntime.InferenceSession("THIS_FOLDER/{model}")
     ids, scores = model.run(["ids", "scores"], {{
         "source": numpy.array([[*source.encode("Uma linha."), source.eos_id()]], "int32"),
-        "beam_size": numpy.array([{decoding.beam_size}]),
-        "length_penalty": numpy.array([{decoding.length_penalty}]),
-        "max_length": numpy.array([{decoding.max_length}]),
-    }})
-    print(target.decode(ids[0].tolist()))"""
+{settings}
+    print(target.decode(ids[0].tolist()))
+
+Pad shorter sentences of a batch with 0. `ids` are padded with 0."""
 _WORDPIECE = """\
-Split text into pieces of `{folder}/{spec.source}` as BERT's WordPiece tokenizer does, lower-cased:
-{spec.lowercase}; pieces beginning with ## continue a word. Give {model} the ids of [START], the
-pieces and [END] as `source`, int32 [B, S], with `beam_size` {decoding.beam_size} (int64 [1]),
-`length_penalty` {decoding.length_penalty} (float64 [1]) and `max_length` {decoding.max_length}
-(int64 [1]). It returns `ids`, int32 [B, T], and `scores`."""
+Split text into pieces of `{tokenizer}/{spec.source}` as BERT's WordPiece tokenizer does,
+lower-cased: {spec.lowercase}; pieces beginning with ## continue a word. Give {model} the ids of
+[START], the pieces and [END] as `source`, int32 [B, L], padded with 0, with `beam_size`
+{decoding.beam_size} (int64 [1]), `length_penalty` {decoding.length_penalty} (float64 [1]) and
+`max_length` {decoding.max_length} (int64 [1]). It returns `ids`, int32 [B, T], padded with 0, and
+`scores`."""
+_TEXT = """\
+    import numpy, onnxruntime, onnxruntime_extensions
+
+    options = onnxruntime.SessionOptions()
+    options.register_custom_ops_library(onnxruntime_extensions.get_library_path())
+    model = onnxruntime.InferenceSession("THIS_FOLDER/{model}", options)
+    translations, scores = model.run(["translation", "scores"], {{
+        "text": numpy.array(["Uma linha."]),
+{settings}
+    print(translations[0])"""
+
+
+# Translates lines in batches of 16. Its input and output are JSON.
+_TEXT_PROCESS = """
+import json, sys, numpy, onnxruntime, onnxruntime_extensions
+lines, settings = json.load(sys.stdin)
+settings = {name: numpy.array(value) for name, value in settings.items()}
+options = onnxruntime.SessionOptions()
+options.intra_op_num_threads = 1
+options.register_custom_ops_library(onnxruntime_extensions.get_library_path())
+model = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+found = []
+for at in range(0, len(lines), 16):
+    text = numpy.array(lines[at : at + 16], object)
+    texts, scores = model.run(["translation", "scores"], {"text": text, **settings})
+    found += zip(texts.tolist(), scores.tolist())
+json.dump(found, sys.stdout)
+"""
 
 
 def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     """Write the file and the tokenizer, unverified.
 
     Raises:
-        NmtError: the weights do not fit into one file.
+        NmtError: the weights do not fit into one file, or it cannot contain the tokenizer.
     """
     graph, run = trained.step_model.graph, trained.run
+    shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER)
+    spec, target = TokenizerSpec.read(folder / TOKENIZER), run.tokenizers().target
+    if options.with_tokenizer and not isinstance(target, SentencePieceTokenizer):
+        raise NmtError(
+            f"--with-tokenizer: {run.recipe.label} has a {spec.kind} tokenizer, and a file can "
+            "contain only sentencepiece",
+            "export it without --with-tokenizer",
+        )
     protos, _ = make_graphs(graph, options.precision, pairs=calibration_pairs(run))
     found = search_graph(protos[ENCODER], protos[DECODER], graph.caches, trained.decoding)
+    if isinstance(target, SentencePieceTokenizer) and options.with_tokenizer:
+        models = [(folder / TOKENIZER / each).read_bytes() for each in (spec.source, spec.target)]
+        found = text_graph(found, models[0], models[1], target.silent_ids)
     onnx.save(found, str(folder / MODEL))
-    shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER)
 
 
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
@@ -98,15 +146,24 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
     Raises:
         NmtError: the verification failed.
     """
-    checks, _ = compare_with_model(trained, _ExportedFile(trained, folder, options.precision))
+    kind = _ExportedText if options.with_tokenizer else _ExportedFile
+    checks, _ = compare_with_model(trained, kind(trained, folder, options))
     report = passed(trained, checks, onnxruntime.__version__)
     recipe, spec = trained.run.recipe, TokenizerSpec.read(folder / TOKENIZER)
     usage = _WORDPIECE if spec.kind == "wordpiece" else _SENTENCEPIECE
+    usage = _TEXT if options.with_tokenizer else usage
+    settings = _SETTINGS.format(decoding=trained.decoding)
     card = _CARD.format(
         recipe=recipe,
         precision=options.precision,
         version=__version__,
-        usage=usage.format(folder=TOKENIZER, spec=spec, decoding=trained.decoding, model=MODEL),
+        usage=usage.format(
+            tokenizer=TOKENIZER,
+            model=MODEL,
+            spec=spec,
+            decoding=trained.decoding,
+            settings=settings,
+        ),
         decoding=trained.decoding,
         licence=LICENCE,
         text=training_text(trained.run.provenance()),
@@ -119,14 +176,28 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
 class _ExportedFile(Exported):
     """A file as verification runs it: it searches only once, even if that finds a loop."""
 
-    def __init__(self, trained: Trained, folder: Path, precision: str) -> None:
-        self.precision, self.gates = precision, GATES.get(precision, Gates())
+    def __init__(self, trained: Trained, folder: Path, options: ExportOptions) -> None:
+        self.precision, self.gates = options.precision, GATES.get(options.precision, Gates())
         self.searches = [SearchOptions.of(trained.decoding, DecodingOptions(no_repeat_ngram=0))]
-        self._trained, self._session = trained, load_file(folder)
+        self._trained, self._folder = trained, folder
 
     def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
         tokenizers, longest = self._trained.run.tokenizers(), self._trained.decoding.max_source
-        return _FileTranslator(self._session, tokenizers, options, longest).translate(lines)
+        session = load_file(self._folder)
+        return _FileTranslator(session, tokenizers, options, longest).translate(lines)
+
+
+class _ExportedText(_ExportedFile):
+    """A file of text to text. Lines that it cannot split are left to the trained model."""
+
+    def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterator[Translation]:
+        tokenizers, longest = self._trained.run.tokenizers(), self._trained.decoding.max_source
+        trained = Translator(self._trained.step_model, tokenizers, options, longest)
+        fits = [len(ids) <= longest for ids in encode_lines(tokenizers.source, lines)]
+        short = [line for line, each in zip(lines, fits, strict=True) if each]
+        found = iter(search_text(self._folder, short, options))
+        for line, each in zip(lines, fits, strict=True):
+            yield next(found) if each else next(trained.translate([line]))
 
 
 class _FileTranslator(Translator):
@@ -137,10 +208,8 @@ class _FileTranslator(Translator):
     def _beam_search(
         self, batch: list[Segment], processors: Sequence[Processor]
     ) -> list[list[Hypothesis]]:
-        return [
-            [each]
-            for each in search(self.model, padded([each.ids for each in batch]), self.options)
-        ]
+        source = padded([each.ids for each in batch])
+        return [[each] for each in search_ids(self.model, source, self.options)]
 
 
 def load_file(folder: Path) -> Any:
@@ -152,19 +221,40 @@ def load_file(folder: Path) -> Any:
     )
 
 
-def search(
-    session: Any, source: NDArray[np.int32], options: SearchOptions | DecodingConfig
-) -> list[Hypothesis]:
-    """The best hypothesis of each source sentence [B, S], by a file."""
-    inputs = {
-        "source": source,
-        "beam_size": np.array([options.beam_size], np.int64),
-        "length_penalty": np.array([options.length_penalty], np.float64),
-        "max_length": np.array([options.max_length], np.int64),
-    }
-    ids, scores = session.run(["ids", "scores"], inputs)
+def search_ids(session: Any, source: NDArray[np.int32], options: SearchOptions) -> list[Hypothesis]:
+    """The best hypothesis of each source sentence [B, L], by a file of ids."""
+    ids, scores = session.run(["ids", "scores"], {"source": source, **_settings(options)})
     lengths = (np.cumsum(ids[:, ::-1] != PAD_ID, axis=1) > 0).sum(axis=1)
     return [
         Hypothesis(row[:length].tolist(), float(score), [])
         for row, length, score in zip(ids, lengths, scores, strict=True)
     ]
+
+
+def search_text(folder: Path, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
+    """The translation of each line, by a folder's file of text.
+
+    Another process runs it: onnxruntime-extensions crashes in one that has loaded TensorFlow.
+
+    Raises:
+        NmtError: it fails.
+    """
+    settings = {name: each.tolist() for name, each in _settings(options).items()}
+    given = json.dumps([lines, settings]).encode()
+    words = [sys.executable, "-c", _TEXT_PROCESS, str(folder / MODEL)]
+    done = subprocess.run(words, input=given, capture_output=True, check=False)
+    if done.returncode:
+        problem = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise NmtError(
+            f"--with-tokenizer: onnxruntime-extensions cannot run the file ({problem})",
+            "install the versions in constraints.txt, or export without it",
+        )
+    return [Translation(text, score, ids=[]) for text, score in json.loads(done.stdout)]
+
+
+def _settings(options: SearchOptions) -> dict[str, NDArray[Any]]:
+    return {
+        "beam_size": np.array([options.beam_size], np.int64),
+        "length_penalty": np.array([options.length_penalty], np.float64),
+        "max_length": np.array([options.max_length], np.int64),
+    }
