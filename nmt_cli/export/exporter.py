@@ -232,5 +232,13 @@ _FORMATS = (
         next_step="SavedModel written to {folder}",
         suffix="-saved-model",
     ),
+    Exporter(
+        name="keras",
+        help="Write the Keras model, which a program with nmt's layers can load.",
+        module="nmt_cli.export.keras_file",
+        marker="model.keras",
+        next_step="model.keras written to {folder}; see its MODEL_CARD.md for how to use it",
+        suffix="-keras",
+    ),
 )
 EXPORTERS = {each.name: each for each in _FORMATS}

@@ -1,16 +1,20 @@
 """Masks, embedding, softmax, normalization and feed-forward, written with keras.ops only.
 
 Shapes: B batch, T positions, d model width, V vocabulary, S source positions.
+
+Keras writes the arguments of simple layers to .keras files by itself, and their names only if the
+further arguments are called ``kwargs``.
 """
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Self
 
 import keras
 from keras import ops
 
-from nmt_cli.recipe.architecture import ModelConfig
+from nmt_cli.recipe.architecture import ModelConfig, architecture
 from nmt_cli.text.tokenizer import PAD_ID
 
 # Added to attention scores of hidden positions. Finite, so that a row of nothing but padding
@@ -50,11 +54,31 @@ class SameShape(keras.layers.Layer):
         return keras.KerasTensor(inputs.shape, self.compute_dtype)
 
 
+class Configured(SameShape):
+    """Base of layers that the [model] table of a recipe describes."""
+
+    def __init__(self, config: ModelConfig, **options: Any) -> None:
+        super().__init__(**options)
+        self.config: Any = config
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what :meth:`from_config` needs, for .keras files."""
+        return {**super().get_config(), "config": asdict(self.config)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Return the layer of a .keras file."""
+        given = keras.saving.deserialize_keras_object(config)
+        kind = architecture(given["config"].pop("architecture"))
+        return cls(**{**given, "config": kind.config(**given["config"])})
+
+
+@keras.saving.register_keras_serializable("nmt_cli")
 class PaddingMask(keras.layers.Layer):
     """Computes the additive mask [B, 1, 1, S] of ids [B, S]; attention does not see pad_ids."""
 
-    def __init__(self, pad_ids: Sequence[int] = (PAD_ID,), **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, pad_ids: Sequence[int] = (PAD_ID,), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.pad_ids = tuple(pad_ids)
 
     def call(self, ids: Any) -> Any:
@@ -62,6 +86,7 @@ class PaddingMask(keras.layers.Layer):
         return padding_mask(ids, self.compute_dtype, self.pad_ids)
 
 
+@keras.saving.register_keras_serializable("nmt_cli")
 class TargetMask(PaddingMask):
     """Computes the additive mask [1 or B, 1, T, T] of target ids [B, T].
 
@@ -76,6 +101,7 @@ class TargetMask(PaddingMask):
         return target_mask(ids, self.compute_dtype, self.pad_ids)
 
 
+@keras.saving.register_keras_serializable("nmt_cli")
 class TokenEmbedding(keras.layers.Layer):
     """Embeds tokens, by default scaled by sqrt(d) (Vaswani et al. 2017, section 3.4).
 
@@ -89,9 +115,9 @@ class TokenEmbedding(keras.layers.Layer):
         d_model: int,
         scaled: bool = True,
         biased: bool = False,
-        **options: Any,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(**options)
+        super().__init__(**kwargs)
         self.vocab_size = vocab_size
         self.d_model = d_model
         self.scaled = scaled
@@ -127,14 +153,15 @@ class TokenEmbedding(keras.layers.Layer):
         return vectors * math.sqrt(self.d_model) if self.scaled else vectors
 
 
+@keras.saving.register_keras_serializable("nmt_cli")
 class LayerNorm(SameShape):
     """Normalizes the last axis (Ba et al. 2016), always in float32.
 
     Not Keras' layer, because ONNX Runtime recognizes and fuses exactly these operations.
     """
 
-    def __init__(self, epsilon: float = 1e-6, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, epsilon: float = 1e-6, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.epsilon = epsilon
 
     def build(self, inputs_shape: Any) -> None:

@@ -37,11 +37,12 @@ class _Positions(SameShape, ABC):
         """Return float32 [T, d] for positions [T]."""
 
 
+@keras.saving.register_keras_serializable("nmt_cli")
 class PositionalEncoding(_Positions):
     """Adds :func:`sinusoids`."""
 
-    def __init__(self, interleaved: bool = True, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, interleaved: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.interleaved = interleaved
 
     def at(self, positions: Any, d_model: int) -> Any:
@@ -49,12 +50,13 @@ class PositionalEncoding(_Positions):
         return sinusoids(positions, d_model, self.interleaved)
 
 
+@keras.saving.register_keras_serializable("nmt_cli")
 class LearnedPositions(_Positions):
     """Adds a learned vector for each position (Gehring et al. 2017, section 3.1,
     https://arxiv.org/abs/1705.03122). Padding beyond ``length`` shares the last vector."""
 
-    def __init__(self, length: int, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, length: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.length = length
 
     def build(self, inputs_shape: Any) -> None:

@@ -17,8 +17,8 @@ import keras
 from keras import ops
 
 from nmt_cli.model.layers import (
+    Configured,
     PaddingMask,
-    SameShape,
     embeddings,
     float32_logits,
     word_dropout,
@@ -55,12 +55,12 @@ def seen_tokens(mask: Any) -> Any:
     return ops.equal(ops.squeeze(mask, (1, 2)), 0.0)
 
 
-class RecurrentDecoder(SameShape):
+@keras.saving.register_keras_serializable("nmt_cli")
+class RecurrentDecoder(Configured):
     """The decoder between embeddings and softmax."""
 
     def __init__(self, config: RecurrentConfig, **options: Any) -> None:
-        super().__init__(**options)
-        self.config = config
+        super().__init__(config, **options)
         self.drop = keras.layers.Dropout(config.dropout, dtype=self.dtype_policy)
         self.additive = config.attention in ("luong-concat", "bahdanau")
         self.attends_before = config.attention == "bahdanau"

@@ -14,10 +14,10 @@ from keras import ops
 
 from nmt_cli.model.attention import Attention, CrossAttention, SelfAttention
 from nmt_cli.model.layers import (
+    Configured,
     FeedForward,
     LayerNorm,
     PaddingMask,
-    SameShape,
     TargetMask,
     TokenEmbedding,
     embeddings,
@@ -30,14 +30,13 @@ from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.model.transformer.ssru import SSRU
 
 
-class _Block(SameShape):
+class _Block(Configured):
     """Base of encoder and decoder layers."""
 
     attends_to_source = False
 
     def __init__(self, config: TransformerConfig, **options: Any) -> None:
-        super().__init__(**options)
-        self.config = config
+        super().__init__(config, **options)
         self.drop = keras.layers.Dropout(config.dropout, dtype=self.dtype_policy)
         if config.layer_drop:
             self.seed_generator = keras.random.SeedGenerator()
@@ -106,6 +105,7 @@ class _Block(SameShape):
         return ops.where(kept, after, before)
 
 
+@keras.saving.register_keras_serializable("nmt_cli")
 class EncoderLayer(_Block):
     """Self-attention and feed-forward."""
 
@@ -121,6 +121,7 @@ class EncoderLayer(_Block):
         return self._fed_forward(x, training=False)
 
 
+@keras.saving.register_keras_serializable("nmt_cli")
 class DecoderLayer(_Block):
     """Masked self-attention or an SSRU, cross-attention and feed-forward."""
 
