@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,9 @@ def test_a_file_contains_only_sentencepiece(
     message = "^--with-tokenizer: .* has a wordpiece tokenizer, and a file can contain only sentenc"
     with pytest.raises(NmtError, match=message):
         EXPORTERS["single-file"].export(run, options, lambda line: None)
+    options = replace(options, with_tokenizer=False)
+    EXPORTERS["single-file"].export(run, options, lambda line: None)
+    assert "as BERT's WordPiece" in (tmp_path / "out" / "MODEL_CARD.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -83,10 +83,9 @@ Pad shorter sentences of a batch with 0. `ids` are padded with 0."""
 _WORDPIECE = """\
 Split text into pieces of `{tokenizer}/{spec.source}` as BERT's WordPiece tokenizer does,
 lower-cased: {spec.lowercase}; pieces beginning with ## continue a word. Give {model} the ids of
-[START], the pieces and [END] as `source`, int32 [B, L], padded with 0, with `beam_size`
-{decoding.beam_size} (int64 [1]), `length_penalty` {decoding.length_penalty} (float64 [1]) and
-`max_length` {decoding.max_length} (int64 [1]). It returns `ids`, int32 [B, T], padded with 0, and
-`scores`."""
+[START], the pieces and [END] as `source` (int32), padded with 0, `beam_size` {decoding.beam_size}
+(int64), `length_penalty` {decoding.length_penalty} (float64) and `max_length` {decoding.max_length}
+(int64). It returns `ids`, padded with 0, and `scores`."""
 _TEXT = """\
     import numpy, onnxruntime, onnxruntime_extensions
 
@@ -149,26 +148,23 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
     kind = _ExportedText if options.with_tokenizer else _ExportedFile
     checks, _ = compare_with_model(trained, kind(trained, folder, options))
     report = passed(trained, checks, onnxruntime.__version__)
-    recipe, spec = trained.run.recipe, TokenizerSpec.read(folder / TOKENIZER)
+    spec = TokenizerSpec.read(folder / TOKENIZER)
     usage = _WORDPIECE if spec.kind == "wordpiece" else _SENTENCEPIECE
     usage = _TEXT if options.with_tokenizer else usage
-    settings = _SETTINGS.format(decoding=trained.decoding)
-    card = _CARD.format(
-        recipe=recipe,
-        precision=options.precision,
-        version=__version__,
-        usage=usage.format(
-            tokenizer=TOKENIZER,
-            model=MODEL,
-            spec=spec,
-            decoding=trained.decoding,
-            settings=settings,
-        ),
-        decoding=trained.decoding,
-        licence=LICENCE,
-        text=training_text(trained.run.provenance()),
-        report="\n".join(f"- {line}" for line in report.lines()),
-    )
+    values = {
+        "recipe": trained.run.recipe,
+        "precision": options.precision,
+        "version": __version__,
+        "decoding": trained.decoding,
+        "spec": spec,
+        "tokenizer": TOKENIZER,
+        "model": MODEL,
+        "licence": LICENCE,
+        "text": training_text(trained.run.provenance()),
+        "report": "\n".join(f"- {line}" for line in report.lines()),
+    }
+    usage = usage.replace("{settings}", _SETTINGS).format(**values)
+    card = _CARD.format(usage=usage, **values)
     (folder / "MODEL_CARD.md").write_text(card, encoding="utf-8")
     return report
 
