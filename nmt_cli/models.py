@@ -32,6 +32,7 @@ RUN = "run.json"
 _OTHERS = {
     "nmt_ctranslate2.json": "a CTranslate2 model; see its MODEL_CARD.md for how to translate",
     "saved_model.pb": "a TensorFlow SavedModel; nmt translates with runs and ONNX bundles",
+    "config.json": "a model for transformers; make a run of it with nmt import",
 }
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ MODULES = {
     "prepare": "train",
     "train": "train",
     "average": "train",
+    "import": "import_",
     "evaluate": "evaluate",
     "export": "export",
     "verify": "export",
@@ -92,7 +94,8 @@ def every_command(command: click.Command, name: str) -> Iterator[tuple[str, clic
 @cache
 def _load(name: str) -> click.Command:
     """Import a command; add the variables of its options, and what completes its arguments."""
-    found: click.Command = getattr(import_module(f"nmt_cli.cli.{MODULES[name]}"), name)
+    attribute = f"{name}_" if iskeyword(name) else name
+    found: click.Command = getattr(import_module(f"nmt_cli.cli.{MODULES[name]}"), attribute)
     for owner, command in every_command(found, f"nmt {name}"):
         command.short_help = command.get_short_help_str(1000)  # lists of commands cut help off
         for each in command.params:

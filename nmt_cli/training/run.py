@@ -83,16 +83,22 @@ class Run:
         pair = prepared.tokenizers()
         sizes = pair.source.vocab_size, pair.target.vocab_size
         run = cls(folder, recipe, *sizes, prepared.key, devices, prepared.pairs)
-        keys = ("source_vocab", "target_vocab", "prepared_key", "devices", "pairs")
-        record = {"format": FORMAT, **{key: getattr(run, key) for key in keys}}
         dev = prepared.text("dev")
         with replacing_folder(folder, "run.json") as work:
-            shutil.copytree(prepared.folder / "tokenizer", work / "tokenizer")
-            write_lines(work / HELD_OUT[0], dev.source[:HELD_OUT_LINES])
-            write_lines(work / HELD_OUT[1], dev.target[:HELD_OUT_LINES])
-            (work / "recipe.toml").write_text(recipe.dump(), encoding="utf-8")
-            (work / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+            tokenizer = prepared.folder / "tokenizer"
+            replace(run, folder=work).write(tokenizer, dev.source, dev.target)
         return run
+
+    def write(self, tokenizer: Path, source: Sequence[str], target: Sequence[str]) -> None:
+        """Fill the empty run folder: record, recipe, tokenizers and the first held-out lines."""
+        keys = ("source_vocab", "target_vocab", "prepared_key", "devices", "pairs")
+        record = {"format": FORMAT, **{key: getattr(self, key) for key in keys}}
+        shutil.copytree(tokenizer, self.folder / "tokenizer")
+        write_lines(self.folder / HELD_OUT[0], source[:HELD_OUT_LINES])
+        write_lines(self.folder / HELD_OUT[1], target[:HELD_OUT_LINES])
+        (self.folder / "recipe.toml").write_text(self.recipe.dump(), encoding="utf-8")
+        text = json.dumps(record, indent=2) + "\n"
+        (self.folder / "run.json").write_text(text, encoding="utf-8")
 
     @classmethod
     def open(cls, folder: Path) -> "Run":

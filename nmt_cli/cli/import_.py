@@ -1,0 +1,26 @@
+"""nmt import: a model of Hugging Face's transformers as a run."""
+
+from pathlib import Path
+
+import click
+
+from nmt_cli.cli.options import PATH, say
+from nmt_cli.export.huggingface.importing import import_run
+
+
+@click.command("import", epilog="\b\nExample: nmt import opus-mt-en-de")
+@click.argument("folder", type=PATH)
+@click.option("--source", help="Source language, if the folder does not name it.")
+@click.option("--target", help="Target language, if the folder does not name it.")
+@click.option("-o", "--output", type=PATH, help="Run folder to write; default: runs/NAME.")
+@click.option("--force", is_flag=True, help="Replace an existing run.")
+def import_(
+    folder: Path, source: str | None, target: str | None, output: Path | None, force: bool
+) -> None:
+    """Turn FOLDER, a Marian model from Hugging Face (OPUS-MT), into a run.
+
+    All other commands take the run. Of the weights, model.safetensors is read, or
+    pytorch_model.bin if torch is installed.
+    """
+    place = import_run(folder, output, (source, target), force, say)
+    say(f"run written to {place}; next: nmt export {place} --onnx --quantize int8")

@@ -1,0 +1,1 @@
+"""Marian models of Hugging Face's transformers, in and out; neither needs transformers."""

@@ -1,0 +1,251 @@
+"""The job of ``nmt import``: a folder of a Marian or Pegasus model becomes a run."""
+
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_cli.errors import NmtError, OptionError, first_line
+from nmt_cli.export.huggingface.config import (
+    CONFIG,
+    GENERATION,
+    TOKENIZER,
+    GenerationConfig,
+    HuggingFaceConfig,
+    TokenizerConfig,
+    read_config,
+    read_settings,
+)
+from nmt_cli.export.huggingface.pieces import Vocabulary, read_spm, read_vocabulary, reordered
+from nmt_cli.export.huggingface.safetensors import WEIGHTS, Tensors, read_safetensors
+from nmt_cli.export.huggingface.weights import (
+    BIAS,
+    DECODER,
+    ENCODER,
+    LOGITS,
+    POSITIONS,
+    SHARED,
+    join,
+    taken,
+    their_names,
+)
+from nmt_cli.files import replacing_folder
+from nmt_cli.frameworks import import_keras
+from nmt_cli.lock import locked
+from nmt_cli.recipe.reading import recipe_from
+from nmt_cli.text.folder import TokenizerSpec
+from nmt_cli.training.run import Run
+
+TORCH = "pytorch_model.bin"
+# Of logits of tokens that no translation contains. Its float32 neighbours are 6e-5 away, so that
+# exports can be compared, and any probability becomes 0.
+SUPPRESSED = -1000.0
+
+
+def import_run(
+    folder: Path,
+    output: Path | None = None,
+    languages: tuple[str | None, str | None] = (None, None),
+    force: bool = False,
+    say: Callable[[str], None] = print,
+) -> Path:
+    """Import a folder; returns that of the run.
+
+    Args:
+        folder: with config.json, vocab.json, source.spm, target.spm and weights.
+        output: run folder to write; None for one under runs/, named after the model.
+        languages: source and target; None for those that the folder names.
+        force: replace an existing run.
+        say: receives messages for the user.
+
+    Raises:
+        OptionError: the folder does not name its languages, and none are given.
+        NmtError: the folder is not such a model, is damaged, or has what nmt lacks; the run exists
+            already, is in use, or cannot be written.
+    """
+    config = read_config(folder)
+    settings = read_settings(folder / TOKENIZER, TokenizerConfig)
+    generation = _generation(folder)
+    models = [read_spm(folder / name) for name in ("source.spm", "target.spm")]
+    source, target = _vocabularies(folder, config, settings, generation, models)
+    tensors, where = _weights(folder)
+    bias = _bias(tensors, config, target, where)
+    matrices = _matrices(tensors, config, where)
+    # Some versions of transformers share nothing if the softmax layer is separate.
+    shared = config.share_encoder_decoder_embeddings and np.array_equal(*matrices[:2])
+    tree = {
+        **_names(folder, languages, settings),
+        "tokenizer": _tokenizer_table(models[0].trainer_spec, len(source.tokens), shared),
+        "model": config.model_table(shared, biased=bool(bias.any())),
+        "decoding": _decoding_table(generation),
+    }
+    recipe = recipe_from(tree, where=str(folder / CONFIG))
+    place = output or Path("runs", recipe.label)
+    with locked(place):
+        if (place / "run.json").exists() and not force:
+            raise NmtError(f"{place}: a run already exists", "replace it with --force")
+        with replacing_folder(place, "run.json") as work, TemporaryDirectory() as tokenizer:
+            _write_tokenizers(Path(tokenizer), models, (source, target))
+            sizes = len(source.tokens), len(target.tokens)
+            run = Run(work, recipe, *sizes, prepared_key="")
+            run.write(Path(tokenizer), [], [])
+            over_vocabulary = {
+                "source_embedding/matrix": matrices[0][source.rows],
+                "target_embedding/matrix": matrices[1][target.rows],
+                "target_embedding/bias": bias,
+                "logits/kernel": matrices[2][target.rows].T,
+                "logits/bias": bias,
+            }
+            _write_weights(run, tensors, over_vocabulary, where)
+    say(f"{sizes[1]:,} target tokens, {run.weights:,} weights")
+    return place
+
+
+def _generation(folder: Path) -> GenerationConfig:
+    """Settings of the search, which older folders have in config.json."""
+    path = folder / GENERATION
+    return read_settings(path if path.exists() else folder / CONFIG, GenerationConfig)
+
+
+def _vocabularies(
+    folder: Path,
+    config: HuggingFaceConfig,
+    settings: TokenizerConfig,
+    generation: GenerationConfig,
+    models: list[Any],
+) -> tuple[Vocabulary, Vocabulary]:
+    """The vocabularies of source and target, without tokens that the search must not choose."""
+    if settings.separate_vocabs and config.share_encoder_decoder_embeddings:
+        raise NmtError(f"{folder / TOKENIZER}: separate_vocabs, but config.json shares embeddings")
+    if not settings.separate_vocabs and config.target_vocab != config.vocab_size:
+        raise NmtError(f"{folder / TOKENIZER}: no separate_vocabs, but config.json has two sizes")
+    if settings.separate_vocabs:
+        source = read_vocabulary(folder / "vocab.json", config.vocab_size, config, models[0])
+        path = folder / "target_vocab.json"
+        target = read_vocabulary(path, config.target_vocab, config, models[1])
+    else:
+        source = read_vocabulary(folder / "vocab.json", config.vocab_size, config, *models)
+        target = source
+    bad = {each[0] for each in generation.bad_words_ids or [] if len(each) == 1}
+    silent = {number for number, row in enumerate(target.rows) if row in bad} | target.silent
+    return source, Vocabulary(target.tokens, target.rows, frozenset(silent))
+
+
+def _weights(folder: Path) -> tuple[Tensors, Path]:
+    """The weights, and the file they come from."""
+    path = folder / WEIGHTS
+    if path.exists():
+        return read_safetensors(path), path
+    path = folder / TORCH
+    if not path.exists():
+        raise NmtError(f"{folder}: has neither {WEIGHTS} nor {TORCH}")
+    if not find_spec("torch"):
+        raise NmtError(f"{path}: needs torch", "pip install torch")
+    import torch
+
+    try:
+        loaded = torch.load(path, map_location="cpu", weights_only=True)
+        return {name: each.float().numpy() for name, each in loaded.items()}, path
+    except Exception as error:  # torch raises many kinds
+        raise NmtError(f"{path}: damaged, or not only weights ({first_line(error)})") from None
+
+
+def _matrices(
+    tensors: Tensors, config: HuggingFaceConfig, where: Path
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    """The embeddings of source and target, and the matrix of the softmax layer.
+
+    Tied weights are stored once, under any of their names.
+    """
+
+    def matrix(size: int, *names: str) -> NDArray[np.float32]:
+        name = next((each for each in names if each in tensors), names[0])
+        return taken(tensors, name, (size, config.d_model), str(where))
+
+    softmax = [LOGITS] if config.tie_word_embeddings else []
+    source, target = [ENCODER], [DECODER, *softmax]
+    if config.share_encoder_decoder_embeddings:
+        source, target = [ENCODER, SHARED, DECODER, *softmax], [DECODER, SHARED, ENCODER, *softmax]
+    embedding = matrix(config.target_vocab, *target)
+    logits = embedding if softmax else matrix(config.target_vocab, LOGITS)
+    return matrix(config.vocab_size, *source), embedding, logits
+
+
+def _bias(
+    tensors: Tensors, config: HuggingFaceConfig, target: Vocabulary, where: Path
+) -> NDArray[np.float32]:
+    """The bias of the softmax layer; transformers allows it to be missing."""
+    bias = np.zeros((1, config.target_vocab), np.float32)
+    if BIAS in tensors:
+        bias = taken(tensors, BIAS, bias.shape, str(where))
+    bias = bias[0, target.rows]
+    bias[list(target.silent)] = SUPPRESSED
+    return bias
+
+
+def _names(
+    folder: Path, languages: tuple[str | None, str | None], settings: TokenizerConfig
+) -> dict[str, Any]:
+    """The keys of a recipe that name the system."""
+    name = folder.resolve().name
+    # As OPUS-MT names its models, e.g. opus-mt-en-de.
+    found = re.fullmatch(r".+-([A-Za-z_]+)-([A-Za-z_]+)", name)
+    source = languages[0] or settings.source_lang or (found and found[1])
+    target = languages[1] or settings.target_lang or (found and found[2])
+    if not (source and target):
+        raise OptionError(f"{folder} does not name its languages: give `source` and `target`")
+    data = {"source": source, "target": target}
+    return {"name": name.removesuffix(f"-{source}-{target}"), "data": data}
+
+
+def _tokenizer_table(spec: Any, vocab_size: int, joint: bool) -> dict[str, Any]:
+    model = {1: "unigram", 2: "bpe"}.get(spec.model_type, "unigram")
+    sizes = {"vocab_size": vocab_size, "joint": joint}
+    return {"model": model, "byte_fallback": spec.byte_fallback, **sizes}
+
+
+def _decoding_table(generation: GenerationConfig) -> dict[str, Any]:
+    # transformers divides by length ** penalty; with ours, 1 is closest to its default.
+    penalty = 1.0 if generation.length_penalty is None else generation.length_penalty
+    return {
+        "beam_size": generation.num_beams or 4,
+        "length_penalty": penalty,
+        "max_length": max(2, generation.max_length or 512) - 1,  # transformers counts START
+        "max_source": 512,
+    }
+
+
+def _write_tokenizers(
+    folder: Path, models: list[Any], vocabularies: tuple[Vocabulary, Vocabulary]
+) -> None:
+    names = "source.model", "target.model"
+    for name, model, vocabulary in zip(names, models, vocabularies, strict=True):
+        content = reordered(model, vocabulary, source=name == names[0])
+        (folder / name).write_bytes(content)
+    TokenizerSpec("sentencepiece", *names).write(folder)
+
+
+def _write_weights(
+    run: Run, tensors: Tensors, over_vocabulary: dict[str, NDArray[np.float32]], where: Path
+) -> None:
+    """Build the run's model, set its weights and save them as its best checkpoint."""
+    import_keras()
+    from nmt_cli.training.checkpoint import Progress, save_checkpoint
+    from nmt_cli.training.model import new_model
+
+    model = new_model(run)
+    used = {BIAS, *POSITIONS, SHARED, ENCODER, DECODER, LOGITS}
+    for weight in model.weights:
+        value = over_vocabulary.get(weight.path)
+        if value is None:
+            value = join(weight.path, weight.shape, tensors, str(where))
+            used.update(their_names(weight.path))
+        weight.assign(value)
+    if extra := sorted(tensors.keys() - used):
+        raise NmtError(f"{where}: has {len(extra)} weights that nmt's model lacks, e.g. {extra[0]}")
+    save_checkpoint(run.best, model, Progress())
