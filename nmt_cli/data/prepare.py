@@ -7,6 +7,7 @@ run with the same inputs finds the key and does nothing.
 import hashlib
 import itertools
 import json
+import shutil
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
 from nmt_cli.lock import locked
 from nmt_cli.recipe.config import Recipe, fingerprint
+from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
 from nmt_cli.text.lines import write_lines
 from nmt_cli.text.tokenizer import TokenizerPair
 
@@ -39,6 +41,7 @@ def prepare(
     force: bool = False,
     say: Callable[[str], None] = print,
     check: Callable[[str], object] | None = None,
+    tokenizers: Path | None = None,
 ) -> Prepared:
     """Prepare the data of a recipe, unless the folder is up to date.
 
@@ -48,6 +51,7 @@ def prepare(
         force: prepare again even if the folder is up to date.
         say: receives messages for the user.
         check: called with the data's key before anything is written; raises to prevent it.
+        tokenizers: folder of the tokenizers to use; None: learn them.
 
     Raises:
         NmtError: a corpus cannot be read, nothing is left to train on or to validate with, the
@@ -63,7 +67,7 @@ def prepare(
         kind: [read_corpus(each, recipe.data) for each in getattr(recipe.data, kind)]
         for kind in ("train", "dev", "test", "synthetic")
     }
-    key = _key(recipe, texts)
+    key = _key(recipe, texts, tokenizers)
     if check:
         check(key)
     if not force:
@@ -80,7 +84,7 @@ def prepare(
         )
     with locked(folder), replacing_folder(folder, "prepared.json") as work:
         pairs = choose_pairs(recipe, texts, say)
-        kept = _write_arrays(work, recipe, pairs, say)
+        kept = _write_arrays(work, recipe, pairs, say, tokenizers)
         _write_text(pairs.dev, work, recipe)
         tests: list[str] = []
         for corpus in texts["test"]:
@@ -105,30 +109,35 @@ def prepare(
 
 
 def _write_arrays(
-    work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str], None]
+    work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str], None], given: Path | None
 ) -> dict[str, int]:
-    """Learn the tokenizers, write arrays and training text, complete the counts; return the number
-    of training pairs from each corpus."""
+    """Learn the tokenizers or copy the given ones, write arrays and training text, complete the
+    counts; return the number of training pairs from each corpus."""
     data, counts, synthetic_counts = recipe.data, pairs.counts, pairs.synthetic_counts
     tag = data.synthetic_tag if data.synthetic else ""
     real = vary(pairs.real, data, recipe.seed)
     mixed = mix(real, pairs.synthetic, tag)
-    say(f"learning the {recipe.tokenizer.kind} vocabulary from {len(mixed):,} pairs")
-    (work / "tokenizer").mkdir()
-    tokenizers = learn_tokenizers(
-        recipe.tokenizer,
-        itertools.chain(real.source, pairs.synthetic.source),
-        mixed.target,
-        work / "tokenizer",
-        recipe.seed,
-        tag,
-    )
-    smallest = min(tokenizers.source.vocab_size, tokenizers.target.vocab_size)
-    if smallest < recipe.tokenizer.vocab_size:
-        say(
-            f"the text yields {smallest:,} pieces, fewer than tokenizer.vocab_size = "
-            f"{recipe.tokenizer.vocab_size:,}"
+    folder = work / "tokenizer"
+    if given:
+        if TokenizerSpec.read(given).tag != tag:
+            raise NmtError(
+                f"{given}: its tag is not data.synthetic_tag = {tag!r}", "use the same tag"
+            )
+        shutil.copytree(given, folder)
+        tokenizers = load_tokenizers(folder)
+    else:
+        say(f"learning the {recipe.tokenizer.kind} vocabulary from {len(mixed):,} pairs")
+        folder.mkdir()
+        sources = itertools.chain(real.source, pairs.synthetic.source)
+        tokenizers = learn_tokenizers(
+            recipe.tokenizer, sources, mixed.target, folder, recipe.seed, tag
         )
+        smallest = min(tokenizers.source.vocab_size, tokenizers.target.vocab_size)
+        if smallest < recipe.tokenizer.vocab_size:
+            say(
+                f"the text yields {smallest:,} pieces, fewer than tokenizer.vocab_size = "
+                f"{recipe.tokenizer.vocab_size:,}"
+            )
     rows = _encode(mixed, tokenizers, data.max_tokens, work / "train")
     counts.kept = bisect_left(rows, len(pairs.real))  # real pairs come first
     counts.too_many_tokens = len(pairs.real) - counts.kept
@@ -152,13 +161,15 @@ def _write_arrays(
     return dict(Counter(mixed.origins))
 
 
-def _key(recipe: Recipe, texts: dict[str, list[Corpus]]) -> str:
+def _key(recipe: Recipe, texts: dict[str, list[Corpus]], tokenizers: Path | None) -> str:
     """Hash everything that the folder's content depends on: texts, cleaning, tokenizer, seed."""
     text = hashlib.sha256()
     for corpus in itertools.chain.from_iterable(texts.values()):
         text.update(corpus.name.encode())
         for side in (corpus.source, corpus.target):
             text.update("\n".join(side).encode("utf-8", "surrogatepass") + b"\0")
+    for path in sorted(tokenizers.iterdir()) if tokenizers else []:
+        text.update(path.read_bytes())
     data = asdict(recipe.data)
     # Only the text matters, not where it is.
     places = ("root", "train", "dev", "test", "synthetic", "tsv_columns", "tfds_dir", "sources")

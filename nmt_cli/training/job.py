@@ -27,6 +27,12 @@ class TrainOptions:
     prepared: Path | None = option(  # noqa: RUF009
         None, "Folder of the prepared data; default: prepared/NAME, created when needed."
     )
+    init_from: Path | None = option(  # noqa: RUF009
+        None,
+        "Run to start from: its weights, and its tokenizers in place of [tokenizer]. [model] must "
+        "describe the same model.",
+        metavar="RUN",
+    )
     resume: bool = option(
         False, "Continue from the run's last checkpoint, or start if there is none."
     )
@@ -106,6 +112,8 @@ def _train(
     from nmt_cli.training.run import Run
     from nmt_cli.training.train import train
 
+    initial = Run.open(options.init_from) if options.init_from else None
+    tokenizers = initial.folder / "tokenizer" if initial else None
     run = Run.open(folder) if options.resume and (folder / "run.json").exists() else None
     if options.resume and not (run and run.checkpoints()):
         if any(folder.glob("*.npz")):
@@ -120,11 +128,12 @@ def _train(
         if used.is_main:
             # A run that cannot be resumed must not change its data either.
             check = partial(run.check_resumable, recipe) if run else None
-            prepare(recipe, prepared, say=say, check=check)
+            prepare(recipe, prepared, say=say, check=check, tokenizers=tokenizers)
         wait(used)
         try:
             with locked(prepared, shared=True):
-                train(recipe, Prepared.open(prepared), folder, run is not None, say, used)
+                data, weights = Prepared.open(prepared), initial.preferred if initial else None
+                train(recipe, data, folder, run is not None, say, used, weights)
         except KeyboardInterrupt as stop:
             if not stop.args:  # before there was anything to save
                 raise

@@ -35,6 +35,7 @@ def train(
     resume: bool = False,
     say: Say = print,
     devices: Devices = ONE_DEVICE,
+    weights: Path | None = None,
 ) -> Run:
     """Train a model into a run folder.
 
@@ -44,10 +45,11 @@ def train(
         resume: continue from the folder's newest undamaged checkpoint; it has one.
         devices: from nmt_cli.training.cluster.set_up. Every process calls this with the same recipe
             and data and reads the folder; process 0 writes it.
+        weights: a checkpoint whose weights a new run starts with.
 
     Raises:
-        NmtError: the run cannot be resumed with this recipe; the loss is not finite;
-            the folder cannot be written; another process was lost.
+        NmtError: the run cannot be resumed with this recipe; the checkpoint is of another model;
+            the loss is not finite; the folder cannot be written; another process was lost.
         KeyboardInterrupt: SIGINT or SIGTERM stopped the training after it saved a checkpoint;
             the argument is the step.
     """
@@ -68,15 +70,21 @@ def train(
     wait(devices)  # process 0 writes to the folder from now on
     if not resume and not devices.is_main:
         run = Run.open(folder)
-    return _train(run, prepared, resume, say if devices.is_main else lambda line: None, devices)
+    say = say if devices.is_main else lambda line: None
+    return _train(run, prepared, resume, say, devices, weights)
 
 
-def _train(run: Run, prepared: Prepared, resume: bool, say: Say, devices: Devices) -> Run:
+def _train(
+    run: Run, prepared: Prepared, resume: bool, say: Say, devices: Devices, weights: Path | None
+) -> Run:
     epochs, written = training_batches(run.recipe, prepared), run.recipe.dump()
     batches = epochs.batches(0)
     run = replace(run, recipe=_within_epochs(run.recipe, len(batches.epoch(0))))
     config = run.recipe.training
     model = compiled_model(run, devices)
+    if weights and not resume:
+        check_size(weights, run.weights)
+        load_checkpoint(weights, model, training=False)
     start = _load_newest(run, model, say) if resume else Progress()
     if devices.total != run.devices:
         say(

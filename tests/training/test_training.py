@@ -28,6 +28,7 @@ from nmt_cli.training.checkpoint import (
 )
 from nmt_cli.training.description import describe_run
 from nmt_cli.training.feed import Feed
+from nmt_cli.training.job import TrainOptions, run_training
 from nmt_cli.training.loss import SmoothedCrossEntropy
 from nmt_cli.training.model import compiled_model, trained_model
 from nmt_cli.training.run import Run
@@ -630,6 +631,30 @@ def test_a_finished_schedule_cannot_be_extended(tmp_path):
     train(recipe, prepared, tmp_path / "run", say=silent)
     said = assert_finished(recipe, prepared, tmp_path / "run", 2)
     assert "; its cosine schedule ends there: to train longer, use --force" in said
+
+
+def test_a_training_starts_from_another_run(tmp_path, untrained):
+    """With a learning rate of 0, the weights stay those of the other run."""
+    (tmp_path / "text").mkdir()
+    write_toy_corpus(tmp_path / "text", seed=1)
+    model, training = {"decoder_layers": 2}, {"learning_rate": 0.0, "max_steps": 1}
+    recipe = toy_recipe(tmp_path / "text", model=model, training=training)
+    options = TrainOptions(
+        output=tmp_path / "tuned", prepared=tmp_path / "data", init_from=untrained.folder
+    )
+    folder = run_training(recipe, options, say=silent)
+    names = sorted(each.name for each in (untrained.folder / "tokenizer").iterdir())
+    for name in names:
+        content = (folder / "tokenizer" / name).read_bytes()
+        assert content == (untrained.folder / "tokenizer" / name).read_bytes()
+    before, after = (
+        inference_weights(read_checkpoint(run.last)[0]) for run in (untrained, Run.open(folder))
+    )
+    for name, value in before.items():
+        np.testing.assert_array_equal(after[name], value)
+    deeper = toy_recipe(tmp_path / "text", model={"decoder_layers": 3}, training=training)
+    with pytest.raises(NmtError, match=r"npz: checkpoint of a different model"):
+        run_training(deeper, replace(options, force=True), say=silent)
 
 
 def test_a_different_recipe_is_not_resumed(tmp_path):
