@@ -240,5 +240,13 @@ _FORMATS = (
         next_step="model.keras written to {folder}; see its MODEL_CARD.md for how to use it",
         suffix="-keras",
     ),
+    Exporter(
+        name="huggingface",
+        help="Write a Marian or Pegasus model for Hugging Face's transformers.",
+        module="nmt_cli.export.huggingface.folder",
+        marker="config.json",
+        next_step="model for transformers written to {folder}; see its README.md for how to use it",
+        suffix="-huggingface",
+    ),
 )
 EXPORTERS = {each.name: each for each in _FORMATS}

@@ -1,0 +1,278 @@
+"""Writing a folder that transformers loads, and comparing it with the run it was made from.
+
+Post-norm models become Marian, pre-norm ones Pegasus. Both read MarianTokenizer's files.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from keras import ops
+from numpy.typing import NDArray
+
+from nmt_cli import __version__
+from nmt_cli.bundle.description import LICENCE, training_text
+from nmt_cli.bundle.report import Verification
+from nmt_cli.errors import NmtError
+from nmt_cli.export.exporter import ExportOptions, Trained
+from nmt_cli.export.huggingface.config import CONFIG, EPSILON, GENERATION, TOKENIZER
+from nmt_cli.export.huggingface.importing import import_run
+from nmt_cli.export.huggingface.pieces import TAG
+from nmt_cli.export.huggingface.safetensors import WEIGHTS, Tensors, write_safetensors
+from nmt_cli.export.huggingface.weights import BIAS, DECODER, ENCODER, LOGITS, SHARED, split
+from nmt_cli.export.huggingface.weights import their_names as names_of
+from nmt_cli.export.verification import Exported, compare_with_model, given_log_probs, passed
+from nmt_cli.model.step_model import KerasStepModel
+from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.recipe.architecture import architecture_of
+from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.rejoining import Translation
+from nmt_cli.search.translator import Translator
+from nmt_cli.text.folder import TokenizerSpec
+from nmt_cli.text.sentence_piece import SentencePieceTokenizer, tag_piece
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPair
+from nmt_cli.training.model import trained_model
+from nmt_cli.training.run import Run
+
+_CARD = """\
+---
+language: [{recipe.data.source}, {recipe.data.target}]
+library_name: transformers
+pipeline_tag: translation
+---
+
+# {recipe.label}: {recipe.data.source} to {recipe.data.target}
+
+{summary}, exported by nmt {version}.
+
+## Use
+
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained("THIS_FOLDER")
+    model = AutoModelForSeq2SeqLM.from_pretrained("THIS_FOLDER")
+    found = model.generate(**tokenizer(["Uma linha."], return_tensors="pt"))
+    print(tokenizer.batch_decode(found, skip_special_tokens=True))
+
+Split lines of more than {decoding.max_source} tokens into sentences first. The length penalty of
+transformers is `score / length ** alpha`, which differs from nmt's.
+
+## Training
+
+{licence}
+
+{text}
+
+## Verification
+
+{report}
+"""
+
+
+def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
+    """Write weights, settings and tokenizer files, unverified.
+
+    Raises:
+        NmtError: neither Marian nor Pegasus can represent the model.
+    """
+    run, tokenizers = trained.run, trained.run.tokenizers()
+    config = marian_or_pegasus(run.recipe.model, tokenizers)
+    shared = config.embeddings in ("all", "source-target")
+    tokens = [_tokens(each) for each in (tokenizers.source, tokenizers.target)]
+    separate = tokens[0] != tokens[1]
+    spec = TokenizerSpec.read(run.folder / "tokenizer")
+    for name, own in (("source.spm", spec.source), ("target.spm", spec.target)):
+        shutil.copyfile(run.folder / "tokenizer" / own, folder / name)
+    for name, entries in zip(("vocab.json", "target_vocab.json"), tokens, strict=True):
+        if name == "vocab.json" or separate:
+            _write_json(folder / name, {each: number for number, each in enumerate(entries)})
+    settings: dict[str, Any] = {
+        "tokenizer_class": "MarianTokenizer",
+        "source_lang": run.recipe.data.source,
+        "target_lang": run.recipe.data.target,
+        "separate_vocabs": separate,
+        "model_max_length": trained.decoding.max_source,
+    }
+    for key, token in (("pad", PAD_ID), ("unk", UNK_ID), ("eos", END_ID)):
+        settings[f"{key}_token"] = tokens[0][token]
+    _write_json(folder / TOKENIZER, settings)
+    _write_json(folder / CONFIG, _config(trained, config, shared))
+    decoding = trained.decoding
+    generation = {
+        "num_beams": decoding.beam_size,
+        "length_penalty": decoding.length_penalty,
+        "max_length": decoding.max_length + 1,  # transformers counts START
+        "decoder_start_token_id": START_ID,
+        "pad_token_id": PAD_ID,
+        "eos_token_id": END_ID,
+    }
+    _write_json(folder / GENERATION, generation)
+    write_safetensors(folder / WEIGHTS, _weights(trained, config, shared))
+
+
+def marian_or_pegasus(config: Any, tokenizers: TokenizerPair) -> TransformerConfig:
+    """Return a model's config if transformers has such a model.
+
+    Raises:
+        NmtError: it has none.
+    """
+    if not isinstance(config, TransformerConfig):
+        raise _failure(f"architecture '{config.architecture}'")
+    size = config.d_model / config.heads
+    refused = {
+        "decoder = 'ssru'": config.decoder == "ssru",
+        f"activation = '{config.activation}'": config.activation == "swiglu",
+        f"positions = '{config.positions}'": config.positions in ("learned", "none"),
+        "attention_bias = false": not config.attention_bias,
+        f"pad_ids = {list(config.pad_ids)}": config.pad_ids != (PAD_ID,),
+        "key_dim and value_dim other than d_model / heads": (config.key_size, config.value_size)
+        != (size, size),
+        f"epsilon = {config.epsilon:g} (theirs is {EPSILON:g})": config.epsilon > EPSILON,
+        f"norm = 'pre' and embeddings = '{config.embeddings}'": config.norm == "pre"
+        and config.embeddings in ("target-softmax", "none"),
+    }
+    for key, applies in refused.items():
+        if applies:
+            raise _failure(f"model.{key}")
+    if not isinstance(tokenizers.source, SentencePieceTokenizer):
+        raise _failure("tokenizer.kind = 'wordpiece'")
+    return config
+
+
+def _failure(what: str) -> NmtError:
+    return NmtError(
+        f"neither Marian nor Pegasus of transformers has {what}",
+        "export it with --onnx, which supports every model",
+    )
+
+
+def _tokens(tokenizer: Any) -> list[str]:
+    """The entries of vocab.json: a tag has no mark of a space, as text after it is split alone."""
+    tokens = tokenizer.tokens(range(tokenizer.vocab_size))
+    mark = tag_piece("")
+    return [
+        each.removeprefix(mark) if TAG.fullmatch(each.removeprefix(mark)) else each
+        for each in tokens
+    ]
+
+
+def _config(trained: Trained, config: TransformerConfig, shared: bool) -> dict[str, Any]:
+    run, decoding, marian = trained.run, trained.decoding, config.norm == "post"
+    longest = max(1024, decoding.max_source + 1, decoding.max_length + 1)
+    found: dict[str, Any] = {
+        "architectures": ["MarianMTModel" if marian else "PegasusForConditionalGeneration"],
+        "model_type": "marian" if marian else "pegasus",
+        "is_encoder_decoder": True,
+        "vocab_size": run.source_vocab,
+        "d_model": config.d_model,
+        "max_position_embeddings": longest,
+        "activation_function": config.activation,
+        "scale_embedding": config.scale_embeddings,
+        "tie_word_embeddings": config.ties_softmax,
+        "pad_token_id": PAD_ID,
+        "bos_token_id": START_ID,
+        "eos_token_id": END_ID,
+        "forced_eos_token_id": None,
+        "decoder_start_token_id": START_ID,
+        "torch_dtype": "float32",
+    }
+    if marian:
+        found["decoder_vocab_size"] = run.target_vocab
+        found["share_encoder_decoder_embeddings"] = shared
+    for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
+        found[f"{side}_layers"] = layers
+        found[f"{side}_attention_heads"] = config.heads
+        found[f"{side}_ffn_dim"] = config.feed_forward
+    for key in ("dropout", "attention_dropout", "activation_dropout"):
+        found[key] = getattr(config, key)
+    return found
+
+
+def _weights(trained: Trained, config: TransformerConfig, shared: bool) -> Tensors:
+    """The weights by transformers' names."""
+    model = trained.step_model.graph.model
+    order = np.arange(config.d_model)
+    if config.positions == "sinusoidal":  # sines and cosines in turn: put sines first
+        order = np.concatenate([order[0::2], order[1::2]])
+    tensors: Tensors = {}
+    for weight in model.weights:
+        value = np.asarray(ops.convert_to_numpy(weight), np.float32)
+        if names_of(weight.path):
+            tensors |= split(weight.path, value, order)
+            continue
+        side, _, kind = weight.path.partition("/")
+        if kind == "bias":
+            tensors[BIAS] = value[None]
+        elif side == "logits":
+            tensors[LOGITS] = np.ascontiguousarray(value[order].T)
+        else:
+            tensors[ENCODER if side == "source_embedding" else DECODER] = value[:, order]
+    tensors.setdefault(BIAS, np.zeros((1, trained.run.target_vocab), np.float32))
+    if config.embeddings == "all":
+        tensors[SHARED] = tensors.pop(DECODER)
+    elif shared:  # some versions of transformers share nothing if the softmax layer is separate
+        tensors[SHARED] = tensors[ENCODER] = tensors[DECODER]
+    return tensors
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
+    """Import a folder again, compare it with its model, and write its card with the report.
+
+    Raises:
+        NmtError: the verification failed.
+    """
+    with TemporaryDirectory(prefix="nmt-huggingface-") as work:
+        exported = _ImportedAgain(trained, import_run(folder, Path(work, "run"), say=_ignore))
+        report = passed(trained, compare_with_model(trained, exported)[0])
+    recipe = trained.run.recipe
+    card = _CARD.format(
+        recipe=recipe,
+        summary=architecture_of(recipe.model).summary(recipe.model),
+        version=__version__,
+        decoding=trained.decoding,
+        licence=LICENCE,
+        text=training_text(trained.run.provenance()),
+        report="\n".join(f"- {line}" for line in report.lines()),
+    )
+    (folder / "README.md").write_text(card, encoding="utf-8")
+    return report
+
+
+class _ImportedAgain(Exported):
+    """A folder as verification runs it: as the run that nmt import makes of it.
+
+    Tests compare that with transformers.
+    """
+
+    def __init__(self, trained: Trained, folder: Path) -> None:
+        run = Run.open(folder)
+        self.searches = [
+            SearchOptions.of(trained.decoding, DecodingOptions(beam_size=beam)) for beam in (1, 4)
+        ]
+        self._translator = Translator(
+            KerasStepModel(trained_model(run, run.best)[0]),
+            run.tokenizers(),
+            self.searches[0],
+            trained.decoding.max_source,
+        )
+
+    def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
+        return replace(self._translator, options=options).translate(lines)
+
+    def log_probs(self, source: list[int], target: list[int]) -> NDArray[np.float32]:
+        framed = self._translator.tokenizers.source.frame_source(source)
+        return given_log_probs(self._translator.model, framed, target)
+
+
+def _ignore(message: str) -> None:
+    pass
