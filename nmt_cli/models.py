@@ -230,8 +230,8 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
         record = Trace(self.tokenizers)
         translator = self.translator(options, sentences=1)
-        alone = replace(translator, workers=1, batch_tokens=1, trace=record)
-        (found,) = alone.translate([line])
+        recording = replace(translator, workers=1, batch_tokens=1, trace=record)
+        (found,) = recording.translate([line])
         return found, record.searches
 
     def describe(self) -> dict[str, Any]:

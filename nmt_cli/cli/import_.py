@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from nmt_cli.cli.options import PATH, say
-from nmt_cli.export.huggingface.importing import import_run
 
 
 @click.command("import", epilog="\b\nExample: nmt import opus-mt-en-de")
@@ -22,5 +21,7 @@ def import_(
     All other commands take the run. Of the weights, model.safetensors is read, or
     pytorch_model.bin if torch is installed.
     """
+    from nmt_cli.export.huggingface.importing import import_run
+
     place = import_run(folder, output, (source, target), force, say)
     say(f"run written to {place}; next: nmt export {place} --onnx --quantize int8")

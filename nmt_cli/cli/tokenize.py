@@ -43,7 +43,7 @@ def tokenize(file: Path, model: Path | None, target: bool, ids: bool, detokenize
     lines = open_lines(file)
     pair = load_tokenizers(_folder(model) / "tokenizer")
     tokenizer = pair.target if target else pair.source
-    vocabulary = {token: each for each, token in enumerate(_entries(tokenizer, ids))}
+    vocabulary = _vocabulary(tokenizer, ids) if detokenize else {}
     with ending_by_sigpipe():
         for number, line in enumerate(lines, start=1):
             if detokenize:
@@ -64,9 +64,10 @@ def _folder(model: Path | None) -> Path:
     return found
 
 
-def _entries(tokenizer: Tokenizer, ids: bool) -> list[str]:
+def _vocabulary(tokenizer: Tokenizer, ids: bool) -> dict[str, int]:
+    """The id of each token, or of each number."""
     every = range(tokenizer.vocab_size)
-    return list(map(str, every)) if ids else tokenizer.tokens(every)
+    return dict(zip(map(str, every) if ids else tokenizer.tokens(every), every, strict=True))
 
 
 def _read(line: str, vocabulary: dict[str, int], where: str) -> list[int]:

@@ -107,6 +107,8 @@ def read_config(folder: Path) -> HuggingFaceConfig:
         NmtError: it is missing or damaged, or describes a model that nmt does not have.
     """
     path = folder / CONFIG
+    if not folder.is_dir():
+        raise NmtError(f"{folder}: no such folder", "download the model first")
     if not path.is_file():
         raise NmtError(
             f"{folder}: not a Hugging Face model (no {CONFIG})",

@@ -152,7 +152,10 @@ def _failure(what: str) -> NmtError:
 
 
 def _tokens(tokenizer: Any) -> list[str]:
-    """The entries of vocab.json: a tag has no mark of a space, as text after it is split alone."""
+    """The entries of vocab.json.
+
+    Tags lose their mark of a space: MarianTokenizer splits off a tag before it splits the text.
+    """
     tokens = tokenizer.tokens(range(tokenizer.vocab_size))
     mark = tag_piece("")
     return [
