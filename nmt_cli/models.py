@@ -126,6 +126,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         path: its folder.
         languages: source and target, as the recipe named them.
         tokenizers: of both sides.
+        config: the recipe's [model] table.
         decoding: the search settings used unless options say otherwise.
     """
 
@@ -133,7 +134,8 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         self._members, self._warn, first = members, warn, members[0]
         self.kind = "ensemble" if len(members) > 1 else first.kind
         self.path, self.languages = first.folder, first.languages
-        self.tokenizers, self.decoding = first.tokenizers, first.decoding
+        self.tokenizers = first.tokenizers
+        self.config, self.decoding = first.config, first.decoding
 
     def translate(
         self,
@@ -207,10 +209,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         else:
             longest = translator.options.max_length - 1
             target_ids = _ids("target", target, self.tokenizers.target, longest)
-        model: Any = translator.model
-        if self.kind == "run":
-            return model.attention_maps(self.tokenizers, source, target_ids)
-        return forced_attention(model, self.tokenizers, source, target_ids)
+        return forced_attention(translator.model, self.tokenizers, source, target_ids)
 
     def trace(
         self, line: str, options: DecodingOptions | None = None

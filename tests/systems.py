@@ -93,7 +93,7 @@ def export_bundle(
     folder: Path,
     precision: str = "float32",
     verify: bool = False,
-    attention: bool = False,
+    attention: str | None = None,
     shortlist: int = 0,
 ) -> Path:
     """Export a run's last weights, silently; ``shortlist`` is the size of shortlists."""

@@ -139,7 +139,7 @@ def with_models(tiny_run: "Run", once: "Once", tmp_path: Path) -> Path:
     from tests.systems import export_bundle
 
     def export(folder: Path) -> None:
-        export_bundle(tiny_run, folder / "bundle", verify=False, attention=True)
+        export_bundle(tiny_run, folder / "bundle", verify=False, attention="all")
 
     bundle = once("bundle-attention", export) / "bundle"
     for name, model in (("exports", bundle), ("runs", tiny_run.folder)):

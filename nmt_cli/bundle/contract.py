@@ -49,6 +49,13 @@ def attention_contract(config: ModelConfig) -> Contract:
     return inputs, [TensorSpec("attention", "float", shape), *caches]
 
 
+def self_attention_contract(config: ModelConfig) -> Contract:
+    """Return the contract of the graph that returns self-attention, of T tokens that the decoder
+    reads."""
+    inputs = [TensorSpec("source", "int32", ("B", "S")), TensorSpec("target", "int32", ("B", "T"))]
+    return inputs, _floats(architecture_of(config).self_attention(config))
+
+
 def shortlist_contract(config: ModelConfig, size: int, precision: str) -> Contract:
     """Return the contract of the step that ranks only each sentence's shortlist."""
     inputs, (scores, ids, _, *caches) = decoder_contract(config, target_vocab=0)
@@ -104,6 +111,8 @@ def graphs_breach(manifest: Manifest) -> str:
     ]
     if manifest.attention:
         pairs.append((manifest.attention, attention_contract(config)))
+    if manifest.self_attention:
+        pairs.append((manifest.self_attention, self_attention_contract(config)))
     if short:
         pairs.append((short.columns, columns_contract(config, short.size, precision)))
         pairs.append((short.step, shortlist_contract(config, short.size, precision)))

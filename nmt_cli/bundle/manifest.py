@@ -95,6 +95,7 @@ class Manifest:
     Attributes:
         vocabulary: sizes, "source" and "target", special tokens included.
         attention: the step with attention weights, if the bundle has one.
+        self_attention: self-attention of both sides, if the bundle has it.
         shortlist: vocabulary shortlists, if the bundle has them.
         precision: one of nmt_cli.bundle.PRECISIONS, of weights and matrix products.
         metrics: rows of {"set", "metric", "value", "signature"}.
@@ -113,6 +114,7 @@ class Manifest:
     append: GraphSpec
     files: dict[str, FileRecord]
     attention: GraphSpec | None = None
+    self_attention: GraphSpec | None = None
     shortlist: Shortlist | None = None
     precision: str = "float32"
     metrics: list[dict[str, Any]] = field(default_factory=list)
@@ -124,8 +126,7 @@ class Manifest:
     def graphs(self) -> list[GraphSpec]:
         """The contracts of all ONNX files in the bundle."""
         graphs = [self.encoder, self.decoder, self.append]
-        if self.attention:
-            graphs.append(self.attention)
+        graphs += [each for each in (self.attention, self.self_attention) if each]
         if self.shortlist:
             graphs += [self.shortlist.columns, self.shortlist.step]
         return graphs

@@ -39,8 +39,11 @@ def _format_options(command: Any) -> Any:
 )
 @click.option(
     "--attention",
-    is_flag=True,
-    help="Also export attention weights (adds attention.onnx; needed for plots and alignments).",
+    is_flag=False,
+    flag_value="cross",
+    type=click.Choice(("cross", "all")),
+    help="Also export attention weights: cross (also without a value), to the source, for "
+    "alignments; all, self-attention, too, for plots.",
 )
 @click.option(
     "--shortlist",

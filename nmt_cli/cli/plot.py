@@ -80,11 +80,11 @@ def _sentence(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _with_attention(model: Path | None, part: str = "cross") -> Path:
     """The model given, else the newest; the newest run if that is a bundle without such weights."""
-    from nmt_cli.bundle import ATTENTION
+    from nmt_cli.bundle import ATTENTION, SELF_ATTENTION
     from nmt_cli.models import kind_of
 
-    folder = find_model(model)
-    if model or kind_of(folder) == "run" or (part == "cross" and (folder / ATTENTION).exists()):
+    folder, graph = find_model(model), ATTENTION if part == "cross" else SELF_ATTENTION
+    if model or kind_of(folder) == "run" or (folder / graph).exists():
         return folder
     return find_run(None, f"{folder} has no {part} attention weights")
 
@@ -96,7 +96,8 @@ def _with_attention(model: Path | None, part: str = "cross") -> Path:
     type=click.Choice(("cross", "encoder", "decoder")),
     default="cross",
     show_default=True,
-    help="Attention of the translation to the source, or self-attention, which only a run has.",
+    help="Attention of the translation to the source, or self-attention, which a bundle has if it "
+    "was exported with --attention all.",
 )
 @click.option("--layer", type=int, help="Draw only this layer, from 1.")
 @click.option("--head", type=int, help="Draw only this head, from 1.")
@@ -127,18 +128,47 @@ def alignment(source: str, target: str | None, model: Path | None) -> "Figure":
         return alignment_figure(align(opened.attention(source, target), opened.tokenizers))
 
 
-@_picture("masks 'Good morning!' Yes -m runs/docs-pt-en -o masks.png")
-@click.argument("text", nargs=-1, required=True)
-@click.option("-m", "--model", type=PATH, help="Run; default: the newest under runs/.")
-def masks(text: tuple[str, ...], model: Path | None) -> "Figure":
-    """Draw which tokens of the sentences TEXT, as a batch of translations, may attend to which."""
-    from nmt_cli.training.run import Run
+@_picture("masks 'Bom dia!' Sim. --target 'Good morning!' --target Yes. -o masks.png")
+@click.argument("source", nargs=-1, required=True)
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    help="Translation of each SOURCE, in order; repeatable; default: the model's own.",
+)
+@click.option(
+    "--ids",
+    is_flag=True,
+    help="SOURCE and --target are token ids, as in '7 6 3 0 0'; 0 is padding. Needs no model; "
+    "default of --target: the same ids.",
+)
+@click.option("-m", "--model", type=PATH, help="Run or bundle; default: as for nmt translate.")
+def masks(
+    source: tuple[str, ...], targets: tuple[str, ...], ids: bool, model: Path | None
+) -> "Figure":
+    """Draw which tokens may attend to which in a batch of the sentences SOURCE and translations.
 
-    run = Run.open(find_run(model))
+    The source mask applies to the encoder and to the attention of the decoder to the source, the
+    target mask to the decoder. The causal mask is what all target masks have in common.
+    """
+    if targets and len(targets) != len(source):
+        raise click.UsageError("give one --target for each SOURCE, or none")
+    rows = [list(map(_token_id, each.split())) for each in (source + targets if ids else ())]
+    if ids and not all(rows):
+        raise click.UsageError("--ids: give at least one id for each sentence")
     import_keras()
-    from nmt_cli.plot.inputs import run_masks
+    from nmt_cli.plot.inputs import masks_figure, model_masks
 
-    return run_masks(run, text)
+    if ids:
+        return masks_figure(rows[: len(source)], rows[-len(source) :])
+    with open_model([model], Hardware()) as opened:
+        return model_masks(opened, source, targets)
+
+
+def _token_id(word: str) -> int:
+    if not (word.isascii() and word.isdigit() and len(word) < 10):
+        raise click.UsageError(f"--ids: {word!r} is not a token id")
+    return int(word)
 
 
 @_picture("positions transformer-tutorial -o positions.png")
@@ -165,13 +195,28 @@ def masks(text: tuple[str, ...], model: Path | None) -> "Figure":
     multiple=True,
     help="Dimension to draw as a curve, from 0; repeatable; default: four.",
 )
+@click.option(
+    "--curves",
+    type=click.Choice(("dimensions", "all", "positions")),
+    default="dimensions",
+    show_default=True,
+    help="Curves next to the heat map: some dimensions over the positions, all of them one above "
+    "the other, or one curve for each position.",
+)
 def positions(
-    model: str, overrides: tuple[str, ...], length: int, side: str, dimensions: tuple[int, ...]
+    model: str,
+    overrides: tuple[str, ...],
+    length: int,
+    side: str,
+    dimensions: tuple[int, ...],
+    curves: str,
 ) -> "Figure":
     """Draw the position vectors of MODEL, a recipe or a run: a heat map, and curves."""
     from nmt_cli.models import kind_of
     from nmt_cli.training.run import Run
 
+    if dimensions and curves != "dimensions":
+        raise click.UsageError("--dimension needs --curves dimensions")
     path = Path(model)
     run = Run.open(path) if path.is_dir() and kind_of(path) == "run" else None
     if run and overrides:
@@ -181,7 +226,7 @@ def positions(
     from nmt_cli.plot.inputs import position_table, positions_figure
 
     table, title = position_table(recipe, run, length, side)
-    return positions_figure(table, title, list(dimensions))
+    return positions_figure(table, title, dimensions, curves)
 
 
 @_picture("schedule ted-pt-en docs-pt-en -o schedule.png")

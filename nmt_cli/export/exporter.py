@@ -38,7 +38,8 @@ class ExportOptions:
         precision: how weights are stored: FLOAT32, or one of the format's quantizations.
         beam_size, length_penalty: the export's own defaults; None for the run's.
         verify: compare the export with the trained model.
-        attention: also export attention weights.
+        attention: "cross" to also export the attention to the source, "all" for self-attention,
+            too; None for none.
         shortlist: also export vocabulary shortlists.
         with_tokenizer: put the tokenizer into the file, which then takes and returns text.
         prepared: the data that the run was trained on, for shortlists; None for the default folder.
@@ -51,7 +52,7 @@ class ExportOptions:
     beam_size: int | None = None
     length_penalty: float | None = None
     verify: bool = True
-    attention: bool = False
+    attention: str | None = None
     shortlist: bool = False
     with_tokenizer: bool = False
     prepared: Path | None = None
@@ -134,7 +135,7 @@ class Exporter:
         """
         requested = {
             "no-verify": not options.verify,
-            "attention": options.attention,
+            "attention": bool(options.attention),
             "shortlist": options.shortlist,
             "with-tokenizer": options.with_tokenizer,
             f"quantize {options.precision}": options.precision != FLOAT32,

@@ -97,13 +97,17 @@ class StepGraph(ABC):
         """Return the softmax layer's input, rows [B * K, d]; the caches with the new columns; and
         each layer's attention to the source, [B, h, K, S]."""
 
-    def self_attention(self, source: Any, target: Any) -> tuple[Tensors, Tensors]:
-        """Return the training model's self-attention, layer by layer; empty if it has none.
+    def self_attention(self, source: Any, target: Any) -> Tensors:
+        """Return the training model's self-attention, as the architecture lists it.
 
-        For source [B, S] and the decoder's input [B, T], these are weights of the encoder
-        [B, h, S, S] and of the decoder [B, h, T, T].
+        Args:
+            source: ids [B, S].
+            target: the decoder's input [B, T].
+
+        Returns:
+            float32 [B, L, h, S, S] and [B, L, h, T, T]; none of a side that has no self-attention.
         """
-        return [], []
+        return []
 
     def onnx_encoder(self, opset: int) -> Any:
         """Return the encoder as an onnx.ModelProto, or None if tf2onnx converts it well."""

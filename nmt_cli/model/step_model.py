@@ -1,7 +1,7 @@
 """The step contract over a Keras model."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import keras
@@ -10,10 +10,8 @@ from keras import ops
 from numpy.typing import NDArray
 
 from nmt_cli.model.step_graph import Tensors, free_axes
-from nmt_cli.recipe.architecture import architecture
-from nmt_cli.search.forced import AttentionMaps, forced_attention
+from nmt_cli.recipe.architecture import architecture, architecture_of
 from nmt_cli.search.step_model import Candidates
-from nmt_cli.text.tokenizer import START_ID, TokenizerPair
 
 
 @dataclass(frozen=True)
@@ -131,19 +129,13 @@ class KerasStepModel:
         weights, _ = self._attention(*_inputs(state, tokens, ancestry))
         return ops.convert_to_numpy(weights)
 
-    def attention_maps(
-        self, tokenizers: TokenizerPair, source: str, target_ids: list[int]
-    ) -> AttentionMaps:
-        """Return all attention weights of a line and its translation (without END)."""
-        maps = forced_attention(self, tokenizers, source, target_ids)
-        # Layers of [1, h, rows, columns]; none in a recurrent model.
-        encoder, decoder = (
-            np.concatenate([ops.convert_to_numpy(each) for each in layers]) if layers else None
-            for layers in self.graph.self_attention(
-                np.array([maps.source], np.int32), np.array([[START_ID, *target_ids]], np.int32)
-            )
-        )
-        return replace(maps, encoder=encoder, decoder=decoder)
+    def self_attention(
+        self, source: NDArray[np.int32], target: NDArray[np.int32]
+    ) -> dict[str, NDArray[np.float32]]:
+        """Self-attention of both sides; see search.step_model."""
+        sides = architecture_of(self.graph.config).self_attention(self.graph.config)
+        weights = self.graph.self_attention(source, target)
+        return dict(zip(sides, map(ops.convert_to_numpy, weights), strict=True))
 
     def _advance(
         self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]

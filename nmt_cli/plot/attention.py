@@ -39,7 +39,8 @@ def attention_figure(
     if weights is None:
         raise NmtError(
             f"the model provides no {part} self-attention",
-            "use --part cross, or the run of a model that has it, as in -m runs/NAME",
+            "use --part cross, the run of a model that has it, or a bundle exported with "
+            "--attention all",
         )
     layers = _chosen("layer", layer, weights.shape[0])
     heads = _chosen("head", head, weights.shape[1])

@@ -11,7 +11,8 @@ import numpy as np
 from keras import ops
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from nmt_cli.errors import NmtError
 from nmt_cli.model.layers import causal_mask, padding_mask, target_mask
 from nmt_cli.model.positions import sinusoids
+from nmt_cli.models import TranslationModel
 from nmt_cli.plot.figure import matrix, new_figure
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.text.tokenizer import PAD_ID, START_ID, Tokenizer
@@ -29,49 +31,71 @@ CURVES = 4
 _SEEN, _HIDDEN = "#2f6da8", "#e6e6e6"
 
 
-def run_masks(run: Run, texts: Sequence[str]) -> Figure:
-    """Draw the masks of sentences in one batch, as a run's model would read them.
+def model_masks(
+    model: TranslationModel, sources: Sequence[str], targets: Sequence[str] = ()
+) -> Figure:
+    """Draw the masks of sentences and their translations in one batch, as a model reads them.
+
+    Args:
+        model: a Transformer.
+        sources: sentences.
+        targets: their translations; none for the model's own.
 
     Raises:
-        NmtError: its model has no self-attention to mask.
+        NmtError: the model has no self-attention to mask.
     """
-    pad_ids = getattr(run.recipe.model, "pad_ids", ())
+    pad_ids = getattr(model.config, "pad_ids", ())
     if not pad_ids:
-        raise NmtError(f"{run.folder}: its model masks only padding", "use a Transformer")
-    tokenizer = run.tokenizers().target
-    return masks_figure(tokenizer.encode(list(texts)), tokenizer, pad_ids)
+        raise NmtError(f"{model.path}: its model masks only padding", "use a Transformer")
+    source, target = model.tokenizers.source, model.tokenizers.target
+    if targets:
+        translations = target.encode(list(targets))
+    else:
+        translations = [each.ids for each in model.translate(sources)]
+    return masks_figure(
+        [source.frame_source(ids) for ids in source.encode(list(sources))],
+        [[START_ID, *ids] for ids in translations],
+        target,
+        pad_ids,
+    )
 
 
 def masks_figure(
-    sequences: Sequence[Sequence[int]], tokenizer: Tokenizer, pad_ids: Sequence[int] = (PAD_ID,)
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    tokenizer: Tokenizer | None = None,
+    pad_ids: Sequence[int] = (PAD_ID,),
 ) -> Figure:
-    """Draw source, causal and target masks of sequences in one padded batch.
+    """Draw source, causal and target masks of a batch.
 
-    No token attends to ``pad_ids``.
+    Args:
+        sources: ids that the encoder reads, padded here to one width.
+        targets: ids that the decoder reads, likewise.
+        tokenizer: for the names of target tokens; None to show ids.
+        pad_ids: tokens that no token attends to.
     """
-    width = max(map(len, sequences)) + 1
-    ids = np.full((len(sequences), width), PAD_ID, np.int32)
-    for row, each in enumerate(sequences):
-        ids[row, : len(each) + 1] = [START_ID, *each]
+    source_ids, target_ids = _padded(sources), _padded(targets)
+    (count, width), (_, source_width) = target_ids.shape, source_ids.shape
     source, causal, target = (
         ops.convert_to_numpy(each) == 0
         for each in (
-            padding_mask(ids, "float32", pad_ids),
+            padding_mask(source_ids, "float32", pad_ids),
             causal_mask(width, "float32"),
-            target_mask(ids, "float32", pad_ids),
+            target_mask(target_ids, "float32", pad_ids),
         )
     )
-    size = max(2.4, 0.22 * width + 1.0)
-    columns = max(2, len(sequences))
+    size = max(2.4, 0.22 * max(width, source_width) + 1.0)
+    columns = max(2, count)
     figure = new_figure(size * columns, 2 * size + 0.8)
     grid = figure.subplots(2, columns, squeeze=False)
     for spare in grid.flat:
         spare.set_axis_off()
-    places = [str(place) for place in range(width)]
-    sentences = [f"sentence {number + 1}" for number in range(len(sequences))]
-    _draw(grid[0][0], source[:, 0, 0], sentences, places, "source mask")
-    _draw(grid[0][1], causal[0, 0], places, places, "causal mask")
-    for column, own in enumerate(map(tokenizer.tokens, ids.tolist())):
+    places = [str(place) for place in range(max(width, source_width))]
+    sentences = [f"sentence {number + 1}" for number in range(count)]
+    _draw(grid[0][0], source[:, 0, 0], sentences, places[:source_width], "source mask")
+    _draw(grid[0][1], causal[0, 0], places[:width], places[:width], "causal mask")
+    for column, ids in enumerate(target_ids.tolist()):
+        own = tokenizer.tokens(ids) if tokenizer else [str(each) for each in ids]
         _draw(grid[1][column], target[column, 0], own, own, f"target mask, {sentences[column]}")
     figure.legend(
         handles=[Patch(color=_SEEN, label="visible"), Patch(color=_HIDDEN, label="hidden")],
@@ -80,6 +104,13 @@ def masks_figure(
     )
     figure.suptitle("Rows attend to columns", fontsize=11)
     return figure
+
+
+def _padded(sequences: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    ids = np.full((len(sequences), max(map(len, sequences))), PAD_ID, np.int32)
+    for row, each in zip(ids, sequences, strict=True):
+        row[: len(each)] = each
+    return ids
 
 
 def _draw(axes: Axes, seen: Any, rows: list[str], columns: list[str], title: str) -> None:
@@ -127,11 +158,20 @@ def position_table(
 
 
 def positions_figure(
-    table: NDArray[np.float32], title: str, dimensions: list[int] | None = None
+    table: NDArray[np.float32],
+    title: str,
+    dimensions: Sequence[int] = (),
+    curves: str = "dimensions",
 ) -> Figure:
-    """Draw a heat map of a table [positions, d_model], and some dimensions (from 0) as curves.
+    """Draw a heat map of a table [positions, d_model], and curves of its values.
 
-    The default is CURVES dimensions of the first half, where sinusoids still change.
+    Args:
+        table: position vectors.
+        title: of the figure.
+        dimensions: to draw, from 0; none for CURVES of the first half, where sinusoids still
+            change. Only of the first kind of curves.
+        curves: "dimensions" for some dimensions over the positions; "all" for all of them, one
+            above the other; "positions" for a curve over the dimensions for each position.
 
     Raises:
         NmtError: the vectors do not have such a dimension.
@@ -142,8 +182,8 @@ def positions_figure(
         raise NmtError(
             f"--dimension {max(chosen)}: the model has {width}", f"give 0 to {width - 1}"
         )
-    figure = new_figure(10.5, 4.6)
-    heat, curves = figure.subplots(1, 2)
+    figure = new_figure(10.5, min(12.0, max(4.6, 0.06 * width)) if curves == "all" else 4.6)
+    heat, panel = figure.subplots(1, 2)
     bound: Any = float(np.abs(table).max()) or 1.0
     image = heat.imshow(
         table, cmap=colormaps["RdBu"], vmin=-bound, vmax=bound, aspect="auto", origin="lower"
@@ -151,11 +191,25 @@ def positions_figure(
     heat.set_xlabel("dimension")
     heat.set_ylabel("position")
     figure.colorbar(image, ax=heat, label="value")
-    for each in chosen:
-        curves.plot(np.arange(places), table[:, each], label=f"dimension {each}", linewidth=1.2)
-    curves.set_xlabel("position")
-    curves.set_ylabel("value")
-    curves.grid(alpha=0.3)
-    curves.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4)
+    if curves == "positions":
+        colors = ScalarMappable(Normalize(0, places - 1), colormaps["viridis"])
+        for vector, color in zip(table, colors.to_rgba(np.arange(places)), strict=True):
+            panel.plot(vector, color=color, linewidth=0.6)
+        figure.colorbar(colors, ax=panel, label="position")
+        panel.set_xlabel("dimension")
+    else:
+        panel.set_xlabel("position")
+    if curves == "all":
+        # A curve reaches halfway to its neighbours.
+        panel.plot(np.arange(width) + table / (2 * bound), color=_SEEN, linewidth=0.6)
+        panel.set_ylabel("dimension + value / 2")
+        panel.margins(y=0.01)
+    else:
+        panel.set_ylabel("value")
+    if curves == "dimensions":
+        for each in chosen:
+            panel.plot(table[:, each], label=f"dimension {each}", linewidth=1.2)
+        panel.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4)
+    panel.grid(alpha=0.3)
     figure.suptitle(title, fontsize=11)
     return figure

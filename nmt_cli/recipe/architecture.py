@@ -121,6 +121,13 @@ class Architecture(ABC, Generic[Config]):
     def cross_attention(self, config: Config) -> tuple[int, int]:
         """Return how many layers attend to the source, and the heads of each."""
 
+    def self_attention(self, config: Config) -> dict[str, Shape]:
+        """Return the shapes of "encoder" and "decoder" self-attention, of those that there are.
+
+        T is the number of tokens that the decoder reads, an axis of these weights only.
+        """
+        return {}
+
     def build(
         self, config: Config, source_vocab: int, target_vocab: int, seed: int
     ) -> "keras.Model":

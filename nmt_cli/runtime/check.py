@@ -112,6 +112,13 @@ def _graph_checks(bundle: Bundle) -> list[Check]:
         weights = _outputs(bundle, manifest.attention, feed, sizes)["attention"]
         distance = _distance_from_one(weights.astype(np.float64))
         checks.append(Check.of("sum of attention weights, difference from 1", distance, tolerance))
+    if manifest.self_attention:
+        feed["target"] = feed["tokens"]
+        sizes["T"] = 3
+        sides = _outputs(bundle, manifest.self_attention, feed, sizes).values()
+        distance = max(_distance_from_one(each.astype(np.float64)) for each in sides)
+        name = "sum of self-attention weights, difference from 1"
+        checks.append(Check.of(name, distance, tolerance))
     return checks
 
 

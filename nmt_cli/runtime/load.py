@@ -139,6 +139,8 @@ def _check_sizes(folder: Path, manifest: Manifest, graphs: Mapping[str, OnnxFile
         layers, more = config.decoder_layers, 0
         if name == manifest.encoder.file:  # it also has a product for each layer of the decoder
             layers, more = config.encoder_layers, config.decoder_layers
+        elif manifest.self_attention and name == manifest.self_attention.file:
+            layers = config.encoder_layers + config.decoder_layers
         products = sum(graph.operators[each] for each in PRODUCTS)
         for count, most, what in (
             (graph.operators.total(), _OPERATORS * (layers + 4), "operators"),

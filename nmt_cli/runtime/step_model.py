@@ -198,6 +198,20 @@ class OnnxStepModel:
             raise self._wrong("attention weights that are not numbers")
         return weights
 
+    def self_attention(
+        self, source: NDArray[np.int32], target: NDArray[np.int32]
+    ) -> dict[str, NDArray[np.float32]]:
+        """Self-attention of both sides, if the bundle has its graph; see search.step_model."""
+        graph = self._manifest.self_attention
+        if graph is None:
+            return {}
+        session, names = self.session(graph), [each.name for each in graph.outputs]
+        with self._failures():
+            found = session.run(names, {"source": source, "target": target})
+        if not all(np.isfinite(each).all() for each in found):
+            raise self._wrong("attention weights that are not numbers")
+        return {name: each.astype(np.float32) for name, each in zip(names, found, strict=True)}
+
     def select(self, state: OnnxState, rows: NDArray[np.int64]) -> OnnxState:
         """The state of some of the sentences."""
         with self._failures():

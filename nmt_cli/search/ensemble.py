@@ -46,6 +46,12 @@ class EnsembleStepModel:
         found = [aligning_layer(model.attention(each, tokens, ancestry)) for model, each in pairs]
         return np.mean(found, axis=0)[:, None, None]
 
+    def self_attention(
+        self, source: NDArray[np.int32], target: NDArray[np.int32]
+    ) -> dict[str, NDArray[np.float32]]:
+        """None: the models' layers have nothing in common."""
+        return {}
+
     def select(self, state: list[Any], rows: NDArray[np.int64]) -> list[Any]:
         """The state of these sentences only."""
         pairs = zip(self._models, state, strict=True)

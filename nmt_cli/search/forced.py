@@ -147,15 +147,16 @@ def force(
 def forced_attention(
     model: StepModel, tokenizers: TokenizerPair, source: str, target_ids: Sequence[int]
 ) -> AttentionMaps:
-    """Attention of all layers and heads to a line, as its translation, without END, is decoded.
+    """Attention of all layers and heads for a line and its translation, without END.
 
     Raises:
         NmtError: the model does not give attention weights.
     """
     (ids,) = tokenizers.source.encode([source])
     framed, target = tokenizers.source.frame_source(ids), [*target_ids, END_ID]
-    steps = forced_steps(
-        model, np.array([framed], np.int32), np.array([target], np.int32), attention=True
-    )
+    rows = np.array([framed], np.int32)
+    steps = forced_steps(model, rows, np.array([target], np.int32), attention=True)
     cross = np.stack([weights[0] for _, weights in steps if weights is not None], axis=2)
-    return AttentionMaps(framed, target, cross)
+    read = np.array([[START_ID, *target_ids]], np.int32)
+    own = {side: weights[0] for side, weights in model.self_attention(rows, read).items()}
+    return AttentionMaps(framed, target, cross, own.get("encoder"), own.get("decoder"))

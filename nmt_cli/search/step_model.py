@@ -81,5 +81,15 @@ class StepModel(Protocol):
             NmtError: the model does not give attention weights.
         """
 
+    def self_attention(
+        self, source: NDArray[np.int32], target: NDArray[np.int32]
+    ) -> dict[str, NDArray[np.float32]]:
+        """Self-attention of source ids [B, S] and of what the decoder reads, [B, T].
+
+        Returns:
+            "encoder" float32 [B, L, h, S, S] and "decoder" [B, L, h, T, T], of those that the model
+            has and provides. Rows sum to 1.
+        """
+
     def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
         """The state of the sentences ``rows`` (ascending) only; the old one is used up."""

@@ -109,7 +109,7 @@ def with_attention(system: Path, once: Once) -> Path:
     """A bundle of the same model that also computes attention weights."""
 
     def export(folder: Path) -> None:
-        words = ["export", "--onnx", "--attention", "-o", folder / "bundle"]
+        words = ["export", "--onnx", "--attention", "all", "-o", folder / "bundle"]
         result = nmt(*words, cwd=system)
         assert result.code == 0, result.err
 

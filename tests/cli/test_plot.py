@@ -36,8 +36,10 @@ def run(*words: str) -> Path:
         ("attention", "o gato."),
         ("attention", "o gato.", "--part", "encoder"),
         ("alignment", "o gato está aqui.", "-m", RUN),
-        ("masks", "the cat is here.", "yes", "-m", RUN),
+        ("masks", "o gato.", "sim", "--target", "the cat.", "--target", "yes", "-m", BUNDLE),
+        ("masks", "--ids", "7 6 0 0 1", "1 2 3 0 0"),
         ("positions", RUN, "--length", "20"),
+        ("positions", RUN, "--length", "20", "--curves", "positions"),
         ("positions", "toy.toml", "--dimension", "3", "--set", "model.positions=concatenated"),
         ("schedule", "toy.toml", "ted-pt-en", "--steps", "100"),
         ("history", RUN),
@@ -102,6 +104,31 @@ def test_invalid_plots(here: Path, words, message: str, hint: str) -> None:
     assert message in caught.value.message
     assert hint in caught.value.hint
     assert not Path("p.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("masks", "--ids", "1 2", "3 x"), "--ids: 'x' is not a token id"),
+        (("masks", "--ids", "1 2", ""), "--ids: give at least one id for each sentence"),
+        (("masks", "a", "b", "--target", "c"), "give one --target for each SOURCE, or none"),
+        (
+            ("positions", "toy.toml", "--curves", "all", "--dimension", "1"),
+            "--dimension needs --curves dimensions",
+        ),
+    ],
+    ids=str,
+)
+def test_plots_that_contradict_themselves(here: Path, words: tuple[str, ...], message: str) -> None:
+    done = CliRunner().invoke(cli, ["plot", *words, "-o", "p.png"])
+    assert done.exit_code == 2
+    assert message in done.output
+
+
+def test_a_bundle_has_self_attention(here: Path, with_attention: Path) -> None:
+    shutil.copytree(with_attention, "exports/newest")
+    for part in ("encoder", "decoder"):
+        run("plot", "attention", "o gato.", "--part", part)
 
 
 def test_a_plot_needs_an_output_and_a_format(workdir: Path) -> None:

@@ -125,7 +125,7 @@ def test_weights_above_the_limit_of_the_format(
 
 def test_options_that_the_file_does_not_have(tiny_run: Run) -> None:
     with pytest.raises(OptionError, match="^--attention needs --onnx$"):
-        EXPORTERS["single-file"].export(tiny_run, ExportOptions(attention=True), print)
+        EXPORTERS["single-file"].export(tiny_run, ExportOptions(attention="cross"), print)
 
 
 def test_the_example_of_the_documentation_runs(

@@ -39,7 +39,7 @@ def test_it_trains_exports_and_translates(tmp_path: Path) -> None:
     finally:
         tf.config.run_functions_eagerly(False)
     run = Run.open(tmp_path / "run")
-    bundle = export_bundle(run, tmp_path / "bundle", verify=True, attention=True)
+    bundle = export_bundle(run, tmp_path / "bundle", verify=True, attention="cross")
     assert read_manifest(bundle).architecture == recipe.model
     with nmt_cli.open(run.folder) as trained, nmt_cli.open(bundle) as exported:
         assert trained.describe()["summary"] == "An averaging model (width 32)"

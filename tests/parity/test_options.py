@@ -30,7 +30,7 @@ PHRASES = [
 def sides(request: pytest.FixtureRequest, once: Once) -> list[Translator]:
     def fill(folder: Path) -> None:
         run = untrained_run(folder, model={"architecture": request.param})
-        export_bundle(run, folder / "bundle", attention=True)
+        export_bundle(run, folder / "bundle", attention="cross")
 
     folder = once(f"options-{request.param}", fill)
     run, bundle = Run.open(folder / "run"), folder / "bundle"

@@ -122,7 +122,7 @@ def test_an_empty_translation_has_no_alignment():
 
 
 def test_masks_of_a_batch():
-    figure = masks_figure([[4, 5], [7]], Pieces())
+    figure = masks_figure([[4], [7, 8, 9, END_ID]], [[START_ID, 4, 5], [START_ID, 7]], Pieces())
     panels = {axes.get_title(): axes for axes in figure.axes if axes.get_title()}
     assert list(panels) == [
         "source mask",
@@ -131,12 +131,13 @@ def test_masks_of_a_batch():
         "target mask, sentence 2",
     ]
     drawn = {title: axes.images[0].get_array().astype(int) for title, axes in panels.items()}
-    assert drawn["source mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
+    assert drawn["source mask"].tolist() == [[1, 0, 0, 0], [1, 1, 1, 1]]
     assert drawn["causal mask"].tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     assert drawn["target mask, sentence 2"].tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
     assert labels(panels["target mask, sentence 2"])[0] == ["<s>", "▁the", "<pad>"]
-    hidden = masks_figure([[4, 5]], Pieces(), pad_ids=(0, 4)).axes[0]
-    assert hidden.images[0].get_array().astype(int).tolist() == [[1, 0, 1]]
+    hidden, _, target, *_ = masks_figure([[4, 5, 0, 6]], [[2, 7]], pad_ids=(0, 4)).axes
+    assert hidden.images[0].get_array().astype(int).tolist() == [[0, 1, 0, 1]]
+    assert labels(target) == (["2", "7"], ["2", "7"])
 
 
 def test_positions():
@@ -150,6 +151,12 @@ def test_positions():
     assert [line.get_label() for line in default.lines] == [
         f"dimension {each}" for each in (0, 8, 16, 24)
     ]
+    rows = positions_figure(table, "made up", curves="positions").axes[1]
+    np.testing.assert_array_equal([line.get_ydata() for line in rows.lines], table)
+    every = positions_figure(table, "made up", curves="all").axes[1]
+    wanted = table.T / table.max() / 2 + np.arange(8)[:, None]
+    np.testing.assert_allclose([line.get_ydata() for line in every.lines], wanted)
+    assert (rows.get_xlabel(), every.get_xlabel()) == ("dimension", "position")
 
 
 def test_schedules_start_at_step_one():

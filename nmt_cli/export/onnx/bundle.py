@@ -17,6 +17,7 @@ from nmt_cli.bundle import (
     DECODER,
     ENCODER,
     MANIFEST,
+    SELF_ATTENTION,
     SHORTLIST,
     TOKENIZER,
 )
@@ -90,6 +91,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         decoder=graphs[DECODER],
         append=graphs[APPEND],
         attention=graphs.get(ATTENTION),
+        self_attention=graphs.get(SELF_ATTENTION),
         shortlist=short,
         files={},
         precision=options.precision,

@@ -15,7 +15,15 @@ import onnx
 import tensorflow as tf
 import tf2onnx
 
-from nmt_cli.bundle import APPEND, ATTENTION, COLUMNS, DECODER, ENCODER, SHORTLIST
+from nmt_cli.bundle import (
+    APPEND,
+    ATTENTION,
+    COLUMNS,
+    DECODER,
+    ENCODER,
+    SELF_ATTENTION,
+    SHORTLIST,
+)
 from nmt_cli.bundle.contract import (
     Contract,
     append_contract,
@@ -23,6 +31,7 @@ from nmt_cli.bundle.contract import (
     columns_contract,
     decoder_contract,
     encoder_contract,
+    self_attention_contract,
     shortlist_contract,
 )
 from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
@@ -50,7 +59,7 @@ def write_graphs(
     folder: Path,
     precision: str = "float32",
     rules: Sequence[str] = tuple(RULES),
-    attention: bool = False,
+    attention: str | None = None,
     pairs: Pairs = (),
     shortlist: int = 0,
 ) -> dict[str, GraphSpec]:
@@ -82,7 +91,7 @@ def make_graphs(
     graph: StepGraph,
     precision: str = "float32",
     rules: Sequence[str] = tuple(RULES),
-    attention: bool = False,
+    attention: str | None = None,
     pairs: Pairs = (),
 ) -> tuple[dict[str, onnx.ModelProto], dict[str, Contract]]:
     """Return the finished graphs and their contracts, by file name.
@@ -91,7 +100,8 @@ def make_graphs(
         graph: what to convert.
         precision: one of nmt_cli.bundle.PRECISIONS.
         rules: of the graph pass; benchmarks/graph_pass.py leaves some out.
-        attention: also return the step with attention weights.
+        attention: "cross" to also return the step with attention weights, "all" for self-attention,
+            too.
         pairs: what int8 is calibrated with; see nmt_cli.export.onnx.calibrate.calibrate.
     """
 
@@ -106,14 +116,18 @@ def make_graphs(
     ]
     if attention:
         parts.append((ATTENTION, _step(graph, graph.step_attention), attention_contract(config)))
+    own = self_attention_contract(config)
+    if attention == "all" and own[1]:  # a recurrent model has none
+        parts.append((SELF_ATTENTION, graph.self_attention, own))
     protos = {}
     for name, function, contract in parts:
-        own = graph.onnx_encoder(TF2ONNX_OPSET) if name == ENCODER else None
-        proto = own or _convert(function, contract)
+        special = graph.onnx_encoder(TF2ONNX_OPSET) if name == ENCODER else None
+        proto = special or _convert(function, contract)
         share_transposed(proto)
         _write_in_place(proto, graph)
         protos[name] = apply_rules(proto, rules)
-    steps = {name: proto for name, proto in protos.items() if name != APPEND}
+    other = (APPEND, SELF_ATTENTION)
+    steps = {name: proto for name, proto in protos.items() if name not in other}
     sizes = calibrate(steps, config, pairs) if precision == "int8" else {}
     for name in protos:
         if precision == "int8":

@@ -161,6 +161,13 @@ class Transformer(Architecture[TransformerConfig]):
         """Return the decoder's layers and heads."""
         return config.decoder_layers, config.heads
 
+    def self_attention(self, config: TransformerConfig) -> dict[str, Shape]:
+        """Return the shapes of both sides' weights; an SSRU has none."""
+        shapes: dict[str, Shape] = {"encoder": ("B", config.encoder_layers, config.heads, "S", "S")}
+        if config.decoder == "attention":
+            shapes["decoder"] = ("B", config.decoder_layers, config.heads, "T", "T")
+        return shapes
+
 
 def _sides(config: TransformerConfig, kind: str, axis: str) -> dict[str, CacheShape]:
     return {

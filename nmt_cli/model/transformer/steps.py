@@ -99,16 +99,16 @@ class Steps(StepGraph):
         masked = ops.concatenate([caches[-1], own], axis=2)
         return ops.minimum(mask, ops.transpose(masked, (0, 1, 3, 2))), [masked]
 
-    def self_attention(self, source: Any, target: Any) -> tuple[Tensors, Tensors]:
-        """Return the training model's self-attention, layer by layer; none of SSRUs."""
+    def self_attention(self, source: Any, target: Any) -> Tensors:
+        """Return the training model's self-attention; none of SSRUs."""
         layers = [*self.encoder_layers, *self.decoder_layers]
         inputs = keras.Model(self.model.inputs, [each.input for each in layers])([source, target])
         split, pairs = len(self.encoder_layers), list(zip(layers, inputs, strict=True))
         encoder = [layer.attention_weights(x, mask) for layer, (x, mask) in pairs[:split]]
         if self._recurrent:
-            return encoder, []
+            return [ops.stack(encoder, axis=1)]
         decoder = [layer.attention_weights(x, mask) for layer, (x, _, mask, _) in pairs[split:]]
-        return encoder, decoder
+        return [ops.stack(encoder, axis=1), ops.stack(decoder, axis=1)]
 
 
 def _rows(mask: Any, queries: Any) -> Any:
