@@ -10,10 +10,20 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
+from nmt_cli.bundle.contract import (
+    append_contract,
+    attention_contract,
+    columns_contract,
+    decoder_contract,
+    shortlist_contract,
+)
+from nmt_cli.bundle.manifest import DIGEST, Manifest
 from nmt_cli.cli import cli
 from nmt_cli.recipe.architecture import ARCHITECTURES, architecture
 from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.reading import load_recipe, recipe_from
+from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.training.run import SAFE_TO_CHANGE
 
 if TYPE_CHECKING:
@@ -51,6 +61,20 @@ def test_every_safe_key_is_listed() -> None:
     for section, keys in SAFE_TO_CHANGE.items():
         for key in keys or (f"[{section}]",):
             assert f"`{key}`" in listed or f"`{section}.{key}`" in listed, key
+
+
+def test_every_key_and_tensor_of_a_bundle_is_explained() -> None:
+    page = (ROOT / "docs" / "bundle-format.md").read_text(encoding="utf-8")
+    names = {DIGEST}
+    for kind in (Manifest, TokenizerSpec, DecodingConfig):
+        names |= {each.name for each in dataclasses.fields(kind)}
+    config = architecture("transformer").config()
+    graphs = [decoder_contract(config, 8), attention_contract(config), append_contract()]
+    graphs += [columns_contract(config, 8, "int8"), shortlist_contract(config, 8, "int8")]
+    names |= {tensor.name for graph in graphs for side in graph for tensor in side}
+    for name in names:
+        depends = re.match("cross_|(new_)?self_", name)  # on the architecture
+        assert depends or f"`{name}`" in page, name
 
 
 def test_the_readme_is_short() -> None:

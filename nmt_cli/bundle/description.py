@@ -20,8 +20,8 @@ _CARD = """\
 
     nmt translate -m THIS_FOLDER file.txt
 
-It needs onnxruntime, sentencepiece and numpy, not TensorFlow. Without nmt:
-`manifest.json` describes every input and output of `encoder.onnx` and `decoder.onnx`.
+It needs onnxruntime, sentencepiece and numpy, not TensorFlow. Without nmt: nmt's page
+docs/bundle-format.md specifies the files and has a short client.
 
 ## Training
 

@@ -5,7 +5,6 @@ float32 with their attention weights, and the translations of the version that w
 """
 
 import json
-import tarfile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,20 +17,12 @@ from nmt_cli.search.options import DecodingOptions
 from tests.translators import load_bundle
 
 
-@pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("format3")
-    with tarfile.open(Path(__file__).parent / "format3.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder
-
-
 @pytest.mark.parametrize("name", ["transformer", "rnn"])
-def test_an_older_bundle_translates_as_before(bundles: Path, name: str) -> None:
-    expected = json.loads((bundles / "expected.json").read_text(encoding="utf-8"))
+def test_an_older_bundle_translates_as_before(older_bundles: Path, name: str) -> None:
+    expected = json.loads((older_bundles / "expected.json").read_text(encoding="utf-8"))
     # That version did not search again where a translation repeats itself.
     once = DecodingOptions(no_repeat_ngram=0)
-    found = list(load_bundle(bundles / name, once).translate(expected["lines"]))
+    found = list(load_bundle(older_bundles / name, once).translate(expected["lines"]))
     rows = expected["translations"][name]
     assert [each.text for each in found] == [row["text"] for row in rows]
     scores = [row["score"] for row in rows]
@@ -42,15 +33,15 @@ def test_an_older_bundle_translates_as_before(bundles: Path, name: str) -> None:
     ("name", "unused_key"), [("transformer", "encoder_cell"), ("rnn", "heads")]
 )
 def test_an_older_manifest_can_be_described_and_rewritten(
-    bundles: Path, tmp_path: Path, name: str, unused_key: str
+    older_bundles: Path, tmp_path: Path, name: str, unused_key: str
 ) -> None:
     """Older manifests had the keys of every architecture."""
-    tree = json.loads((bundles / name / "manifest.json").read_text(encoding="utf-8"))
+    tree = json.loads((older_bundles / name / "manifest.json").read_text(encoding="utf-8"))
     assert unused_key in tree["architecture"]
-    manifest = read_manifest(bundles / name)
+    manifest = read_manifest(older_bundles / name)
     assert (manifest.format, manifest.verification.outcome) == (3, PASSED)
     later = {"pad_ids": (0,), "decoder": "attention", "output_bias": False}  # the defaults
     assert asdict(manifest.architecture).items() <= {**tree["architecture"], **later}.items()
-    assert unused_key not in describe_bundle(bundles / name)["architecture"]
+    assert unused_key not in describe_bundle(older_bundles / name)["architecture"]
     manifest.write(tmp_path)
     assert read_manifest(tmp_path) == manifest

@@ -1,4 +1,4 @@
-"""Every architecture exports, and its bundle translates like Keras."""
+"""Every architecture exports, and its bundle translates like Keras, with nmt and without."""
 
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
+from tests.bundle.test_clients import assert_same_client
 from tests.export.test_single_file import assert_same_search
 from tests.parity.test_exports import assert_alike, export_saved_model, lines
 from tests.systems import export_bundle, untrained_run
@@ -107,6 +108,7 @@ def test_a_bundle_translates_like_keras(run: Run, tmp_path: Path) -> None:
         )
         found = [(each.text, each.score) for each in bundle.translate(lines())]
         assert_alike(keras_translator.translate(lines()), found)
+        assert_same_client(tmp_path / "bundle", beam_size)
     assert_same_search(tmp_path / "bundle", tmp_path)
 
 
