@@ -6,11 +6,14 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+from nmt_cli.frameworks import import_keras
 
 if TYPE_CHECKING:  # importing these takes seconds, and not every test needs TensorFlow
     from nmt_cli.training.run import Run
@@ -36,6 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Try many examples of each property with the slow tests."""
     if config.option.markexpr == "slow":
         settings.load_profile("many")
+
+
+def pytest_sessionstart() -> None:
+    """Import Keras as nmt does, without what it never uses, where all tests are to run."""
+    if "PYTEST_XDIST_WORKER" in os.environ and find_spec("keras"):
+        import_keras()
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
