@@ -1,5 +1,6 @@
 """Small recipes, prepared data and runs that are created within seconds."""
 
+import shutil
 from pathlib import Path
 from unittest import mock
 
@@ -10,7 +11,7 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import recipe_from
-from nmt_cli.training.checkpoint import Progress, save_checkpoint
+from nmt_cli.training.checkpoint import Progress, read_checkpoint, save_checkpoint
 from nmt_cli.training.model import compiled_model
 from nmt_cli.training.run import Run
 
@@ -86,6 +87,17 @@ def untrained_run(folder: Path, **sections: dict[str, object]) -> Run:
         weight.assign(weight + rng.normal(scale=0.3, size=weight.shape))
     save_checkpoint(run.checkpoint(1), model, Progress(step=1))
     return run
+
+
+def rewound(run: Run, folder: Path, step: int) -> Path:
+    """Return a copy of a run as if it had been killed after it saved this step."""
+    shutil.copytree(run.folder, folder)
+    copy = Run.open(folder)
+    for path in (*copy.checkpoints(), copy.best):
+        if path.exists() and read_checkpoint(path, only_progress=True)[1].step > step:
+            path.unlink()
+    assert copy.last == copy.checkpoint(step)
+    return folder
 
 
 def export_bundle(

@@ -56,15 +56,11 @@ ARCHITECTURES = {
         "vocab_size = 320",
         'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 2\nattention = "luong-general"',
     ),
-    "Luong, concat, WordPiece": (
+    "Bahdanau, WordPiece": (
         'kind = "wordpiece"\nvocab_size = 120\njoint = false',
-        'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 1\nembeddings = "none"\n'
-        'attention = "luong-concat"\ninput_feeding = false',
-    ),
-    "Bahdanau": (
-        "vocab_size = 320",
         'architecture = "rnn"\nencoder_layers = 1\ndecoder_layers = 1\nencoder_cell = "gru"\n'
-        'decoder_cell = "gru"\nattention = "bahdanau"\ninput_feeding = false',
+        'decoder_cell = "gru"\nattention = "bahdanau"\ninput_feeding = false\n'
+        'embeddings = "none"',
     ),
 }
 

@@ -124,22 +124,20 @@ def test_a_saved_model_translates_like_keras(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("precision", ["int8", "float16"])
-def test_other_precisions_stay_close(run: Run, tmp_path: Path, precision: str) -> None:
+def test_other_precisions_stay_close(run: Run, tmp_path: Path) -> None:
     """Random weights cause steep probabilities and near ties; verification allows trained models
     a tenth of this (tests/e2e/test_every_architecture.py)."""
-    export_bundle(run, tmp_path / "b", precision)
-    bundle, original = Bundle(tmp_path / "b"), KerasStepModel(trained_model(run, run.last)[0])
-    divergences = []
-    for line in filter(str.strip, HARD_LINES):
-        (source,), (target,) = (
-            side.encode([line]) for side in (run.tokenizers().source, run.tokenizers().target)
-        )
-        framed = run.tokenizers().source.frame_source(source)
-        expected, found = (
-            given_log_probs(each, framed, target) for each in (original, bundle.model)
-        )
-        divergences += (np.exp(expected) * (expected - found)).sum(axis=1).tolist()
-    assert 0 < np.mean(divergences) < 10 * GATES[precision].divergence
-    translations = load_bundle(tmp_path / "b").translate(["um gato", ""])
-    assert [bool(each.text) for each in translations] == [True, False]
+    original, tokenizers = KerasStepModel(trained_model(run, run.last)[0]), run.tokenizers()
+    lines = list(filter(str.strip, HARD_LINES))
+    sources = [tokenizers.source.frame_source(ids) for ids in tokenizers.source.encode(lines)]
+    pairs = list(zip(sources, tokenizers.target.encode(lines), strict=True))
+    expected = [given_log_probs(original, *pair) for pair in pairs]
+    for precision in ("int8", "float16"):
+        folder = export_bundle(run, tmp_path / precision, precision)
+        bundle, divergences = Bundle(folder), []
+        for pair, wanted in zip(pairs, expected, strict=True):
+            found = given_log_probs(bundle.model, *pair)
+            divergences += (np.exp(wanted) * (wanted - found)).sum(axis=1).tolist()
+        assert 0 < np.mean(divergences) < 10 * GATES[precision].divergence
+        translations = load_bundle(folder).translate(["um gato", ""])
+        assert [bool(each.text) for each in translations] == [True, False]

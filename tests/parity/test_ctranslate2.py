@@ -44,10 +44,17 @@ VARIANTS = {
             "decoder_layers": 1,
         }
     },
-    "GELU, learned positions": {
-        "model": {"activation": "gelu", "positions": "learned", "max_positions": 130}
+    "GELU, learned positions, pre, none": {
+        "model": {
+            "activation": "gelu",
+            "positions": "learned",
+            "max_positions": 130,
+            "embeddings": "none",
+        }
     },
-    "no positions": {"model": {"positions": "none"}},
+    "no positions, pre, source-target, epsilon": {
+        "model": {"positions": "none", "embeddings": "source-target", "epsilon": 1e-2}
+    },
     "as Marian": {
         "model": {
             "norm": "post",
@@ -57,14 +64,14 @@ VARIANTS = {
             "epsilon": 1e-5,
         }
     },
-    "pre, source-target, epsilon": {"model": {"embeddings": "source-target", "epsilon": 1e-2}},
     "post, target-softmax": {
         "model": {"norm": "post", "embeddings": "target-softmax"},
         "tokenizer": SEPARATE,
     },
-    "post, none": {"model": {"norm": "post", "embeddings": "none"}, "tokenizer": SEPARATE},
-    "pre, none": {"model": {"embeddings": "none"}},
-    "WordPiece": {"tokenizer": {"kind": "wordpiece", "vocab_size": 200}},
+    "post, none, WordPiece": {
+        "model": {"norm": "post", "embeddings": "none"},
+        "tokenizer": {"kind": "wordpiece", "vocab_size": 200, "joint": False},
+    },
 }
 
 
@@ -73,9 +80,9 @@ def export(run: Run, folder: Path, precision: str = "float32", **options: Any) -
     return EXPORTERS["ctranslate2"].export(run, given, lambda line: None)
 
 
-DEFAULT = ("post, none", "WordPiece")  # other tests export "pre, all"
+DEFAULT = "post, none, WordPiece"  # other tests export "pre, all"
 PARAMS = [
-    pytest.param(sections, id=name, marks=[] if name in DEFAULT else [pytest.mark.slow])
+    pytest.param(sections, id=name, marks=[] if name == DEFAULT else [pytest.mark.slow])
     for name, sections in VARIANTS.items()
 ]
 

@@ -3,6 +3,7 @@
 Random weights are a strict test: the best candidates are always near-ties.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,29 +21,35 @@ MODELS = {
 }
 
 
-PARAMS = [pytest.param(each, marks=[] if each == "d 36" else [pytest.mark.slow]) for each in MODELS]
+@pytest.fixture(scope="module")
+def folder_of(once: Once) -> Callable[[str], Path]:
+    """A function that returns the folder of a model's bundles."""
 
+    def made(name: str) -> Path:
+        def fill(folder: Path) -> None:
+            decoding = {"max_length": 20, "length_ratio": 1.0, "length_extra": 1}
+            run = untrained_run(folder, model=MODELS[name], decoding=decoding)
+            for precision in ("float32", "int8"):
+                export_bundle(run, folder / precision, precision)
 
-@pytest.fixture(scope="module", params=PARAMS)
-def folder(request: pytest.FixtureRequest, once: Once) -> Path:
-    def fill(folder: Path) -> None:
-        decoding = {"max_length": 20, "length_ratio": 1.0, "length_extra": 1}
-        run = untrained_run(folder, model=MODELS[request.param], decoding=decoding)
-        for precision in ("float32", "int8"):
-            export_bundle(run, folder / precision, precision)
+        return once(f"independence-{name}", fill)
 
-    return once(f"independence-{request.param}", fill)
+    return made
 
 
 @pytest.mark.parametrize("beams", [4, 1])
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 @pytest.mark.parametrize(
-    "count", [40, pytest.param(SENTENCES, marks=pytest.mark.slow)], ids=["some", "all"]
+    ("name", "count"),
+    [
+        ("d 36", 40),
+        *(pytest.param(each, SENTENCES, marks=pytest.mark.slow) for each in MODELS),
+    ],
 )
 def test_batches_order_and_threads_change_nothing(
-    folder: Path, precision: str, beams: int, count: int
+    folder_of: Callable[[str], Path], name: str, precision: str, beams: int, count: int
 ) -> None:
-    bundle, lines = folder / precision, real_sentences(count)
+    bundle, lines = folder_of(name) / precision, real_sentences(count)
     expected = translate(bundle, lines, beams, Threads(2, 1), 4096)
     assert translate(bundle, lines, beams, Threads(1, 1), 512) == expected
     assert translate(bundle, lines, beams, Threads(2, 1), 1) == expected  # one by one

@@ -17,12 +17,11 @@ from nmt_cli.cli import cli
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.training.cluster import set_up
 from nmt_cli.training.devices import Devices
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import train
-from tests.systems import toy_data, toy_recipe
+from tests.systems import rewound, toy_data, toy_recipe
 
 # Gradients are summed in a different order, and Adam divides by their size.
 CLOSE = {"rtol": 2e-4}
@@ -135,14 +134,9 @@ def test_pairs_of_rows_stay_on_one_device():
 
 @pytest.mark.slow
 def test_two_mirrored_devices_match_one(tmp_path):
-    recipe, prepared = prepared_toy(tmp_path, max_steps=6)
-    train(recipe, prepared, tmp_path / "whole", say=silent)
-    train(
-        load_recipe(tmp_path / "toy.toml", ["training.max_steps=2"]),
-        prepared,
-        tmp_path / "parts",
-        say=silent,
-    )
+    recipe, prepared = prepared_toy(tmp_path, max_steps=6, checkpoint_every=2)
+    whole = train(recipe, prepared, tmp_path / "whole", say=silent)
+    rewound(whole, tmp_path / "parts", 2)
     outcome(start(tmp_path, ("parts", 4, True), backend="tensorflow", devices={"devices": 2}))
     train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
     assert_equivalent(tmp_path, "whole", "parts")
@@ -150,15 +144,15 @@ def test_two_mirrored_devices_match_one(tmp_path):
 
 @pytest.mark.slow
 def test_two_processes_match_one(tmp_path):
-    prepared_toy(tmp_path)
-    outcome(start(tmp_path, ("whole", 6, False), ("parts", 2, False)))
-    first, second = two(tmp_path, ("parts", 4, True))
+    prepared_toy(tmp_path, checkpoint_every=2)
+    outcome(start(tmp_path, ("whole", 6, False)))
+    rewound(Run.open(tmp_path / "whole"), tmp_path / "parts", 2)
+    first, second = two(tmp_path, ("parts", 6, True))
     printed = outcome(second)
     outcome(first)
     assert [float(line.split()[1]) for line in printed.splitlines() if line[0].isdigit()] == losses(
         tmp_path / "parts"
     )[2:]
-    outcome(start(tmp_path, ("parts", 6, True)))
     assert_equivalent(tmp_path, "whole", "parts")
 
 
