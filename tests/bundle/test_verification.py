@@ -91,26 +91,11 @@ def test_an_unverified_bundle_warns_until_it_is_verified(run: Run, int8: Path) -
     assert limits["log-probabilities"] is None
 
 
-@pytest.mark.parametrize(
-    ("gates", "enough", "message"),
-    [
-        (Gates(0.2, 80, 1e-9), 200, "divergence of the probabilities (16 sentences): "),
-        (Gates(-200, 0), 1, "BLEU falls by "),
-    ],
-)
-def test_a_failed_gate(
-    run: Run,
-    int8: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    gates: Gates,
-    enough: int,
-    message: str,
-) -> None:
-    monkeypatch.setitem(GATES, "int8", gates)
-    monkeypatch.setattr(verification, "ENOUGH_FOR_BLEU", enough)
-    with pytest.raises(NmtError, match="int8 verification failed: ") as caught:
+def test_a_failed_gate(run: Run, int8: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(GATES, "int8", Gates(-200, 0))
+    monkeypatch.setattr(verification, "ENOUGH_FOR_BLEU", 1)
+    with pytest.raises(NmtError, match="int8 verification failed: BLEU falls by "):
         verify(run, int8)
-    assert message in str(caught.value)
     assert read_manifest(int8).verification.outcome == SKIPPED
 
 

@@ -318,12 +318,15 @@ class TestModels:
 
     @pytest.mark.train
     def test_a_run_its_bundle_and_their_translations(self, system: Path, tmp_path: Path) -> None:
-        text = (system / "toy.pt").read_bytes()
-        translated = nmt("translate", "-m", self.BUNDLE, cwd=system, stdin=text)
+        source, reference = (tmp_path / f"some.{side}" for side in ("pt", "en"))
+        for path in (source, reference):
+            lines = (system / f"toy{path.suffix}").read_text(encoding="utf-8").splitlines()
+            write(path, lines[:60])
+        translated = nmt("translate", "-m", self.BUNDLE, cwd=system, stdin=source.read_bytes())
         assert translated.code == 0, translated.err
         (tmp_path / "translated.en").write_bytes(translated.out)
         words = ["-m", self.RUN, "--translation", tmp_path / "translated.en", "-m", self.BUNDLE]
-        words += ["--source", "toy.pt", "--reference", "toy.en"]
+        words += ["--source", source, "--reference", reference]
         scores, checks = tables(nmt("evaluate", *words, cwd=system))
         # In the order given, models as well as files.
         assert [row[6] for row in scores[:3]] == [self.RUN, "translated.en", self.BUNDLE]

@@ -55,6 +55,7 @@ def test_a_model_is_consistent(attention, cell, feeding):
     )
     check_steps(model)
     check_beams(model)
+    check_selection(model)
     check_causality(model)
     check_padding(model)
 
@@ -70,10 +71,6 @@ def test_a_variant_is_consistent(keys):
     model = tiny(architecture="rnn", **keys)
     check_steps(model)
     check_padding(model)
-
-
-def test_selecting_sentences_does_not_change_them():
-    check_selection(tiny(architecture="rnn"))
 
 
 def test_parameters_by_hand():

@@ -78,13 +78,13 @@ HARD = {
     "not assigned": "\u0378 \U000e1000 \ufffe \U0010ffff \ufffd \ue000",
     "1,000 letters": "a" * 1_000,
     "1,000 letters of two bytes": "ã" * 1_000,
-    "100,000 letters": "janela" * 16_667,
-    "100,000 marks": "a" + "\u0301" * 100_000,
+    "20,000 letters": "janela" * 3_334,
+    "20,000 marks": "a" + "\u0301" * 20_000,
     "100 bytes": "a" * 100 + " " + "é" * 50 + " " + "a" * 101 + " " + "é" * 50 + "a",
 }
 
 # Long texts are slow: only one test uses them.
-NOT_LONG = [text for text in HARD.values() if len(text) < 50_000]
+NOT_LONG = [text for text in HARD.values() if len(text) < 10_000]
 
 
 @dataclass(frozen=True)
@@ -157,17 +157,6 @@ def test_batches(sides: tuple[Side, Side], lines: list[str]) -> None:
         framed = side.graph.frame_source(encoded).to_list()
         assert framed == [side.runtime.frame_source(each) for each in ids]
         assert texts(side.graph.decode(ragged(ids))) == side.runtime.decode(ids)
-
-
-def test_inside_a_dataset(sides: tuple[Side, Side]) -> None:
-    lines = NOT_LONG
-    for side in sides:
-        dataset = tf.data.Dataset.from_tensor_slices(lines).batch(7)
-        encoded = dataset.map(side.graph.encode)
-        ids = [row for batch in encoded for row in batch.to_list()]
-        assert ids == side.runtime.encode(lines)
-        decoded = [text for batch in encoded.map(side.graph.decode) for text in texts(batch)]
-        assert decoded == side.runtime.decode(ids)
 
 
 def save(tokenizer: GraphTokenizer, folder: Path) -> None:

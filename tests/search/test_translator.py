@@ -172,9 +172,9 @@ def test_as_many_lines_are_read_ahead_as_take_some_seconds(monkeypatch: pytest.M
 
     clock = SimpleNamespace(monotonic=lambda: now, perf_counter=lambda: now)
     monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(module, "WINDOW", 1000)
+    monkeypatch.setattr(module, "WINDOW", 200)
     translator = Translator(Slow(copying), CHARACTERS, options(1), 1000)
-    lines = [f"line {number:4}" for number in range(3000)]
+    lines = [f"line {number:4}" for number in range(600)]
 
     def windows(seconds: float) -> list[int]:
         """The number of lines that are yielded at each time."""
@@ -185,11 +185,11 @@ def test_as_many_lines_are_read_ahead_as_take_some_seconds(monkeypatch: pytest.M
         return list(Counter(times).values())
 
     pace = 0.01
-    assert windows(5) == [500, *[56] * 44, 36]
+    assert windows(1) == [100, *[12] * 41, 8]
     pace = 0.0001
-    assert windows(5) == [500, 1000, 1000, 500]
-    assert windows(math.inf) == [1000] * 3
-    assert windows(0) == [1] * 3000
+    assert windows(1) == [100, 200, 200, 100]
+    assert windows(math.inf) == [200] * 3
+    assert windows(0) == [1] * 600
 
 
 def test_line_breaks_in_a_translation_become_spaces() -> None:

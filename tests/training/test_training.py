@@ -18,6 +18,7 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.plot.history import log_records
 from nmt_cli.recipe.config import Recipe
+from nmt_cli.text.lines import read_lines, write_lines
 from nmt_cli.training import run as run_module
 from nmt_cli.training.checkpoint import (
     Progress,
@@ -36,7 +37,8 @@ from nmt_cli.training.session import Session
 from nmt_cli.training.train import train
 from nmt_cli.training.validation import ValidationResult, Validator
 from tests import systems
-from tests.systems import DROPOUTS, toy_recipe, untrained_run, write_toy_corpus
+from tests.conftest import Once
+from tests.systems import DROPOUTS, rewound, toy_recipe, untrained_run, write_toy_corpus
 
 
 def silent(line: str) -> None:
@@ -64,13 +66,15 @@ class Whole:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    root = tmp_path_factory.mktemp("whole")
-    recipe, prepared = toy_data(root)
-    messages: list[str] = []
-    return Whole(
-        root, recipe, prepared, train(recipe, prepared, root / "run", say=messages.append), messages
-    )
+def whole(once: Once) -> Whole:
+    def fill(root: Path) -> None:
+        messages: list[str] = []
+        train(*toy_data(root), root / "run", say=messages.append)
+        write_lines(root / "messages", messages)
+
+    root = once("whole", fill)
+    run, messages = Run.open(root / "run"), read_lines(root / "messages")
+    return Whole(root, run.recipe, Prepared.open(root / "prepared"), run, messages)
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +95,7 @@ def arrays_of(path):
 
 @pytest.mark.traced
 def test_a_resumed_run_ends_with_the_same_bytes(tmp_path, whole):
-    short = toy_recipe(whole.root, training={"max_steps": 6})
-    parts = train(short, whole.prepared, tmp_path / "parts", say=silent)
+    parts = Run.open(rewound(whole.run, tmp_path / "parts", 6))
     # A damaged checkpoint is replaced by the previous one.
     parts.checkpoint(8).write_bytes(parts.last.read_bytes()[:1000])
     messages: list[str] = []
