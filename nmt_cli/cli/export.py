@@ -67,7 +67,7 @@ def _format_options(command: Any) -> Any:
     "--output",
     type=PATH,
     help="Folder to write; default: exports/NAME, followed by -single-file, -ctranslate2, "
-    "-saved-model, -keras or -huggingface, and by the value of --quantize.",
+    "-saved-model, -keras, -huggingface or -web, and by the value of --quantize.",
 )
 @click.option("--force", is_flag=True, help="Replace an older export in the same folder.")
 @click.option(

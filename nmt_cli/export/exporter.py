@@ -114,6 +114,7 @@ class Exporter:
         optional: which of "no-verify", "attention", "shortlist" and "with-tokenizer" the format
             supports.
         package: optional dependency, and the extra of nmt_cli that installs it.
+        npm: npm package whose files the export contains.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Exporter:
     quantizations: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     package: str = ""
+    npm: str = ""
 
     def check(self, options: ExportOptions) -> None:
         """Check that the format supports the options.
@@ -154,6 +156,8 @@ class Exporter:
         for option, package, install in needed:
             if package and not find_spec(package):
                 raise NmtError(f"{option}: {package} is not installed", f"pip install {install}")
+        if self.npm:
+            node_package(self.npm)
 
     @property
     def _supported(self) -> list[str]:
@@ -193,6 +197,19 @@ class Exporter:
             say(f"  {line}")
         say(self.next_step.format(folder=place))
         return report
+
+
+def node_package(name: str) -> Path:
+    """Return the folder of an npm package that is installed here or in a folder above.
+
+    Raises:
+        NmtError: there is none.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "node_modules" / name / "package.json").is_file():
+            return folder / "node_modules" / name
+    raise NmtError(f"no npm package {name} in {here} or a folder above", f"npm install {name}")
 
 
 _FORMATS = (
@@ -248,6 +265,16 @@ _FORMATS = (
         marker="config.json",
         next_step="model for transformers written to {folder}; see its README.md for how to use it",
         suffix="-huggingface",
+    ),
+    Exporter(
+        name="web",
+        help="Write a static page that translates in the browser.",
+        module="nmt_cli.export.web.folder",
+        marker="nmt_web.json",
+        next_step="page written to {folder}; next: python -m http.server -d {folder}",
+        suffix="-web",
+        quantizations=("int8",),
+        npm="onnxruntime-web",
     ),
 )
 EXPORTERS = {each.name: each for each in _FORMATS}

@@ -180,7 +180,7 @@ class _ExportedFile(Exported):
     def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
         tokenizers, longest = self._trained.run.tokenizers(), self._trained.decoding.max_source
         session = load_file(self._folder)
-        return _FileTranslator(session, tokenizers, options, longest).translate(lines)
+        return FileTranslator(session, tokenizers, options, longest).translate(lines)
 
 
 class _ExportedText(_ExportedFile):
@@ -196,7 +196,7 @@ class _ExportedText(_ExportedFile):
             yield next(found) if each else next(trained.translate([line]))
 
 
-class _FileTranslator(Translator):
+class FileTranslator(Translator):
     """A translator whose model is the session of a file."""
 
     model: Any

@@ -1,0 +1,1 @@
+"""A static page that translates in the browser."""

@@ -1,0 +1,93 @@
+"""Writing a static page that translates in the browser.
+
+Its folder is that of a single ONNX file, with the scripts of `page/`, onnxruntime-web and settings.
+Nothing is downloaded: onnxruntime-web is copied from the folder of npm's packages.
+"""
+
+import hashlib
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nmt_cli.bundle import TOKENIZER
+from nmt_cli.errors import NmtError
+from nmt_cli.export.exporter import ExportOptions, Trained, node_package
+from nmt_cli.export.huggingface.pieces import read_spm
+from nmt_cli.export.onnx import single_file
+from nmt_cli.search.translator import SENTENCE_END
+from nmt_cli.text.folder import TokenizerSpec
+from nmt_cli.text.lines import BLANK
+from nmt_cli.text.sentence_piece import SentencePieceTokenizer
+
+SETTINGS = "nmt_web.json"
+RUNTIME = "onnxruntime-web"
+# Its script and its WebAssembly, by their names in the folder.
+_RUNTIME_FILES = {
+    "onnxruntime.js": "ort.wasm.bundle.min.mjs",
+    "onnxruntime.wasm": "ort-wasm-simd-threaded.wasm",
+}
+_PAGE = Path(__file__).with_name("page")
+
+verify = single_file.verify
+
+
+def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
+    """Write the model and the page, unverified.
+
+    Raises:
+        NmtError: the page's tokenizer cannot read the model's, or the weights do not fit into one
+            file.
+    """
+    tokenizers = _tokenizer_settings(trained)
+    single_file.write(trained, options, folder)
+    shutil.copytree(_PAGE, folder, dirs_exist_ok=True)
+    package = node_package(RUNTIME)
+    for name, original in _RUNTIME_FILES.items():
+        shutil.copyfile(package / "dist" / original, folder / name)
+    recipe = trained.run.recipe
+    large = {single_file.MODEL, "onnxruntime.wasm", tokenizers["source"], tokenizers["target"]}
+    settings = {
+        "source": recipe.data.source,
+        "target": recipe.data.target,
+        "tokenizer": tokenizers,
+        "decoding": asdict(trained.decoding),
+        "blank": BLANK.pattern,
+        "sentence_end": SENTENCE_END,
+        "sizes": {name: (folder / name).stat().st_size for name in sorted(large)},
+    }
+    # Browsers keep the files of a version.
+    hashed = hashlib.sha256(json.dumps(settings).encode())
+    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+        hashed.update(path.read_bytes())
+    settings["version"] = version = hashed.hexdigest()[:16]
+    text = json.dumps(settings, indent=2, ensure_ascii=False)
+    (folder / SETTINGS).write_text(text + "\n", encoding="utf-8")
+    script = folder / "service-worker.js"
+    text = script.read_text(encoding="utf-8").replace("{version}", version)
+    script.write_text(text, encoding="utf-8")
+
+
+def _tokenizer_settings(trained: Trained) -> dict[str, Any]:
+    """Which files hold the tokenizers, and which target ids have no text."""
+    run, target = trained.run, trained.run.tokenizers().target
+    spec = TokenizerSpec.read(run.folder / TOKENIZER)
+    if not isinstance(target, SentencePieceTokenizer):
+        raise _failure(run.recipe.label, f"a {spec.kind} tokenizer")
+    for name in (spec.source, spec.target):
+        model = read_spm(run.folder / TOKENIZER / name)
+        kinds, own = type(model.trainer_spec), model.trainer_spec
+        if own.model_type not in (kinds.UNIGRAM, kinds.BPE):
+            raise _failure(run.recipe.label, f"{name} of another model type")
+        if own.treat_whitespace_as_suffix or model.denormalizer_spec.precompiled_charsmap:
+            raise _failure(run.recipe.label, f"{name} with another treatment of spaces")
+    source, silent = f"{TOKENIZER}/{spec.source}", sorted(target.silent_ids)
+    return {"source": source, "target": f"{TOKENIZER}/{spec.target}", "silent": silent}
+
+
+def _failure(label: str, what: str) -> NmtError:
+    return NmtError(
+        f"--web: {label} has {what}, and the page only reads SentencePiece's unigram and BPE",
+        "export it with --onnx --single-file",
+    )

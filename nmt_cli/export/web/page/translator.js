@@ -1,0 +1,63 @@
+// Translates lines as `nmt translate` does, in browsers and in Node.
+
+import { SentencePiece } from "./sentencepiece.js";
+
+const [UNKNOWN, END] = [1, 3];
+
+/** A model with its tokenizers. A line's translation depends on that line only. */
+export class Translator {
+  /**
+   * @param ort - the module onnxruntime-web or onnxruntime-node
+   * @param {object} settings - the content of nmt_web.json
+   * @param {(name: string) => Promise<Uint8Array>} read - reads a file of the folder
+   */
+  static async load(ort, settings, read) {
+    const { source, target } = settings.tokenizer;
+    const files = await Promise.all(["model.onnx", source, target].map(read));
+    const session = await ort.InferenceSession.create(files[0], { executionProviders: ["cpu"] });
+    const [reader, writer] = files.slice(1).map((each) => new SentencePiece(each));
+    return new Translator(ort, settings, session, reader, writer);
+  }
+
+  constructor(ort, settings, session, source, target) {
+    Object.assign(this, { settings, session, source, target });
+    const { decoding } = settings;
+    this.tensor = (type, values, sizes) => new ort.Tensor(type, values, sizes);
+    this.options = {
+      beam_size: this.tensor("int64", [BigInt(decoding.beam_size)], [1]),
+      length_penalty: this.tensor("float64", [decoding.length_penalty], [1]),
+      max_length: this.tensor("int64", [BigInt(decoding.max_length)], [1]),
+    };
+    this.silent = new Set(settings.tokenizer.silent);
+    this.blank = new RegExp(`^${settings.blank}$`, "u");
+    this.sentenceEnd = new RegExp(settings.sentence_end, "g");
+  }
+
+  /** Returns the translation of a line; a blank one stays as it is. */
+  async translate(line) {
+    if (this.blank.test(line)) return line;
+    const texts = [];
+    for (const ids of this.#segments(line)) texts.push(await this.#search(ids));
+    return texts.join(" ").replace(/[\r\n]+/g, " ");
+  }
+
+  /** The ids of a line, or of the parts of a line that is too long. */
+  #segments(line) {
+    const longest = this.settings.decoding.max_source;
+    const ids = this.source.encode(line);
+    if (ids.length <= longest) return [ids.length ? ids : [UNKNOWN]];
+    const sentences = line.replace(this.sentenceEnd, "$1\n").split("\n");
+    return sentences.flatMap((sentence) => {
+      const own = this.source.encode(sentence);
+      const count = Math.ceil(own.length / longest);
+      return Array.from({ length: count }, (_, at) => own.slice(at * longest, (at + 1) * longest));
+    });
+  }
+
+  async #search(ids) {
+    const framed = Int32Array.from([...ids, END]);
+    const source = this.tensor("int32", framed, [1, framed.length]);
+    const found = await this.session.run({ source, ...this.options }, ["ids"]);
+    return this.target.decode([...found.ids.data].filter((id) => !this.silent.has(id)));
+  }
+}

@@ -1,0 +1,185 @@
+"""The page of nmt export --web, in Node and in a browser."""
+
+import fcntl
+import http.server
+import json
+import random
+import re
+import shutil
+import subprocess
+import threading
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+
+from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.export.exporter import EXPORTERS, ExportOptions
+from nmt_cli.export.onnx import single_file
+from nmt_cli.export.web import folder as web
+from nmt_cli.runtime.check import HARD_LINES
+from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.training.run import Run
+from tests.cli.test_plot import CHROMIUM
+from tests.systems import untrained_run
+from tests.test_docs import ROOT
+
+HERE = Path(__file__).parent
+PAGE = Path(str(files("nmt_cli"))) / "export" / "web" / "page"
+NODE, NPM = shutil.which("node"), shutil.which("npm")
+needs_node = pytest.mark.skipif(not NODE, reason="needs node")
+needs_npm = pytest.mark.skipif(not (NODE and NPM), reason="needs node and npm")
+
+
+@pytest.fixture(scope="session")
+def node_modules() -> Path:
+    """The npm packages of package-lock.json, which git ignores."""
+    found, lock = HERE / "node_modules", HERE / "package-lock.json"
+    with (HERE / "package.json").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # one worker installs
+        done = found / ".of-lock"
+        if not done.exists() or done.read_bytes() != lock.read_bytes():
+            command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+            installed = subprocess.run(command, cwd=HERE, capture_output=True, check=False)
+            if installed.returncode:
+                pytest.skip("npm cannot install the packages of tests/web/package-lock.json")
+            shutil.copyfile(lock, done)
+    return found
+
+
+def node(script: Path, *words: object, given: str) -> str:
+    command = ["node", str(script), *map(str, words)]
+    done = subprocess.run(command, input=given, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_npm_package_is_missing(
+    tiny_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    message = (
+        "^no npm package onnxruntime-web in .* or a folder above; npm install onnxruntime-web$"
+    )
+    with pytest.raises(NmtError, match=message):
+        EXPORTERS["web"].export(tiny_run, ExportOptions(), print)
+    with pytest.raises(OptionError, match="^--quantize float16 needs --onnx or --single-file or"):
+        EXPORTERS["web"].check(ExportOptions(precision="float16"))
+
+
+def test_the_page_is_complete() -> None:
+    script = (PAGE / "service-worker.js").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"FILES = \[(.*?)\]", script, re.S)
+    cached = set(re.findall('"(.+?)"', listed)) - {"./"}
+    generated = {web.SETTINGS, "onnxruntime.js"}
+    for_others = {"package.json", "service-worker.js"}
+    assert cached == {each.name for each in PAGE.iterdir()} - for_others | generated
+    assert script.count("{version}") == 1
+
+
+HOSTILE = [
+    *HARD_LINES,
+    "▁▁ a ▁",
+    "<s> </s> <unk> <0x41> ▁<BT> um <BT>",
+    "\u200bze\u200bro \ufeff\ufffd\U0010ffff a\0b\x01\x7f",
+    "ﬁ ﷺ ①½㎏ Ａ～Ｂ İıß a\u0301\u0302 한\u1161\u11ab  \u3000\u00a0x\u2028",
+]
+
+
+@pytest.mark.slow
+@needs_node
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "tag", "raw"])
+def test_tokenizing_as_sentencepiece(kind: str, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {
+        "unigram": {"byte_fallback": True},
+        "bpe": {"byte_fallback": True, "model_type": "bpe"},
+        "tag": {"model_type": "bpe", "user_defined_symbols": ["▁<BT>"]},
+        "raw": {
+            "user_defined_symbols": ["▁<BT>", "as"],
+            "remove_extra_whitespaces": False,
+            "add_dummy_prefix": False,
+            "normalization_rule_name": "identity",
+        },
+    }[kind]
+    text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8").splitlines()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(text),
+        model_prefix=str(tmp_path / "text"),
+        vocab_size=700,
+        minloglevel=2,
+        **settings,
+    )
+    expected = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "text.model"))
+    rng, lines = random.Random(1), [*HOSTILE, *text]
+    points = [*range(0xD800), *range(0xE000, 0x20000)]
+    lines += ["".join(chr(rng.choice(points)) for _ in range(20)) for _ in range(300)]
+    sequences = [[rng.randrange(700) for _ in range(rng.randrange(9))] for _ in range(500)]
+    given = json.dumps([lines, sequences])
+    script = PAGE / "sentencepiece.js"
+    found = json.loads(node(HERE / "tokenize.js", script, tmp_path / "text.model", given=given))
+    assert found == [expected.encode(lines), expected.decode(sequences)]
+
+
+LINES = [*HARD_LINES, "um gato. " * 60, "dois três " * 90, "sol\u2028água", "", "café"]
+
+
+@pytest.mark.slow
+@needs_npm
+def test_node_and_a_browser_translate_alike(
+    tiny_run: Run, tmp_path: Path, node_modules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "node_modules").symlink_to(node_modules)
+    monkeypatch.chdir(tmp_path)
+    target = tmp_path / "page"
+    options = ExportOptions(folder=target, checkpoint=tiny_run.last)
+    EXPORTERS["web"].export(tiny_run, options, lambda line: None)
+    assert "xx to yy" in (target / "MODEL_CARD.md").read_text(encoding="utf-8")
+
+    decoding = tiny_run.recipe.decoding
+    search = SearchOptions.of(decoding, DecodingOptions(no_repeat_ngram=0))
+    translator = single_file.FileTranslator(
+        single_file.load_file(target), tiny_run.tokenizers(), search, decoding.max_source
+    )
+    expected = [each.text for each in translator.translate(LINES)]
+    for name in ("package.json", "translate.js"):
+        shutil.copy(ROOT / "docs" / "clients" / "node" / name, tmp_path)
+    given = "".join(f"{line}\n" for line in LINES)
+    assert node(tmp_path / "translate.js", target, given=given).split("\n")[:-1] == expected
+
+    if not CHROMIUM:
+        pytest.skip("needs chromium; Node's translations were the same")
+    found = browse(target, "\n".join(LINES))
+    assert found.pop("shown").split("\n") == expected
+    assert found.pop("offline").split("\n") == expected
+    assert found == {"title": "Translate xx to yy", "foreign": [], "problems": []}
+
+
+def browse(folder: Path, text: str) -> dict[str, Any]:
+    """What a browser shows of a page; see browse.js."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *words: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as at:
+        threading.Thread(target=at.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{at.server_port}/"
+        try:
+            return json.loads(node(HERE / "browse.js", CHROMIUM, url, given=text))
+        finally:
+            at.shutdown()
+
+
+@pytest.mark.slow
+def test_only_sentencepiece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_cli.export.exporter.node_package", lambda name: tmp_path)
+    run = untrained_run(tmp_path, tokenizer={"kind": "wordpiece", "vocab_size": 200})
+    options = ExportOptions(folder=tmp_path / "out", checkpoint=run.last)
+    message = (
+        "^--web: .* has a wordpiece tokenizer, and the page only reads SentencePiece's unigram"
+    )
+    with pytest.raises(NmtError, match=message):
+        EXPORTERS["web"].export(run, options, lambda line: None)
