@@ -251,6 +251,19 @@ class TestRecipes:
         assert found["seconds_per_step"] > 0
         assert found["peak_bytes"] > 10_000_000
 
+    @pytest.mark.slow
+    def test_the_parameters_of_a_known_model(
+        self, corpus: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Two layers with two heads of 512; tests/model/test_transformer.py has the parts."""
+        monkeypatch.setattr("nmt_cli.training.forecast._seconds_per_step", lambda *_: 1.0)
+        sizes = {"d_model": 512, "heads": 2, "key_dim": 512, "value_dim": 512, "feed_forward": 512}
+        sizes |= {"encoder_layers": 2, "decoder_layers": 2, "norm": "post", "embeddings": "none"}
+        words = [f"--set=model.{key}={value}" for key, value in sizes.items()]
+        words += ["--set=tokenizer.vocab_size=1000", str(corpus / "toy.toml")]
+        done = CliRunner().invoke(cli, ["inspect", *words], catch_exceptions=False)
+        assert re.search(r"^parameters +16,252,904$", done.stdout, re.M), done.output
+
     def test_settings_are_for_recipes(self, bundle: Path) -> None:
         result = nmt("inspect", bundle, "--set", "model.d_model=24", cwd=bundle)
         assert (result.code, result.message) == (2, "Error: --set is for recipes")

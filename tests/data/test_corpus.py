@@ -1,6 +1,7 @@
 """Reading corpora: files, tables, the phrasebook and TensorFlow Datasets."""
 
 import os
+import tarfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -141,6 +142,30 @@ def test_a_data_set_that_cannot_be_downloaded(tmp_path: Path) -> None:
     assert "nmt train phrasebook works offline" in error.hint
     assert "\n" not in str(error)
     assert not bogus.exists()
+
+
+def test_a_download_that_succeeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorFlow Datasets unpacks and converts a small archive in place of the real one."""
+    pytest.importorskip("tensorflow_datasets")
+    from tensorflow_datasets.datasets.ted_hrlr_translate import (
+        ted_hrlr_translate_dataset_builder as ted,
+    )
+
+    texts = tmp_path / "datasets" / "pt_to_en"
+    texts.mkdir(parents=True)
+    for split, count in (("train", 3), ("dev", 1), ("test", 2)):
+        for language in ("pt", "en"):
+            lines = [f"{language} {split} {number} ação .\n" for number in range(count)]
+            (texts / f"{language}.{split}").write_text("".join(lines), encoding="utf-8")
+    with tarfile.open(tmp_path / "archive.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "datasets", "datasets")
+    monkeypatch.setattr(ted, "_DATA_URL", str(tmp_path / "archive.tar.gz"))
+    settings = config(tfds_dir=str(tmp_path / "tfds"))
+    found = read_corpus(f"tfds:{TED}:train", settings)
+    assert sorted(found.source) == [f"pt train {number} ação ." for number in range(3)]
+    assert found.target == [each.replace("pt", "en", 1) for each in found.source]
+    (tmp_path / "archive.tar.gz").unlink()  # what was downloaded stays
+    assert read_corpus(f"tfds:{TED}:validation", settings).target == ["en dev 0 ação ."]
 
 
 def test_the_real_records() -> None:

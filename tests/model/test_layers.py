@@ -162,6 +162,19 @@ def set_keras_attention(separate, fused, keys, values):
     separate.set_weights([*shaped, out[0].reshape(2, values, 8), *out[1:]])
 
 
+def test_embeddings_are_scaled_by_the_square_root_of_the_width():
+    scaled, plain = (TokenEmbedding(5, 16, each) for each in (True, False))
+    ids = np.array([[4, 0]], np.int32)
+    for layer in (scaled, plain):
+        layer.build(ids.shape)
+        layer.matrix.assign(np.arange(80, dtype=np.float32).reshape(5, 16))
+    np.testing.assert_array_equal(plain(ids)[0, 0], np.arange(64, 80))
+    np.testing.assert_array_equal(scaled(ids)[0, 0], 4 * np.arange(64, 80))  # sqrt(16) = 4
+    # The softmax layer has the same matrix, and no scale.
+    logits = scaled(np.eye(1, 16, dtype=np.float32), reverse=True)
+    np.testing.assert_array_equal(logits[0], [0, 16, 32, 48, 64])
+
+
 def test_masks_by_hand():
     ids = np.array([[1, 2, 3, 4, 5, 0, 0], [1, 2, 0, 0, 0, 0, 0], [1, 2, 3, 4, 5, 6, 7]], np.int32)
     seen = {

@@ -164,7 +164,7 @@ def test_parameters_of_a_known_model():
     }
     assert sides == {"encoder": 5_768_192, "decoder": 9_971_712}
     assert counts["logits"] == 513_000
-    assert model.count_params() == 16_252_904
+    assert model.count_params() == ARCHITECTURE.count_parameters(config, 1000, 1000) == 16_252_904
 
 
 def test_the_output_shape_of_a_layer_of_the_paper():
@@ -182,6 +182,29 @@ def test_the_output_shape_of_a_layer_of_the_paper():
     decoder = keras.Model(model.inputs, model.get_layer("decoder_0").output)
     ids = np.random.default_rng(0).integers(1, 20, (64, 5)).astype(np.int32)
     assert decoder([ids, ids]).shape == (64, 5, 512)
+
+
+def test_source_and_target_may_have_different_lengths():
+    """The sizes of the TensorFlow tutorial, https://www.tensorflow.org/text/tutorials/transformer:
+    62 and 26 positions in its encoder and decoder, 38 and 36 in its Transformer."""
+    config = TransformerConfig(
+        d_model=512,
+        heads=8,
+        feed_forward=2048,
+        encoder_layers=2,
+        decoder_layers=2,
+        norm="post",
+        positions="concatenated",
+        embeddings="none",
+    )
+    model = ARCHITECTURE.build(config, 8500, 8000, seed=1)
+    layers = [model.get_layer(name).output for name in ("encoder_1", "decoder_1")]
+    parts = keras.Model(model.inputs, [*layers, model.output])
+    for source, target in ((62, 26), (38, 36)):
+        # Without numbers: one step of such a model takes seconds.
+        ids = [keras.KerasTensor((64, length), "int32") for length in (source, target)]
+        shapes = [each.shape for each in parts(ids)]
+        assert shapes == [(64, source, 512), (64, target, 512), (64, target, 8000)]
 
 
 def test_weights_depend_only_on_the_seed():
