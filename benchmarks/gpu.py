@@ -1,0 +1,117 @@
+"""Train and translate on a GPU, and print one table.
+
+    python benchmarks/gpu.py [--recipe NAME] [--set KEY=VALUE] [--steps N] [--device D] [--work DIR]
+
+Needs the extra ``gpu`` (docs/gpu.md). It trains the recipe, the phrasebook by default, in each
+precision, exports the float32 run in float32 and float16, and translates the recipe's first test
+set with both on the device, at beam 4 and beam 1, and with float32 on the CPU, to compare. The
+trainings use what Keras finds; with ``KERAS_BACKEND=jax``, JAX. Exports are verified on the CPU.
+
+``identical`` is how many of the device's translations are those of the float32 bundle on the CPU.
+Speed is in target tokens per second: the median of a training's log lines, without the first one,
+and the best of three rounds of translating, END included.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import nmt_cli
+from nmt_cli.cli.options import find_recipe
+from nmt_cli.data.corpus import read_corpus
+from nmt_cli.host import processor
+from nmt_cli.training.log import read_log
+
+PRECISIONS, EXPORTED = ("float32", "mixed_bfloat16", "mixed_float16"), ("float32", "float16")
+BEAMS, ROUNDS = (4, 1), 3
+Row = tuple[str, str, str, str, str]  # what, precision, device, tokens/s, identical
+
+
+def nmt(*words: object) -> None:
+    """Run a command, with its output on stderr; raise CalledProcessError if it fails."""
+    command = [sys.executable, "-m", "nmt_cli", *map(str, words)]
+    subprocess.run(command, stdout=sys.stderr, check=True)
+
+
+def trained(work: Path, precision: str, recipe: str, settings: Sequence[str]) -> Row:
+    """Train in a precision, in the folder of its name."""
+    words = [f"--set={each}" for each in (*settings, f"training.precision={precision}")]
+    places = ("-o", work / precision, "--prepared", work / "prepared", "--force")
+    nmt("train", recipe, *words, *places)
+    log = read_log(work / precision)
+    speeds = [each["tokens_per_second"] for each in log if "tokens_per_second" in each][1:]
+    bleu = [each["validation_bleu"] for each in log if "validation_bleu" in each][-1]
+    speed = f"{statistics.median(speeds):,.0f}"
+    return f"train, validation BLEU {bleu:.1f}", precision, "Keras", speed, ""
+
+
+def translated(
+    bundle: Path, device: str, beam_size: int, lines: Sequence[str]
+) -> tuple[list[str], float]:
+    """Return the translations, and target tokens per second."""
+    with nmt_cli.open(bundle, device=device) as model:
+        list(model.translate(lines[:64], beam_size=beam_size))
+        speeds = []
+        for _ in range(ROUNDS):
+            began = time.perf_counter()
+            found = list(model.translate(lines, beam_size=beam_size))
+            tokens = sum(len(each.tokens) for each in found)
+            speeds.append(tokens / (time.perf_counter() - began))
+    return [each.text for each in found], max(speeds)
+
+
+def decoded(work: Path, device: str, lines: Sequence[str]) -> Iterator[Row]:
+    """Export and translate."""
+    for precision in EXPORTED:
+        quantize = () if precision == "float32" else ("--quantize", precision)
+        folder = work / f"export-{precision}"
+        nmt("export", work / "float32", "--onnx", *quantize, "-o", folder, "--force")
+    for beam_size in BEAMS:
+        what = f"translate, beam {beam_size}"
+        expected, speed = translated(work / "export-float32", "cpu", beam_size, lines)
+        yield what, "float32", "cpu", f"{speed:,.0f}", ""
+        for precision in EXPORTED:
+            found, speed = translated(work / f"export-{precision}", device, beam_size, lines)
+            same = sum(map(str.__eq__, found, expected))
+            yield what, precision, device, f"{speed:,.0f}", f"{same:,} of {len(lines):,}"
+
+
+def table(rows: Sequence[Row]) -> Iterator[str]:
+    """Align the columns."""
+    rows = [("what", "precision", "device", "tokens/s", "identical"), *rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [each.ljust(width) for each, width in zip(row, widths, strict=True)]
+        yield "  ".join(cells).rstrip()
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--recipe", default="phrasebook")
+    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE of the recipe")
+    parser.add_argument("--steps", type=int, default=1000, help="of each training")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="that translates")
+    parser.add_argument("--precision", action="append", help="to also train in; repeatable")
+    parser.add_argument("--work", type=Path, help="folder to keep runs and exports in")
+    options = parser.parse_args()
+    settings = [*options.set, f"training.max_steps={options.steps}", "training.max_minutes=0"]
+    data = find_recipe(options.recipe, tuple(settings)).data
+    lines = read_corpus(data.test[0], data).source
+    with tempfile.TemporaryDirectory(prefix="nmt-gpu-") as place:
+        work = options.work or Path(place)
+        precisions = dict.fromkeys(("float32", *(options.precision or PRECISIONS)))
+        rows = [trained(work, each, options.recipe, settings) for each in precisions]
+        rows += decoded(work, options.device, lines)
+    print(json.dumps({"nmt": nmt_cli.__version__, **processor()}))
+    print("\n".join(table(rows)))
+
+
+if __name__ == "__main__":
+    main()
