@@ -36,8 +36,8 @@ class Bundle:
             if hashlib.sha256((folder / name).read_bytes()).hexdigest() != record["sha256"]:
                 sys.exit(f"{folder / name}: is not the file that was exported")
         spec = json.loads((folder / "tokenizer/tokenizer.json").read_text(encoding="utf-8"))
-        if spec["kind"] != "sentencepiece":
-            sys.exit(f"{folder}: has a {spec['kind']} tokenizer; only SentencePiece is supported")
+        if spec["kind"] != "sentencepiece" or spec.get("punctuation"):
+            sys.exit(f"{folder}: this client supports plain SentencePiece tokenizers only")
         paths = [str(folder / "tokenizer" / spec[side]) for side in ("source", "target")]
         self.source, self.target = (SentencePieceProcessor(model_file=path) for path in paths)
         options = onnxruntime.SessionOptions()

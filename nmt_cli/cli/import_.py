@@ -13,8 +13,18 @@ from nmt_cli.cli.options import PATH, say
 @click.option("--target", help="Target language, if the folder does not name it.")
 @click.option("-o", "--output", type=PATH, help="Run folder to write; default: runs/NAME.")
 @click.option("--force", is_flag=True, help="Replace an existing run.")
+@click.option(
+    "--normalize-punctuation",
+    is_flag=True,
+    help="Normalize the punctuation of sources, as OPUS-MT did before training.",
+)
 def import_(
-    folder: Path, source: str | None, target: str | None, output: Path | None, force: bool
+    folder: Path,
+    source: str | None,
+    target: str | None,
+    output: Path | None,
+    force: bool,
+    normalize_punctuation: bool,
 ) -> None:
     """Turn FOLDER, a Marian model from Hugging Face (OPUS-MT), into a run.
 
@@ -23,5 +33,5 @@ def import_(
     """
     from nmt_cli.export.huggingface.importing import import_run
 
-    place = import_run(folder, output, (source, target), force, say)
+    place = import_run(folder, output, (source, target), force, normalize_punctuation, say)
     say(f"run written to {place}; next: nmt export {place} --onnx --quantize int8")

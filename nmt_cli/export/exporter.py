@@ -113,6 +113,7 @@ class Exporter:
         quantizations: values of ``--quantize``.
         optional: which of "no-verify", "attention", "shortlist" and "with-tokenizer" the format
             supports.
+        text_by_nmt: whether nmt's tokenizers make the ids that the format reads.
         package: optional dependency, and the extra of nmt_cli that installs it.
         npm: npm package whose files the export contains.
     """
@@ -125,6 +126,7 @@ class Exporter:
     suffix: str = ""
     quantizations: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    text_by_nmt: bool = False
     package: str = ""
     npm: str = ""
 
@@ -178,7 +180,14 @@ class Exporter:
             NmtError: an older export is there, the folder is in use or cannot be written, the run
                 is damaged, the format cannot represent the model, or the verification failed.
         """
+        from nmt_cli.text.folder import TokenizerSpec  # not for every command's help
+
         self.check(options)
+        if not self.text_by_nmt and TokenizerSpec.read(run.folder / "tokenizer").punctuation:
+            raise NmtError(
+                f"--{self.name}: other programs would not normalize the punctuation of sources",
+                "use --onnx, or import the model without --normalize-punctuation",
+            )
         ending = "" if options.precision == FLOAT32 else f"-{options.precision}"
         place = options.folder or EXPORTS / f"{run.recipe.label}{self.suffix}{ending}"
         report = Verification()
@@ -221,6 +230,7 @@ _FORMATS = (
         next_step="bundle written to {folder}; next: nmt translate -m {folder} FILE",
         quantizations=PRECISIONS[1:],
         optional=("no-verify", "attention", "shortlist"),
+        text_by_nmt=True,
     ),
     Exporter(
         name="single-file",
@@ -257,6 +267,7 @@ _FORMATS = (
         marker="model.keras",
         next_step="model.keras written to {folder}; see its MODEL_CARD.md for how to use it",
         suffix="-keras",
+        text_by_nmt=True,
     ),
     Exporter(
         name="huggingface",

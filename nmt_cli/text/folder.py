@@ -30,6 +30,8 @@ class TokenizerSpec:
         lowercase: whether text is case-folded and stripped of accents (WordPiece only).
         tag: marks the source of a synthetic pair, one piece of the source vocabulary
             (SentencePiece only); empty for none.
+        punctuation: the language by whose rules the punctuation of sources is normalized first
+            (SentencePiece only; see punctuation.py); empty for none.
     """
 
     kind: Annotated[str, Meta(pattern=f"^({'|'.join(KINDS)})$")]
@@ -37,6 +39,7 @@ class TokenizerSpec:
     target: _FileName
     lowercase: bool = False
     tag: str = ""
+    punctuation: str = ""
 
     @classmethod
     def read(cls, folder: Path) -> "TokenizerSpec":
@@ -73,6 +76,8 @@ class TokenizerSpec:
             content["lowercase"] = self.lowercase
         if self.tag:
             content["tag"] = self.tag
+        if self.punctuation:
+            content["punctuation"] = self.punctuation
         with replacing(folder / SPEC_FILE) as out:
             out.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
@@ -84,18 +89,18 @@ def load_tokenizers(folder: Path) -> TokenizerPair:
         NmtError: a file is missing, corrupt or of another kind than the specification says.
     """
     spec = TokenizerSpec.read(folder)
-    source = _load(spec, folder / spec.source, spec.tag)
-    if spec.source == spec.target:
+    source = _load(spec, folder / spec.source, spec.tag, spec.punctuation)
+    if spec.source == spec.target and not spec.punctuation:
         return TokenizerPair(source, source)
-    return TokenizerPair(source, _load(spec, folder / spec.target, ""))
+    return TokenizerPair(source, _load(spec, folder / spec.target))
 
 
-def _load(spec: TokenizerSpec, path: Path, tag: str) -> Tokenizer:
+def _load(spec: TokenizerSpec, path: Path, tag: str = "", punctuation: str = "") -> Tokenizer:
     # Imported here: a recipe or a description needs neither of the two.
     if spec.kind == "sentencepiece":
         from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 
-        return SentencePieceTokenizer(path, tag)
+        return SentencePieceTokenizer(path, tag, punctuation)
     from nmt_cli.text.word_piece import WordPieceTokenizer
 
     return WordPieceTokenizer(path, lowercase=spec.lowercase)

@@ -39,8 +39,10 @@ class SentencePieceTokenizer:
         silent_ids: ids that decoding drops: the framing ones and the tag's.
     """
 
-    def __init__(self, path: Path, tag: str = "") -> None:
+    def __init__(self, path: Path, tag: str = "", punctuation: str = "") -> None:
         """Load the model; a tag is a word that is one piece and marks sources.
+
+        ``punctuation`` is the language by whose rules punctuation is normalized; empty for none.
 
         Raises:
             NmtError: the file is missing or corrupt, has other ids for its control pieces, or
@@ -50,6 +52,7 @@ class SentencePieceTokenizer:
         self._piece: Callable[[int], str] = cache(self._processor.id_to_piece)
         self.vocab_size: int = self._processor.get_piece_size()
         self.silent_ids = FRAMING_IDS
+        self._punctuation = punctuation
         self._tag, self._tag_id = tag, self._processor.piece_to_id(tag_piece(tag))
         if tag:
             if self._tag_id == UNK_ID:
@@ -58,7 +61,14 @@ class SentencePieceTokenizer:
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without start and end."""
-        return self._processor.encode(list(lines), out_type=int)
+        return self._processor.encode(self._normalized(lines), out_type=int)
+
+    def _normalized(self, lines: Sequence[str]) -> list[str]:
+        if not self._punctuation:
+            return list(lines)
+        from nmt_cli.text.punctuation import normalized  # rarely needed
+
+        return [normalized(line, self._punctuation) for line in lines]
 
     def sample(self, lines: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Return the ids of each line, split into subwords at random.
@@ -80,6 +90,7 @@ class SentencePieceTokenizer:
                 "the seed",
                 "pip install 'sentencepiece<0.2.2', or set training.sample_subwords=0",
             )
+        lines = self._normalized(lines)
         # A unigram model would split the tag as well.
         tagged = [bool(self._tag) and line.startswith(f"{self._tag} ") for line in lines]
         cut = len(self._tag) + 1

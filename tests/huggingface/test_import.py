@@ -21,6 +21,7 @@ from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.search.batching import padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.tokenizer import END_ID, Tokenizer
 from tests.harness import nmt
 
@@ -91,6 +92,21 @@ def test_the_command_writes_a_run_that_translates(folders: Path, tmp_path: Path)
     assert done.out == b"mu otag\n"
     again = nmt("import", "opus-mt-de-en", cwd=tmp_path)
     assert again.message.endswith(": a run already exists; replace it with --force")
+
+
+def test_punctuation_of_sources_can_be_normalized(folders: Path, tmp_path: Path) -> None:
+    (tmp_path / "marian").symlink_to(folders / "shared")
+    done = nmt("import", "marian", "--normalize-punctuation", "-o", "run", cwd=tmp_path)
+    assert done.code == 0, done.err
+    tokenizers = load_tokenizers(tmp_path / "run" / "tokenizer")
+    source, target, lines = tokenizers.source, tokenizers.target, ["um—gato"]
+    assert source.encode(lines) == source.encode(["um - gato"])
+    assert target.encode(lines) != target.encode(["um - gato"])
+    done = nmt("export", "run", "--huggingface", cwd=tmp_path)
+    assert done.message == (
+        "nmt: --huggingface: other programs would not normalize the punctuation of sources; "
+        "use --onnx, or import the model without --normalize-punctuation"
+    )
 
 
 def edited(folder: Path, **keys: object) -> None:

@@ -212,7 +212,9 @@ class TestSpecification:
         (tmp_path / "vocab.txt").touch()
         spec.write(tmp_path)
         assert TokenizerSpec.read(tmp_path) == spec
-        tagged = TokenizerSpec("sentencepiece", "vocab.txt", "vocab.txt", tag="<BT>")
+        tagged = TokenizerSpec(
+            "sentencepiece", "vocab.txt", "vocab.txt", tag="<BT>", punctuation="de"
+        )
         tagged.write(tmp_path)
         assert TokenizerSpec.read(tmp_path) == tagged
 

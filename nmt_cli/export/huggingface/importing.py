@@ -52,6 +52,7 @@ def import_run(
     output: Path | None = None,
     languages: tuple[str | None, str | None] = (None, None),
     force: bool = False,
+    normalize_punctuation: bool = False,
     say: Callable[[str], None] = print,
 ) -> Path:
     """Import a folder; returns that of the run.
@@ -61,6 +62,7 @@ def import_run(
         output: run folder to write; None for one under runs/, named after the model.
         languages: source and target; None for those that the folder names.
         force: replace an existing run.
+        normalize_punctuation: normalize that of sources, as before the training of OPUS-MT models.
         say: receives messages for the user.
 
     Raises:
@@ -90,7 +92,8 @@ def import_run(
         if (place / "run.json").exists() and not force:
             raise NmtError(f"{place}: a run already exists", "replace it with --force")
         with replacing_folder(place, "run.json") as work, TemporaryDirectory() as tokenizer:
-            _write_tokenizers(Path(tokenizer), models, (source, target))
+            punctuation = recipe.data.source if normalize_punctuation else ""
+            _write_tokenizers(Path(tokenizer), models, (source, target), punctuation)
             sizes = len(source.tokens), len(target.tokens)
             run = Run(work, recipe, *sizes, prepared_key="")
             run.write(Path(tokenizer), [], [])
@@ -221,13 +224,13 @@ def _decoding_table(generation: GenerationConfig) -> dict[str, Any]:
 
 
 def _write_tokenizers(
-    folder: Path, models: list[Any], vocabularies: tuple[Vocabulary, Vocabulary]
+    folder: Path, models: list[Any], vocabularies: tuple[Vocabulary, Vocabulary], punctuation: str
 ) -> None:
     names = "source.model", "target.model"
     for name, model, vocabulary in zip(names, models, vocabularies, strict=True):
         content = reordered(model, vocabulary, source=name == names[0])
         (folder / name).write_bytes(content)
-    TokenizerSpec("sentencepiece", *names).write(folder)
+    TokenizerSpec("sentencepiece", *names, punctuation=punctuation).write(folder)
 
 
 def _write_weights(
