@@ -1,1 +1,1 @@
-"""Translate documents and keep their markup: SRT subtitles, PO files, Markdown."""
+"""Translate documents and keep their markup: SRT, PO, Markdown, HTML, XML."""

@@ -1,21 +1,26 @@
 """Translate a document of any format."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
+from nmt_cli.formats.html import translate_html
 from nmt_cli.formats.markdown import translate_markdown
 from nmt_cli.formats.po import translate_po
 from nmt_cli.formats.segments import Translate
 from nmt_cli.formats.srt import translate_srt
 from nmt_cli.text.lines import BYTE_ORDER_MARK, plain_name
 
-_TRANSLATORS: dict[str, Callable[[str, str, Translate], str]] = {
+_TRANSLATORS: dict[str, Callable[..., str]] = {
     "srt": translate_srt,
     "po": translate_po,
     "markdown": translate_markdown,
+    "html": translate_html,
+    "xml": partial(translate_html, xml=True),
 }
 _SUFFIXES = {".srt": "srt", ".po": "po", ".pot": "po", ".md": "markdown", ".markdown": "markdown"}
+_SUFFIXES |= {".html": "html", ".htm": "html", ".xhtml": "html", ".xml": "xml"}
 
 FORMATS = tuple(_TRANSLATORS)
 
@@ -30,12 +35,14 @@ def format_of(path: Path) -> str:
     if suffix not in _SUFFIXES:
         raise NmtError(
             f"{path}: unknown document format",
-            "use a suffix such as .srt, .po or .md, or name the --format",
+            "use a suffix such as .srt, .po, .md or .html, or name the --format",
         )
     return _SUFFIXES[suffix]
 
 
-def translate_document(format: str, text: str, name: str, translate: Translate) -> str:
+def translate_document(
+    format: str, text: str, name: str, translate: Translate, untouched: Collection[str] = ()
+) -> str:
     """Translate the text in a document; its markup, placeholders, lines and line ends stay.
 
     Args:
@@ -44,10 +51,14 @@ def translate_document(format: str, text: str, name: str, translate: Translate) 
         name: of its file, for messages.
         translate: returns the translations of texts, in order, each of one line; called twice
             at most, and not for texts without a letter.
+        untouched: names of elements of HTML or XML whose content stays, besides code and the like.
 
     Raises:
         NmtError: the document cannot be parsed; names file and line.
         ImportError: the format's library is not installed (``nmt_cli[formats]``).
     """
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
-    return mark + _TRANSLATORS[format](text.removeprefix(mark), name, translate)
+    translate_format = _TRANSLATORS[format]
+    if untouched:
+        translate_format = partial(translate_format, untouched=untouched)
+    return mark + translate_format(text.removeprefix(mark), name, translate)

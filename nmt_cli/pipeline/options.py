@@ -66,7 +66,7 @@ class TranslateOptions:
     format: str | None = option(
         None,
         "Translate the text of documents and keep their markup; auto: by file name suffix.",
-        choices=("srt", "po", "markdown", "auto"),
+        choices=("srt", "po", "markdown", "html", "xml", "auto"),
     )
     json: bool = option(
         False, "Write one JSON object per line with all details; jsonl records are extended."

@@ -11,15 +11,17 @@ from tests.formats.models import recorded, unchanged, upper
 SAMPLES = {
     "srt": ["", "1\n00:00:01,000 --> 00:00:02,000\nHello there\n\n"],
     "po": ["", 'msgid "Hello there"\nmsgstr "Hallo"\n'],
+    "html": ["", "Hello there\n", "<p>\nHello there\n</p>\n"],
+    "xml": ["", "<a>\nHello there\n</a>\n"],
     "markdown": ["", "Hello there\n", "\n", "# A\n\n- b\n"],
 }
 
 
 def test_formats_by_name() -> None:
-    assert FORMATS == ("srt", "po", "markdown")
-    names = ["a.srt", "b/A.SRT", "de.po.gz", "x.pot", "README.md", "y.markdown"]
+    assert FORMATS == ("srt", "po", "markdown", "html", "xml")
+    names = ["a.srt", "b/A.SRT", "de.po.gz", "x.pot", "README.md", "y.markdown", "a.htm", "b.xml"]
     found = [format_of(Path(name)) for name in names]
-    assert found == ["srt", "srt", "po", "po", "markdown", "markdown"]
+    assert found == ["srt", "srt", "po", "po", "markdown", "markdown", "html", "xml"]
     for name in ("z.txt", "md", ".md"):
         with pytest.raises(NmtError, match="unknown document format"):
             format_of(Path(name))
