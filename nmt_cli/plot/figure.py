@@ -13,16 +13,23 @@ from numpy.typing import NDArray
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
 
-_DPI = 150
+_DPI, _NOTEBOOK_DPI = 150, 75
 # Longer labels would leave no room for the matrix.
 _LONGEST_LABEL = 20
 # With so many tokens, labels are smaller, so that they do not overlap.
 _SMALL_FROM = 24
 
 
+class _Shown(Figure):
+    """A figure that notebooks display."""
+
+    def _repr_png_(self) -> bytes:
+        return picture(self, "png", _NOTEBOOK_DPI)
+
+
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure without a window; sizes in inches."""
-    return Figure(figsize=(width, height), layout="constrained")
+    return _Shown(figsize=(width, height), layout="constrained")
 
 
 def check_format(path: Path) -> None:
@@ -45,13 +52,13 @@ def write(figure: Figure, path: Path) -> None:
         beside.write_bytes(picture(figure, path.suffix[1:].lower()))
 
 
-def picture(figure: Figure, kind: str) -> bytes:
+def picture(figure: Figure, kind: str, dpi: int = _DPI) -> bytes:
     """Return a figure as "png" or "svg"; the same figure gives the same bytes."""
     stream = io.BytesIO()
     # SVG text stays text, in the reader's font; ids and dates do not change.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "nmt"}):
         metadata = {"Date": None} if kind == "svg" else {"Software": None}
-        figure.savefig(stream, format=kind, dpi=_DPI, metadata=metadata)
+        figure.savefig(stream, format=kind, dpi=dpi, metadata=metadata)
     return stream.getvalue()
 
 

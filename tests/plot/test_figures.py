@@ -218,6 +218,9 @@ def test_images_are_png_or_svg(tmp_path: Path):
     write(figure, tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     write(figure, tmp_path / "a.SVG")
+    in_a_notebook = figure._repr_png_()
+    assert in_a_notebook.startswith(b"\x89PNG")
+    assert len(in_a_notebook) < len((tmp_path / "a.png").read_bytes())
     text = (tmp_path / "a.SVG").read_text(encoding="utf-8")
     for word in ("estação", "naïve", "source"):  # as searchable text
         assert re.search(f">{word}<", text)

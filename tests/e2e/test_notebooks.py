@@ -1,0 +1,35 @@
+"""The notebooks run, and their committed outputs are those of the code."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.slow
+def test_the_notebooks_run(tmp_path: Path) -> None:
+    before = [each.read_bytes() for each in NOTEBOOKS]
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "run_notebooks.py", "--check"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-1000:]
+    assert [each.read_bytes() for each in NOTEBOOKS] == before
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_small_and_was_run_in_order(path: Path) -> None:
+    assert path.stat().st_size < 1_000_000
+    text = path.read_text(encoding="utf-8")
+    cells = [each for each in json.loads(text)["cells"] if each["cell_type"] == "code"]
+    assert [each["execution_count"] for each in cells] == [*range(1, len(cells) + 1)]
+    assert "/tmp/" not in text
