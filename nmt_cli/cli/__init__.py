@@ -32,6 +32,10 @@ _EXTRAS = {
     "srt": "formats",
     "polib": "formats",
     "markdown_it": "formats",
+    "uvicorn": "serve",
+    "starlette": "serve",
+    "prometheus_client": "serve",
+    "py3langid": "serve",
 }
 
 

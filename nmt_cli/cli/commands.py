@@ -34,6 +34,7 @@ MODULES = {
     "package": "package",
     "models": "package",
     "translate": "translate",
+    "serve": "serve",
     "score": "score",
     "tokenize": "tokenize",
     "backtranslate": "synthetic",

@@ -19,8 +19,8 @@ _TRANSLATORS: dict[str, Callable[..., str]] = {
     "html": translate_html,
     "xml": partial(translate_html, xml=True),
 }
-_SUFFIXES = {".srt": "srt", ".po": "po", ".pot": "po", ".md": "markdown", ".markdown": "markdown"}
-_SUFFIXES |= {".html": "html", ".htm": "html", ".xhtml": "html", ".xml": "xml"}
+SUFFIXES = {".srt": "srt", ".po": "po", ".pot": "po", ".md": "markdown", ".markdown": "markdown"}
+SUFFIXES |= {".html": "html", ".htm": "html", ".xhtml": "html", ".xml": "xml"}
 
 FORMATS = tuple(_TRANSLATORS)
 
@@ -32,12 +32,12 @@ def format_of(path: Path) -> str:
         NmtError: the suffix is not that of a known format.
     """
     suffix = plain_name(path).suffix.lower()
-    if suffix not in _SUFFIXES:
+    if suffix not in SUFFIXES:
         raise NmtError(
             f"{path}: unknown document format",
             "use a suffix such as .srt, .po, .md or .html, or name the --format",
         )
-    return _SUFFIXES[suffix]
+    return SUFFIXES[suffix]
 
 
 def translate_document(

@@ -1,0 +1,61 @@
+"""nmt serve."""
+
+import os
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from nmt_cli.cli.options import PATH, find_model, option_group, say
+from nmt_cli.errors import NmtError
+from nmt_cli.serve.options import ServeOptions
+
+_MEGABYTE = 1_000_000
+
+
+@click.command(epilog="\b\nExample: nmt serve exports/pt-en exports/en-pt --port 5000")
+@click.argument("models", nargs=-1, type=PATH)
+@option_group(ServeOptions, "options")
+def serve(models: tuple[Path, ...], options: ServeOptions) -> None:
+    """Serve MODELS over HTTP with the interfaces of LibreTranslate and DeepL.
+
+    Each model is a bundle, or the name of an installed one. A log of requests, without texts, goes
+    to standard output. SIGTERM ends the server once it has answered what it accepted.
+    """
+    import uvicorn
+
+    from nmt_cli.host import cores
+    from nmt_cli.serve.access import Access
+    from nmt_cli.serve.app import create_app
+    from nmt_cli.serve.batcher import Batcher
+    from nmt_cli.serve.metrics import Metrics
+    from nmt_cli.serve.models import Models
+    from nmt_cli.serve.service import Service
+
+    access = Access.read(options.api_keys, options.requests_per_minute)
+    folders = [find_model(each) for each in models or (None,)]
+    served = Models(folders, options.memory * _MEGABYTE, say)
+    metrics = Metrics()
+    threads = options.threads or cores()
+    batcher = Batcher(threads, options.max_waiting, options.cache * _MEGABYTE, metrics)
+    app = create_app(Service(served, batcher, metrics), access, options, click.echo)
+    with _listening(options.host, options.port) as listener:
+        host, port = listener.getsockname()[:2]
+        pairs = ", ".join(f"{each.source}-{each.target}" for each in served.directions)
+        say(f"serving {pairs} at http://{f'[{host}]' if ':' in host else host}:{port}")
+        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+        with suppress(KeyboardInterrupt):  # of a signal, after it has been obeyed
+            uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
+        raise NmtError(
+            f"{host}, port {port}: {reason}", "choose another --host or --port"
+        ) from None
+    return listener

@@ -1,0 +1,140 @@
+"""The interface of DeepL, version 2 (https://developers.deepl.com/docs), for its clients."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from nmt_cli.serve.access import Access
+from nmt_cli.serve.errors import ApiError
+from nmt_cli.serve.fields import read_fields, text_of, texts_of
+from nmt_cli.serve.languages import name_of
+from nmt_cli.serve.models import Direction
+from nmt_cli.serve.options import ServeOptions
+from nmt_cli.serve.service import Service
+from nmt_cli.serve.waiting import unless_gone
+
+_TEXTS = 50  # of a request, as at DeepL
+_SCHEME = "DeepL-Auth-Key "
+# What no model here can do; DeepL refuses what a language cannot do in the same way.
+_UNKNOWN = ("glossary_id", "glossary_ids", "style_id", "translation_memory_id")
+
+
+class _Routes:
+    def __init__(self, service: Service, access: Access, options: ServeOptions) -> None:
+        self._service, self._access, self._options = service, access, options
+        self._models = service.models
+
+    async def translate(self, request: Request) -> Response:
+        """Translate texts."""
+        fields = await read_fields(request)
+        key = self._admitted(request, fields)
+        if not fields.get("text"):
+            raise ApiError(400, "Parameter 'text' not specified.")
+        texts = texts_of(fields, "text")
+        if len(texts) > _TEXTS:
+            raise ApiError(400, "Too many texts in request.")
+        size = sum(map(len, texts))
+        if size > self._options.max_characters:
+            raise ApiError(413, "Request Entity Too Large")
+        for name in _UNKNOWN:
+            if fields.get(name):
+                raise ApiError(400, f"Value for '{name}' not supported.")
+        if text_of(fields, "formality") in ("more", "less"):
+            raise ApiError(400, "'formality' is not supported for given 'target_lang'.")
+        tags = text_of(fields, "tag_handling")
+        if tags not in ("", "html", "xml"):
+            raise ApiError(400, "Value for 'tag_handling' not supported.")
+        source, target = text_of(fields, "source_lang").lower(), text_of(fields, "target_lang")
+        ways = self._ways(texts, source, target.lower())
+        work = self._translated(texts, ways, tags, _names(fields.get("ignore_tags")))
+        found = await unless_gone(request, work, self._options.timeout)
+        self._access.used[key] += size
+        answers: list[dict[str, Any]] = [
+            {"detected_source_language": way.source.partition("-")[0].upper(), "text": text}
+            for way, text in zip(ways, found, strict=True)
+        ]
+        if str(fields.get("show_billed_characters", "")).lower() in ("1", "true"):
+            for answer, text in zip(answers, texts, strict=True):
+                answer["billed_characters"] = len(text)
+        return JSONResponse({"translations": answers})
+
+    async def _translated(
+        self, texts: list[str], ways: list[Direction], tags: str, ignored: list[str]
+    ) -> list[str]:
+        found: dict[int, str] = {}
+        for way in dict.fromkeys(ways):
+            places = [at for at, each in enumerate(ways) if each is way]
+            if tags:
+                for at in places:
+                    found[at] = await self._service.document(way, tags, texts[at], ignored)
+            else:
+                results = await self._service.plain(way, [texts[at] for at in places])
+                found |= {at: each.text for at, each in zip(places, results, strict=True)}
+        return [found[at] for at in range(len(texts))]
+
+    def _ways(self, texts: list[str], source: str, target: str) -> list[Direction]:
+        if not target:
+            raise ApiError(400, "Parameter 'target_lang' not specified.")
+        known = [each for each in self._models.sources if self._models.find(each, target)]
+        if not known:
+            raise ApiError(400, "Value for 'target_lang' not supported.")
+        detector = self._service.detector
+        found = [
+            self._models.find(source or detector.choose(text, known)[0], target) for text in texts
+        ]
+        ways = [each for each in found if each]
+        if len(ways) < len(found):
+            raise ApiError(400, "Value for 'source_lang' not supported.")
+        return ways
+
+    async def languages(self, request: Request) -> Response:
+        """The source languages, or with type=target the target languages."""
+        fields = await read_fields(request)
+        self._admitted(request, fields)
+        kind = text_of(fields, "type") or "source"
+        if kind not in ("source", "target"):
+            raise ApiError(400, "Value for 'type' not supported.")
+        codes = self._models.sources
+        more: dict[str, Any] = {}
+        if kind == "target":
+            codes = sorted({each.target for each in self._models.directions})
+            more = {"supports_formality": False}
+        return JSONResponse(
+            [{"language": code.upper(), "name": name_of(code), **more} for code in codes]
+        )
+
+    async def usage(self, request: Request) -> Response:
+        """Characters that the key's owner has translated since the server was started."""
+        key = self._admitted(request, await read_fields(request))
+        # Clients expect a limit; there is none.
+        return JSONResponse({"character_count": self._access.used[key], "character_limit": 10**12})
+
+    def _admitted(self, request: Request, fields: dict[str, Any]) -> str:
+        given = request.headers.get("authorization", "")
+        key = given.removeprefix(_SCHEME) if given.startswith(_SCHEME) else ""
+        key = key.strip() or text_of(fields, "auth_key")
+        if self._access.keys and key not in self._access.keys:
+            raise ApiError(403, "Authorization failed. Please supply a valid DeepL-Auth-Key.")
+        key = key if self._access.keys else ""
+        self._access.admit(key, request.client.host if request.client else "")
+        return key
+
+
+def routes(service: Service, access: Access, options: ServeOptions) -> list[Route]:
+    """The routes below /v2."""
+    own = _Routes(service, access, options)
+    return [
+        Route("/translate", own.translate, methods=["POST"]),
+        Route("/languages", own.languages, methods=["GET", "POST"]),
+        Route("/usage", own.usage, methods=["GET", "POST"]),
+    ]
+
+
+def _names(value: object) -> list[str]:
+    """Names of elements: a list, or text with commas between them."""
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list):
+        return []
+    return [str(each).strip() for each in names if str(each).strip()]
