@@ -182,15 +182,16 @@ class Ablation:
 
     def table(self) -> str:
         """Markdown tables of the development set and of each test set, best row first."""
+        run = Run.open(self._folder / slug(AS_IT_IS) / "run")
+        data = Prepared.open(self._folder / slug("prepared"))
         rows = [
             Row(**json.loads(each.read_text(encoding="utf-8")))
             for each in self._folder.glob("*/row.json")
+            if all((each.parent / f"{name}.txt").exists() for name in ("dev", *data.tests))
         ]
         rows.sort(key=lambda row: row.name != AS_IT_IS)
         if not rows or rows[0].name != AS_IT_IS:
             sys.exit(f"{self._folder}: {AS_IT_IS} is not measured yet")
-        run = Run.open(self._folder / slug(AS_IT_IS) / "run")
-        data = Prepared.open(self._folder / slug("prepared"))
         each = f"{self._steps:,} steps" if self._steps else f"{self._minutes:g} minutes"
         parts = [f"{run.recipe.label}, {each} per row"]
         for test in ("dev", *data.tests):

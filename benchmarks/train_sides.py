@@ -100,6 +100,38 @@ def nmt_side(
     model.fit(data, steps_per_epoch=10**9, callbacks=callbacks, shuffle=False, verbose=0)
 
 
+def marian_config(recipe: Recipe, vocab: list[int], attention: str = "sdpa") -> Any:
+    """A MarianConfig of a recipe's sizes; ``vocab``: of the source and of the target."""
+    from transformers import MarianConfig
+
+    model = recipe.model
+    return MarianConfig(
+        vocab_size=vocab[0],
+        decoder_vocab_size=vocab[1],
+        d_model=model.d_model,
+        encoder_layers=model.encoder_layers,
+        decoder_layers=model.decoder_layers,
+        encoder_ffn_dim=model.feed_forward,
+        decoder_ffn_dim=model.feed_forward,
+        encoder_attention_heads=model.heads,
+        decoder_attention_heads=model.heads,
+        activation_function="relu",
+        dropout=model.dropout,
+        attention_dropout=model.attention_dropout,
+        activation_dropout=model.activation_dropout,
+        static_position_embeddings=True,
+        scale_embedding=True,
+        share_encoder_decoder_embeddings=model.embeddings in ("all", "source-target"),
+        tie_word_embeddings=model.embeddings in ("all", "target-softmax"),
+        pad_token_id=PAD_ID,
+        eos_token_id=END_ID,
+        forced_eos_token_id=END_ID,
+        decoder_start_token_id=START_ID,
+        use_cache=False,
+        attn_implementation=attention,
+    )
+
+
 def torch_side(
     recipe: Recipe,
     prepared: Prepared,
@@ -110,34 +142,9 @@ def torch_side(
 ) -> None:
     import torch
     from torch.nn.functional import cross_entropy
-    from transformers import MarianConfig, MarianMTModel
+    from transformers import MarianMTModel
 
-    model_config = recipe.model
-    config = MarianConfig(
-        vocab_size=vocab[0],
-        decoder_vocab_size=vocab[1],
-        d_model=model_config.d_model,
-        encoder_layers=model_config.encoder_layers,
-        decoder_layers=model_config.decoder_layers,
-        encoder_ffn_dim=model_config.feed_forward,
-        decoder_ffn_dim=model_config.feed_forward,
-        encoder_attention_heads=model_config.heads,
-        decoder_attention_heads=model_config.heads,
-        activation_function="relu",
-        dropout=model_config.dropout,
-        attention_dropout=model_config.attention_dropout,
-        activation_dropout=model_config.activation_dropout,
-        static_position_embeddings=True,
-        scale_embedding=True,
-        share_encoder_decoder_embeddings=model_config.embeddings in ("all", "source-target"),
-        tie_word_embeddings=model_config.embeddings in ("all", "target-softmax"),
-        pad_token_id=PAD_ID,
-        eos_token_id=END_ID,
-        forced_eos_token_id=END_ID,
-        decoder_start_token_id=START_ID,
-        use_cache=False,
-        attn_implementation=attention,
-    )
+    config = marian_config(recipe, vocab, attention)
     model = MarianMTModel(config).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
     forward = torch.compile(model, dynamic=True) if compiled else model
