@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.model.step_graph import Tensors, free_axes
 from nmt_cli.recipe.architecture import architecture, architecture_of
-from nmt_cli.search.step_model import Candidates
+from nmt_cli.search.step_model import Candidates, Floats, Ids, Mask
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class KerasStepModel:
 
         return lambda *inputs: jax.device_get(stateless([each.value for each in variables], inputs))
 
-    def encode(self, source: NDArray[np.int32]) -> KerasState:
+    def encode(self, source: Ids) -> KerasState:
         """Read source ids [B, S]."""
         caches = [
             ops.convert_to_tensor(np.zeros((len(source), heads, 0, size), np.float32))
@@ -108,37 +108,31 @@ class KerasStepModel:
         ]
         return KerasState(list(self._encode(ops.convert_to_tensor(source))), caches, 0)
 
-    def step(
-        self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> tuple[Candidates, KerasState]:
+    def step(self, state: KerasState, tokens: Ids, ancestry: Mask) -> tuple[Candidates, KerasState]:
         """Read one token per beam; see search.step_model."""
         candidates, _, state = self._advance(state, tokens, ancestry)
         return candidates, state
 
     def log_probs(
-        self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float32], KerasState]:
+        self, state: KerasState, tokens: Ids, ancestry: Mask
+    ) -> tuple[Floats, KerasState]:
         """Like :meth:`step`, but return all log-probabilities, float32 [B, K, V]."""
         _, log_probs, state = self._advance(state, tokens, ancestry)
         return np.array(ops.convert_to_numpy(log_probs)), state  # a copy that the caller may change
 
-    def attention(
-        self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
+    def attention(self, state: KerasState, tokens: Ids, ancestry: Mask) -> Floats:
         """Attention of the next step to the source; see search.step_model."""
         weights, _ = self._attention(*_inputs(state, tokens, ancestry))
         return ops.convert_to_numpy(weights)
 
-    def self_attention(
-        self, source: NDArray[np.int32], target: NDArray[np.int32]
-    ) -> dict[str, NDArray[np.float32]]:
+    def self_attention(self, source: Ids, target: Ids) -> dict[str, Floats]:
         """Self-attention of both sides; see search.step_model."""
         sides = architecture_of(self.graph.config).self_attention(self.graph.config)
         weights = self.graph.self_attention(source, target)
         return dict(zip(sides, map(ops.convert_to_numpy, weights), strict=True))
 
     def _advance(
-        self, state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+        self, state: KerasState, tokens: Ids, ancestry: Mask
     ) -> tuple[Candidates, Any, KerasState]:
         scores, ids, log_probs, caches = self._step(*_inputs(state, tokens, ancestry))
         candidates = Candidates(ops.convert_to_numpy(scores), ops.convert_to_numpy(ids))
@@ -157,7 +151,7 @@ class KerasStepModel:
 
 
 def _inputs(
-    state: KerasState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
+    state: KerasState, tokens: Ids, ancestry: Mask
 ) -> tuple[Any, Any, Any, Tensors, Tensors]:
     """Return the arguments of :meth:`StepGraph.step`."""
     ours = (tokens, np.array([state.steps], np.int32), ancestry)

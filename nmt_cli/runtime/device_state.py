@@ -14,7 +14,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli.search.step_model import Candidates
+from nmt_cli.search.step_model import Candidates, Floats, Ids, Mask
 
 # Steps for which columns are added at a time.
 _STEPS_AHEAD = 16
@@ -48,19 +48,15 @@ class DeviceState:
         self._steps = 0
         self._used = 0
 
-    def step(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> Candidates:
+    def step(self, tokens: Ids, ancestry: Mask) -> Candidates:
         """Run a step and append its columns to the caches (see search.step_model)."""
         return Candidates(*self._advance(tokens, ancestry, "scores", "ids"))
 
-    def log_probs(
-        self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
+    def log_probs(self, session: Any, tokens: Ids, ancestry: Mask) -> Floats:
         """Like :meth:`step`, but all log-probabilities, [B, K, V]."""
         return self._advance(tokens, ancestry, "log_probs")[0]
 
-    def attention(
-        self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
+    def attention(self, session: Any, tokens: Ids, ancestry: Mask) -> Floats:
         """Attention of the next step to the source (see host_state)."""
         return self._run(session, tokens, ancestry, "attention")[0].astype(np.float32)
 
@@ -72,17 +68,13 @@ class DeviceState:
                 values[name] = self._joined(each, self._zeros((count, heads, 0, size)), rows)
         return self
 
-    def _advance(
-        self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_], *wanted: str
-    ) -> list[NDArray[Any]]:
+    def _advance(self, tokens: Ids, ancestry: Mask, *wanted: str) -> list[NDArray[Any]]:
         found = self._run(self._decoder, tokens, ancestry, *wanted)
         self._used += tokens.shape[1]
         self._steps += 1
         return found
 
-    def _run(
-        self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_], *wanted: str
-    ) -> list[NDArray[Any]]:
+    def _run(self, session: Any, tokens: Ids, ancestry: Mask, *wanted: str) -> list[NDArray[Any]]:
         count, beams = tokens.shape
         self._reserve(count, beams)
         seen = np.zeros((count, beams, self._reserved), np.bool_)
@@ -131,7 +123,7 @@ class DeviceState:
         return binding.get_outputs()[0]
 
 
-def encode_on_device(session: Any, source: NDArray[np.int32], memory: str) -> dict[str, Any]:
+def encode_on_device(session: Any, source: Ids, memory: str) -> dict[str, Any]:
     """Run the encoder; its outputs by name, on the device."""
     binding = session.io_binding()
     binding.bind_cpu_input("source", source)

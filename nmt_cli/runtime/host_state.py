@@ -18,7 +18,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli.search.step_model import Candidates
+from nmt_cli.search.step_model import Candidates, Floats, Ids, Mask
 
 # Steps for which columns are reserved at a time: at least so many, and a share of those so far.
 # More columns are moved less often, but every step computes attention for all reserved ones.
@@ -59,16 +59,14 @@ class HostState:
         self._reserved = 0
         self._bind()
 
-    def step(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> Candidates:
+    def step(self, tokens: Ids, ancestry: Mask) -> Candidates:
         """Run a step and append its columns to the caches (see search.step_model)."""
         self._use(self._decoder)
         self._run(tokens, ancestry)
         # The next step overwrites the buffers; search copies what it keeps.
         return Candidates(self._buffers["scores"], self._buffers["ids"])
 
-    def log_probs(
-        self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
+    def log_probs(self, session: Any, tokens: Ids, ancestry: Mask) -> Floats:
         """Like :meth:`step`, but all log-probabilities, [B, K, V], by a session that gives them."""
         self._use(session)
         if "log_probs" not in self._buffers:
@@ -76,9 +74,7 @@ class HostState:
         self._run(tokens, ancestry)
         return self._buffers["log_probs"].copy()
 
-    def attention(
-        self, session: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
+    def attention(self, session: Any, tokens: Ids, ancestry: Mask) -> Floats:
         """Attention of the next step to the source, [B, L, h, K, S], by a session that gives it."""
         self._fill(tokens, ancestry)
         binding = session.io_binding()
@@ -108,13 +104,13 @@ class HostState:
             self._session = session
             self._bind()
 
-    def _run(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> None:
+    def _run(self, tokens: Ids, ancestry: Mask) -> None:
         self._fill(tokens, ancestry)
         self._session.run_with_iobinding(self._binding)
         self._used += tokens.shape[1]
         self._steps += 1
 
-    def _fill(self, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]) -> None:
+    def _fill(self, tokens: Ids, ancestry: Mask) -> None:
         """Write a step's inputs into its buffers."""
         used = self._used + tokens.shape[1]
         if used > self._reserved:
@@ -149,7 +145,7 @@ class HostState:
             for name, cache in self._caches.items():
                 self._bind_cache(name, cache)
 
-    def _bind_step(self, tokens: NDArray[np.int32]) -> None:
+    def _bind_step(self, tokens: Ids) -> None:
         """Make the buffers whose shapes depend only on the batch."""
         count, beams = tokens.shape
         self._bind_input("tokens", np.empty_like(tokens))

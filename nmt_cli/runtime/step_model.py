@@ -23,7 +23,7 @@ from nmt_cli.runtime.device import CPU, CUDA
 from nmt_cli.runtime.device_state import DeviceState, encode_on_device
 from nmt_cli.runtime.host_state import HostState
 from nmt_cli.runtime.shortlist import Shortlists
-from nmt_cli.search.step_model import BatchTooLarge, Candidates
+from nmt_cli.search.step_model import BatchTooLarge, Candidates, Floats, Ids, Mask
 
 OnnxState = HostState | DeviceState
 
@@ -115,7 +115,7 @@ class OnnxStepModel:
         self._sessions[graph.file] = session
         return session
 
-    def encode(self, source: NDArray[np.int32]) -> OnnxState:
+    def encode(self, source: Ids) -> OnnxState:
         """Read source ids [B, S]."""
         caches = {each.name: each.sized({"B": len(source), "P": 0}) for each in self._caches}
         with self._failures():
@@ -128,7 +128,7 @@ class OnnxStepModel:
             encoder_output = encode_on_device(self._encoder, source, memory)
             return DeviceState(self._step, self._append, memory, encoder_output, caches)
 
-    def _shortened(self, source: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+    def _shortened(self, source: Ids) -> dict[str, NDArray[Any]]:
         """The shortlists of a batch and their columns of the softmax layer, by name."""
         assert self._shortlists is not None
         shortlist = self._shortlists.of(source)
@@ -136,7 +136,7 @@ class OnnxStepModel:
         found = self._columns.run(names, {"shortlist": shortlist})
         return dict(zip(names, found, strict=True), shortlist=shortlist)
 
-    def _encode_in_slices(self, source: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+    def _encode_in_slices(self, source: Ids) -> dict[str, NDArray[Any]]:
         """Run the encoder on a few sentences at a time; its outputs for all of them, by name."""
         count, width = source.shape
         outputs = {
@@ -155,9 +155,7 @@ class OnnxStepModel:
             self._encoder.run_with_iobinding(binding)
         return outputs
 
-    def step(
-        self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> tuple[Candidates, OnnxState]:
+    def step(self, state: OnnxState, tokens: Ids, ancestry: Mask) -> tuple[Candidates, OnnxState]:
         """Read one token a beam; see search.step_model."""
         try:  # not self._failures, which takes a hundredth of a step
             candidates = state.step(tokens, ancestry)
@@ -174,9 +172,7 @@ class OnnxStepModel:
             raise self._wrong("scores that are not numbers")
         return candidates, state
 
-    def log_probs(
-        self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float32], OnnxState]:
+    def log_probs(self, state: OnnxState, tokens: Ids, ancestry: Mask) -> tuple[Floats, OnnxState]:
         """Like :meth:`step`, but all log-probabilities, float32 [B, K, V], without a shortlist."""
         session = self.session(self._manifest.decoder)
         with self._failures():
@@ -186,9 +182,7 @@ class OnnxStepModel:
             raise self._wrong(f"no log-probabilities of shape {shape}")
         return log_probs, state
 
-    def attention(
-        self, state: OnnxState, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
+    def attention(self, state: OnnxState, tokens: Ids, ancestry: Mask) -> Floats:
         """Attention of the next step to the source; see search.step_model."""
         session = self.session(attention_graph(self._folder, self._manifest))
         with self._failures():
@@ -198,9 +192,7 @@ class OnnxStepModel:
             raise self._wrong("attention weights that are not numbers")
         return weights
 
-    def self_attention(
-        self, source: NDArray[np.int32], target: NDArray[np.int32]
-    ) -> dict[str, NDArray[np.float32]]:
+    def self_attention(self, source: Ids, target: Ids) -> dict[str, Floats]:
         """Self-attention of both sides, if the bundle has its graph; see search.step_model."""
         graph = self._manifest.self_attention
         if graph is None:

@@ -6,10 +6,9 @@ from itertools import chain
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
-from nmt_cli.search.step_model import BatchTooLarge
+from nmt_cli.search.step_model import BatchTooLarge, Ids
 from nmt_cli.text.tokenizer import PAD_ID
 
 # Widths of batches are multiples of this. Matrix products sum in groups of four: a sentence's last
@@ -20,7 +19,7 @@ Result = TypeVar("Result")
 Rows = list[int]
 
 
-def padded(pieces: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+def padded(pieces: Sequence[Sequence[int]]) -> Ids:
     """Pad sentences into one batch, [B, S]."""
     width = -(-max(map(len, pieces)) // WIDTH_STEP) * WIDTH_STEP
     source = np.full((len(pieces), width), PAD_ID, np.int32)

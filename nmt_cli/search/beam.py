@@ -35,7 +35,7 @@ from nmt_cli.search.ranking import (
     penalty,
     top_candidates,
 )
-from nmt_cli.search.step_model import StepModel, worth_dropping
+from nmt_cli.search.step_model import Floats, Ids, Mask, StepModel, worth_dropping
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _ROOM = 32
 
 def beam_search(
     model: StepModel,
-    source: NDArray[np.int32],
+    source: Ids,
     options: SearchOptions,
     requests: Sequence[Request] | None = None,
     processors: Sequence[Processor] = (),
@@ -98,9 +98,7 @@ def beam_search(
     return beams.best
 
 
-def _limits(
-    source: NDArray[np.int32], options: SearchOptions, requests: Sequence[Request]
-) -> NDArray[np.int64]:
+def _limits(source: Ids, options: SearchOptions, requests: Sequence[Request]) -> NDArray[np.int64]:
     """The maximum number of tokens of each translation, [B]."""
     longest = [
         max(options.limit(length), options.min_length + 1) + each.required
@@ -140,7 +138,7 @@ class Beams:
 
     def __init__(
         self,
-        source: NDArray[np.int32],
+        source: Ids,
         limits: NDArray[np.int64],
         options: SearchOptions,
         requests: Sequence[Request],
@@ -165,18 +163,18 @@ class Beams:
         self.done = np.zeros(count, np.bool_)
         self.bounds = np.full(count, -np.inf)
         self.best: list[list[Hypothesis]] = [[] for _ in range(count)]
-        self.coverage: NDArray[np.float32] | None = None
+        self.coverage: Floats | None = None
         if options.coverage_penalty:
             # Padding counts as covered: its logarithm is 0.
             self.coverage = np.repeat((source == PAD_ID).astype(np.float32)[:, None], beams, 1)
         seeds = [(options.seed or 0, each.number) for each in requests if options.sample]
         self.generators = [np.random.default_rng(each) for each in seeds]
 
-    def ancestry(self) -> NDArray[np.bool_]:
+    def ancestry(self) -> Mask:
         """The columns of each beam's past and last token, [B, K, (t + 1) * K]."""
         return self.lineage[..., : (self.steps + 1) * self.sums.shape[1]]
 
-    def history(self) -> NDArray[np.int32]:
+    def history(self) -> Ids:
         """The tokens of each beam so far, without START, [B, K, t]."""
         ancestry = self.ancestry()
         tokens = np.broadcast_to(self.tokens[:, None, : ancestry.shape[2]], ancestry.shape)

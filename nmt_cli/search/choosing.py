@@ -13,15 +13,14 @@ from nmt_cli.search.constraints import constrained_best
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.processors import Processor
 from nmt_cli.search.ranking import Continuations, best, top_candidates
+from nmt_cli.search.step_model import Floats
 from nmt_cli.text.tokenizer import PAD_ID, START_ID
 
 if TYPE_CHECKING:
     from nmt_cli.search.beam import Beams
 
 
-def choose(
-    beams: "Beams", log_probs: NDArray[np.float32], processors: Sequence[Processor]
-) -> Continuations:
+def choose(beams: "Beams", log_probs: Floats, processors: Sequence[Processor]) -> Continuations:
     """Choose the continuation of each slot; ``log_probs``, [B, K, V], are changed in place."""
     requests = [beams.requests[row] for row in beams.rows.tolist()]
     step, past, sums = beams.steps, beams.history(), beams.sums
@@ -62,10 +61,7 @@ def choose(
 
 
 def _sampled(
-    sums: NDArray[np.float32],
-    log_probs: NDArray[np.float32],
-    chances: NDArray[np.float64],
-    options: SearchOptions,
+    sums: Floats, log_probs: Floats, chances: NDArray[np.float64], options: SearchOptions
 ) -> Continuations:
     """Sample one continuation of each beam; open beams come first.
 

@@ -10,8 +10,8 @@ contains all phrases.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nmt_cli.search.step_model import Floats, Ids
 from nmt_cli.text.tokenizer import END_ID
 
 Phrase = tuple[int, ...]
@@ -43,10 +43,10 @@ def _begun(past: Sequence[int], phrase: Phrase) -> int:
 
 
 def constrained_best(
-    sums: NDArray[np.float32],
-    log_probs: NDArray[np.float32],
-    free: NDArray[np.float32],
-    past: NDArray[np.int32],
+    sums: Floats,
+    log_probs: Floats,
+    free: Floats,
+    past: Ids,
     phrases: Sequence[Phrase],
     slots: int,
     last: bool,

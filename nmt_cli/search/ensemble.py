@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.search.forced import aligning_layer
 from nmt_cli.search.ranking import top_candidates
-from nmt_cli.search.step_model import Candidates, StepModel
+from nmt_cli.search.step_model import Candidates, Floats, Ids, Mask, StepModel
 
 
 class EnsembleStepModel:
@@ -18,37 +18,29 @@ class EnsembleStepModel:
     def __init__(self, models: Sequence[StepModel]) -> None:
         self._models = list(models)
 
-    def encode(self, source: NDArray[np.int32]) -> list[Any]:
+    def encode(self, source: Ids) -> list[Any]:
         """The state of each model."""
         return [model.encode(source) for model in self._models]
 
-    def step(
-        self, state: list[Any], tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> tuple[Candidates, list[Any]]:
+    def step(self, state: list[Any], tokens: Ids, ancestry: Mask) -> tuple[Candidates, list[Any]]:
         """The best continuations by the averaged probabilities."""
         log_probs, state = self.log_probs(state, tokens, ancestry)
         return top_candidates(log_probs, tokens.shape[1]), state
 
-    def log_probs(
-        self, state: list[Any], tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float32], list[Any]]:
+    def log_probs(self, state: list[Any], tokens: Ids, ancestry: Mask) -> tuple[Floats, list[Any]]:
         """Logarithms of the mean probabilities."""
         pairs = zip(self._models, state, strict=True)
         found = [model.log_probs(each, tokens, ancestry) for model, each in pairs]
         log_probs, states = zip(*found, strict=True)
         return reduce(np.logaddexp, log_probs) - np.float32(np.log(len(found))), list(states)
 
-    def attention(
-        self, state: list[Any], tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
+    def attention(self, state: list[Any], tokens: Ids, ancestry: Mask) -> Floats:
         """The mean of the models' aligning layers, as one layer of one head."""
         pairs = zip(self._models, state, strict=True)
         found = [aligning_layer(model.attention(each, tokens, ancestry)) for model, each in pairs]
         return np.mean(found, axis=0)[:, None, None]
 
-    def self_attention(
-        self, source: NDArray[np.int32], target: NDArray[np.int32]
-    ) -> dict[str, NDArray[np.float32]]:
+    def self_attention(self, source: Ids, target: Ids) -> dict[str, Floats]:
         """None: the models' layers have nothing in common."""
         return {}
 

@@ -8,13 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nmt_cli.search.ranking import Hypothesis
-from nmt_cli.search.step_model import StepModel
+from nmt_cli.search.step_model import Floats, Ids, StepModel
 from nmt_cli.text.tokenizer import END_ID, START_ID, Tokenizer, TokenizerPair
-
-Weights = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -31,9 +28,9 @@ class AttentionMaps:
 
     source: list[int]
     target: list[int]
-    cross: Weights
-    encoder: Weights | None = None
-    decoder: Weights | None = None
+    cross: Floats
+    encoder: Floats | None = None
+    decoder: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class Alignment:
 
     source: list[str]
     target: list[str]
-    weights: Weights
+    weights: Floats
 
     def pairs(self) -> list[tuple[int, int]]:
         """For each target word the source word with the largest weight: (source, target)."""
@@ -50,7 +47,7 @@ class Alignment:
         return [(int(np.argmax(row)), at) for at, row in enumerate(rows)]
 
 
-def aligning_layer(weights: Weights) -> Weights:
+def aligning_layer(weights: Floats) -> Floats:
     """The weights that give the best word alignment, [B, L, h, ...] to [B, ...].
 
     The mean over the heads of the penultimate layer (Garg et al. 2019,
@@ -66,7 +63,7 @@ def align(maps: AttentionMaps, tokenizers: TokenizerPair) -> Alignment:
 
 
 def align_words(
-    layer: Weights, source_ids: list[int], target_ids: list[int], tokenizers: TokenizerPair
+    layer: Floats, source_ids: list[int], target_ids: list[int], tokenizers: TokenizerPair
 ) -> Alignment:
     """Align words by attention weights, [T, S].
 
@@ -91,8 +88,8 @@ def _words(tokenizer: Tokenizer, ids: list[int]) -> tuple[list[str], list[list[i
 
 
 def forced_steps(
-    model: StepModel, source: NDArray[np.int32], targets: NDArray[np.int32], attention: bool = False
-) -> Iterator[tuple[NDArray[np.float32], Weights | None]]:
+    model: StepModel, source: Ids, targets: Ids, attention: bool = False
+) -> Iterator[tuple[Floats, Floats | None]]:
     """Decode given translations step by step.
 
     Args:
@@ -116,17 +113,14 @@ def forced_steps(
 
 
 def force(
-    model: StepModel,
-    source: NDArray[np.int32],
-    targets: Sequence[Sequence[int]],
-    attention: bool = False,
+    model: StepModel, source: Ids, targets: Sequence[Sequence[int]], attention: bool = False
 ) -> list[Hypothesis]:
     """Score given translations, without END; other arguments and errors as of forced_steps."""
     table = np.full((len(targets), max(map(len, targets)) + 1), END_ID, np.int32)
     for row, ids in zip(table, targets, strict=True):
         row[: len(ids)] = ids
     scores = np.zeros(table.shape, np.float32)
-    aligned: list[Weights] = []
+    aligned: list[Floats] = []
     for step, (log_probs, weights) in enumerate(forced_steps(model, source, table, attention)):
         scores[:, step] = log_probs[np.arange(len(table)), table[:, step]]
         if weights is not None:

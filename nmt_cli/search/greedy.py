@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.ranking import Hypothesis, penalty
-from nmt_cli.search.step_model import StepModel, worth_dropping
+from nmt_cli.search.step_model import Ids, StepModel, worth_dropping
 from nmt_cli.text.tokenizer import END_ID, START_ID
 
 
 def greedy_search(
-    model: StepModel, source: NDArray[np.int32], limits: NDArray[np.int64], options: SearchOptions
+    model: StepModel, source: Ids, limits: NDArray[np.int64], options: SearchOptions
 ) -> list[list[Hypothesis]]:
     """Follow the most probable token of each sentence; ties: the lower id.
 

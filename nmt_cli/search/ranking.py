@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.search.step_model import Candidates
+from nmt_cli.search.step_model import Candidates, Floats, Ids
 
 # Lower bound of coverage, which keeps its logarithm finite.
 _LEAST_COVERAGE = 1e-9
@@ -29,7 +29,7 @@ class Hypothesis:
     ids: list[int]
     score: float
     token_scores: list[float]
-    attention: NDArray[np.float32] | None = field(default=None, compare=False)
+    attention: Floats | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Continuations:
     """
 
     parents: NDArray[np.int64]
-    tokens: NDArray[np.int32]
-    sums: NDArray[np.float32]
+    tokens: Ids
+    sums: Floats
 
 
 def penalty(lengths: int | NDArray[np.int64], alpha: float) -> NDArray[np.float64]:
@@ -52,13 +52,13 @@ def penalty(lengths: int | NDArray[np.int64], alpha: float) -> NDArray[np.float6
     return ((5.0 + np.asarray(lengths, np.float64)) / 6.0) ** alpha
 
 
-def coverage_penalty(coverage: NDArray[np.float32], beta: float) -> float:
+def coverage_penalty(coverage: Floats, beta: float) -> float:
     """``beta * sum of log(min(coverage, 1))``, Wu et al. 2016, equation 15; ``coverage`` is [S]."""
     covered = np.clip(coverage.astype(np.float64), _LEAST_COVERAGE, 1.0)
     return beta * float(np.log(covered).sum())
 
 
-def best(sums: NDArray[np.float32], candidates: Candidates) -> Continuations:
+def best(sums: Floats, candidates: Candidates) -> Continuations:
     """The K best of each sentence; ties: lower token id, then lower beam."""
     count, beams = sums.shape
     totals = (sums[..., None] + candidates.scores).reshape(count, -1)  # [B, K * C]
@@ -70,7 +70,7 @@ def best(sums: NDArray[np.float32], candidates: Candidates) -> Continuations:
     return Continuations(order // candidates.ids.shape[2], ids[rows, order], totals[rows, order])
 
 
-def top_candidates(log_probs: NDArray[np.float32], count: int) -> Candidates:
+def top_candidates(log_probs: Floats, count: int) -> Candidates:
     """The ``count`` best tokens of each beam of [B, K, V], as a model's own step ranks them."""
     count = min(count, log_probs.shape[2])
     # As integers that sort as the floats do, the token id in the lower half: no two are equal.

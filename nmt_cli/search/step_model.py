@@ -12,6 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+# Ids of tokens; log-probabilities and weights; which columns of the caches a beam sees.
+Ids = NDArray[np.int32]
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -20,8 +25,8 @@ class Candidates:
     Log-probabilities, float32, and tokens, int32, both [B, K, C].
     """
 
-    scores: NDArray[np.float32]
-    ids: NDArray[np.int32]
+    scores: Floats
+    ids: Ids
 
 
 # Finished sentences leave the batch once they are this share of it: copying the caches costs
@@ -45,12 +50,10 @@ class StepModel(Protocol):
     the decoder's own caches, which grow by K columns a step and are never reordered.
     """
 
-    def encode(self, source: NDArray[np.int32]) -> Any:
+    def encode(self, source: Ids) -> Any:
         """Read source ids [B, S], padded with PAD; returns the state before step 0."""
 
-    def step(
-        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> tuple[Candidates, Any]:
+    def step(self, state: Any, tokens: Ids, ancestry: Mask) -> tuple[Candidates, Any]:
         """Read one more token a beam and rank what may follow.
 
         Args:
@@ -65,14 +68,10 @@ class StepModel(Protocol):
             its next step), and the new state.
         """
 
-    def log_probs(
-        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float32], Any]:
+    def log_probs(self, state: Any, tokens: Ids, ancestry: Mask) -> tuple[Floats, Any]:
         """As :meth:`step`, but all log-probabilities, float32 [B, K, V], the caller's own."""
 
-    def attention(
-        self, state: Any, tokens: NDArray[np.int32], ancestry: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
+    def attention(self, state: Any, tokens: Ids, ancestry: Mask) -> Floats:
         """Attention of the next step to the source, float32 [B, L, h, K, S], L layers of h heads.
 
         Rows sum to 1. The state stays valid: :meth:`step` or :meth:`log_probs` follows.
@@ -81,9 +80,7 @@ class StepModel(Protocol):
             NmtError: the model does not give attention weights.
         """
 
-    def self_attention(
-        self, source: NDArray[np.int32], target: NDArray[np.int32]
-    ) -> dict[str, NDArray[np.float32]]:
+    def self_attention(self, source: Ids, target: Ids) -> dict[str, Floats]:
         """Self-attention of source ids [B, S] and of what the decoder reads, [B, T].
 
         Returns:

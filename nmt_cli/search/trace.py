@@ -3,11 +3,10 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nmt_cli.search.beam import Beams
 from nmt_cli.search.ranking import Continuations, coverage_penalty, penalty
-from nmt_cli.search.step_model import Candidates
+from nmt_cli.search.step_model import Candidates, Ids
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, TokenizerPair
 
 
@@ -79,7 +78,7 @@ class Trace:
         self.searches: list[Search] = []
         self._tokenizers = tokenizers
 
-    def begin(self, source: NDArray[np.int32]) -> None:
+    def begin(self, source: Ids) -> None:
         """Record the source, [1, S], of a search that begins."""
         ids = source[source != PAD_ID].tolist()
         self.searches.append(Search(self._tokenizers.source.tokens(ids)))
