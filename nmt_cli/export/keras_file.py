@@ -6,11 +6,10 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from nmt_cli import __version__
 from nmt_cli.bundle import TOKENIZER
-from nmt_cli.bundle.description import LICENCE, training_text
 from nmt_cli.bundle.report import Check, Verification
 from nmt_cli.errors import NmtError
+from nmt_cli.export.card import write_card
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.verification import FORCED_SENTENCES, passed
 from nmt_cli.runtime.check import HARD_LINES
@@ -18,13 +17,7 @@ from nmt_cli.search.batching import padded
 from nmt_cli.text.tokenizer import START_ID
 
 MODEL = "model.keras"
-_CARD = """\
-# {recipe.label}: {recipe.data.source} to {recipe.data.target}, as a .keras file
-
-Exported by nmt {version}.
-
-## Use
-
+_USAGE = """\
     import keras
     import nmt_cli.model.{architecture}.network  # its layers
 
@@ -33,18 +26,7 @@ Exported by nmt {version}.
 
 `source` is int32 [B, S], sentences with the end token, padded with 0; `target` is int32 [B, T], the
 start token and the tokens so far. `logits` are float32 [B, T, V], of the token that follows each.
-`{folder}/` has the tokenizer.
-
-## Training
-
-{licence}
-
-{text}
-
-## Verification
-
-{report}
-"""
+`{folder}/` has the tokenizer."""
 
 
 def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
@@ -73,16 +55,7 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
     check = Check.of(name, int((ours != theirs).sum()), 0)
     if not check.passed:
         raise NmtError(f"the export failed verification: {check}", "report this as a bug in nmt")
-    report, recipe = passed(trained, [check]), trained.run.recipe
-    card = _CARD.format(
-        recipe=recipe,
-        architecture=recipe.model.architecture,
-        version=__version__,
-        model=MODEL,
-        folder=TOKENIZER,
-        licence=LICENCE,
-        text=training_text(trained.run.provenance()),
-        report="\n".join(f"- {line}" for line in report.lines()),
-    )
-    (folder / "MODEL_CARD.md").write_text(card, encoding="utf-8")
+    report, kind = passed(trained, [check]), trained.run.recipe.model.architecture
+    usage = _USAGE.format(architecture=kind, model=MODEL, folder=TOKENIZER)
+    write_card(folder, trained, options.precision, "as a .keras file", usage, report)
     return report

@@ -10,10 +10,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli import __version__
 from nmt_cli.bundle import TOKENIZER
-from nmt_cli.bundle.description import LICENCE, training_text
 from nmt_cli.bundle.report import Check, Verification
+from nmt_cli.export.card import write_card
 from nmt_cli.export.ctranslate2.spec import write_weights
 from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import FLOAT32, ExportOptions, Trained
@@ -25,35 +24,18 @@ from nmt_cli.text.folder import TokenizerSpec
 # Of any quantization: CTranslate2 also quantizes what an ONNX bundle keeps in float32.
 GATES = Gates(bleu=1.0, chrf=80)
 
-_CARD = """\
-# {recipe.label}: {recipe.data.source} to {recipe.data.target}, for CTranslate2
-
-Weights in {precision}, exported by nmt {version}.
-
-## Use
-
+_USAGE = """\
     from pathlib import Path
     from nmt_cli.export.ctranslate2.translator import load_ctranslate2
 
     for each in load_ctranslate2(Path("THIS_FOLDER")).translate(["Uma linha."]):
         print(each.text)
 
-{usage}
+{alone}
 
 Give sources without start and end tokens: CTranslate2 adds them, as `config.json` says.
 Split lines of more than {decoding.max_source} tokens into sentences first.
-CTranslate2's length penalty is `score / length ** alpha`, which differs from nmt's.
-
-## Training
-
-{licence}
-
-{text}
-
-## Verification
-
-{report}
-"""
+CTranslate2's length penalty is `score / length ** alpha`, which differs from nmt's."""
 _SENTENCEPIECE = """\
 Without nmt, with sentencepiece:
 
@@ -105,19 +87,11 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
             checks += [replace(each, name=f"in float32: {each.name}") for each in found]
     found, _ = compare_with_model(trained, _ExportedFolder(trained, folder, options.precision))
     report = passed(trained, [*checks, *found])
-    recipe, spec = trained.run.recipe, TokenizerSpec.read(folder / TOKENIZER)
-    usage = _WORDPIECE if spec.kind == "wordpiece" else _SENTENCEPIECE
-    card = _CARD.format(
-        recipe=recipe,
-        precision=options.precision,
-        version=__version__,
-        usage=usage.format(folder=TOKENIZER, spec=spec, decoding=trained.decoding),
-        decoding=trained.decoding,
-        text=training_text(trained.run.provenance()),
-        licence=LICENCE,
-        report="\n".join(f"- {line}" for line in report.lines()),
-    )
-    (folder / "MODEL_CARD.md").write_text(card, encoding="utf-8")
+    spec, decoding = TokenizerSpec.read(folder / TOKENIZER), trained.decoding
+    alone = _WORDPIECE if spec.kind == "wordpiece" else _SENTENCEPIECE
+    alone = alone.format(folder=TOKENIZER, spec=spec, decoding=decoding)
+    usage = _USAGE.format(alone=alone, decoding=decoding)
+    write_card(folder, trained, options.precision, "for CTranslate2", usage, report)
     return report
 
 

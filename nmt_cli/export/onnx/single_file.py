@@ -17,11 +17,10 @@ import onnx
 import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli import __version__
 from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
-from nmt_cli.bundle.description import LICENCE, training_text
 from nmt_cli.bundle.report import Verification
 from nmt_cli.errors import NmtError
+from nmt_cli.export.card import write_card
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.onnx.bundle import GATES, calibration_pairs
 from nmt_cli.export.onnx.graphs import make_graphs
@@ -40,28 +39,11 @@ from nmt_cli.text.tokenizer import PAD_ID, encode_lines
 
 MODEL = "model.onnx"
 
-_CARD = """\
-# {recipe.label}: {recipe.data.source} to {recipe.data.target}, as one ONNX file
-
-Weights in {precision}, exported by nmt {version}.
-
-## Use
-
-{usage}
+_USAGE = """\
+{example}
 
 Split lines of more than {decoding.max_source} tokens into sentences. A sentence's translation does
-not depend on the others. These are the settings of the model; `beam_size` 1 is greedy search.
-
-## Training
-
-{licence}
-
-{text}
-
-## Verification
-
-{report}
-"""
+not depend on the others. These are the settings of the model; `beam_size` 1 is greedy search."""
 _SETTINGS = """\
         "beam_size": numpy.array([{decoding.beam_size}]),
         "length_penalty": numpy.array([{decoding.length_penalty}]),
@@ -149,23 +131,12 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
     checks, _ = compare_with_model(trained, kind(trained, folder, options))
     report = passed(trained, checks, onnxruntime.__version__)
     spec = TokenizerSpec.read(folder / TOKENIZER)
-    usage = _WORDPIECE if spec.kind == "wordpiece" else _SENTENCEPIECE
-    usage = _TEXT if options.with_tokenizer else usage
-    values = {
-        "recipe": trained.run.recipe,
-        "precision": options.precision,
-        "version": __version__,
-        "decoding": trained.decoding,
-        "spec": spec,
-        "tokenizer": TOKENIZER,
-        "model": MODEL,
-        "licence": LICENCE,
-        "text": training_text(trained.run.provenance()),
-        "report": "\n".join(f"- {line}" for line in report.lines()),
-    }
-    usage = usage.replace("{settings}", _SETTINGS).format(**values)
-    card = _CARD.format(usage=usage, **values)
-    (folder / "MODEL_CARD.md").write_text(card, encoding="utf-8")
+    example = _WORDPIECE if spec.kind == "wordpiece" else _SENTENCEPIECE
+    example = _TEXT if options.with_tokenizer else example
+    usage = _USAGE.replace("{example}", example.replace("{settings}", _SETTINGS)).format(
+        decoding=trained.decoding, spec=spec, tokenizer=TOKENIZER, model=MODEL
+    )
+    write_card(folder, trained, options.precision, "as one ONNX file", usage, report)
     return report
 
 
