@@ -175,12 +175,9 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
     def score(
         self, sources: Iterable[str], targets: Iterable[str], length_penalty: float | None = None
     ) -> "Iterator[PairScore]":
-        """Score given translations as the search would, in order and lazily.
+        """Score lines' given translations as the search would, in order and lazily.
 
-        Args:
-            sources: lines.
-            targets: their translations, aligned.
-            length_penalty: None for the model's own; 0 gives plain log-probabilities.
+        The length penalty is the model's own by default; 0 gives plain log-probabilities.
 
         Raises:
             NmtError: one side has more lines, or the model cannot be loaded or run.
@@ -191,11 +188,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         return score_pairs(translator, aligned(sources, targets))
 
     def attention(self, source: str, target: str | None = None) -> "AttentionMaps":
-        """Attention weights of a sentence and its translation.
-
-        Args:
-            source: a sentence.
-            target: its translation; None for the model's own.
+        """Attention weights of a sentence and its translation; None for the model's own.
 
         Raises:
             NmtError: a side is blank or too long, or the model has no attention weights.

@@ -69,9 +69,7 @@ def shortlist_tables(
 def learn_translations(source: TokenArray, target: TokenArray, vocab_size: int) -> dict[int, Ids]:
     """Return the target ids that translate each source id that occurs, the most probable first.
 
-    Args:
-        source, target: the pairs.
-        vocab_size: V, of the target side.
+    ``vocab_size`` is that of the target side.
     """
     pairs = np.repeat(np.arange(len(source)), source.lengths)
     keys = np.unique(source.ids.astype(np.int64) * len(source) + pairs)

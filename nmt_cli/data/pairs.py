@@ -62,10 +62,7 @@ def choose_pairs(
 ) -> Pairs:
     """Clean the training text, hold out development pairs if needed, draw synthetic pairs.
 
-    Args:
-        recipe: the recipe.
-        texts: its corpora "train", "dev" and "synthetic".
-        say: receives messages for the user.
+    ``texts`` are the recipe's corpora "train", "dev" and "synthetic".
 
     Raises:
         NmtError: no pair is left to train on, or to validate with.

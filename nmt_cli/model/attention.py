@@ -140,11 +140,8 @@ class SelfAttention(Attention):
     ) -> tuple[Any, Any, Any]:
         """Process one step of K beams, rows [B * K, d].
 
-        Args:
-            rows: of the K beams.
-            beams: K.
-            keys, values: caches [B, h, P, k] and [B, h, P, v]; returned with K more columns.
-            mask: additive [B, 1, K, P + K], the columns that each beam may see.
+        Also return the caches of keys [B, h, P, k] and values [B, h, P, v] with K more columns. The
+        mask, additive [B, 1, K, P + K], shows the columns that each beam may see.
         """
         query, key, value = self._split_heads(self.query_key_value(rows), beams, self.sizes)
         keys = ops.concatenate([keys, key], axis=2)

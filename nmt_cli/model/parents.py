@@ -15,8 +15,7 @@ class Parents:
     Args:
         ancestry: bool [B, K, P + K], the columns that belong to each beam's past, and its own.
         position: int32 [1], number of the step.
-        beams: K.
-        columns: P.
+        beams, columns: K and P.
     """
 
     def __init__(self, ancestry: Any, position: Any, beams: Any, columns: Any) -> None:

@@ -127,16 +127,9 @@ def translate_files(
     say: Say,
     progress: Progress | None = None,
 ) -> Counts:
-    """Translate files, or standard input.
+    """Translate files, or standard input; returns what was translated, without counting documents.
 
-    Args:
-        options: what to translate and how.
-        model: to translate with.
-        say: receives warnings and progress messages.
-        progress: shows how many lines are done; None for nothing.
-
-    Returns:
-        What was translated; no counts for documents.
+    ``say`` receives warnings and messages, and ``progress`` shows how many lines are done.
 
     Raises:
         NmtError: the options contradict each other, an input cannot be read, an output cannot be

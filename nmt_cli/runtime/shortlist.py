@@ -60,11 +60,7 @@ class Shortlists:
         ids.astype(f"<u{id_bytes(self._vocab_size)}").tofile(folder / LEXICON)
 
     def of(self, source: Ids) -> Ids:
-        """Return the shortlist of each sentence, [B, N], ascending.
-
-        Args:
-            source: [B, S], padded with PAD.
-        """
+        """Return the shortlist, ascending, of each sentence of [B, S] padded with PAD: [B, N]."""
         found = np.empty((len(source), self.size), np.int32)
         place = np.empty(self._vocab_size, np.int32)
         for row, sentence in zip(found, source, strict=True):

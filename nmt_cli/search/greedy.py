@@ -17,12 +17,8 @@ def greedy_search(
 ) -> list[list[Hypothesis]]:
     """Follow the most probable token of each sentence; ties: the lower id.
 
-    Args:
-        source: [B, S], framed and padded.
-        limits: [B], maximum number of tokens, END included.
-
-    Returns:
-        One hypothesis for each sentence, in order.
+    The source, [B, S], is framed and padded; limits, [B], are maximum numbers of tokens with END.
+    Returns one hypothesis for each sentence, in order.
     """
     count, longest = len(source), int(limits.max(initial=0))
     tokens = np.zeros((count, longest), np.int32)

@@ -19,7 +19,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.host import free_memory, peak_memory
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.devices import Devices, check_present, local_devices
-from nmt_cli.training.model import compiled_model
+from nmt_cli.training.model import compiled_model, train_on_random_tokens
 from nmt_cli.training.run import Run
 
 LARGEST = 65_536  # tokens; with more, an epoch of most corpora has too few steps
@@ -97,12 +97,9 @@ def _try_steps(connection: Connection, run: Run, tokens: int, devices: Devices) 
     model = compiled_model(run, devices)
     accelerated = not local_devices()[0].lower().startswith("cpu")
     width, copies = run.recipe.data.max_tokens, run.recipe.training.copies
-    rng = np.random.default_rng(0)
     while tokens <= LARGEST:
         # train_on_batch gives all of its rows to each device.
-        shape = tokens // (width * copies * devices.count) * copies, width
-        ids = rng.integers(4, min(run.source_vocab, run.target_vocab), (2, *shape), np.int32)
-        weights = np.full(shape, 1 / ids[1].size, np.float32)
-        model.train_on_batch((ids[0], ids[1]), ids[1], sample_weight=weights)
+        rows = tokens // (width * copies * devices.count) * copies
+        train_on_random_tokens(model, run, rows, width)
         connection.send((tokens, peak_memory(), accelerated))
         tokens *= 2

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import keras
-import numpy as np
 
 from nmt_cli.host import peak_memory
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.training.model import compiled_model, new_model
+from nmt_cli.training.model import compiled_model, new_model, train_on_random_tokens
 from nmt_cli.training.run import Run
 
 WIDTH = 32  # tokens; a batch has as many rows as its budget allows
@@ -34,7 +33,7 @@ def forecast(recipe: Recipe) -> dict[str, Any]:
     lines: list[str] = []
     model.summary(print_fn=lambda line, line_break=False: lines.append(line))
     tokens = config.batch_tokens or DEFAULT_BATCH
-    seconds = _seconds_per_step(compiled_model(run), recipe, tokens)
+    seconds = _seconds_per_step(run, tokens)
     return {
         "kind": "recipe",
         "name": recipe.label,
@@ -52,17 +51,15 @@ def forecast(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _seconds_per_step(model: keras.Model, recipe: Recipe, tokens: int) -> float:
+def _seconds_per_step(run: Run, tokens: int) -> float:
     """The median time of a step with a full batch of random tokens."""
-    width = min(WIDTH, recipe.data.max_tokens)
-    copies = recipe.training.copies
-    shape = max(1, tokens // (width * copies)) * copies, width
-    ids = np.random.default_rng(0).integers(4, recipe.tokenizer.vocab_size, (2, *shape), np.int32)
-    weights = np.full(shape, 1 / ids[1].size, np.float32)
+    model, copies = compiled_model(run), run.recipe.training.copies
+    width = min(WIDTH, run.recipe.data.max_tokens)
+    rows = max(1, tokens // (width * copies)) * copies
     seconds = []
     for _ in range(WARM + TIMED):
         began = time.perf_counter()
-        model.train_on_batch((ids[0], ids[1]), ids[1], sample_weight=weights)
+        train_on_random_tokens(model, run, rows, width)
         seconds.append(time.perf_counter() - began)
     return statistics.median(seconds[WARM:])
 

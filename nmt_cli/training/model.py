@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import keras
+import numpy as np
 
 from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.training.checkpoint import Progress, check_size, load_checkpoint
@@ -33,6 +34,14 @@ def compiled_model(run: Run, devices: Devices = ONE_DEVICE) -> keras.Model:
         )
         optimizer.build(model.trainable_variables)
     return model
+
+
+def train_on_random_tokens(model: keras.Model, run: Run, rows: int, width: int) -> None:
+    """Train a step on a batch of random tokens, [rows, width], of both vocabularies."""
+    vocabulary = min(run.source_vocab, run.target_vocab)
+    source, target = np.random.default_rng(0).integers(4, vocabulary, (2, rows, width), np.int32)
+    weights = np.full(target.shape, 1 / target.size, np.float32)
+    model.train_on_batch((source, target), target, sample_weight=weights)
 
 
 def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, Progress]:

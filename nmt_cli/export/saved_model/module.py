@@ -59,12 +59,9 @@ class _ExportedModel(Exported):
 
 
 class TranslationModule(tf.Module):
-    """A whole translator as TensorFlow functions.
+    """A whole translator as TensorFlow functions, in which the settings of the search are fixed.
 
-    Args:
-        graph: the step graphs.
-        tokenizers: folder of the tokenizer files.
-        decoding: settings of the search, fixed in the graph.
+    ``tokenizers`` is the folder of their files.
     """
 
     def __init__(self, graph: StepGraph, tokenizers: Path, decoding: DecodingConfig) -> None:

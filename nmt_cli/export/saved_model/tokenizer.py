@@ -19,12 +19,7 @@ from nmt_cli.text.word_piece import read_vocabulary
 class GraphTokenizer(tf.Module):
     """Text to ids and back, in TensorFlow operations. Strings are valid UTF-8.
 
-    Args:
-        folder: as of `load_tokenizers`.
-        side: whose tokenizer.
-
-    Raises:
-        NmtError: a file is missing, corrupt or of another kind than recorded.
+    The folder and its errors are those of `load_tokenizers`.
     """
 
     def __init__(self, folder: Path, side: Literal["source", "target"]) -> None:

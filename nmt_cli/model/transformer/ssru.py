@@ -57,14 +57,8 @@ class SSRU(keras.layers.Layer):
         return ops.relu(ops.cast(ops.transpose(states, (1, 0, 2)), self.compute_dtype))
 
     def step(self, rows: Any, beams: Any, states: Any, parents: Parents) -> tuple[Any, Any]:
-        """Process one step of K beams, rows [B * K, d].
-
-        Args:
-            rows: of the K beams.
-            beams: K.
-            states: cache [B, 1, P, d]; returned with K more columns.
-            parents: where each beam's last state is.
-        """
+        """Process one step of K beams, rows [B * K, d]; also return the cache of states,
+        [B, 1, P, d], with K more columns. ``parents`` are where each beam's last state is."""
         forget, added = self._forget_and_added(rows)
         width = rows.shape[-1]
         state = added + forget * (parents.rows(states) - added)
