@@ -62,13 +62,12 @@ models_option = click.option(
 class Hardware:
     """What a bundle runs on."""
 
-    threads: int | None = option(None, "CPU cores to use; default: all.", minimum=1, maximum=1024)
+    threads: int | None = option(None, "CPU cores to use; default: all.", bounds=(1, 1024))
     workers: int | None = option(
         None,
         "Batches translated in parallel, sharing --threads; default: one per thread, or a single "
         "one for a single line.",
-        minimum=1,
-        maximum=1024,
+        bounds=(1, 1024),
     )
     device: str = option(
         "cpu",
@@ -114,7 +113,7 @@ def decoding_options(*names: str) -> Decorator:
 def _option(each: "Field[Any]") -> Decorator:
     """The Click option of a dataclass field, by its type and metadata."""
     details = dict(each.metadata)
-    low, high = details.get("minimum"), details.get("maximum")
+    low, high = details.get("bounds", (None, None))
     settings: dict[str, Any] = {"help": details["help"], "default": each.default}
     if "choices" in details:
         settings |= {"type": click.Choice(details["choices"]), "show_default": True}
@@ -123,8 +122,7 @@ def _option(each: "Field[Any]") -> Decorator:
     elif each.type in (int, int | None):
         settings["type"] = click.IntRange(low, high)
     elif each.type in (float, float | None):
-        low, open_below = details.get("above", low), "above" in details
-        settings["type"] = click.FloatRange(low, high, min_open=open_below)
+        settings["type"] = click.FloatRange(low, high, min_open="open_below" in details)
     elif each.type == Path | None:
         settings["type"] = PATH
     elif each.type == tuple[str, ...]:

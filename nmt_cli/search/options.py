@@ -16,7 +16,8 @@ def option(default: Any, help: str, **details: Any) -> Any:
     Args:
         default: None leaves the choice to the model.
         help: one or two lines for ``--help``.
-        details: minimum, maximum, above (an excluded minimum), choices, metavar, flags.
+        details: bounds (None for none), open_below (which excludes the lower one), choices,
+            metavar, flags.
     """
     return field(default=default, metadata={"help": help, **details})
 
@@ -29,51 +30,45 @@ class DecodingOptions:
     """
 
     beam_size: int | None = option(
-        None, "Number of hypotheses kept at each step; 1 is greedy search.", minimum=1, maximum=256
+        None, "Number of hypotheses kept at each step; 1 is greedy search.", bounds=(1, 256)
     )
     length_penalty: float | None = option(
         None,
         "GNMT's alpha: 0 for none, larger values favour longer translations.",
-        minimum=0,
-        maximum=10,
+        bounds=(0, 10),
     )
     n_best: int = option(
         1,
         "Number of translations of each line, best first; may need a larger --beam-size.",
-        minimum=1,
-        maximum=256,
+        bounds=(1, 256),
         metavar="N",
     )
     coverage_penalty: float = option(
         0.0,
         "GNMT's beta: larger values favour translations that cover the whole source.",
-        minimum=0,
-        maximum=10,
+        bounds=(0, 10),
         metavar="BETA",
     )
     max_length: int | None = option(
         None,
         "Maximum number of tokens in a translation; default: the model's.",
-        minimum=2,
-        maximum=10_000,
+        bounds=(2, 10_000),
         metavar="N",
     )
     min_length: int = option(
-        0, "Minimum number of tokens in a translation.", minimum=0, maximum=10_000, metavar="N"
+        0, "Minimum number of tokens in a translation.", bounds=(0, 10_000), metavar="N"
     )
     repetition_penalty: float = option(
         1.0,
         "Multiply the log-probabilities of tokens already in the translation; 1 for none.",
-        minimum=1,
-        maximum=10,
+        bounds=(1, 10),
         metavar="X",
     )
     no_repeat_ngram: int | None = option(
         None,
         "Allow no sequence of N tokens to occur twice; 0 for no limit. Default: search again with "
         "3, then 2, where a translation repeats itself.",
-        minimum=0,
-        maximum=100,
+        bounds=(0, 100),
         metavar="N",
     )
     prefix: str = option("", "Begin each translation with TEXT.", metavar="TEXT")
@@ -87,26 +82,26 @@ class DecodingOptions:
     )
     sample: bool = option(False, "Sample tokens at random; --n-best samples of each line.")
     top_k: int | None = option(
-        None, "Sample from the K most probable tokens.", minimum=1, metavar="K"
+        None, "Sample from the K most probable tokens.", bounds=(1, None), metavar="K"
     )
     top_p: float | None = option(
         None,
         "Sample from the most probable tokens whose probabilities add up to P.",
-        above=0,
-        maximum=1,
+        bounds=(0, 1),
+        open_below=True,
         metavar="P",
     )
     temperature: float | None = option(
         None,
         "Sampling temperature: below 1, probable tokens become more probable.",
-        above=0,
-        maximum=100,
+        bounds=(0, 100),
+        open_below=True,
         metavar="T",
     )
     seed: int | None = option(
         None,
         "Seed of the samples; default 0. A line gets the same samples in any batch.",
-        minimum=0,
+        bounds=(0, None),
         metavar="N",
     )
     alignments: bool = option(
@@ -133,8 +128,9 @@ class DecodingOptions:
                 raise OptionError(f"`{each.name}={value}` is not one of {choices}")
             if value is None or isinstance(value, bool | str | tuple):
                 continue
-            low, high = limits.get("minimum", -math.inf), limits.get("maximum", math.inf)
-            if not low <= value <= high or value <= limits.get("above", -math.inf):
+            low, high = limits["bounds"]
+            is_excluded = value == low and "open_below" in limits
+            if not low <= value <= (math.inf if high is None else high) or is_excluded:
                 raise OptionError(f"`{each.name}={value}` is out of range")
         for name in ("seed", "temperature", "top_k", "top_p"):
             if getattr(self, name) is not None and not self.sample:

@@ -11,9 +11,9 @@ class ServeOptions:
     """Where to listen, and the limits."""
 
     host: str = option("127.0.0.1", "Address to listen at; 0.0.0.0 for all.", metavar="ADDRESS")
-    port: int = option(5000, "Port to listen at; 0 for a free one.", minimum=0, maximum=65535)
+    port: int = option(5000, "Port to listen at; 0 for a free one.", bounds=(0, 65535))
     threads: int | None = option(
-        None, "Batches translated at the same time; default: one per core.", minimum=1, maximum=1024
+        None, "Batches translated at the same time; default: one per core.", bounds=(1, 1024)
     )
     api_keys: Path | None = option(  # noqa: RUF009 - it returns a field
         None,
@@ -22,25 +22,34 @@ class ServeOptions:
         metavar="FILE",
     )
     requests_per_minute: int = option(
-        0, "Limit for each key or, without keys, each address; 0 for none.", minimum=0, metavar="N"
+        0,
+        "Limit for each key or, without keys, each address; 0 for none.",
+        bounds=(0, None),
+        metavar="N",
     )
     max_characters: int = option(
-        50_000, "Most characters of a request's text or file.", minimum=1, metavar="N"
+        50_000, "Most characters of a request's text or file.", bounds=(1, None), metavar="N"
     )
     max_waiting: int = option(
         1_000_000,
         "Most characters in the queue; further requests are told to try again later.",
-        minimum=1,
+        bounds=(1, None),
         metavar="N",
     )
-    timeout: float = option(120.0, "Seconds that a request may take.", above=0, metavar="SECONDS")
+    timeout: float = option(
+        120.0,
+        "Seconds that a request may take.",
+        bounds=(0, None),
+        open_below=True,
+        metavar="SECONDS",
+    )
     cache: int = option(
-        20, "Megabytes of translations to remember; 0 for none.", minimum=0, metavar="MB"
+        20, "Megabytes of translations to remember; 0 for none.", bounds=(0, None), metavar="MB"
     )
     memory: int = option(
         0,
         "Megabytes of models to keep loaded; the one not used for longest makes room. 0 for no "
         "limit.",
-        minimum=0,
+        bounds=(0, None),
         metavar="MB",
     )

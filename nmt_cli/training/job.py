@@ -41,17 +41,16 @@ class TrainOptions:
         None,
         "Number of accelerators, or of parts of the CPU's cores, that share each batch.  "
         "[default: 1; with TensorFlow on a CPU, as many parts as pay off]",
-        minimum=1,
-        maximum=1024,
+        bounds=(1, 1024),
     )
     coordinator: str | None = option(
         None,
         "Address of process 0, to train in several processes; needs JAX.",
         metavar="HOST:PORT",
     )
-    processes: int | None = option(None, "Number of processes.", minimum=1, metavar="N")
+    processes: int | None = option(None, "Number of processes.", bounds=(1, None), metavar="N")
     process_id: int | None = option(
-        None, "Number of this process: 0 to N-1.", minimum=0, metavar="I"
+        None, "Number of this process: 0 to N-1.", bounds=(0, None), metavar="I"
     )
 
 

@@ -14,6 +14,8 @@ import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
+from nmt_cli.export.onnx.ops import Ops
+
 _PRODUCTS = ("MatMul", "MatMulInteger")
 
 
@@ -23,43 +25,37 @@ def columns_graph(decoder: onnx.ModelProto) -> onnx.ModelProto:
     If the layer multiplies or adds vectors [V], it also gathers their entries, [B, vectors, N].
     """
     layer = _LastLayer(decoder)
-    op, ids, matrix = layer.op, layer.ids, layer.matrix
+    op, ids = layer.op, layer.ids
     axis, order = (0, [0, 2, 1]) if layer.transposed else (1, [1, 0, 2])
-    columns = op("Transpose", [op("Gather", [matrix, ids], {"axis": axis})], {"perm": order})
+    columns = op.Transpose(op.Gather(layer.matrix, ids, axis=axis), perm=order)
     outputs = [_renamed(columns, layer.columns)]
     if layer.vectors:
-        entries = [op("Gather", [each, ids]) for each in layer.vectors]
-        rows = [op("Unsqueeze", [each, layer.numbers(1)]) for each in entries]
-        outputs.append(_renamed(op("Concat", rows, {"axis": 1}), layer.entries))
+        rows = [op.Unsqueeze(op.Gather(each, ids), [1]) for each in layer.vectors]
+        outputs.append(_renamed(op.Concat(*rows, axis=1), layer.entries))
     return layer.finished([ids], outputs)
 
 
 def shortlist_graph(decoder: onnx.ModelProto) -> onnx.ModelProto:
     """Return the step that ranks only each sentence's shortlist."""
     layer = _LastLayer(decoder)
-    op, ids, numbers = layer.op, layer.ids, layer.numbers
-    inputs = list(layer.graph.inputs)
+    op, ids, inputs = layer.op, layer.ids, list(layer.graph.inputs)
     (tokens,) = (each for each in inputs if each.name == "tokens")
-    by_sentence = op("Concat", [op("Shape", [tokens]), numbers(-1)], {"axis": 0})  # [B, K, -1]
+    by_sentence = op.Concat(op.Shape(tokens), [-1], axis=0)  # [B, K, -1]
     rows, _, *zero_point = layer.product.inputs
-    rows = op("Reshape", [rows, by_sentence])
-    logits = op(layer.product.op_type, [rows, layer.columns, *zero_point])
+    product = getattr(op, layer.product.op_type)
+    logits = product(op.Reshape(rows, by_sentence), layer.columns, *zero_point)
     for node, vector in layer.following:
         if node.op_type == "Cast":
-            logits = op("Cast", [logits], dict(node.attributes))
+            logits = op.Cast(logits, **node.attributes)
         elif vector is not None:
-            place = numbers(layer.vectors.index(vector))
-            entries = op("Gather", [layer.entries, place], {"axis": 1})  # [B, 1, N]
-            logits = op(node.op_type, [logits, entries])
+            entries = op.Gather(layer.entries, [layer.vectors.index(vector)], axis=1)  # [B, 1, N]
+            logits = getattr(op, node.op_type)(logits, entries)
         elif node.op_type == "Mul":  # int8: sizes of the rows, [B * K, 1]
-            logits = op("Mul", [logits, op("Reshape", [node.inputs[1], by_sentence])])
-    sizes = [op("Shape", [each], {"start": 1}) for each in (tokens, ids)]
-    log_probs = op("LogSoftmax", [logits], {"axis": -1})
-    ranked = ir.node("TopK", [log_probs, op("Min", sizes)], num_outputs=2)
-    layer.graph.append(ranked)
-    scores, places = ranked.outputs
-    best = op("GatherElements", [ids, op("Reshape", [places, numbers(0, -1)])], {"axis": 1})
-    best = op("Reshape", [best, op("Shape", [places])])
+            logits = op.Mul(logits, op.Reshape(node.inputs[1], by_sentence))
+    count = op.Min(op.Shape(tokens, start=1), op.Shape(ids, start=1))
+    scores, places = op.TopK(op.LogSoftmax(logits, axis=-1), count, outputs=2)
+    best = op.GatherElements(ids, op.Reshape(places, [0, -1]), axis=1)
+    best = op.Reshape(best, op.Shape(places))
     outputs = {each.name: each for each in layer.graph.outputs}
     found = [_renamed(scores, outputs["scores"]), _renamed(best, outputs["ids"])]
     found += [each for name, each in outputs.items() if name.startswith("new_")]
@@ -71,7 +67,7 @@ class _LastLayer:
     """The softmax layer of a step, and what replaces it.
 
     Attributes:
-        op: adds an operator to the graph; returns its output.
+        op: adds operators to the graph.
         product: the product with the layer's matrix.
         matrix: as the bundle stores it; ``transposed`` if that is an embedding [V, d].
         following: operators from there to LogSoftmax, with the vector [V] that they use, if any.
@@ -82,7 +78,7 @@ class _LastLayer:
     def __init__(self, decoder: onnx.ModelProto) -> None:
         self._model = ir.from_proto(decoder)
         self.graph = self._model.graph
-        self.op = ir.tape.Tape(self.graph).op
+        self.op = Ops(self.graph)
         (node,) = (each for each in self.graph if each.op_type == "LogSoftmax")
         self.following: list[tuple[Any, Any]] = []
         while (node := node.inputs[0].producer()).op_type not in _PRODUCTS:
@@ -97,10 +93,6 @@ class _LastLayer:
         self.columns = ir.val("output_columns", self.matrix.dtype, [None] * 3)
         dtype = self.vectors[0].dtype if self.vectors else None
         self.entries = ir.val("output_entries", dtype, [None] * 3)
-
-    def numbers(self, *values: int) -> Any:
-        """A constant vector."""
-        return self.op("Constant", [], {"value": ir.tensor(values, dtype=ir.DataType.INT64)})
 
     def finished(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> onnx.ModelProto:
         """The graph with other inputs and outputs, and what these need."""
