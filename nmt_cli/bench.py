@@ -6,7 +6,7 @@ import signal
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from nmt_cli import __version__, models
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say
 from nmt_cli.host import cores, peak_memory, processor
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.step_model import StepModel
@@ -40,7 +40,7 @@ def measure(
     lines: Sequence[str],
     beam_sizes: Sequence[int],
     batches: Sequence[int],
-    say: Callable[[str], None],
+    say: Say,
     repeats: int,
     threads: int | None = None,
     forced_length: int | None = None,

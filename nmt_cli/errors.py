@@ -1,4 +1,13 @@
-"""The exceptions that users see."""
+"""The messages that users see: exceptions, and where other messages go."""
+
+from collections.abc import Callable
+
+# Receives messages: progress or warnings.
+Say = Callable[[str], None]
+
+
+def silent(message: str) -> None:
+    """Drop a message."""
 
 
 class NmtError(Exception):

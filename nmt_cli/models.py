@@ -4,7 +4,7 @@ The only module that asks which of the two a folder is. Frameworks are imported 
 translating with a bundle never loads TensorFlow.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.installed import model_folder
-from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.errors import NmtError, OptionError, Say, silent
 from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.text.lines import is_blank
@@ -43,7 +43,7 @@ def open(
     workers: int | None = None,
     device: str = "cpu",
     provider: str | None = None,
-    warn: Callable[[str], None] = lambda message: None,
+    warn: Say = silent,
 ) -> "TranslationModel":
     """Open a run or a bundle for translation.
 
@@ -130,7 +130,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         decoding: the search settings used unless options say otherwise.
     """
 
-    def __init__(self, members: "Sequence[Bundle | _Run]", warn: Callable[[str], None]) -> None:
+    def __init__(self, members: "Sequence[Bundle | _Run]", warn: Say) -> None:
         self._members, self._warn, first = members, warn, members[0]
         self.kind = "ensemble" if len(members) > 1 else first.kind
         self.path, self.languages = first.folder, first.languages

@@ -4,13 +4,12 @@ A tag before each synthetic source marks it as machine-written for the model (Ca
 https://arxiv.org/abs/1906.06442); sources to translate have no tag.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nmt_cli.data.corpus import Corpus
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say
 from nmt_cli.recipe.config import DataConfig, Recipe
 
 HELD_OUT = 500  # maximum number of pairs
@@ -57,9 +56,7 @@ class Pairs:
     synthetic_counts: Cleaning
 
 
-def choose_pairs(
-    recipe: Recipe, texts: dict[str, list[Corpus]], say: Callable[[str], None]
-) -> Pairs:
+def choose_pairs(recipe: Recipe, texts: dict[str, list[Corpus]], say: Say) -> Pairs:
     """Clean the training text, hold out development pairs if needed, draw synthetic pairs.
 
     ``texts`` are the recipe's corpora "train", "dev" and "synthetic".

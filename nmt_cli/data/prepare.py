@@ -24,7 +24,7 @@ from nmt_cli.data.pairs import Pairs, choose_pairs, mix
 from nmt_cli.data.prepared import FORMAT, WEIGHTS, Prepared
 from nmt_cli.data.variants import vary
 from nmt_cli.data.vocabulary import learn_tokenizers
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say
 from nmt_cli.files import replacing_folder
 from nmt_cli.lock import locked
 from nmt_cli.recipe.config import Recipe, fingerprint
@@ -39,7 +39,7 @@ def prepare(
     recipe: Recipe,
     folder: Path,
     force: bool = False,
-    say: Callable[[str], None] = print,
+    say: Say = print,
     check: Callable[[str], object] | None = None,
     tokenizers: Path | None = None,
 ) -> Prepared:
@@ -109,7 +109,7 @@ def prepare(
 
 
 def _write_arrays(
-    work: Path, recipe: Recipe, pairs: Pairs, say: Callable[[str], None], given: Path | None
+    work: Path, recipe: Recipe, pairs: Pairs, say: Say, given: Path | None
 ) -> dict[str, int]:
     """Learn the tokenizers or copy the given ones, write arrays and training text, complete the
     counts; return the number of training pairs from each corpus."""

@@ -1,9 +1,10 @@
 """Evaluate systems on texts: scores, significance, checks, scores of parts, worst sentences."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmt_cli.errors import Say, silent
 from nmt_cli.evaluate.checks import OutputCheck, check_outputs
 from nmt_cli.evaluate.systems import METRICS, Result, System, compare, count
 from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_translation
@@ -76,7 +77,7 @@ def evaluate_candidates(
     texts: Sequence[EvaluationText],
     by: Sequence[str] = (),
     worst: int = 0,
-    say: Callable[[str], None] = lambda message: None,
+    say: Say = silent,
     lowercase: bool = False,
 ) -> list[Evaluation]:
     """Translate texts and score the translations.
@@ -230,9 +231,7 @@ def _worst_rows(found: Evaluation) -> Iterator[list[str]]:
             yield [found.text, each.system, str(each.line), f"{each.score:.2f}", what, text]
 
 
-def _warn(
-    text: EvaluationText, translations: dict[str, list[str]], say: Callable[[str], None]
-) -> None:
+def _warn(text: EvaluationText, translations: dict[str, list[str]], say: Say) -> None:
     """Report why scores mean less than they seem to."""
     if not text.references:
         return

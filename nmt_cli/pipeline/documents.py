@@ -1,7 +1,8 @@
 """Translate documents and keep their markup: ``nmt translate --format``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from nmt_cli.errors import Say
 from nmt_cli.files import replacing_path, standard_output
 from nmt_cli.formats.document import translate_document
 from nmt_cli.pipeline.inputs import Job, name_of, opened
@@ -10,11 +11,7 @@ from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines, writing
 
 
 def translate_documents(
-    jobs: Sequence[Job],
-    formats: Sequence[str],
-    translator: Translator,
-    errors: str,
-    warn: Callable[[str], None],
+    jobs: Sequence[Job], formats: Sequence[str], translator: Translator, errors: str, warn: Say
 ) -> None:
     """Translate documents, each written as a whole; ``errors`` is as of decode_lines.
 

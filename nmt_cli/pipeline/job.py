@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say
 from nmt_cli.files import is_special, standard_output
 from nmt_cli.pipeline import inputs
 from nmt_cli.pipeline.forms import Form, Record, constrained, json_lines, plain, table
@@ -22,8 +22,6 @@ from nmt_cli.text.lines import decode_lines
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
-
-Say = Callable[[str], None]
 Advance = Callable[[int], object]
 # Given the number of lines, if known: a context that takes the number of lines done so far.
 Progress = Callable[[int | None], AbstractContextManager[Advance]]
@@ -122,10 +120,7 @@ class Stream:
 
 
 def translate_files(
-    options: TranslateOptions,
-    model: "TranslationModel",
-    say: Say,
-    progress: Progress | None = None,
+    options: TranslateOptions, model: "TranslationModel", say: Say, progress: Progress | None = None
 ) -> Counts:
     """Translate files, or standard input; returns what was translated, without counting documents.
 

@@ -3,13 +3,13 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say
 from nmt_cli.files import is_special, open_own, replacing_path, sync, unwritable
 from nmt_cli.text.lines import SUFFIXES, writing
 
@@ -53,9 +53,7 @@ def _part_of(path: Path) -> Path:
 
 
 @contextmanager
-def file_sink(
-    path: Path, lines_each: int, settings: str, resume: bool, say: Callable[[str], None]
-) -> Iterator[Sink]:
+def file_sink(path: Path, lines_each: int, settings: str, resume: bool, say: Say) -> Iterator[Sink]:
     """Open a file for lines; it takes its name, and replaces another, when all are written.
 
     A link is followed. A device or a pipe (/dev/null) gets the lines as they come.

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice, tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say
 from nmt_cli.files import replacing
 from nmt_cli.pipeline.inputs import open_lines
 from nmt_cli.pipeline.output import check_free
@@ -30,7 +30,7 @@ def synthesize_files(
     options: DecodingOptions,
     output: Path,
     force: bool,
-    say: Callable[[str], None],
+    say: Say,
 ) -> None:
     """Write the lines of files and their translations to ``output.SOURCE``, ``output.TARGET``.
 

@@ -1,6 +1,6 @@
 """Loading a bundle, whose files, graphs and tokenizers must be what its manifest describes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
@@ -9,7 +9,7 @@ from nmt_cli.bundle.contract import contract_breach
 from nmt_cli.bundle.manifest import GraphSpec, Manifest
 from nmt_cli.bundle.reading import checking_files, read_manifest
 from nmt_cli.bundle.report import PASSED
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say, silent
 from nmt_cli.runtime.device import Threads, find_provider, share_threads, threads_for
 from nmt_cli.runtime.onnx_file import PRODUCTS, OnnxFile, read_onnx
 from nmt_cli.runtime.step_model import HINT, OnnxStepModel, attention_graph
@@ -51,7 +51,7 @@ class Bundle:
     def __init__(
         self,
         folder: Path,
-        warn: Callable[[str], None] = lambda message: None,
+        warn: Say = silent,
         threads: int | None = None,
         workers: int | None = None,
         device: str = "cpu",

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say
 from nmt_cli.search.step_model import BatchTooLarge, Ids
 from nmt_cli.text.tokenizer import PAD_ID
 
@@ -33,7 +33,7 @@ def in_batches(
     budget: int,
     workers: int,
     work: Callable[[Rows], Sequence[Result]],
-    warn: Callable[[str], None],
+    warn: Say,
 ) -> list[Result]:
     """Apply ``work`` to all rows in batches and return the results in order.
 

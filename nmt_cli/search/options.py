@@ -33,9 +33,7 @@ class DecodingOptions:
         None, "Number of hypotheses kept at each step; 1 is greedy search.", bounds=(1, 256)
     )
     length_penalty: float | None = option(
-        None,
-        "GNMT's alpha: 0 for none, larger values favour longer translations.",
-        bounds=(0, 10),
+        None, "GNMT's alpha: 0 for none, larger values favour longer translations.", bounds=(0, 10)
     )
     n_best: int = option(
         1,

@@ -3,13 +3,13 @@
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say, silent
 from nmt_cli.search.batching import in_batches, padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.forced import force
@@ -75,7 +75,7 @@ class Translator:
     tokenizers: TokenizerPair
     options: SearchOptions
     max_source: int
-    warn: Callable[[str], None] = lambda message: None
+    warn: Say = silent
     workers: int = 1
     batch_tokens: int = BATCH_TOKENS
     name: str = ""

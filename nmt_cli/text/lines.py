@@ -6,13 +6,13 @@ other characters that occur inside real sentences.
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say, silent
 from nmt_cli.files import replacing
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -44,7 +44,7 @@ def decode_lines(
     stream: Iterable[bytes],
     name: str,
     on_error: str = STRICT,
-    warn: Callable[[str], None] = lambda message: None,
+    warn: Say = silent,
     keep_cr: bool = False,
 ) -> Iterator[str]:
     """Decode a binary stream of lines, without their ends.

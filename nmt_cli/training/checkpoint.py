@@ -11,7 +11,7 @@ A checkpoint is an .npz archive without pickle; CRC-32 sums reveal truncation an
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.errors import NmtError, OptionError, first_line
+from nmt_cli.errors import NmtError, OptionError, Say, first_line
 from nmt_cli.files import replacing_path
 from nmt_cli.lock import locked
 from nmt_cli.training.run import Run
@@ -267,7 +267,7 @@ def average_checkpoints(paths: Sequence[Path], output: Path) -> None:
     write_checkpoint(output, mean, progress)
 
 
-def undamaged(paths: Sequence[Path], count: int, say: Callable[[str], None]) -> list[Path]:
+def undamaged(paths: Sequence[Path], count: int, say: Say) -> list[Path]:
     """Return the last ``count`` of the checkpoints that can be read; the last one if none can."""
     found: list[Path] = []
     for path in reversed(paths):

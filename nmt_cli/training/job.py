@@ -1,14 +1,14 @@
 """The job of ``nmt train``: set up devices, prepare the data if needed, train or resume."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.errors import NmtError, OptionError, Say
 from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
 from nmt_cli.search.options import option
@@ -44,9 +44,7 @@ class TrainOptions:
         bounds=(1, 1024),
     )
     coordinator: str | None = option(
-        None,
-        "Address of process 0, to train in several processes; needs JAX.",
-        metavar="HOST:PORT",
+        None, "Address of process 0, to train in several processes; needs JAX.", metavar="HOST:PORT"
     )
     processes: int | None = option(None, "Number of processes.", bounds=(1, None), metavar="N")
     process_id: int | None = option(
@@ -58,7 +56,7 @@ def run_training(
     recipe: "Recipe",
     options: TrainOptions,
     command: Sequence[str] = ("nmt", "train"),
-    say: Callable[[str], None] = print,
+    say: Say = print,
 ) -> Path:
     """Prepare the data if needed and train, in one process or together with others.
 
@@ -93,11 +91,7 @@ def run_training(
 
 
 def _train(
-    recipe: "Recipe",
-    options: TrainOptions,
-    folder: Path,
-    command: Sequence[str],
-    say: Callable[[str], None],
+    recipe: "Recipe", options: TrainOptions, folder: Path, command: Sequence[str], say: Say
 ) -> None:
     if (folder / "run.json").exists() and not (options.resume or options.force):
         raise NmtError(

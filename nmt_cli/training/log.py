@@ -5,14 +5,13 @@ the sample translations if TensorFlow and TensorBoard are installed.
 """
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say
 from nmt_cli.files import replacing
 
 if TYPE_CHECKING:
@@ -54,9 +53,7 @@ class TrainingLog:
         validated: whether the validation at that step is done; else its record is removed, too.
     """
 
-    def __init__(
-        self, run: Path | None, start: int, validated: bool, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, run: Path | None, start: int, validated: bool, say: Say) -> None:
         self._run, self._say = run, say
         # disable=None: show it on a terminal only.
         self._bar = tqdm(disable=None if run else True, bar_format="{desc}", dynamic_ncols=True)

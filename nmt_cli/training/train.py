@@ -1,6 +1,5 @@
 """Training on prepared data: start or resume a run, fit, average."""
 
-from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ import keras
 from nmt_cli.data.batches import Position
 from nmt_cli.data.epochs import training_batches
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say
 from nmt_cli.files import replacing
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.batch_size import largest_batch_tokens
@@ -24,8 +23,6 @@ from nmt_cli.training.model import compiled_model
 from nmt_cli.training.run import Run
 from nmt_cli.training.session import Session
 from nmt_cli.training.validation import Validator
-
-Say = Callable[[str], None]
 
 
 def train(

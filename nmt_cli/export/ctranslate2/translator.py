@@ -5,7 +5,7 @@ formula for the penalty is another, ``score / length ** alpha``.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.bundle import TOKENIZER
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say, silent
 from nmt_cli.files import read_limited
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.reading import section_from
@@ -92,7 +92,7 @@ class CTranslate2Translator(Translator):
 def load_ctranslate2(
     folder: Path,
     options: DecodingOptions | None = None,
-    warn: Callable[[str], None] = lambda message: None,
+    warn: Say = silent,
     inter_threads: int = 1,
     intra_threads: int = 0,
 ) -> CTranslate2Translator:

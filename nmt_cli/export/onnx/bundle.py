@@ -1,7 +1,7 @@
 """Writing a bundle, and comparing one with the run it was made from."""
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,16 +27,10 @@ from nmt_cli.bundle.reading import TOKEN_IDS, file_records, read_manifest
 from nmt_cli.bundle.report import PASSED, Check, Verification, require_passed
 from nmt_cli.data.lexicon import sample, shortlist_tables
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, Say
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.onnx.graphs import write_graphs
-from nmt_cli.export.verification import (
-    Exported,
-    Gates,
-    compare_with_model,
-    given_log_probs,
-    passed,
-)
+from nmt_cli.export.verification import Exported, Gates, compare_with_model, given_log_probs, passed
 from nmt_cli.files import replacing_folder
 from nmt_cli.lock import locked
 from nmt_cli.runtime.check import check_bundle
@@ -139,9 +133,7 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
     return manifest.verification
 
 
-def verify_against_run(
-    run: Run, options: ExportOptions, folder: Path, say: Callable[[str], None]
-) -> Verification:
+def verify_against_run(run: Run, options: ExportOptions, folder: Path, say: Say) -> Verification:
     """Compare a bundle with the run it was made from, as its export would.
 
     A bundle that was exported without verification gets its report.

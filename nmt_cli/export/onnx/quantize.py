@@ -42,9 +42,7 @@ def quantize(proto: onnx.ModelProto, sizes: Mapping[str, float] | None = None) -
     return ir.to_proto(model)
 
 
-def quantized_columns(
-    matrix: NDArray[np.float32],
-) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def quantized_columns(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """An int8 matrix and the scales of its columns; their product approximates the matrix."""
     scales = np.maximum(np.abs(matrix).max(axis=0), TINY) / LARGEST_WEIGHT
     return np.round(matrix / scales).astype(np.int8), scales.astype(np.float32)

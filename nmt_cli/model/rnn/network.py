@@ -16,13 +16,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.model.layers import (
-    Configured,
-    PaddingMask,
-    embeddings,
-    float32_logits,
-    word_dropout,
-)
+from nmt_cli.model.layers import Configured, PaddingMask, embeddings, float32_logits, word_dropout
 from nmt_cli.model.rnn import STATES, RecurrentConfig, cell_states
 
 _CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
