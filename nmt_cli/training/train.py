@@ -102,7 +102,8 @@ def _train(
         with replacing(run.folder / "recipe.toml") as stream:
             stream.write(written)
     say(
-        f"{model.count_params():,} parameters, {len(batches.epoch(0)):,} batches per epoch, "
+        f"{model.count_params():,} parameters, at most {config.max_steps - start.step:,} steps, "
+        f"{len(batches.epoch(0)):,} batches per epoch, "
         f"{100 * batches.efficiency():.0f}% of the target cells are tokens"
         + (f", {devices.total} devices share each batch" if devices.total > 1 else "")
     )

@@ -103,6 +103,8 @@ def test_a_resumed_run_ends_with_the_same_bytes(tmp_path, whole):
     assert "damaged checkpoint" in messages[0]
     assert "using the previous checkpoint" in messages[0]
     assert messages[1] == "resuming at step 6"
+    left = whole.recipe.training.max_steps - 6
+    assert f" parameters, at most {left} steps, " in messages[2]
     same_weights(whole.run, parts)
 
 
