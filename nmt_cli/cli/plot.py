@@ -128,7 +128,7 @@ def alignment(source: str, target: str | None, model: Path | None) -> "Figure":
         return alignment_figure(align(opened.attention(source, target), opened.tokenizers))
 
 
-@_picture("masks 'Bom dia!' Sim. --target 'Good morning!' --target Yes. -o masks.png")
+@_picture("masks 'Bom dia!' --target 'Good morning!' -o masks.png")
 @click.argument("source", nargs=-1, required=True)
 @click.option(
     "--target",
