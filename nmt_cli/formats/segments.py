@@ -7,30 +7,14 @@ as a span, the source is kept. So every span survives, whatever the model return
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum, auto
+from dataclasses import dataclass, replace
 
-Translate = Callable[[Sequence[str]], Sequence[str]]
+from nmt_cli.formats.placing import Aligned, Aligning, placed, shown
+from nmt_cli.formats.spans import Kind as Kind
+from nmt_cli.formats.spans import Place as Place
+from nmt_cli.formats.spans import Span as Span
 
-
-class Kind(Enum):
-    """How a span may move, and whether the model sees it."""
-
-    FREE = auto()  # may move: a named placeholder, an address, code
-    FIXED = auto()  # keeps its order among all spans that are not free: an unnamed %s
-    MARK = auto()  # fixed; hidden from the model at the edge of a segment
-    OPEN = auto()  # fixed; begins a pair; a pair that encloses a segment is hidden
-    CLOSE = auto()  # fixed; ends a pair
-    BREAK = auto()  # fixed; the text before and after it is translated separately
-
-
-@dataclass(frozen=True)
-class Span:
-    """The part ``text[start:end]`` that must survive."""
-
-    start: int
-    end: int
-    kind: Kind
+Translate = Callable[[Sequence[str]], Sequence[str]] | Aligning
 
 
 def masked(text: str, spans: Sequence[Span]) -> str:
@@ -41,7 +25,6 @@ def masked(text: str, spans: Sequence[Span]) -> str:
     return "".join(characters)
 
 
-Place = tuple[int, int]
 Finder = Callable[[str], list[Span]]
 
 
@@ -63,45 +46,83 @@ def translate_segments(segments: Sequence[Segment], translate: Translate) -> lis
     Text without a letter is not translated, and white space at the edges stays. ``translate`` is
     called at most twice, with each text once.
     """
-    known: dict[str, str] = {}
+    known: dict[str, Aligned] = {}
 
     def learn(texts: Iterable[str]) -> None:
         new = [text for text in dict.fromkeys(texts) if text not in known]
-        for text, answer in zip(new, translate(new) if new else [], strict=True):
+        answers: Sequence[Aligned] = []
+        if new and isinstance(translate, Aligning):
+            answers = translate.translate(new)
+        elif new:
+            answers = [Aligned(answer) for answer in translate(new)]  # type: ignore[operator]
+        for text, answer in zip(new, answers, strict=True):
             # An empty answer would lose the text, and with it a paragraph or a message.
-            known[text] = _LINE_BREAKS.sub(" ", answer).strip(" \t") or text
+            line = _LINE_BREAKS.sub(" ", answer.text).strip(" \t") or text
+            known[text] = Aligned(line, answer.pairs if line == answer.text else ())
 
     texts = [segment.text for segment in segments]
     spans = [segment.find(segment.text) for segment in segments]
     wholes = [list(_wholes(*each)) for each in zip(texts, spans, strict=True)]
-    learn(texts[at][start:end] for at, places in enumerate(wholes) for start, end in places)
-    results = [_filled(*each, known) for each in zip(texts, wholes, strict=True)]
-    broken = [at for at, each in enumerate(segments) if not _keeps_spans(each, results[at])]
+    aligns = isinstance(translate, Aligning)
+    asked = [
+        {
+            (start, end): shown(text[start:end], _inside(found, start, end)) if aligns
+            else text[start:end]
+            for start, end in places
+        }
+        for text, found, places in zip(texts, spans, wholes, strict=True)
+    ]  # fmt: skip
+    learn(question for each in asked for question in each.values())
+    results = []
+    for text, found, questions in zip(texts, spans, asked, strict=True):
+        answers = {}
+        for (start, end), question in questions.items():
+            answer, inside = known[question], _inside(found, start, end)
+            answers[start, end] = (
+                placed(text[start:end], inside, answer) if answer.pairs and inside else answer.text
+            )
+        results.append(_filled(text, answers))
+    broken = [at for at, each in enumerate(segments) if not _keeps_spans(each, results[at], aligns)]
     runs = {at: list(_runs(texts[at], 0, len(texts[at]), spans[at])) for at in broken}
     learn(texts[at][start:end] for at, places in runs.items() for start, end in places)
     for at, places in runs.items():
-        results[at] = _filled(texts[at], places, known)
+        results[at] = _filled(
+            texts[at], {each: known[texts[at][slice(*each)]].text for each in places}
+        )
         if not _keeps_spans(segments[at], results[at]):
             results[at] = texts[at]
     return results
 
 
-def _filled(text: str, places: Sequence[Place], answers: Mapping[str, str]) -> str:
-    """Replace what is at ``places`` by its answer."""
+def _inside(spans: Sequence[Span], start: int, end: int) -> list[Span]:
+    """The spans in ``[start:end]``, counted from there."""
+    return [
+        replace(each, start=each.start - start, end=each.end - start)
+        for each in spans
+        if start <= each.start and each.end <= end
+    ]
+
+
+def _filled(text: str, answers: Mapping[Place, str]) -> str:
+    """Put answers in their places."""
     parts, at = [], 0
-    for start, end in places:
-        parts += [text[at:start], answers[text[start:end]]]
+    for (start, end), answer in answers.items():
+        parts += [text[at:start], answer]
         at = end
     return "".join([*parts, text[at:]])
 
 
-def _keeps_spans(segment: Segment, result: str) -> bool:
-    """Whether a translation has the same spans; those that are not free in the same order."""
+def _keeps_spans(segment: Segment, result: str, aligned: bool = False) -> bool:
+    """Whether a translation has the same spans; those that are not free in the same order.
+
+    ``aligned`` markup may have another order: it went with its words, nested as before.
+    """
+    moving = {Kind.FREE, Kind.OPEN, Kind.CLOSE, Kind.MARK} if aligned else {Kind.FREE}
     found = []
     for text in (result, segment.text):
         spans = [(each.kind, text[each.start : each.end]) for each in segment.find(text)]
-        free = sorted(span for kind, span in spans if kind is Kind.FREE)
-        found.append((free, [span for kind, span in spans if kind is not Kind.FREE]))
+        free = sorted((kind.value, span) for kind, span in spans if kind in moving)
+        found.append((free, [span for kind, span in spans if kind not in moving]))
     return found[0] == found[1]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from nmt_cli.errors import Say
 from nmt_cli.files import replacing_path, standard_output
 from nmt_cli.formats.document import translate_document
+from nmt_cli.pipeline.aligning import aligning
 from nmt_cli.pipeline.inputs import Job, name_of, opened
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines, writing
@@ -15,12 +16,16 @@ def translate_documents(
 ) -> None:
     """Translate documents, each written as a whole; ``errors`` is as of decode_lines.
 
+    If the translator's options request alignments, markup goes with the words that it is around.
+
     Raises:
         NmtError: a document cannot be read or written.
     """
 
-    def translate(lines: Sequence[str]) -> list[str]:
+    def plain(lines: Sequence[str]) -> list[str]:
         return [each.text for each in translator.translate(lines)]
+
+    translate = aligning(translator) if translator.options.alignments else plain
 
     for (source, output), kind in zip(jobs, formats, strict=True):
         with opened(source) as stream:

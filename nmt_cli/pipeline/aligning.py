@@ -1,0 +1,63 @@
+"""Translate texts with the places of aligned words, for documents with markup."""
+
+from collections.abc import Sequence
+
+from nmt_cli.formats.placing import Aligned, Aligning
+from nmt_cli.formats.spans import Place
+from nmt_cli.search.translator import Translator
+from nmt_cli.text.tokenizer import Tokenizer
+
+
+def aligning(translator: Translator) -> Aligning:
+    """Make a translator of documents from one whose options request alignments."""
+    tokenizers = translator.tokenizers
+
+    def translate(texts: Sequence[str]) -> list[Aligned]:
+        answers = []
+        encoded = tokenizers.source.encode(texts)
+        for text, ids, found in zip(texts, encoded, translator.translate(texts), strict=True):
+            source = word_places(text, ids, tokenizers.source)
+            target = word_places(found.text, found.ids, tokenizers.target)
+            answers.append(
+                Aligned(
+                    found.text,
+                    [
+                        (source[i], target[j])
+                        for i, j in found.alignment or []
+                        # An over-long text is split into parts, which can split a word.
+                        if i < len(source) and j < len(target) and target[j][0] < target[j][1]
+                    ],
+                )
+            )
+        return answers
+
+    return Aligning(translate)
+
+
+def word_places(text: str, ids: Sequence[int], tokenizer: Tokenizer) -> list[Place]:
+    """Find the words of a text's tokens in it.
+
+    A word that the tokenizer normalized to other characters is not found. It gets the text
+    between its neighbours.
+    """
+    words = tokenizer.decode([[ids[at] for at in group] for group in tokenizer.words(ids)])
+    places: list[Place | None] = []
+    end = 0
+    for word in words:
+        start = text.find(word, end) if word else -1
+        # Not far off: an earlier word that was not found must not skip others.
+        if 0 <= start <= end + 50:
+            end = start + len(word)
+            places.append((start, end))
+        else:
+            places.append(None)
+    following = len(text)
+    starts = [following := place[0] if place else following for place in reversed(places)][::-1]
+    filled, end = list[Place](), 0
+    for place, until in zip(places, starts, strict=True):
+        gap = text[end:until]
+        core = gap.strip()
+        start = end + len(gap) - len(gap.lstrip())
+        filled.append(place or (start, start + len(core)))
+        end = max(end, filled[-1][1])
+    return filled

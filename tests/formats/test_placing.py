@@ -1,0 +1,107 @@
+"""Markup goes with the words that it was around."""
+
+import random
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from nmt_cli.formats.document import translate_document
+from nmt_cli.formats.placing import Aligned, Aligning
+
+
+def words_of(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"\S+", text)]
+
+
+def answered(text: str, order: Sequence[int]) -> Aligned:
+    """The source words in another order, in capitals, aligned."""
+    places = words_of(text)
+    new = " ".join(text[slice(*places[at])].upper() for at in order)
+    pairs = zip((places[at] for at in order), words_of(new), strict=True)
+    return Aligned(new, list(pairs))
+
+
+@pytest.mark.parametrize(
+    ("text", "order", "result"),
+    [
+        ("<b>a</b> b", "10", "B <b>A</b>"),
+        ("a <b>b <i>c</i></b> d", "0213", "A <b><i>C</i> B</b> D"),
+        ("<b>a</b> x <i>b</i>", "210", "<i>B</i> X <b>A</b>"),
+        ("<b>a</b><i>b</i> c", "01", "<b>AB</b><i></i> C"),
+        ("a <b>b</b> c", "02", "A <b></b> C"),
+        ("a <b>b</b>, c", "021", "A C <b>B</b>,"),
+        ("<b>a b c</b>", "210", "<b>C B A</b>"),
+        ("a <img> b", "10", "B A <img>"),
+        ("<img> a b", "10", "<img> B A"),
+        ("a<b></b> b", "01", "A<b></b> B"),
+        ("H<sub>2</sub>O b", "10", "B <sub>H2O</sub>"),
+        ("a <b>b c d</b> e", "12034", "<b>B C A D</b> E"),
+        ("a &amp; <b>&lt;b</b>", "210", "<b>&lt;B</b> &amp; A"),
+        ("a <code>x y</code> b", "3120", "B <code>x y</code> A"),
+    ],
+)
+def test_placing(text: str, order: str, result: str) -> None:
+    model = Aligning(lambda texts: [answered(each, list(map(int, order))) for each in texts])
+    assert translate_document("html", text, "a", model) == result
+
+
+def random_model(seed: int) -> Aligning:
+    """Reverse, drop or repeat words, and align them at random."""
+
+    def answer(text: str) -> Aligned:
+        chance = random.Random(f"{seed} {text}")
+        places = words_of(text)
+        order = [at for at in range(len(places)) for _ in range(chance.choice((0, 1, 1, 1, 2)))]
+        if chance.random() < 0.5:
+            chance.shuffle(order)
+        found = answered(text, order or [0])
+        if chance.random() < 0.5:
+            pairs = [(chance.choice(places), target) for _, target in found.pairs]
+            return Aligned(found.text, pairs)
+        return found
+
+    return Aligning(lambda texts: [answer(text) for text in texts])
+
+
+def random_document(chance: random.Random, depth: int = 0) -> str:
+    parts = []
+    for _ in range(chance.randrange(1, 6)):
+        trick = chance.randrange(9 if depth < 3 else 5)
+        if trick < 4:
+            parts.append(chance.choice(["one", "two three", "four.", "&amp;", "&lt;i&gt;", "é, x"]))
+        elif trick == 4:
+            parts.append(chance.choice(["<img>", "<br>", "<!-- c -->", "<code>x y</code>"]))
+        else:
+            name = chance.choice(["b", "i", "a", "p", "span"])
+            parts.append(f"<{name} x={trick}>{random_document(chance, depth + 1)}</{name}>")
+    return chance.choice(["", " "]).join(parts)
+
+
+def check_document(seed: int) -> None:
+    chance = random.Random(seed)
+    text = random_document(chance)
+    model = random_model(seed)
+    new = translate_document("html", text, "a", model)
+    tags = re.compile(r"<[^>]*>|<code>x y</code>")
+    assert sorted(tags.findall(new)) == sorted(tags.findall(text)), text
+    opened = []
+    for tag in re.findall(r"</?(?:b|i|a|p|span|code)\b", new):
+        if tag.startswith("</"):
+            assert opened.pop() == tag[2:], text
+        else:
+            opened.append(tag[1:])
+    plain = " ".join(re.findall(r"\w+", re.sub(r"<[^>]*>|&\w+;", " ", text)))
+    if plain:
+        assert translate_document("html", plain, "a", model) == model.translate([plain])[0].text
+
+
+def test_random_documents() -> None:
+    for seed in range(200):
+        check_document(seed)
+
+
+@pytest.mark.slow
+def test_many_random_documents() -> None:
+    for seed in range(10_000):
+        check_document(seed)
