@@ -1,0 +1,225 @@
+"""Measure nmt serve under load, on the loopback.
+
+    python benchmarks/serve.py BUNDLE --text FILE [--limit N] [--soak MINUTES]
+
+Clients send single lines, each the next one as soon as it has its answer. Throughput is compared
+with that of ``nmt translate`` on the same lines, start-up included, and latency with a server that
+translates one line at a time. Every answer must equal nmt translate's. ``--soak`` then adds
+clients that hang up, send rubbish or read slowly, and checks that no answer is lost or mixed up and
+that memory does not grow. Exits with 1 if a target is missed or an answer is wrong.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from machine import machine
+
+CLIENTS = (1, 8, 32)
+SHARE = 0.8  # of nmt translate's throughput, with the most clients
+GROWTH = 1.2  # of memory during a soak
+NMT = "from nmt_cli.cli import main; main()"
+ONE_AT_A_TIME = f"import nmt_cli.serve.batcher as own; own.BATCH = 1; {NMT}"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server, and the languages of its model."""
+
+    host: str
+    port: int
+    process: int
+    source: str
+    target: str
+
+    def memory(self) -> int:
+        """Its memory in bytes."""
+        text = Path(f"/proc/{self.process}/status").read_text()
+        return 1024 * int(re.search(r"VmRSS:\s+(\d+)", text)[1])  # type: ignore[index]
+
+
+@contextmanager
+def serving(bundle: Path, code: str, *words: str) -> Iterator[Server]:
+    command = [sys.executable, "-c", code, "serve", str(bundle), "--port", "0", "--cache", "0"]
+    with subprocess.Popen(
+        [*command, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr
+        line = next(each for each in process.stderr if each.startswith("serving "))
+        source, target, url = re.match(r"serving (.+)-(.+) at (\S+)", line).groups()  # type: ignore[union-attr]
+        place = urlsplit(url)
+        yield Server(str(place.hostname), place.port or 0, process.pid, source, target)
+        process.terminate()
+
+
+class Connection:
+    """A client's connection, which is kept."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    async def __aenter__(self) -> "Connection":
+        self.reader, self.writer = await asyncio.open_connection(
+            self._server.host, self._server.port
+        )
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.writer.close()
+        with suppress(OSError):
+            await self.writer.wait_closed()
+
+    def send(self, line: str) -> None:
+        fields = {"q": line, "source": self._server.source, "target": self._server.target}
+        self.send_raw(json.dumps(fields).encode())
+
+    def send_raw(self, body: bytes) -> None:
+        head = "POST /translate HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+        self.writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+
+    async def answer(self, slowly: bool = False) -> tuple[int, dict[str, str]]:
+        head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+        length = int(re.search(r"content-length: (\d+)", head, re.I)[1])  # type: ignore[index]
+        body = b""
+        while len(body) < length:
+            if slowly:
+                await asyncio.sleep(0.05)
+            body += await self.reader.read(7 if slowly else length - len(body))
+        return int(head.split()[1]), json.loads(body)
+
+
+async def load(
+    server: Server, lines: list[str], expected: list[str], clients: int
+) -> tuple[float, list[float]]:
+    """Seconds for all lines, and of each."""
+    places, took = iter(range(len(lines))), list[float]()
+
+    async def client() -> None:
+        async with Connection(server) as connection:
+            for at in places:
+                began = time.perf_counter()
+                connection.send(lines[at])
+                status, body = await connection.answer()
+                took.append(time.perf_counter() - began)
+                if (status, body.get("translatedText")) != (200, expected[at]):
+                    sys.exit(f"line {at + 1}: {status} {body}")
+
+    began = time.perf_counter()
+    await asyncio.gather(*(client() for _ in range(clients)))
+    return time.perf_counter() - began, took
+
+
+async def soak(server: Server, lines: list[str], expected: list[str], minutes: float) -> bool:
+    """Bad clients beside good ones; whether all answers were right and memory stayed."""
+    end, rng, counts, first = time.monotonic() + 60 * minutes, random.Random(1), [0, 0], 0
+
+    async def good(slowly: bool) -> None:
+        async with Connection(server) as connection:
+            while time.monotonic() < end:
+                at = rng.randrange(len(lines))
+                connection.send(lines[at])
+                status, body = await connection.answer(slowly)
+                counts[status == 200 and body["translatedText"] == expected[at]] += 1
+
+    async def bad() -> None:
+        while time.monotonic() < end:
+            async with Connection(server) as connection:
+                kind = rng.randrange(4)
+                if kind == 0:
+                    connection.send(rng.choice(lines))  # and hangs up
+                elif kind == 1:
+                    connection.writer.write(rng.randbytes(200))
+                elif kind == 2:
+                    connection.send_raw(rng.randbytes(200))
+                else:
+                    connection.writer.write(
+                        b"POST /translate HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"
+                    )
+                with suppress(OSError):
+                    await connection.writer.drain()
+                await asyncio.sleep(0.02)
+
+    async def watch() -> None:
+        nonlocal first
+        await asyncio.sleep(60 * minutes / 5)
+        first = server.memory()
+
+    groups = [*(good(False) for _ in range(4)), *(good(True) for _ in range(4)), bad(), bad()]
+    await asyncio.gather(watch(), *groups)
+    last, wrong = server.memory(), counts[0]
+    print(
+        f"\nSoak of {minutes:g} minutes: {counts[1]:,} right answers, {wrong:,} wrong; memory "
+        f"{first / 2**20:.0f} MiB after a fifth of it, {last / 2**20:.0f} MiB at the end"
+    )
+    return not wrong and last <= GROWTH * first
+
+
+def translated(bundle: Path, lines: list[str], threads: list[str]) -> tuple[float, list[str]]:
+    """Seconds of nmt translate, and its lines."""
+    with tempfile.TemporaryDirectory() as place:
+        source, target = Path(place, "in"), Path(place, "out")
+        source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        command = [sys.executable, "-c", NMT, "translate", str(source), "-m", str(bundle)]
+        began = time.perf_counter()
+        subprocess.run([*command, "-o", str(target), *threads], check=True, capture_output=True)
+        seconds = time.perf_counter() - began
+        return seconds, target.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("--text", type=Path, required=True)
+    parser.add_argument("--limit", type=int, default=500)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--soak", type=float, default=0, metavar="MINUTES")
+    options = parser.parse_args()
+    lines = [line for line in options.text.read_text(encoding="utf-8").split("\n") if line.strip()]
+    lines = lines[: options.limit]
+    print(machine())
+    speeds, rates = list[float](), dict[tuple[str, int], list[float]]()
+    latencies: dict[tuple[str, int], list[float]] = {}
+    fine = True
+    with (
+        serving(options.bundle, NMT) as batching,
+        serving(options.bundle, ONE_AT_A_TIME, "--threads", "1") as single,
+    ):
+        for _ in range(options.repeats):
+            seconds, expected = translated(options.bundle, lines, [])
+            speeds.append(len(lines) / seconds)
+            for name, server in (("batches", batching), ("one at a time", single)):
+                for clients in CLIENTS:
+                    took, each = asyncio.run(load(server, lines, expected, clients))
+                    rates.setdefault((name, clients), []).append(len(lines) / took)
+                    latencies.setdefault((name, clients), []).extend(each)
+        speed = statistics.median(speeds)
+        print(f"\nnmt translate: {speed:.0f} lines/s ({min(speeds):.0f}-{max(speeds):.0f})\n")
+        print("| server | clients | lines/s | of nmt translate | p50, ms | p95, ms |")
+        print("|---|---|---|---|---|---|")
+        for (name, clients), found in rates.items():
+            rate, times = statistics.median(found), sorted(latencies[name, clients])
+            half, most = (1000 * times[int(share * len(times))] for share in (0.5, 0.95))
+            print(
+                f"| {name} | {clients} | {rate:.0f} ({min(found):.0f}-{max(found):.0f}) | "
+                f"{rate / speed:.2f} | {half:.0f} | {most:.0f} |"
+            )
+        fine = statistics.median(rates["batches", CLIENTS[-1]]) >= SHARE * speed
+        if options.soak:
+            fine &= asyncio.run(soak(batching, lines, expected, options.soak))
+    sys.exit(not fine)
+
+
+if __name__ == "__main__":
+    main()
