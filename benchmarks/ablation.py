@@ -127,7 +127,7 @@ class Ablation:
         pace = 0.0 if self._steps else self.pace(name, changes)
         steps = self._steps or int(60 * self._minutes / pace)
         # First, so that --set can make validations rarer for a model with endless translations.
-        ends = [f"training.validate_every={steps // 5}", *self._settings, *changes]
+        ends = [f"training.validate_every={max(1, steps // 5)}", *self._settings, *changes]
         ends += ["training.max_minutes=0", f"training.max_steps={steps}"]
         began = time.monotonic()
         done = _steps_done(place / "run")

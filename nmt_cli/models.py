@@ -128,6 +128,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         tokenizers: of both sides.
         config: the recipe's [model] table.
         decoding: the search settings used unless options say otherwise.
+        has_attention: whether it can align words.
     """
 
     def __init__(self, members: "Sequence[Bundle | _Run]", warn: Say) -> None:
@@ -136,6 +137,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         self.path, self.languages = first.folder, first.languages
         self.tokenizers = first.tokenizers
         self.config, self.decoding = first.config, first.decoding
+        self.has_attention = all(each.has_attention for each in members)
 
     def translate(
         self,
@@ -291,7 +293,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 class _Run:
     """A run, whose model Keras runs."""
 
-    kind = "run"
+    kind, has_attention = "run", True
 
     def __init__(self, path: Path) -> None:
         from nmt_cli.training.run import Run

@@ -1,21 +1,22 @@
 """Translate texts with the places of aligned words, for documents with markup."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from nmt_cli.formats.placing import Aligned, Aligning
 from nmt_cli.formats.spans import Place
-from nmt_cli.search.translator import Translator
-from nmt_cli.text.tokenizer import Tokenizer
+from nmt_cli.search.rejoining import Translation
+from nmt_cli.text.tokenizer import Tokenizer, TokenizerPair
 
 
-def aligning(translator: Translator) -> Aligning:
-    """Make a translator of documents from one whose options request alignments."""
-    tokenizers = translator.tokenizers
+def aligning(
+    tokenizers: TokenizerPair, translate: Callable[[Sequence[str]], Iterable[Translation]]
+) -> Aligning:
+    """Make a translator of documents from one of lines, whose translations have alignments."""
 
-    def translate(texts: Sequence[str]) -> list[Aligned]:
+    def aligned(texts: Sequence[str]) -> list[Aligned]:
         answers = []
         encoded = tokenizers.source.encode(texts)
-        for text, ids, found in zip(texts, encoded, translator.translate(texts), strict=True):
+        for text, ids, found in zip(texts, encoded, translate(texts), strict=True):
             source = word_places(text, ids, tokenizers.source)
             target = word_places(found.text, found.ids, tokenizers.target)
             answers.append(
@@ -31,7 +32,7 @@ def aligning(translator: Translator) -> Aligning:
             )
         return answers
 
-    return Aligning(translate)
+    return Aligning(aligned)
 
 
 def word_places(text: str, ids: Sequence[int], tokenizer: Tokenizer) -> list[Place]:

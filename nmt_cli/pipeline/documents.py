@@ -25,8 +25,8 @@ def translate_documents(
     def plain(lines: Sequence[str]) -> list[str]:
         return [each.text for each in translator.translate(lines)]
 
-    translate = aligning(translator) if translator.options.alignments else plain
-
+    aligned = aligning(translator.tokenizers, translator.translate)
+    translate = aligned if translator.options.alignments else plain
     for (source, output), kind in zip(jobs, formats, strict=True):
         with opened(source) as stream:
             raw = list(stream)

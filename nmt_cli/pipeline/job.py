@@ -139,10 +139,8 @@ def translate_files(
 
         kind = None if options.format == "auto" else options.format
         formats = [kind or format_of(job.source) for job in jobs]
-        try:
-            texts = model.translator(replace(options.decoding, alignments=True), 2)
-        except NmtError:  # it has no attention weights, or a problem that occurs again
-            texts = model.translator(options.decoding, 2)
+        decoding = replace(options.decoding, alignments=model.has_attention)
+        texts = model.translator(decoding, 2)
         translate_documents(jobs, formats, texts, options.errors, say)
         return Counts()
     counts = Counts()

@@ -62,6 +62,7 @@ class Bundle:
         self.folder, self.manifest = folder, read_manifest(folder)
         self.languages = self.manifest.source_language, self.manifest.target_language
         self.config, self.decoding = self.manifest.architecture, self.manifest.decoding
+        self.has_attention = self.manifest.attention is not None
         self.loaded: dict[int, Future[OnnxStepModel]] = {}
         with checking_files(folder, self.manifest):
             found = {each.file: _checked_graph(folder, each) for each in self.manifest.graphs}

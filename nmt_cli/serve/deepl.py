@@ -48,31 +48,18 @@ class _Routes:
             raise ApiError(400, "Value for 'tag_handling' not supported.")
         source, target = text_of(fields, "source_lang").lower(), text_of(fields, "target_lang")
         ways = self._ways(texts, source, target.lower())
-        work = self._translated(texts, ways, tags, _names(fields.get("ignore_tags")))
+        untouched = _names(fields.get("ignore_tags"))
+        work = self._service.translate(ways, texts, tags, untouched=untouched)
         found = await unless_gone(request, work, self._options.timeout)
         self._access.used[key] += size
         answers: list[dict[str, Any]] = [
-            {"detected_source_language": way.source.partition("-")[0].upper(), "text": text}
-            for way, text in zip(ways, found, strict=True)
+            {"detected_source_language": way.source.partition("-")[0].upper(), "text": each.text}
+            for way, each in zip(ways, found, strict=True)
         ]
         if str(fields.get("show_billed_characters", "")).lower() in ("1", "true"):
             for answer, text in zip(answers, texts, strict=True):
                 answer["billed_characters"] = len(text)
         return JSONResponse({"translations": answers})
-
-    async def _translated(
-        self, texts: list[str], ways: list[Direction], tags: str, ignored: list[str]
-    ) -> list[str]:
-        found: dict[int, str] = {}
-        for way in dict.fromkeys(ways):
-            places = [at for at, each in enumerate(ways) if each is way]
-            if tags:
-                for at in places:
-                    found[at] = await self._service.document(way, tags, texts[at], ignored)
-            else:
-                results = await self._service.plain(way, [texts[at] for at in places])
-                found |= {at: each.text for at, each in zip(places, results, strict=True)}
-        return [found[at] for at in range(len(texts))]
 
     def _ways(self, texts: list[str], source: str, target: str) -> list[Direction]:
         if not target:

@@ -68,34 +68,16 @@ class _Routes:
         detected = [self._detected(text, texts, source, target) for text in texts]
         ways = [self._direction(each["language"], target) for each in detected]
         others = _count(fields.get("alternatives"))
-        work = self._translated(texts, ways, kind, others)
+        work = self._service.translate(ways, texts, kind.removeprefix("text"), others)
         found = await unless_gone(request, work, self._options.timeout)
-        answer: dict[str, Any] = {"translatedText": [text for text, _ in found]}
+        answer: dict[str, Any] = {"translatedText": [each.text for each in found]}
         if others:
-            answer["alternatives"] = [more for _, more in found]
+            answer["alternatives"] = [each.others for each in found]
         if source == "auto":
             answer["detectedLanguage"] = detected
         if not isinstance(fields["q"], list):
             answer = {name: value[0] for name, value in answer.items()}
         return JSONResponse(answer)
-
-    async def _translated(
-        self, texts: list[str], ways: list[Direction], kind: str, others: int
-    ) -> list[tuple[str, list[str]]]:
-        """Translations and alternatives; HTML has none of these."""
-        if kind == "html":
-            return [
-                (await self._service.document(way, "html", text), [])
-                for way, text in zip(ways, texts, strict=True)
-            ]
-        found: dict[int, tuple[str, list[str]]] = {}
-        for way in dict.fromkeys(ways):
-            places = [at for at, each in enumerate(ways) if each is way]
-            results = await self._service.plain(way, [texts[at] for at in places], others)
-            found |= {
-                at: (each.text, each.others) for at, each in zip(places, results, strict=True)
-            }
-        return [found[at] for at in range(len(texts))]
 
     async def detect(self, request: Request) -> Response:
         """The languages that a text may be in, likeliest first."""
@@ -123,14 +105,10 @@ class _Routes:
             raise ApiError(400, "Invalid request: the file is not UTF-8") from None
         self._check_size(len(text))
         way = self._direction(self._detected(text, [text], source, target)["language"], target)
-        if kind is None:
-            work: Any = self._service.plain(way, [text])
-        else:
-            work = self._service.document(way, kind, text)
-        found = await unless_gone(request, work, self._options.timeout)
-        result = found if kind else found[0].text
+        work = self._service.translate([way], [text], kind or "")
+        (found,) = await unless_gone(request, work, self._options.timeout)
         key, now = secrets.token_urlsafe(16), time.monotonic()
-        self._files[key] = _File(f"{way.target}_{name}", result.encode(), now)
+        self._files[key] = _File(f"{way.target}_{name}", found.text.encode(), now)
         while len(self._files) > _FILES:
             self._files.popitem(last=False)
         return JSONResponse({"translatedFileUrl": str(request.url_for("download", key=key))})

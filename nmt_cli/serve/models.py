@@ -18,6 +18,8 @@ class Direction:
 
     Attributes:
         source, target: codes of the languages, in lower case.
+        tokenizers: of both sides.
+        has_attention: whether its translations can have alignments.
         version: of its files; a replaced bundle has another one.
     """
 
@@ -37,6 +39,7 @@ class Direction:
 
     def _take(self, model: TranslationModel) -> None:
         self._model, self._translators = model, dict[DecodingOptions, Translator]()
+        self.tokenizers, self.has_attention = model.tokenizers, model.has_attention
         self.source, self.target = (each.lower() for each in model.languages)
         self.version = " ".join(model.fingerprint())
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nmt_cli.formats.document import translate_document
+from nmt_cli.pipeline.aligning import aligning
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.serve.batcher import Answer, Batcher
@@ -36,61 +37,79 @@ class Service:
         self.models, self.batcher, self.metrics = models, batcher, metrics
         self.detector = Detector(models.sources)
 
-    async def plain(
-        self, direction: Direction, texts: Sequence[str], others: int = 0
+    async def translate(
+        self,
+        directions: Sequence[Direction],
+        texts: Sequence[str],
+        format: str = "",
+        others: int = 0,
+        untouched: Sequence[str] = (),
     ) -> list[Translated]:
-        """Translate texts line by line, as nmt translate does; line ends stay.
+        """Translate texts, each in its direction.
+
+        Args:
+            format: of documents, one of formats.document.FORMATS; "" for plain text, which is
+                translated line by line, as nmt translate does.
+            others: further translations of plain text to return.
+            untouched: names of elements of HTML or XML whose content stays.
 
         Raises:
             Overloaded: too much is waiting.
-            NmtError: a text cannot be translated.
+            NmtError: a document is malformed, or a text cannot be translated.
         """
-        # Lines and their ends in turns; the same line twice is translated once.
-        parts = [_LINE_ENDS.split(text) for text in texts]
-        lines = list(dict.fromkeys(line for each in parts for line in each[::2] if line.strip()))
+        tasks = []
+        for each, text in zip(directions, texts, strict=True):
+            labels = each.source, each.target
+            self.metrics.characters.labels(*labels).inc(len(text))
+            work = (
+                self._document(each, format, text, untouched)
+                if format
+                else self._plain(each, text, others)
+            )
+            tasks.append(asyncio.ensure_future(work))
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:  # of a request that was cancelled or failed
+                task.cancel()
+
+    async def _plain(self, direction: Direction, text: str, others: int) -> Translated:
+        parts = _LINE_ENDS.split(text)  # lines and their ends in turns
+        lines = list(dict.fromkeys(line for line in parts[::2] if line.strip()))
         beam = max(direction.beam_size, others + 1) if others else None
         options = DecodingOptions(n_best=others + 1, beam_size=beam)
-        self._count(direction, texts)
         answers = self.batcher.submit(direction, options, lines)
         try:
             found = await asyncio.gather(*map(asyncio.wrap_future, answers))
         finally:
-            for each in answers:  # of one that was cancelled or failed
+            for each in answers:
                 each.cancel()
-        known = dict(zip(lines, found, strict=True))
-        return [_rejoined(each, known, others) for each in parts]
+        return _rejoined(parts, dict(zip(lines, found, strict=True)), others)
 
-    async def document(
-        self, direction: Direction, format: str, text: str, ignored: Sequence[str] = ()
-    ) -> str:
-        """Translate a document and keep its markup.
-
-        Args:
-            format: one of formats.document.FORMATS.
-            ignored: names of elements whose text stays.
-
-        Raises:
-            Overloaded: too much is waiting.
-            NmtError: the document is malformed, or a text in it cannot be translated.
-        """
+    async def _document(
+        self, direction: Direction, format: str, text: str, untouched: Sequence[str]
+    ) -> Translated:
+        """Markup is placed by alignments if the model has attention."""
         waiting: list[Answer] = []
 
-        def translate(lines: Sequence[str]) -> list[str]:
-            waiting[:] = self.batcher.submit(direction, DecodingOptions(), lines)
-            return [each.result().text for each in waiting]
+        def translations(lines: Sequence[str]) -> list[Translation]:
+            options = DecodingOptions(alignments=direction.has_attention)
+            waiting[:] = self.batcher.submit(direction, options, lines)
+            return [each.result() for each in waiting]
 
-        self._count(direction, [text])
+        def plain(lines: Sequence[str]) -> list[str]:
+            return [each.text for each in translations(lines)]
+
+        aligned = aligning(direction.tokenizers, translations)
+        translate = aligned if direction.has_attention else plain
         try:
-            return await asyncio.to_thread(
-                translate_document, format, text, "document", translate, ignored
+            found = await asyncio.to_thread(
+                translate_document, format, text, "document", translate, untouched
             )
+            return Translated(found, [])
         finally:
             for each in waiting:
                 each.cancel()
-
-    def _count(self, direction: Direction, texts: Sequence[str]) -> None:
-        labels = direction.source, direction.target
-        self.metrics.characters.labels(*labels).inc(sum(map(len, texts)))
 
 
 def _rejoined(parts: list[str], known: dict[str, Translation], others: int) -> Translated:

@@ -4,9 +4,11 @@ import gzip
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -274,6 +276,14 @@ class TestFiles:
 
 
 class TestResults:
+    def test_tags_go_with_their_words(self, workdir: Path, with_attention: Path) -> None:
+        text = "<p>o <b>gato</b> está <i>aqui</i>.</p>"
+        words = ["translate", "-m", with_attention]
+        found = nmt(*words, "--format", "html", cwd=workdir, stdin=text.encode()).out.decode()
+        assert Counter(re.findall("<.*?>", found)) == Counter(re.findall("<.*?>", text))
+        plain = nmt(*words, cwd=workdir, stdin=b"o gato est\xc3\xa1 aqui.\n").out.decode()
+        assert re.sub("<.*?>", "", found).strip() == plain.strip()
+
     def test_json_contains_everything(self, workdir: Path, with_attention: Path) -> None:
         words = ["translate", "-m", with_attention, "--json", "--n-best", "3", "--alignments"]
         result = nmt(*words, cwd=workdir, stdin=TEXT)
