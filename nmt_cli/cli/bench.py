@@ -8,7 +8,7 @@ import click
 
 from nmt_cli.bundle import PRECISIONS
 from nmt_cli.cli.options import PATH, say
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import NmtError, silent
 from nmt_cli.files import standard_output
 
 
@@ -103,5 +103,5 @@ def _exported(folder: Path, precisions: tuple[str, ...], place: str) -> dict[str
     for precision, bundle in folders.items():
         say(f"exporting {folder} in {precision}, unverified")
         options = ExportOptions(folder=bundle, precision=precision, verify=False)
-        EXPORTERS["onnx"].export(Run.open(folder), options, lambda line: None)
+        EXPORTERS["onnx"].export(Run.open(folder), options, silent)
     return folders

@@ -6,11 +6,12 @@ from nmt_cli import __version__
 from nmt_cli.bundle.description import LICENCE, training_text
 from nmt_cli.bundle.report import Verification
 from nmt_cli.export.exporter import Trained
+from nmt_cli.recipe.architecture import architecture_of
 
 _CARD = """\
-# {recipe.label}: {recipe.data.source} to {recipe.data.target}, {form}
+{header}# {recipe.label}: {recipe.data.source} to {recipe.data.target}, {form}
 
-Weights in {precision}, exported by nmt {version}.
+{summary} in {precision}, exported by nmt {version}.
 
 ## Use
 
@@ -29,9 +30,16 @@ Weights in {precision}, exported by nmt {version}.
 
 
 def write_card(
-    folder: Path, trained: Trained, precision: str, form: str, usage: str, report: Verification
+    folder: Path,
+    trained: Trained,
+    precision: str,
+    form: str,
+    usage: str,
+    report: Verification,
+    name: str = "MODEL_CARD.md",
+    header: str = "",
 ) -> None:
-    """Write the MODEL_CARD.md of an export.
+    """Write the card of an export.
 
     Args:
         folder: of the export.
@@ -39,10 +47,15 @@ def write_card(
         form: what the export is, e.g. "as one ONNX file".
         usage: a section in Markdown.
         report: of its verification.
+        name: of the file.
+        header: precedes the card.
     """
+    recipe = trained.run.recipe
     card = _CARD.format(
-        recipe=trained.run.recipe,
+        header=header,
+        recipe=recipe,
         form=form,
+        summary=architecture_of(recipe.model).summary(recipe.model),
         precision=precision,
         version=__version__,
         usage=usage,
@@ -50,4 +63,4 @@ def write_card(
         text=training_text(trained.run.provenance()),
         report="\n".join(f"- {line}" for line in report.lines()),
     )
-    (folder / "MODEL_CARD.md").write_text(card, encoding="utf-8")
+    (folder / name).write_text(card, encoding="utf-8")

@@ -10,7 +10,7 @@ import keras
 from nmt_cli.data.batches import Position
 from nmt_cli.data.epochs import training_batches
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import NmtError, Say
+from nmt_cli.errors import NmtError, Say, silent
 from nmt_cli.files import replacing
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.batch_size import largest_batch_tokens
@@ -67,7 +67,7 @@ def train(
     wait(devices)  # process 0 writes to the folder from now on
     if not resume and not devices.is_main:
         run = Run.open(folder)
-    say = say if devices.is_main else lambda line: None
+    say = say if devices.is_main else silent
     return _train(run, prepared, resume, say, devices, weights)
 
 

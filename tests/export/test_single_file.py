@@ -215,7 +215,8 @@ def test_a_verified_export(tiny_run: Run, tmp_path: Path, precision: str) -> Non
     done = nmt("export", *words, cwd=tmp_path)
     assert done.code == 0, done.err
     card = (tmp_path / "out" / "MODEL_CARD.md").read_text(encoding="utf-8")
-    assert f"xx to yy, as one ONNX file\n\nWeights in {precision}" in card
+    assert "xx to yy, as one ONNX file\n\nA Transformer" in card
+    assert f"in {precision}, exported by nmt" in card
     assert "- passed, against the Keras model of" in card
     assert {each.name for each in (tmp_path / "out").iterdir()} == {
         "model.onnx",

@@ -15,11 +15,10 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from nmt_cli import __version__
-from nmt_cli.bundle.description import LICENCE, training_text
 from nmt_cli.bundle.report import Verification
-from nmt_cli.errors import NmtError
-from nmt_cli.export.exporter import ExportOptions, Trained
+from nmt_cli.errors import NmtError, silent
+from nmt_cli.export.card import write_card
+from nmt_cli.export.exporter import FLOAT32, ExportOptions, Trained
 from nmt_cli.export.huggingface.config import CONFIG, EPSILON, GENERATION, TOKENIZER
 from nmt_cli.export.huggingface.importing import import_run
 from nmt_cli.export.huggingface.pieces import TAG
@@ -29,7 +28,6 @@ from nmt_cli.export.huggingface.weights import their_names as names_of
 from nmt_cli.export.verification import Exported, compare_with_model, given_log_probs, passed
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.model.transformer import TransformerConfig
-from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Translator
@@ -39,19 +37,15 @@ from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPa
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 
-_CARD = """\
+_HEADER = """\
 ---
-language: [{recipe.data.source}, {recipe.data.target}]
+language: [{data.source}, {data.target}]
 library_name: transformers
 pipeline_tag: translation
 ---
 
-# {recipe.label}: {recipe.data.source} to {recipe.data.target}
-
-{summary}, exported by nmt {version}.
-
-## Use
-
+"""
+_USAGE = """\
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained("THIS_FOLDER")
@@ -60,18 +54,7 @@ pipeline_tag: translation
     print(tokenizer.batch_decode(found, skip_special_tokens=True))
 
 Split lines of more than {decoding.max_source} tokens into sentences first. The length penalty of
-transformers is `score / length ** alpha`, which differs from nmt's.
-
-## Training
-
-{licence}
-
-{text}
-
-## Verification
-
-{report}
-"""
+transformers is `score / length ** alpha`, which differs from nmt's."""
 
 
 def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
@@ -235,19 +218,11 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
         NmtError: the verification failed.
     """
     with TemporaryDirectory(prefix="nmt-huggingface-") as work:
-        exported = _ImportedAgain(trained, import_run(folder, Path(work, "run"), say=_ignore))
+        exported = _ImportedAgain(trained, import_run(folder, Path(work, "run"), say=silent))
         report = passed(trained, compare_with_model(trained, exported)[0])
-    recipe = trained.run.recipe
-    card = _CARD.format(
-        recipe=recipe,
-        summary=architecture_of(recipe.model).summary(recipe.model),
-        version=__version__,
-        decoding=trained.decoding,
-        licence=LICENCE,
-        text=training_text(trained.run.provenance()),
-        report="\n".join(f"- {line}" for line in report.lines()),
-    )
-    (folder / "README.md").write_text(card, encoding="utf-8")
+    usage = _USAGE.format(decoding=trained.decoding)
+    header = _HEADER.format(data=trained.run.recipe.data)
+    write_card(folder, trained, FLOAT32, "for transformers", usage, report, "README.md", header)
     return report
 
 
@@ -275,7 +250,3 @@ class _ImportedAgain(Exported):
     def log_probs(self, source: list[int], target: list[int]) -> NDArray[np.float32]:
         framed = self._translator.tokenizers.source.frame_source(source)
         return given_log_probs(self._translator.model, framed, target)
-
-
-def _ignore(message: str) -> None:
-    pass
