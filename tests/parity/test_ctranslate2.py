@@ -1,6 +1,5 @@
 """A CTranslate2 model translates like the trained model."""
 
-import importlib
 import json
 import shutil
 import sys
@@ -216,11 +215,6 @@ def test_a_wrong_conversion_is_not_exported(tiny_run, written, tmp_path, monkeyp
         export(tiny_run, tmp_path / "model", force=True)
     assert (tmp_path / "model" / "model.bin").read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
-
-
-def test_the_import_in_older_model_cards_still_works():
-    old_module = importlib.import_module("nmt_cli.runtime.ctranslate2_translator")
-    assert old_module.load_ctranslate2 is load_ctranslate2
 
 
 @pytest.mark.slow
