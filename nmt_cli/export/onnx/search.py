@@ -18,8 +18,8 @@ import onnx_ir as ir
 from onnx_ir.passes.common import NameFixPass, RemoveUnusedNodesPass, TopologicalSortPass
 
 from nmt_cli.errors import NmtError
-from nmt_cli.export.onnx.ops import Ops, State
 from nmt_cli.export.onnx.weights import share_with_body
+from nmt_cli.model.onnx_ops import Ops, State
 from nmt_cli.recipe.architecture import Shape
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.runtime.host_state import SHARE_AHEAD, STEPS_AHEAD, VECTOR

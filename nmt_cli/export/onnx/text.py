@@ -14,7 +14,7 @@ import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import NameFixPass, TopologicalSortPass
 
-from nmt_cli.export.onnx.ops import Ops, State
+from nmt_cli.model.onnx_ops import Ops, State
 from nmt_cli.text.tokenizer import PAD_ID
 
 DOMAIN = "ai.onnx.contrib"

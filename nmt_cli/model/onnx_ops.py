@@ -13,11 +13,16 @@ State = dict[str, Any]
 class Ops:
     """Adds operators to a graph: ``op.Add(x, 1)`` returns the sum.
 
-    Python's numbers become constants of type bool, int64 and float64. The graph is not sorted.
+    Python's numbers and lists become constants of type bool, int64 and float64. The graph is not
+    sorted.
     """
 
     def __init__(self, graph: Any) -> None:
         self._tape = ir.tape.Tape(graph)
+
+    def weight(self, name: str, values: Any) -> ir.Value:
+        """A tensor that the graph stores under a name."""
+        return self._tape.initializer(ir.tensor(np.asarray(values), name=name))
 
     def __getattr__(self, operator: str) -> Callable[..., Any]:
         def add(*inputs: Any, outputs: int = 1, domain: str = "", **attributes: Any) -> Any:
