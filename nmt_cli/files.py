@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from nmt_cli.errors import NmtError
 
@@ -38,6 +38,14 @@ def replacing(path: Path) -> Iterator[IO[str]]:
     """
     with replacing_path(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as out:
         yield out
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a JSON file for programs and people, as :func:`replacing` does."""
+    import json  # not at the start of every command
+
+    with replacing(path) as out:
+        out.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 @contextmanager

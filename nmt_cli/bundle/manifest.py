@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.report import Verification
-from nmt_cli.files import replacing
+from nmt_cli.files import write_json
 from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 from nmt_cli.recipe.decoding import DecodingConfig
 
@@ -163,8 +163,7 @@ class Manifest:
         """
         tree = asdict(self)
         tree[DIGEST] = manifest_digest(tree)
-        with replacing(folder / MANIFEST) as out:
-            out.write(json.dumps(tree, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        write_json(folder / MANIFEST, tree)
 
 
 def manifest_digest(tree: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ run with the same inputs finds the key and does nothing.
 
 import hashlib
 import itertools
-import json
 import shutil
 from bisect import bisect_left
 from collections import Counter
@@ -25,7 +24,7 @@ from nmt_cli.data.prepared import FORMAT, WEIGHTS, Prepared
 from nmt_cli.data.variants import vary
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError, Say
-from nmt_cli.files import replacing_folder
+from nmt_cli.files import replacing_folder, write_json
 from nmt_cli.lock import locked
 from nmt_cli.recipe.config import Recipe, fingerprint
 from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
@@ -103,7 +102,7 @@ def prepare(
         }
         if recipe.data.synthetic:
             record["synthetic_counts"] = asdict(pairs.synthetic_counts)
-        (work / "prepared.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_json(work / "prepared.json", record)
     say(f"prepared {sum(kept.values()):,} pairs in {folder}")
     return Prepared.open(folder)
 

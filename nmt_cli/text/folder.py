@@ -1,6 +1,5 @@
 """A folder with a pair of tokenizers."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from nmt_cli.errors import NmtError
-from nmt_cli.files import read_limited, replacing
+from nmt_cli.files import read_limited, write_json
 from nmt_cli.text.tokenizer import Tokenizer, TokenizerPair
 
 SPEC_FILE = "tokenizer.json"
@@ -78,8 +77,7 @@ class TokenizerSpec:
             content["tag"] = self.tag
         if self.punctuation:
             content["punctuation"] = self.punctuation
-        with replacing(folder / SPEC_FILE) as out:
-            out.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        write_json(folder / SPEC_FILE, content)
 
 
 def load_tokenizers(folder: Path) -> TokenizerPair:

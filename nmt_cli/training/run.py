@@ -23,7 +23,7 @@ from nmt_cli.data.corpus import read_corpus
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.texts import EvaluationText
-from nmt_cli.files import read_limited, replacing_folder
+from nmt_cli.files import read_limited, replacing_folder, write_json
 from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
@@ -97,8 +97,7 @@ class Run:
         write_lines(self.folder / HELD_OUT[0], source[:HELD_OUT_LINES])
         write_lines(self.folder / HELD_OUT[1], target[:HELD_OUT_LINES])
         (self.folder / "recipe.toml").write_text(self.recipe.dump(), encoding="utf-8")
-        text = json.dumps(record, indent=2) + "\n"
-        (self.folder / "run.json").write_text(text, encoding="utf-8")
+        write_json(self.folder / "run.json", record)
 
     @classmethod
     def open(cls, folder: Path) -> "Run":

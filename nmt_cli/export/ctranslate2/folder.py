@@ -1,6 +1,5 @@
 """Writing a CTranslate2 folder, and comparing it with the run it was made from."""
 
-import json
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
@@ -17,6 +16,7 @@ from nmt_cli.export.ctranslate2.spec import write_weights
 from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import FLOAT32, ExportOptions, Trained
 from nmt_cli.export.verification import Exported, Gates, compare_with_model, passed
+from nmt_cli.files import write_json
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.text.folder import TokenizerSpec
@@ -65,8 +65,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     """
     run, decoding = trained.run, trained.decoding
     shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER)
-    settings = {"format": FORMAT, "decoding": asdict(decoding)}
-    (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    write_json(folder / SETTINGS, {"format": FORMAT, "decoding": asdict(decoding)})
     quantization = None if options.precision == FLOAT32 else options.precision
     write_weights(trained.step_model.graph, run.tokenizers(), decoding, quantization, folder)
 

@@ -3,7 +3,6 @@
 Post-norm models become Marian, pre-norm ones Pegasus. Both read MarianTokenizer's files.
 """
 
-import json
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from nmt_cli.export.huggingface.safetensors import WEIGHTS, Tensors, write_safet
 from nmt_cli.export.huggingface.weights import BIAS, DECODER, ENCODER, LOGITS, SHARED, split
 from nmt_cli.export.huggingface.weights import their_names as names_of
 from nmt_cli.export.verification import Exported, compare_with_model, given_log_probs, passed
+from nmt_cli.files import write_json
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
@@ -73,7 +73,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         shutil.copyfile(run.folder / "tokenizer" / own, folder / name)
     for name, entries in zip(("vocab.json", "target_vocab.json"), tokens, strict=True):
         if name == "vocab.json" or separate:
-            _write_json(folder / name, {each: number for number, each in enumerate(entries)})
+            write_json(folder / name, {each: number for number, each in enumerate(entries)})
     settings: dict[str, Any] = {
         "tokenizer_class": "MarianTokenizer",
         "source_lang": run.recipe.data.source,
@@ -83,8 +83,8 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     }
     for key, token in (("pad", PAD_ID), ("unk", UNK_ID), ("eos", END_ID)):
         settings[f"{key}_token"] = tokens[0][token]
-    _write_json(folder / TOKENIZER, settings)
-    _write_json(folder / CONFIG, _config(trained, config, shared))
+    write_json(folder / TOKENIZER, settings)
+    write_json(folder / CONFIG, _config(trained, config, shared))
     decoding = trained.decoding
     generation = {
         "num_beams": decoding.beam_size,
@@ -94,7 +94,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         "pad_token_id": PAD_ID,
         "eos_token_id": END_ID,
     }
-    _write_json(folder / GENERATION, generation)
+    write_json(folder / GENERATION, generation)
     write_safetensors(folder / WEIGHTS, _weights(trained, config, shared))
 
 
@@ -204,11 +204,6 @@ def _weights(trained: Trained, config: TransformerConfig, shared: bool) -> Tenso
     elif shared:  # some versions of transformers share nothing if the softmax layer is separate
         tensors[SHARED] = tensors[ENCODER] = tensors[DECODER]
     return tensors
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    text = json.dumps(content, indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
 
 
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:

@@ -16,6 +16,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import ExportOptions, Trained, node_package
 from nmt_cli.export.huggingface.pieces import read_spm
 from nmt_cli.export.onnx import single_file
+from nmt_cli.files import write_json
 from nmt_cli.search.translator import SENTENCE_END
 from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.lines import BLANK
@@ -62,8 +63,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         hashed.update(path.read_bytes())
     settings["version"] = version = hashed.hexdigest()[:16]
-    text = json.dumps(settings, indent=2, ensure_ascii=False)
-    (folder / SETTINGS).write_text(text + "\n", encoding="utf-8")
+    write_json(folder / SETTINGS, settings)
     script = folder / "service-worker.js"
     text = script.read_text(encoding="utf-8").replace("{version}", version)
     script.write_text(text, encoding="utf-8")
