@@ -70,7 +70,7 @@ def make_systems(arguments: argparse.Namespace, folder: Path) -> dict[str, tuple
             return write(graph, work, precision, rules, **others)
 
         with patch("nmt_cli.export.onnx.bundle.write_graphs", some_rules):
-            given = ExportOptions(folder=place, precision=arguments.precision, verify=False)
+            given = ExportOptions(output=place, precision=arguments.precision, verify=False)
             EXPORTERS["onnx"].export(run, given, lambda line: None)
         options = DecodingOptions(beam_size=arguments.beam_size, length_penalty=0.0)
         translator = nmt_cli.open(place, threads=1).translator(options)

@@ -110,7 +110,7 @@ def export_bundle(
 ) -> Path:
     """Export a run's last weights, silently; ``shortlist`` is the size of shortlists."""
     options = ExportOptions(
-        folder=folder,
+        output=folder,
         checkpoint=run.last,
         precision=precision,
         verify=verify,

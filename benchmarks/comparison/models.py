@@ -88,7 +88,7 @@ def run_models(
     for precision in precisions:
         say(f"exporting {folder} in {precision}, unverified")
         sides = {OURS: place / precision, THEIRS: place / f"{precision}-ctranslate2"}
-        options = ExportOptions(folder=sides[OURS], precision=precision, verify=False)
+        options = ExportOptions(output=sides[OURS], precision=precision, verify=False)
         EXPORTERS["onnx"].export(run, options, lambda line: None)
         sides[THEIRS].mkdir()
         write(Trained.load(run, options), options, sides[THEIRS])

@@ -102,6 +102,6 @@ def _exported(folder: Path, precisions: tuple[str, ...], place: str) -> dict[str
     folders = {each: Path(place, each) for each in precisions or PRECISIONS[:2]}
     for precision, bundle in folders.items():
         say(f"exporting {folder} in {precision}, unverified")
-        options = ExportOptions(folder=bundle, precision=precision, verify=False)
+        options = ExportOptions(output=bundle, precision=precision, verify=False)
         EXPORTERS["onnx"].export(Run.open(folder), options, silent)
     return folders

@@ -1,15 +1,15 @@
 """nmt export and nmt verify."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from nmt_cli.bundle.report import Check, require_passed
-from nmt_cli.cli.options import PATH, find_run, say
-from nmt_cli.export.exporter import EXPORTERS, ExportOptions
+from nmt_cli.cli.options import PATH, find_run, option_group, say
+from nmt_cli.export.exporter import EXPORTERS, FLOAT32, ExportOptions
 from nmt_cli.files import standard_output
 from nmt_cli.frameworks import import_keras
 
@@ -31,51 +31,8 @@ def _format_options(command: Any) -> Any:
 @click.command(epilog="\b\nExample: nmt export runs/phrasebook-pt-en --onnx")
 @click.argument("run", required=False, type=PATH)
 @_format_options
-@click.option(
-    "--verify/--no-verify",
-    default=True,
-    show_default=True,
-    help="Compare the bundle with the trained model; an unverified one warns at each use.",
-)
-@click.option(
-    "--attention",
-    is_flag=False,
-    flag_value="cross",
-    type=click.Choice(("cross", "all")),
-    help="Also export attention weights: cross (also without a value), to the source, for "
-    "alignments; all, self-attention, too, for plots.",
-)
-@click.option(
-    "--shortlist",
-    is_flag=True,
-    help="Limit each translation to the 384 tokens that are likeliest by the training data: "
-    "faster, with a small loss of quality, which the export measures.",
-)
-@click.option(
-    "--with-tokenizer",
-    is_flag=True,
-    help="Put the tokenizer into the file of --single-file: text in, text out. It then needs "
-    "onnxruntime-extensions.",
-)
-@click.option(
-    "--prepared",
-    type=PATH,
-    help="Folder of the prepared data, for --shortlist; default: prepared/NAME.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=PATH,
-    help="Folder to write; default: exports/NAME, followed by -single-file, -ctranslate2, "
-    "-saved-model, -keras, -huggingface or -web, and by the value of --quantize.",
-)
-@click.option("--force", is_flag=True, help="Replace an older export in the same folder.")
-@click.option(
-    "--checkpoint", type=PATH, help="Weights to export; default: the run's best, else its last."
-)
-@click.option("--beam-size", type=click.IntRange(1, 256), help="Default number of hypotheses.")
-@click.option("--length-penalty", type=click.FloatRange(0, 10), help="Default length penalty.")
-def export(run: Path | None, output: Path | None, **given: Any) -> None:
+@option_group(ExportOptions, "options")
+def export(run: Path | None, quantize: str | None, options: ExportOptions, **given: bool) -> None:
     """Export RUN (default: the newest under runs/) and verify the result.
 
     The search settings given here become the export's defaults. An export that does not translate
@@ -88,12 +45,7 @@ def export(run: Path | None, output: Path | None, **given: Any) -> None:
     if len(chosen) != 1:
         flags = ", ".join(f"--{each.name}" for each in EXPORTERS.values())
         raise click.UsageError(f"choose one of {flags}")
-    names = {each.name for each in fields(ExportOptions)}
-    options = ExportOptions(
-        folder=output,
-        precision=given["quantize"] or "float32",
-        **{name: value for name, value in given.items() if name in names},
-    )
+    options = replace(options, precision=quantize or FLOAT32)
     (exporter,) = chosen
     exporter.check(options)
     from nmt_cli.training.run import Run

@@ -118,7 +118,7 @@ def _option(each: "Field[Any]") -> Decorator:
     if "choices" in details:
         settings |= {"type": click.Choice(details["choices"]), "show_default": True}
     elif each.type is bool:
-        settings["is_flag"] = True
+        settings |= {"is_flag": True, "show_default": each.default}
     elif each.type in (int, int | None):
         settings["type"] = click.IntRange(low, high)
     elif each.type in (float, float | None):
@@ -127,8 +127,11 @@ def _option(each: "Field[Any]") -> Decorator:
         settings["type"] = PATH
     elif each.type == tuple[str, ...]:
         settings["multiple"] = True
-    flags = (*details.get("flags", ()), f"--{each.name.replace('_', '-')}")
-    return click.option(*flags, metavar=details.get("metavar"), **settings)
+    if "without_value" in details:
+        settings |= {"is_flag": False, "flag_value": details["without_value"]}
+    name = each.name.replace("_", "-")
+    flag = f"--{name}/--no-{name}" if each.default is True else f"--{name}"
+    return click.option(*details.get("flags", ()), flag, metavar=details.get("metavar"), **settings)
 
 
 def open_model(models: Sequence[Path | None], hardware: Hardware) -> "TranslationModel":

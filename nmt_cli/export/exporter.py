@@ -16,6 +16,7 @@ from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.files import replacing_folder
 from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
+from nmt_cli.search.options import option
 
 if TYPE_CHECKING:  # the command line reads the registry, and Keras takes seconds to import
     from nmt_cli.model.step_model import KerasStepModel
@@ -30,33 +31,47 @@ _TYPES = ("int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "flo
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
-    """How to export a run.
+    """How to export a run: options of ``nmt export``.
 
-    Attributes:
-        folder: to write; None for one under exports/, named after the run and the format.
-        checkpoint: weights to export; None for the run's best, else its last.
-        precision: how weights are stored: FLOAT32, or one of the format's quantizations.
-        beam_size, length_penalty: the export's own defaults; None for the run's.
-        verify: compare the export with the trained model.
-        attention: "cross" to also export the attention to the source, "all" for self-attention,
-            too; None for none.
-        shortlist: also export vocabulary shortlists.
-        with_tokenizer: put the tokenizer into the file, which then takes and returns text.
-        prepared: the data that the run was trained on, for shortlists; None for the default folder.
-        force: replace an older export.
+    ``precision`` is FLOAT32 or one of the format's quantizations.
     """
 
-    folder: Path | None = None
-    checkpoint: Path | None = None
     precision: str = FLOAT32
-    beam_size: int | None = None
-    length_penalty: float | None = None
-    verify: bool = True
-    attention: str | None = None
-    shortlist: bool = False
-    with_tokenizer: bool = False
-    prepared: Path | None = None
-    force: bool = False
+    verify: bool = option(
+        True, "Compare the bundle with the trained model; an unverified one warns at each use."
+    )
+    attention: str | None = option(
+        None,
+        "Also export attention weights: cross (also without a value), to the source, for "
+        "alignments; all, self-attention, too, for plots.",
+        choices=("cross", "all"),
+        without_value="cross",
+    )
+    shortlist: bool = option(
+        False,
+        "Limit each translation to the 384 tokens that are likeliest by the training data: "
+        "faster, with a small loss of quality, which the export measures.",
+    )
+    with_tokenizer: bool = option(
+        False,
+        "Put the tokenizer into the file of --single-file: text in, text out. It then needs "
+        "onnxruntime-extensions.",
+    )
+    prepared: Path | None = option(
+        None, "Folder of the prepared data, for --shortlist; default: prepared/NAME."
+    )
+    output: Path | None = option(
+        None,
+        "Folder to write; default: exports/NAME, followed by -single-file, -ctranslate2, "
+        "-saved-model, -keras, -huggingface or -web, and by the value of --quantize.",
+        flags=("-o",),
+    )
+    force: bool = option(False, "Replace an older export in the same folder.")
+    checkpoint: Path | None = option(
+        None, "Weights to export; default: the run's best, else its last."
+    )
+    beam_size: int | None = option(None, "Default number of hypotheses.", bounds=(1, 256))
+    length_penalty: float | None = option(None, "Default length penalty.", bounds=(0, 10))
 
 
 @dataclass(frozen=True)
@@ -144,20 +159,20 @@ class Exporter:
             "with-tokenizer": options.with_tokenizer,
             f"quantize {options.precision}": options.precision != FLOAT32,
         }
-        for option in (name for name, given in requested.items() if given):
-            able = [each.name for each in EXPORTERS.values() if option in each._supported]
+        for name in (name for name, given in requested.items() if given):
+            able = [each.name for each in EXPORTERS.values() if name in each._supported]
             if self.name not in able:
-                formats = " or ".join(f"--{name}" for name in able)
-                raise OptionError(f"--{option} needs {formats or 'another format'}")
+                formats = " or ".join(f"--{each}" for each in able)
+                raise OptionError(f"--{name} needs {formats or 'another format'}")
         needed = [(f"--{self.name}", self.package, f"'nmt_cli[{self.package}]'")]
         if "bfloat16" in options.precision:  # which numpy does not have
             needed.append((f"--quantize {options.precision}", "torch", "torch"))
         if options.with_tokenizer:
             package = "onnxruntime_extensions"
             needed.append(("--with-tokenizer", package, "'nmt_cli[extensions]'"))
-        for option, package, install in needed:
+        for name, package, install in needed:
             if package and not find_spec(package):
-                raise NmtError(f"{option}: {package} is not installed", f"pip install {install}")
+                raise NmtError(f"{name}: {package} is not installed", f"pip install {install}")
         if self.npm:
             node_package(self.npm)
 
@@ -189,7 +204,7 @@ class Exporter:
                 "use --onnx, or import the model without --normalize-punctuation",
             )
         ending = "" if options.precision == FLOAT32 else f"-{options.precision}"
-        place = options.folder or EXPORTS / f"{run.recipe.label}{self.suffix}{ending}"
+        place = options.output or EXPORTS / f"{run.recipe.label}{self.suffix}{ending}"
         report = Verification()
         with locked(place):
             if (place / self.marker).exists() and not options.force:

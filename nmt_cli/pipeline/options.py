@@ -29,7 +29,7 @@ class TranslateOptions:
     """What to translate and how: the arguments and options of ``nmt translate``."""
 
     files: tuple[Path, ...] = ()
-    output: Path | None = option(  # noqa: RUF009 - it returns a field
+    output: Path | None = option(
         None,
         "File to write; with several FILEs or a folder, the folder for files of the same names. "
         ".gz, .xz and .zst are compressed. Default, and -: standard output.",

@@ -17,7 +17,7 @@ def option(default: Any, help: str, **details: Any) -> Any:
         default: None leaves the choice to the model.
         help: one or two lines for ``--help``.
         details: bounds (None for none), open_below (which excludes the lower one), choices,
-            metavar, flags.
+            metavar, flags, without_value (what the option means without one).
     """
     return field(default=default, metadata={"help": help, **details})
 

@@ -15,7 +15,7 @@ class ServeOptions:
     threads: int | None = option(
         None, "Batches translated at the same time; default: one per core.", bounds=(1, 1024)
     )
-    api_keys: Path | None = option(  # noqa: RUF009 - it returns a field
+    api_keys: Path | None = option(
         None,
         "File of keys that may use the server, one a line, each with its own limit of requests a "
         "minute behind it if it has one; default: everyone may.",

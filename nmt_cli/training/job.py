@@ -21,13 +21,11 @@ if TYPE_CHECKING:  # the command line reads the options
 class TrainOptions:
     """The options of ``nmt train``."""
 
-    output: Path | None = option(  # noqa: RUF009 - it returns a field
-        None, "Run folder to write; default: runs/NAME.", flags=("-o",)
-    )
-    prepared: Path | None = option(  # noqa: RUF009
+    output: Path | None = option(None, "Run folder to write; default: runs/NAME.", flags=("-o",))
+    prepared: Path | None = option(
         None, "Folder of the prepared data; default: prepared/NAME, created when needed."
     )
-    init_from: Path | None = option(  # noqa: RUF009
+    init_from: Path | None = option(
         None,
         "Run to start from: its weights, and its tokenizers in place of [tokenizer]. [model] must "
         "describe the same model.",

@@ -42,7 +42,7 @@ def test_shortlists_of_the_whole_vocabulary_change_nothing(
 
 
 def test_learning_them_needs_the_data_of_the_run(tiny_run: Run, tmp_path: Path) -> None:
-    options = ExportOptions(folder=tmp_path / "bundle", checkpoint=tiny_run.last, shortlist=True)
+    options = ExportOptions(output=tmp_path / "bundle", checkpoint=tiny_run.last, shortlist=True)
 
     def export(prepared: Path, format_name: str = "onnx", run: Run = tiny_run) -> None:
         asked = replace(options, prepared=prepared)

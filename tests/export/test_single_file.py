@@ -193,7 +193,7 @@ def test_a_file_contains_only_sentencepiece(
 ) -> None:
     monkeypatch.setattr("nmt_cli.export.exporter.find_spec", lambda name: True)
     run = untrained_run(tmp_path, tokenizer={"kind": "wordpiece", "vocab_size": 200})
-    options = ExportOptions(folder=tmp_path / "out", checkpoint=run.last, with_tokenizer=True)
+    options = ExportOptions(output=tmp_path / "out", checkpoint=run.last, with_tokenizer=True)
     message = "^--with-tokenizer: .* has a wordpiece tokenizer, and a file can contain only sentenc"
     with pytest.raises(NmtError, match=message):
         EXPORTERS["single-file"].export(run, options, lambda line: None)
@@ -241,7 +241,7 @@ def test_verification_refuses_another_translation(
         return original(encoder, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(single_file, "search_graph", tampered)
-    options = ExportOptions(folder=tmp_path / "out", checkpoint=tiny_run.last)
+    options = ExportOptions(output=tmp_path / "out", checkpoint=tiny_run.last)
     with pytest.raises(
         NmtError, match="^float32 verification failed: .* lines are translated differently"
     ):

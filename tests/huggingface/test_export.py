@@ -122,7 +122,7 @@ def test_transformers_translates_alike(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_export_is_verified(imported: Callable[[str], Path], tmp_path: Path) -> None:
-    options = ExportOptions(folder=tmp_path / "exported")
+    options = ExportOptions(output=tmp_path / "exported")
     EXPORTERS["huggingface"].export(Run.open(imported("shared")), options, lambda line: None)
     card = (tmp_path / "exported" / "README.md").read_text(encoding="utf-8")
     assert "AutoModelForSeq2SeqLM" in card

@@ -75,7 +75,7 @@ VARIANTS = {
 
 
 def export(run: Run, folder: Path, precision: str = "float32", **options: Any) -> Verification:
-    given = ExportOptions(folder=folder, checkpoint=run.last, precision=precision, **options)
+    given = ExportOptions(output=folder, checkpoint=run.last, precision=precision, **options)
     return EXPORTERS["ctranslate2"].export(run, given, lambda line: None)
 
 

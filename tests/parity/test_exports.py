@@ -39,7 +39,7 @@ VARIANTS = {
 
 
 def export_saved_model(run: Run, folder: Path, **options: Any) -> Verification:
-    given = ExportOptions(folder=folder, checkpoint=run.last, **options)
+    given = ExportOptions(output=folder, checkpoint=run.last, **options)
     return EXPORTERS["saved-model"].export(run, given, lambda line: None)
 
 
@@ -175,7 +175,7 @@ def test_a_bundle_describes_itself(tiny_bundle):
 def test_an_older_bundle_is_replaced_only_with_force(tiny_run, tiny_bundle, tmp_path):
     shutil.copytree(tiny_bundle("float32"), tmp_path / "b")
     given = ExportOptions(
-        folder=tmp_path / "b", checkpoint=tiny_run.last, beam_size=3, verify=False
+        output=tmp_path / "b", checkpoint=tiny_run.last, beam_size=3, verify=False
     )
     with pytest.raises(NmtError, match=r"b: already exists; replace it with --force"):
         EXPORTERS["onnx"].export(tiny_run, given, lambda line: None)

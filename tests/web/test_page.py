@@ -134,7 +134,7 @@ def test_node_and_a_browser_translate_alike(
     (tmp_path / "node_modules").symlink_to(node_modules)
     monkeypatch.chdir(tmp_path)
     target = tmp_path / "page"
-    options = ExportOptions(folder=target, checkpoint=tiny_run.last)
+    options = ExportOptions(output=target, checkpoint=tiny_run.last)
     EXPORTERS["web"].export(tiny_run, options, lambda line: None)
     assert "xx to yy" in (target / "MODEL_CARD.md").read_text(encoding="utf-8")
 
@@ -177,7 +177,7 @@ def browse(folder: Path, text: str) -> dict[str, Any]:
 def test_only_sentencepiece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmt_cli.export.exporter.node_package", lambda name: tmp_path)
     run = untrained_run(tmp_path, tokenizer={"kind": "wordpiece", "vocab_size": 200})
-    options = ExportOptions(folder=tmp_path / "out", checkpoint=run.last)
+    options = ExportOptions(output=tmp_path / "out", checkpoint=run.last)
     message = (
         "^--web: .* has a wordpiece tokenizer, and the page only reads SentencePiece's unigram"
     )

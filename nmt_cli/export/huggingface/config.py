@@ -9,11 +9,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import read_limited
 
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
-CONFIG, GENERATION, TOKENIZER = (
-    "config.json",
-    "generation_config.json",
-    "tokenizer_config.json",
-)
+CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 EPSILON = 1e-5  # PyTorch's default, which no key changes
 
 

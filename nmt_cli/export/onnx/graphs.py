@@ -15,15 +15,7 @@ import onnx
 import tensorflow as tf
 import tf2onnx
 
-from nmt_cli.bundle import (
-    APPEND,
-    ATTENTION,
-    COLUMNS,
-    DECODER,
-    ENCODER,
-    SELF_ATTENTION,
-    SHORTLIST,
-)
+from nmt_cli.bundle import APPEND, ATTENTION, COLUMNS, DECODER, ENCODER, SELF_ATTENTION, SHORTLIST
 from nmt_cli.bundle.contract import (
     Contract,
     append_contract,
