@@ -16,9 +16,8 @@ which both models translate:
   which is free of the references' noise (95.3 to 97.4 for int8, measured).
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,16 +66,18 @@ class Gates:
     divergence: float = float("inf")
 
 
-class Exported(ABC):
-    """An export as verification runs it.
+class Exported:
+    """An export as verification runs it: through a translator, or through methods of its own.
 
     Attributes:
+        translator: runs the export, with any options.
         precision: how weights are stored.
         gates: of an approximate export.
         searches: options that translations are compared with; of an approximate one the last.
         own_search: whether the format searches with another program.
     """
 
+    translator: Translator
     precision = FLOAT32
     gates = Gates()
     searches: Sequence[SearchOptions]
@@ -87,9 +88,9 @@ class Exported(ABC):
         """Whether translations may differ from the trained model's."""
         return self.precision != FLOAT32
 
-    @abstractmethod
     def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
         """Translate lines."""
+        return replace(self.translator, options=options).translate(lines)
 
     def log_probs(self, source: list[int], target: list[int]) -> LogProbs | None:
         """Log-probabilities of a given translation; source and target are unframed ids.
@@ -98,7 +99,8 @@ class Exported(ABC):
             Of every token of the vocabulary at each position, [T, V], or of the translation's own
             tokens, [T], END included; None if the format does not return any.
         """
-        return None
+        framed = self.translator.tokenizers.source.frame_source(source)
+        return given_log_probs(self.translator.model, framed, target)
 
 
 def passed(trained: Trained, checks: Sequence[Check], onnxruntime: str = "") -> Verification:

@@ -1,13 +1,9 @@
 """Writing a CTranslate2 folder, and comparing it with the run it was made from."""
 
 import shutil
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-import numpy as np
-from numpy.typing import NDArray
 
 from nmt_cli.bundle import TOKENIZER
 from nmt_cli.bundle.report import Check, Verification
@@ -15,10 +11,9 @@ from nmt_cli.export.card import write_card
 from nmt_cli.export.ctranslate2.spec import write_weights
 from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import FLOAT32, ExportOptions, Trained
-from nmt_cli.export.verification import Exported, Gates, compare_with_model, passed
+from nmt_cli.export.verification import Exported, Gates, LogProbs, compare_with_model, passed
 from nmt_cli.files import write_json
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.rejoining import Translation
 from nmt_cli.text.folder import TokenizerSpec
 
 # Of any quantization: CTranslate2 also quantizes what an ONNX bundle keeps in float32.
@@ -111,10 +106,7 @@ class _ExportedFolder(Exported):
             SearchOptions.of(trained.decoding, replace(once, beam_size=beam)) for beam in (1, 4)
         ]
         # One thread: several wait for each other at each product where other work takes a core.
-        self._model = load_ctranslate2(folder, intra_threads=1)
+        self.translator = self._loaded = load_ctranslate2(folder, intra_threads=1)
 
-    def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
-        return replace(self._model, options=options).translate(lines)
-
-    def log_probs(self, source: list[int], target: list[int]) -> NDArray[np.float32] | None:
-        return self._model.log_probs(source, target)
+    def log_probs(self, source: list[int], target: list[int]) -> LogProbs | None:
+        return self._loaded.log_probs(source, target)

@@ -4,15 +4,12 @@ Post-norm models become Marian, pre-norm ones Pegasus. Both read MarianTokenizer
 """
 
 import shutil
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from keras import ops
-from numpy.typing import NDArray
 
 from nmt_cli.bundle.report import Verification
 from nmt_cli.errors import NmtError, silent
@@ -24,12 +21,11 @@ from nmt_cli.export.huggingface.pieces import TAG
 from nmt_cli.export.huggingface.safetensors import WEIGHTS, Tensors, write_safetensors
 from nmt_cli.export.huggingface.weights import BIAS, DECODER, ENCODER, LOGITS, SHARED, split
 from nmt_cli.export.huggingface.weights import their_names as names_of
-from nmt_cli.export.verification import Exported, compare_with_model, given_log_probs, passed
+from nmt_cli.export.verification import Exported, compare_with_model, passed
 from nmt_cli.files import write_json
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer, tag_piece
@@ -232,16 +228,9 @@ class _ImportedAgain(Exported):
         self.searches = [
             SearchOptions.of(trained.decoding, DecodingOptions(beam_size=beam)) for beam in (1, 4)
         ]
-        self._translator = Translator(
+        self.translator = Translator(
             KerasStepModel(trained_model(run, run.best)[0]),
             run.tokenizers(),
             self.searches[0],
             trained.decoding.max_source,
         )
-
-    def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
-        return replace(self._translator, options=options).translate(lines)
-
-    def log_probs(self, source: list[int], target: list[int]) -> NDArray[np.float32]:
-        framed = self._translator.tokenizers.source.frame_source(source)
-        return given_log_probs(self._translator.model, framed, target)

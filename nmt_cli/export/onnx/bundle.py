@@ -1,13 +1,12 @@
 """Writing a bundle, and comparing one with the run it was made from."""
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
-from numpy.typing import NDArray
 
 from nmt_cli import __version__
 from nmt_cli.bundle import (
@@ -30,14 +29,13 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError, Say
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.onnx.graphs import write_graphs
-from nmt_cli.export.verification import Exported, Gates, compare_with_model, given_log_probs, passed
+from nmt_cli.export.verification import Exported, Gates, compare_with_model, passed
 from nmt_cli.files import replacing_folder
 from nmt_cli.lock import locked
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.runtime.shortlist import Shortlists
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.training.run import Run
 
@@ -198,29 +196,22 @@ class _ExportedBundle(Exported):
     """A bundle as verification runs it."""
 
     def __init__(self, bundle: Bundle) -> None:
-        self._bundle = bundle
-        self.precision = bundle.manifest.precision
+        manifest = bundle.manifest
+        self.precision, self._shortlist = manifest.precision, manifest.shortlist
         self.gates = gates = GATES.get(self.precision, self.gates)
-        if self._bundle.manifest.shortlist:
+        if self._shortlist:
             chrf = min(gates.chrf, SHORTLIST_CHRF)
             self.gates = replace(gates, bleu=gates.bleu + SHORTLIST_BLEU, chrf=chrf)
         # The models are compared: a second search makes more of small differences.
         once = DecodingOptions(no_repeat_ngram=0)
-        self.searches = [SearchOptions.of(bundle.manifest.decoding, once)]
+        self.searches = [SearchOptions.of(manifest.decoding, once)]
+        longest = manifest.decoding.max_source
+        self.translator = Translator(bundle.model, bundle.tokenizers, self.searches[0], longest)
 
     @property
     def approximate(self) -> bool:
         """It is quantized, or searches over shortlists."""
-        return super().approximate or self._bundle.manifest.shortlist is not None
-
-    def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
-        bundle = self._bundle
-        longest = bundle.manifest.decoding.max_source
-        return Translator(bundle.model, bundle.tokenizers, options, longest).translate(lines)
-
-    def log_probs(self, source: list[int], target: list[int]) -> NDArray[np.float32]:
-        framed = self._bundle.tokenizers.source.frame_source(source)
-        return given_log_probs(self._bundle.model, framed, target)
+        return super().approximate or self._shortlist is not None
 
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:

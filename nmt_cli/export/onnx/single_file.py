@@ -8,7 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,25 +146,30 @@ class _ExportedFile(Exported):
     def __init__(self, trained: Trained, folder: Path, options: ExportOptions) -> None:
         self.precision, self.gates = options.precision, GATES.get(options.precision, Gates())
         self.searches = [SearchOptions.of(trained.decoding, DecodingOptions(no_repeat_ngram=0))]
-        self._trained, self._folder = trained, folder
+        settings = trained.run.tokenizers(), self.searches[0], trained.decoding.max_source
+        if options.with_tokenizer:
+            self.translator = Translator(trained.step_model, *settings)
+        else:
+            self.translator = FileTranslator(load_file(folder), *settings)
 
-    def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
-        tokenizers, longest = self._trained.run.tokenizers(), self._trained.decoding.max_source
-        session = load_file(self._folder)
-        return FileTranslator(session, tokenizers, options, longest).translate(lines)
+    def log_probs(self, source: list[int], target: list[int]) -> None:
+        return None
 
 
 class _ExportedText(_ExportedFile):
     """A file of text to text. Lines that it cannot split are left to the trained model."""
 
+    def __init__(self, trained: Trained, folder: Path, options: ExportOptions) -> None:
+        super().__init__(trained, folder, options)
+        self._folder = folder
+
     def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterator[Translation]:
-        tokenizers, longest = self._trained.run.tokenizers(), self._trained.decoding.max_source
-        trained = Translator(self._trained.step_model, tokenizers, options, longest)
-        fits = [len(ids) <= longest for ids in encode_lines(tokenizers.source, lines)]
+        tokenizer, longest = self.translator.tokenizers.source, self.translator.max_source
+        fits = [len(ids) <= longest for ids in encode_lines(tokenizer, lines)]
         short = [line for line, each in zip(lines, fits, strict=True) if each]
         found = iter(search_text(self._folder, short, options))
         for line, each in zip(lines, fits, strict=True):
-            yield next(found) if each else next(trained.translate([line]))
+            yield next(found) if each else next(iter(super().translate([line], options)))
 
 
 class FileTranslator(Translator):

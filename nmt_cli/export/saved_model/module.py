@@ -57,6 +57,9 @@ class _ExportedModel(Exported):
         scores = outputs["score"].numpy().tolist()
         return [Translation(*each, ids=[]) for each in zip(texts, scores, strict=True)]
 
+    def log_probs(self, source: list[int], target: list[int]) -> None:
+        return None
+
 
 class TranslationModule(tf.Module):
     """A whole translator as TensorFlow functions, in which the settings of the search are fixed.
