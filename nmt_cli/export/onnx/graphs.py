@@ -114,7 +114,7 @@ def make_graphs(
     protos = {}
     for name, function, contract in parts:
         special = graph.onnx_encoder(TF2ONNX_OPSET) if name == ENCODER else None
-        proto = special or _convert(function, contract)
+        proto = special or convert(function, contract)
         share_transposed(proto)
         _write_in_place(proto, graph)
         protos[name] = apply_rules(proto, rules)
@@ -142,7 +142,7 @@ def _step(graph: StepGraph, function: Callable[..., Any]) -> Callable[..., Any]:
     return step
 
 
-def _convert(function: Callable[..., Any], contract: Contract) -> onnx.ModelProto:
+def convert(function: Callable[..., Any], contract: Contract) -> onnx.ModelProto:
     """Convert a function of tensors, whose names are those of the contract."""
     inputs, outputs = contract
 
