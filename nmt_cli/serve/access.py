@@ -4,12 +4,20 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from starlette.exceptions import HTTPException
+
 from nmt_cli.errors import NmtError
-from nmt_cli.serve.errors import ApiError
 from nmt_cli.text.lines import read_lines
 
 # Clients whose requests are counted; beyond it, those that have waited longest are forgotten.
 _MOST_CLIENTS = 10_000
+
+
+class TooMany(HTTPException):
+    """A request that is refused, and after how many seconds to try again."""
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(429, message, {"Retry-After": str(seconds)})
 
 
 class Access:
@@ -51,7 +59,7 @@ class Access:
         """Count a request, of a key that is known.
 
         Raises:
-            ApiError: there were too many within the last minute.
+            TooMany: there were too many within the last minute.
         """
         limit = self.keys.get(key) or self._limit
         if not limit:
@@ -63,4 +71,4 @@ class Access:
         if len(self._left) > _MOST_CLIENTS:
             self._left.pop(next(iter(self._left)))
         if left < 1:
-            raise ApiError(429, f"{limit} per minute", 1 + int((1 - left) * 60 / limit))
+            raise TooMany(f"{limit} per minute", 1 + int((1 - left) * 60 / limit))

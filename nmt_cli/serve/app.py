@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -17,8 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from nmt_cli.errors import NmtError
 from nmt_cli.serve import deepl, libretranslate
 from nmt_cli.serve.access import Access
-from nmt_cli.serve.batcher import Overloaded
-from nmt_cli.serve.errors import ApiError
 from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service
 
@@ -39,7 +38,7 @@ def create_app(
         return PlainTextResponse(service.metrics.page())
 
     async def answer_error(request: Request, error: Exception) -> Response:
-        return _answer(request, *_described(error))
+        return _answer(request, _described(error))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -48,7 +47,7 @@ def create_app(
         task.cancel()
         await asyncio.to_thread(service.batcher.close)
 
-    kinds = (ApiError, Overloaded, NmtError, TimeoutError, Exception, 404, 405)
+    kinds = (HTTPException, NmtError, TimeoutError, Exception)
     return Starlette(
         routes=[
             Mount("/v2", routes=deepl.routes(service, access, options)),
@@ -69,27 +68,23 @@ def create_app(
     )
 
 
-def _described(error: Exception) -> tuple[int, str, int]:
-    """Status, message and seconds to wait of an error; unknown ones say nothing of the text."""
-    if isinstance(error, ApiError):
-        return error.status, error.message, error.seconds
-    if isinstance(error, Overloaded):
-        return 429, str(error), error.seconds
+def _described(error: Exception) -> HTTPException:
+    """An error with its status; unknown ones say nothing of the text."""
+    if isinstance(error, HTTPException):
+        return error
     if isinstance(error, TimeoutError):
-        return 500, "the translation took too long", 0
+        return HTTPException(500, "the translation took too long")
     if isinstance(error, NmtError):
-        return 400, str(error.args[0]), 0
-    status = getattr(error, "status_code", 500)
-    return status, getattr(error, "detail", "internal error"), 0
+        return HTTPException(400, str(error.args[0]))
+    return HTTPException(500, "internal error")
 
 
-def _answer(request: Request, status: int, message: str, seconds: int) -> Response:
+def _answer(request: Request, error: HTTPException) -> Response:
     """An error in the form of the interface that was called."""
-    headers = {"Retry-After": str(seconds)} if seconds else None
     if request.url.path.startswith("/v2/"):
-        return JSONResponse({"message": message}, status, headers)
-    said = f"Slowdown: {message}" if status == 429 else message
-    return JSONResponse({"error": said}, status, headers)
+        return JSONResponse({"message": error.detail}, error.status_code, error.headers)
+    said = f"Slowdown: {error.detail}" if error.status_code == 429 else error.detail
+    return JSONResponse({"error": said}, error.status_code, error.headers)
 
 
 async def _reload(service: Service) -> None:
@@ -120,11 +115,11 @@ class _Watch:
             try:
                 message = await asyncio.wait_for(receive(), _RECEIVE_SECONDS)
             except TimeoutError:
-                raise ApiError(408, "the request did not arrive in time") from None
+                raise HTTPException(408, "the request did not arrive in time") from None
             received += len(message.get("body", b""))
             complete = not message.get("more_body", False)
             if received > self._most:
-                raise ApiError(413, "the request is too large")
+                raise HTTPException(413, "the request is too large")
             return message
 
         async def noted(message: Message) -> None:

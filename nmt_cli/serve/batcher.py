@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.rejoining import Translation
+from nmt_cli.serve.access import TooMany
 from nmt_cli.serve.metrics import Metrics
 from nmt_cli.serve.models import Direction
 
@@ -20,18 +21,6 @@ BATCH = 64
 _OVERHEAD = 500
 
 Answer = Future[Translation]
-
-
-class Overloaded(Exception):
-    """The queue is full.
-
-    Attributes:
-        seconds: after which to try again.
-    """
-
-    def __init__(self, seconds: int) -> None:
-        super().__init__("too many sentences are waiting")
-        self.seconds = seconds
 
 
 @dataclass(frozen=True)
@@ -83,7 +72,7 @@ class Batcher:
         """Queue sentences, all or none; return their translations to come, which can be cancelled.
 
         Raises:
-            Overloaded: too many characters are waiting.
+            TooMany: too many characters are waiting.
         """
         kind, answers, new = _Kind(direction, options), list[Answer](), list[_Sentence]()
         for text in texts:
@@ -96,7 +85,8 @@ class Batcher:
         with self._changed:
             # One request may be larger than the queue, if nothing waits before it.
             if new and self._waiting and self._waiting + size > self._most_waiting:
-                raise Overloaded(1 + int(self._waiting / self._speed))
+                seconds = 1 + int(self._waiting / self._speed)
+                raise TooMany("too many sentences are waiting", seconds)
             if new:
                 self._queues.setdefault(kind, []).extend(new)
                 self._waiting += size

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from nmt_cli.serve.access import Access
-from nmt_cli.serve.errors import ApiError
 from nmt_cli.serve.fields import read_fields, text_of, texts_of
 from nmt_cli.serve.languages import name_of
 from nmt_cli.serve.models import Direction
@@ -31,21 +31,21 @@ class _Routes:
         fields = await read_fields(request)
         key = self._admitted(request, fields)
         if not fields.get("text"):
-            raise ApiError(400, "Parameter 'text' not specified.")
+            raise HTTPException(400, "Parameter 'text' not specified.")
         texts = texts_of(fields, "text")
         if len(texts) > _TEXTS:
-            raise ApiError(400, "Too many texts in request.")
+            raise HTTPException(400, "Too many texts in request.")
         size = sum(map(len, texts))
         if size > self._options.max_characters:
-            raise ApiError(413, "Request Entity Too Large")
+            raise HTTPException(413, "Request Entity Too Large")
         for name in _UNKNOWN:
             if fields.get(name):
-                raise ApiError(400, f"Value for '{name}' not supported.")
+                raise HTTPException(400, f"Value for '{name}' not supported.")
         if text_of(fields, "formality") in ("more", "less"):
-            raise ApiError(400, "'formality' is not supported for given 'target_lang'.")
+            raise HTTPException(400, "'formality' is not supported for given 'target_lang'.")
         tags = text_of(fields, "tag_handling")
         if tags not in ("", "html", "xml"):
-            raise ApiError(400, "Value for 'tag_handling' not supported.")
+            raise HTTPException(400, "Value for 'tag_handling' not supported.")
         source, target = text_of(fields, "source_lang").lower(), text_of(fields, "target_lang")
         ways = self._ways(texts, source, target.lower())
         untouched = _names(fields.get("ignore_tags"))
@@ -63,17 +63,17 @@ class _Routes:
 
     def _ways(self, texts: list[str], source: str, target: str) -> list[Direction]:
         if not target:
-            raise ApiError(400, "Parameter 'target_lang' not specified.")
+            raise HTTPException(400, "Parameter 'target_lang' not specified.")
         known = [each for each in self._models.sources if self._models.find(each, target)]
         if not known:
-            raise ApiError(400, "Value for 'target_lang' not supported.")
+            raise HTTPException(400, "Value for 'target_lang' not supported.")
         detector = self._service.detector
         found = [
             self._models.find(source or detector.choose(text, known)[0], target) for text in texts
         ]
         ways = [each for each in found if each]
         if len(ways) < len(found):
-            raise ApiError(400, "Value for 'source_lang' not supported.")
+            raise HTTPException(400, "Value for 'source_lang' not supported.")
         return ways
 
     async def languages(self, request: Request) -> Response:
@@ -82,7 +82,7 @@ class _Routes:
         self._admitted(request, fields)
         kind = text_of(fields, "type") or "source"
         if kind not in ("source", "target"):
-            raise ApiError(400, "Value for 'type' not supported.")
+            raise HTTPException(400, "Value for 'type' not supported.")
         codes = self._models.sources
         more: dict[str, Any] = {}
         if kind == "target":
@@ -103,7 +103,7 @@ class _Routes:
         key = given.removeprefix(_SCHEME) if given.startswith(_SCHEME) else ""
         key = key.strip() or text_of(fields, "auth_key")
         if self._access.keys and key not in self._access.keys:
-            raise ApiError(403, "Authorization failed. Please supply a valid DeepL-Auth-Key.")
+            raise HTTPException(403, "Authorization failed. Please supply a valid DeepL-Auth-Key.")
         key = key if self._access.keys else ""
         self._access.admit(key, request.client.host if request.client else "")
         return key

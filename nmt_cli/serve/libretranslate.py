@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from nmt_cli.formats.document import SUFFIXES
 from nmt_cli.serve.access import Access
-from nmt_cli.serve.errors import ApiError
 from nmt_cli.serve.fields import read_fields, text_of, texts_of
 from nmt_cli.serve.languages import name_of
 from nmt_cli.serve.models import Direction
@@ -63,7 +63,7 @@ class _Routes:
             texts = ["\n".join(text.splitlines()) for text in texts]
         kind = text_of(fields, "format") or "text"
         if kind not in ("text", "html"):
-            raise ApiError(400, f"{kind[:20]} format is not supported")
+            raise HTTPException(400, f"{kind[:20]} format is not supported")
         self._check_size(sum(map(len, texts)))
         detected = [self._detected(text, texts, source, target) for text in texts]
         ways = [self._direction(each["language"], target) for each in detected]
@@ -93,16 +93,16 @@ class _Routes:
         fields = await self._fields(request)
         file = fields.get("file")
         if not isinstance(file, UploadFile):
-            raise ApiError(400, "Invalid request: missing file parameter")
+            raise HTTPException(400, "Invalid request: missing file parameter")
         source, target = _required(fields, "source", "target")
         name = Path(file.filename or "").name
         kind = SUFFIXES.get(Path(name).suffix.lower())
         if kind is None and Path(name).suffix.lower() != _PLAIN:
-            raise ApiError(400, "Invalid request: file format not supported")
+            raise HTTPException(400, "Invalid request: file format not supported")
         try:
             text = (await file.read()).decode()
         except UnicodeDecodeError:
-            raise ApiError(400, "Invalid request: the file is not UTF-8") from None
+            raise HTTPException(400, "Invalid request: the file is not UTF-8") from None
         self._check_size(len(text))
         way = self._direction(self._detected(text, [text], source, target)["language"], target)
         work = self._service.translate([way], [text], kind or "")
@@ -117,7 +117,7 @@ class _Routes:
         """A translated file."""
         file = self._files.get(request.path_params["key"])
         if file is None or time.monotonic() - file.since > _FILE_SECONDS:
-            raise ApiError(404, "no such file, or it is too old")
+            raise HTTPException(404, "no such file, or it is too old")
         name = file.name.encode("ascii", "replace").decode().replace('"', "_")
         return Response(
             file.content,
@@ -154,16 +154,18 @@ class _Routes:
         fields = await read_fields(request)
         key = text_of(fields, "api_key")
         if self._access.keys and not key:
-            raise ApiError(400, "Please contact the server operator to get an API key")
+            raise HTTPException(400, "Please contact the server operator to get an API key")
         if self._access.keys and key not in self._access.keys:
-            raise ApiError(403, "Invalid API key")
+            raise HTTPException(403, "Invalid API key")
         self._access.admit(key, request.client.host if request.client else "")
         return fields
 
     def _check_size(self, size: int) -> None:
         if size > self._options.max_characters:
             limit = self._options.max_characters
-            raise ApiError(400, f"Invalid request: request ({size}) exceeds text limit ({limit})")
+            raise HTTPException(
+                400, f"Invalid request: request ({size}) exceeds text limit ({limit})"
+            )
 
     def _detected(self, text: str, texts: list[str], source: str, target: str) -> dict[str, Any]:
         """The language of a text; that of all texts together if it is short."""
@@ -171,7 +173,7 @@ class _Routes:
             return _confidence(source, 1.0)
         known = [each for each in self._models.sources if self._models.find(each, target)]
         if not known:
-            raise ApiError(400, f"{target[:20]} is not supported")
+            raise HTTPException(400, f"{target[:20]} is not supported")
         return _confidence(
             *self._service.detector.choose(text if len(text) > 40 else " ".join(texts), known)
         )
@@ -182,8 +184,8 @@ class _Routes:
         codes = {*self._models.sources, *(each.target for each in self._models.directions)}
         for code in (source, target):
             if code not in codes:
-                raise ApiError(400, f"{code[:20]} is not supported")
-        raise ApiError(
+                raise HTTPException(400, f"{code[:20]} is not supported")
+        raise HTTPException(
             400,
             f"{name_of(target)} ({target}) is not available as a target language from "
             f"{name_of(source)} ({source})",
@@ -208,7 +210,7 @@ def _required(fields: dict[str, Any], *names: str) -> list[str]:
     """The values of fields, texts but for a list of them in ``q``."""
     for name in names:
         if not fields.get(name):
-            raise ApiError(400, f"Invalid request: missing {name} parameter")
+            raise HTTPException(400, f"Invalid request: missing {name} parameter")
     return ["" if name == "q" else text_of(fields, name) for name in names]
 
 
@@ -216,7 +218,7 @@ def _count(value: object) -> int:
     try:
         return min(max(int(str(value or 0)), 0), 10)
     except ValueError:
-        raise ApiError(400, "Invalid request: alternatives is not a number") from None
+        raise HTTPException(400, "Invalid request: alternatives is not a number") from None
 
 
 def _confidence(language: str, share: float) -> dict[str, Any]:

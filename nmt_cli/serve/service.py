@@ -54,7 +54,7 @@ class Service:
             untouched: names of elements of HTML or XML whose content stays.
 
         Raises:
-            Overloaded: too much is waiting.
+            TooMany: too much is waiting.
             NmtError: a document is malformed, or a text cannot be translated.
         """
         tasks = []

@@ -5,9 +5,8 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-
-from nmt_cli.serve.errors import ApiError
 
 
 async def unless_gone(request: Request, work: Awaitable[Any], seconds: float) -> Any:
@@ -30,7 +29,7 @@ async def unless_gone(request: Request, work: Awaitable[Any], seconds: float) ->
         if task in done:
             return task.result()
         if watch in done:
-            raise ApiError(499, "the client went away")
+            raise HTTPException(499, "the client went away")
         raise TimeoutError
     finally:
         for each in (task, watch):

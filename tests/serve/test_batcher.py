@@ -11,7 +11,8 @@ import pytest
 from nmt_cli.errors import NmtError
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.rejoining import Translation
-from nmt_cli.serve.batcher import Batcher, Overloaded
+from nmt_cli.serve.access import TooMany
+from nmt_cli.serve.batcher import Batcher
 from nmt_cli.serve.metrics import Metrics
 
 PLAIN = DecodingOptions()
@@ -104,9 +105,9 @@ def test_a_full_queue_refuses_whole_requests() -> None:
     with batching(most_waiting=10) as batcher:
         blocked(batcher, model)
         waiting = batcher.submit(model, PLAIN, ["123456"])
-        with pytest.raises(Overloaded, match="too many sentences are waiting") as caught:
+        with pytest.raises(TooMany, match="too many sentences are waiting") as caught:
             batcher.submit(model, PLAIN, ["12", "345"])
-        assert caught.value.seconds >= 1
+        assert int((caught.value.headers or {})["Retry-After"]) >= 1
         assert batcher.waiting == 6
         waiting += batcher.submit(model, PLAIN, ["1234"])
         model.may.set()
