@@ -28,7 +28,7 @@ LINES = ["um gato.", "Às  vezes “tão” — só", " dois três ", "㎏ ﬁm,
 def test_node_translates_alike(tmp_path: Path, node_modules: Path) -> None:
     run = untrained_run(tmp_path, model={"norm": "pre"}, decoding={"max_length": 40})
     target = tmp_path / "model"
-    EXPORTER.export(run, ExportOptions(folder=target, checkpoint=run.last), lambda line: None)
+    EXPORTER.export(run, ExportOptions(output=target, checkpoint=run.last), lambda line: None)
     card = (target / "MODEL_CARD.md").read_text(encoding="utf-8")
     assert "- float32: lines translated differently, of" in card
     assert "- int8: BLEU lost on 13 lines" in card
@@ -62,7 +62,7 @@ def test_node_translates_alike(tmp_path: Path, node_modules: Path) -> None:
 )
 def test_refused(sections: dict[str, Any], problem: str, tmp_path: Path) -> None:
     run = untrained_run(tmp_path, **sections)
-    options = ExportOptions(folder=tmp_path / "out", checkpoint=run.last)
+    options = ExportOptions(output=tmp_path / "out", checkpoint=run.last)
     message = f"^--transformersjs: {problem}, which Transformers.js does not support; export it"
     with pytest.raises(NmtError, match=message):
         EXPORTER.export(run, options, lambda line: None)
