@@ -3,15 +3,20 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from nmt_cli.formats.placing import Aligned, Aligning
+from nmt_cli.formats.segments import Translate
 from nmt_cli.formats.spans import Place
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.text.tokenizer import Tokenizer, TokenizerPair
 
 
 def aligning(
-    tokenizers: TokenizerPair, translate: Callable[[Sequence[str]], Iterable[Translation]]
-) -> Aligning:
-    """Make a translator of documents from one of lines, whose translations have alignments."""
+    tokenizers: TokenizerPair,
+    translate: Callable[[Sequence[str]], Iterable[Translation]],
+    has_alignments: bool,
+) -> Translate:
+    """Make a translator of documents from one of lines, whose translations may have alignments."""
+    if not has_alignments:
+        return lambda texts: [each.text for each in translate(texts)]
 
     def aligned(texts: Sequence[str]) -> list[Aligned]:
         answers = []

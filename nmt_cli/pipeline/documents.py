@@ -21,12 +21,8 @@ def translate_documents(
     Raises:
         NmtError: a document cannot be read or written.
     """
-
-    def plain(lines: Sequence[str]) -> list[str]:
-        return [each.text for each in translator.translate(lines)]
-
-    aligned = aligning(translator.tokenizers, translator.translate)
-    translate = aligned if translator.options.alignments else plain
+    has_alignments = translator.options.alignments
+    translate = aligning(translator.tokenizers, translator.translate, has_alignments)
     for (source, output), kind in zip(jobs, formats, strict=True):
         with opened(source) as stream:
             raw = list(stream)

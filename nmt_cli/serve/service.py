@@ -19,12 +19,7 @@ _LINE_ENDS = re.compile(r"(\r\n|\r|\n)")
 
 @dataclass(frozen=True)
 class Translated:
-    """The translation of a text.
-
-    Attributes:
-        text: the translation.
-        others: further ones, best first.
-    """
+    """The translation of a text, and further ones, best first."""
 
     text: str
     others: list[str]
@@ -97,11 +92,7 @@ class Service:
             waiting[:] = self.batcher.submit(direction, options, lines)
             return [each.result() for each in waiting]
 
-        def plain(lines: Sequence[str]) -> list[str]:
-            return [each.text for each in translations(lines)]
-
-        aligned = aligning(direction.tokenizers, translations)
-        translate = aligned if direction.has_attention else plain
+        translate = aligning(direction.tokenizers, translations, direction.has_attention)
         try:
             found = await asyncio.to_thread(
                 translate_document, format, text, "document", translate, untouched
