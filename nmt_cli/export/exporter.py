@@ -122,7 +122,7 @@ class Exporter:
         help: of that option.
         module: loaded when needed. Its ``write(trained, options, folder)`` fills an empty folder;
             its ``verify(trained, options, folder)`` compares the result with the trained model,
-            adds the report to the folder and returns it.
+            adds the report to the folder and returns it. Both may raise NmtError.
         marker: file that every export of the format contains.
         next_step: printed after an export, with "{folder}" for its folder.
         suffix: follows the run's name in the default folder.

@@ -36,11 +36,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
 
 
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
-    """Compare a file's logits with its model's, and write the card with the report.
-
-    Raises:
-        NmtError: they differ.
-    """
+    """Compare a file's logits with its model's, and write the card with the report."""
     sources, targets = (
         [*side, *filter(str.strip, HARD_LINES)][:FORCED_SENTENCES]
         for side in trained.run.held_out()

@@ -50,11 +50,7 @@ def log_records(folder: Path) -> Records:
 
 
 def history_figure(runs: Mapping[str, Records]) -> Figure:
-    """Draw loss, accuracy, BLEU and learning rate over the steps.
-
-    Args:
-        runs: log records by the run's name.
-    """
+    """Draw loss, accuracy, BLEU and learning rate over the steps of runs, by name."""
     figure = new_figure(10.5, 7.2)
     for axes, (title, unit, curves) in zip(figure.subplots(2, 2).flat, _PANELS, strict=True):
         for number, (name, records) in enumerate(runs.items()):

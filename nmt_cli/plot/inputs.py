@@ -34,12 +34,8 @@ _SEEN, _HIDDEN = "#2f6da8", "#e6e6e6"
 def model_masks(
     model: TranslationModel, sources: Sequence[str], targets: Sequence[str] = ()
 ) -> Figure:
-    """Draw the masks of sentences and their translations in one batch, as a model reads them.
-
-    Args:
-        model: a Transformer.
-        sources: sentences.
-        targets: their translations; none for the model's own.
+    """Draw the masks of sentences and their translations (by default the model's own) in one batch,
+    as a Transformer reads them.
 
     Raises:
         NmtError: the model has no self-attention to mask.

@@ -67,14 +67,9 @@ class Search:
 
 class Trace:
     """Records searches of one sentence each: an over-long line has several, and so does a line
-    whose translation repeated itself.
-
-    Attributes:
-        searches: those recorded so far.
-    """
+    whose translation repeated itself."""
 
     def __init__(self, tokenizers: TokenizerPair) -> None:
-        """Begin a record."""
         self.searches: list[Search] = []
         self._tokenizers = tokenizers
 

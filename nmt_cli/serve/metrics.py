@@ -4,17 +4,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 
 class Metrics:
-    """Counters of one server; none of them has any text.
-
-    Attributes:
-        requests: by path and status.
-        seconds: of requests, by path.
-        characters: of texts to translate, by direction.
-        tokens: of translations.
-        cached: sentences whose translation was remembered.
-        batches: sentences of each batch.
-        waiting: characters in the queue.
-    """
+    """Counters of one server; none of them has any text."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()

@@ -69,9 +69,6 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
     """Compare a folder with its model, and write its card with the report.
 
     Quantized weights are first written in float32 elsewhere, to check the conversion exactly.
-
-    Raises:
-        NmtError: the verification failed.
     """
     checks: list[Check] = []
     if options.precision != FLOAT32:

@@ -203,11 +203,7 @@ def _weights(trained: Trained, config: TransformerConfig, shared: bool) -> Tenso
 
 
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
-    """Import a folder again, compare it with its model, and write its card with the report.
-
-    Raises:
-        NmtError: the verification failed.
-    """
+    """Import a folder again, compare it with its model, and write its card with the report."""
     with TemporaryDirectory(prefix="nmt-huggingface-") as work:
         exported = _ImportedAgain(trained, import_run(folder, Path(work, "run"), say=silent))
         report = passed(trained, compare_with_model(trained, exported)[0])

@@ -174,11 +174,7 @@ def _sizes(value: Any) -> list[Any]:
 
 
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
-    """Compare the graphs' greedy translations with the model's, and write the card.
-
-    Raises:
-        NmtError: the verification failed.
-    """
+    """Compare the graphs' greedy translations with the model's, and write the card."""
     checks: list[Check] = []
     for precision in _SUFFIXES:
         found = compare_with_model(trained, _ExportedGraphs(trained, folder, precision))[0]

@@ -121,11 +121,7 @@ def calibration_pairs(run: Run) -> Iterator[tuple[list[int], list[int]]]:
 
 
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
-    """Compare a new bundle with its model, and write the report into it.
-
-    Raises:
-        NmtError: the verification failed.
-    """
+    """Compare a new bundle with its model, and write the report into it."""
     manifest = _verified(trained, folder)
     _write_manifest(folder, manifest)
     return manifest.verification

@@ -122,11 +122,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
 
 
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
-    """Compare a file's translations with its model's, and write the card with the report.
-
-    Raises:
-        NmtError: the verification failed.
-    """
+    """Compare a file's translations with its model's, and write the card with the report."""
     kind = _ExportedText if options.with_tokenizer else _ExportedFile
     checks, _ = compare_with_model(trained, kind(trained, folder, options))
     report = passed(trained, checks, onnxruntime.__version__)

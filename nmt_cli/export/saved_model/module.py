@@ -35,11 +35,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
 
 
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
-    """Compare a SavedModel's translations with its model's.
-
-    Raises:
-        NmtError: the verification failed.
-    """
+    """Compare a SavedModel's translations with its model's."""
     checks, _ = compare_with_model(trained, _ExportedModel(trained, folder))
     return passed(trained, checks)
 
