@@ -25,7 +25,7 @@ docs/bundle-format.md specifies the files and has a short client.
 
 ## Training
 
-Steps: {steps}. {licence}
+Steps: {steps}{initial}. {licence}
 
 {text}
 
@@ -51,8 +51,10 @@ def model_card(manifest: Manifest) -> str:
     shortlist = ""
     if manifest.shortlist:
         shortlist = f" with vocabulary shortlists of {manifest.shortlist.size} tokens"
+    initial = provenance.get("initial")
     return _CARD.format(
         manifest=manifest,
+        initial=f", after {initial['steps']} of {initial['name']}" if initial else "",
         shortlist=shortlist,
         summary=architecture_of(config).summary(config),
         version=provenance.get("nmt_version", "?"),

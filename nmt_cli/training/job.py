@@ -123,8 +123,8 @@ def _train(
         wait(used)
         try:
             with locked(prepared, shared=True):
-                data, weights = Prepared.open(prepared), initial.preferred if initial else None
-                train(recipe, data, folder, run is not None, say, used, weights)
+                data = Prepared.open(prepared)
+                train(recipe, data, folder, run is not None, say, used, initial)
         except KeyboardInterrupt as stop:
             if not stop.args:  # before there was anything to save
                 raise

@@ -67,6 +67,8 @@ class Run:
         prepared_key: key of the data that the run trains on.
         devices: number of devices, of all processes, that the run began on.
         pairs: number of training pairs from each corpus.
+        initial: of a run that began with the weights of another: that run's "name", "steps" and
+            "sources".
     """
 
     folder: Path
@@ -76,13 +78,21 @@ class Run:
     prepared_key: str
     devices: int = 1
     pairs: dict[str, int] = field(default_factory=dict)
+    initial: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def create(cls, folder: Path, recipe: Recipe, prepared: Prepared, devices: int = 1) -> "Run":
+    def create(
+        cls,
+        folder: Path,
+        recipe: Recipe,
+        prepared: Prepared,
+        devices: int = 1,
+        initial: dict[str, Any] | None = None,
+    ) -> "Run":
         """Make a new run folder, replacing an existing one."""
         pair = prepared.tokenizers()
         sizes = pair.source.vocab_size, pair.target.vocab_size
-        run = cls(folder, recipe, *sizes, prepared.key, devices, prepared.pairs)
+        run = cls(folder, recipe, *sizes, prepared.key, devices, prepared.pairs, initial or {})
         dev = prepared.text("dev")
         with replacing_folder(folder, "run.json") as work:
             tokenizer = prepared.folder / "tokenizer"
@@ -91,7 +101,7 @@ class Run:
 
     def write(self, tokenizer: Path, source: Sequence[str], target: Sequence[str]) -> None:
         """Fill the empty run folder: record, recipe, tokenizers and the first held-out lines."""
-        keys = ("source_vocab", "target_vocab", "prepared_key", "devices", "pairs")
+        keys = ("source_vocab", "target_vocab", "prepared_key", "devices", "pairs", "initial")
         record = {"format": FORMAT, **{key: getattr(self, key) for key in keys}}
         shutil.copytree(tokenizer, self.folder / "tokenizer")
         write_lines(self.folder / HELD_OUT[0], source[:HELD_OUT_LINES])
@@ -118,11 +128,14 @@ class Run:
             sizes = int(record["source_vocab"]), int(record["target_vocab"])
             key, devices = str(record["prepared_key"]), int(record.get("devices", 1))
             pairs = {name: int(number) for name, number in record.get("pairs", {}).items()}
+            initial = dict(record.get("initial", {}))
         except (FileNotFoundError, NotADirectoryError):
             raise NmtError(f"{folder}: not a run folder", "train first, with nmt train") from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise NmtError(f"{path}: damaged ({error})", "train again") from None
-        return cls(folder, load_recipe(folder / "recipe.toml"), *sizes, key, devices, pairs)
+        return cls(
+            folder, load_recipe(folder / "recipe.toml"), *sizes, key, devices, pairs, initial
+        )
 
     def checkpoint(self, step: int) -> Path:
         """Return the path of a step's checkpoint."""
@@ -194,17 +207,21 @@ class Run:
         return found[0] if found else self.last
 
     def provenance(self) -> dict[str, Any]:
-        """Return what the weights were trained on: corpora, pairs, licences, seed."""
+        """Return what the weights were trained on: corpora, pairs, licences, seed.
+
+        "sources" include those of the initial weights.
+        """
         data = self.recipe.data
         names = dict.fromkeys([*self.pairs, *data.sources])
-        return {
-            "corpora": [*data.train, *data.synthetic],
-            "sources": [
-                {"corpus": each, "pairs": self.pairs.get(each), "source": data.sources.get(each)}
-                for each in names
-            ],
-            "seed": self.recipe.seed,
-        }
+        sources = [
+            {"corpus": each, "pairs": self.pairs.get(each), "source": data.sources.get(each)}
+            for each in names
+        ]
+        sources += [each for each in self.initial.get("sources", ()) if each not in sources]
+        found = {"corpora": [*data.train, *data.synthetic], "sources": sources}
+        if self.initial:
+            found["initial"] = {name: self.initial[name] for name in ("name", "steps")}
+        return {**found, "seed": self.recipe.seed}
 
     def tokenizers(self) -> TokenizerPair:
         """Load the run's copy of the tokenizers."""

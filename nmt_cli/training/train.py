@@ -32,7 +32,7 @@ def train(
     resume: bool = False,
     say: Say = print,
     devices: Devices = ONE_DEVICE,
-    weights: Path | None = None,
+    initial: Run | None = None,
 ) -> Run:
     """Train a model into a run folder.
 
@@ -42,7 +42,7 @@ def train(
         resume: continue from the folder's newest undamaged checkpoint; it has one.
         devices: from nmt_cli.training.cluster.set_up. Every process calls this with the same recipe
             and data and reads the folder; process 0 writes it.
-        weights: a checkpoint whose weights a new run starts with.
+        initial: the run whose preferred checkpoint a new run starts with.
 
     Raises:
         NmtError: the run cannot be resumed with this recipe; the checkpoint is of another model;
@@ -63,12 +63,24 @@ def train(
             found = largest_batch_tokens(recipe, *sizes, sharing)
             say(f"training.batch_tokens = {found:,}")
             recipe = replace(recipe, training=replace(recipe.training, batch_tokens=found))
-        run = Run.create(folder, recipe, prepared, devices.total)
+        run = Run.create(folder, recipe, prepared, devices.total, _origin(initial))
     wait(devices)  # process 0 writes to the folder from now on
     if not resume and not devices.is_main:
         run = Run.open(folder)
     say = say if devices.is_main else silent
+    weights = initial.preferred if initial else None
     return _train(run, prepared, resume, say, devices, weights)
+
+
+def _origin(initial: Run | None) -> dict[str, Any]:
+    """What the record of a run says about the one it starts from."""
+    if not initial:
+        return {}
+    steps = read_checkpoint(initial.preferred, only_progress=True)[1].step
+    if initial.initial:
+        steps += initial.initial["steps"]
+    sources = initial.provenance()["sources"]
+    return {"name": initial.recipe.label, "steps": steps, "sources": sources}
 
 
 def _train(

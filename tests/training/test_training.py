@@ -648,6 +648,9 @@ def test_a_training_starts_from_another_run(tmp_path, untrained):
         output=tmp_path / "tuned", prepared=tmp_path / "data", init_from=untrained.folder
     )
     folder = run_training(recipe, options, say=silent)
+    (own, others), initial = (Run.open(folder).provenance()[key] for key in ("sources", "initial"))
+    assert (own["corpus"], others) == ("train", untrained.provenance()["sources"][0])
+    assert initial == {"name": "toy-xx-yy", "steps": 1}
     names = sorted(each.name for each in (untrained.folder / "tokenizer").iterdir())
     for name in names:
         content = (folder / "tokenizer" / name).read_bytes()
