@@ -641,7 +641,7 @@ def test_a_finished_schedule_cannot_be_extended(tmp_path):
 def test_a_training_starts_from_another_run(tmp_path, untrained):
     """With a learning rate of 0, the weights stay those of the other run."""
     (tmp_path / "text").mkdir()
-    write_toy_corpus(tmp_path / "text", seed=1)
+    write_toy_corpus(tmp_path / "text", pairs=250, seed=1)
     model, training = {"decoder_layers": 2}, {"learning_rate": 0.0, "max_steps": 1}
     recipe = toy_recipe(tmp_path / "text", model=model, training=training)
     options = TrainOptions(
