@@ -92,6 +92,11 @@ class _Routes:
             [{"language": code.upper(), "name": name_of(code), **more} for code in codes]
         )
 
+    async def glossary_pairs(self, request: Request) -> Response:
+        """No pairs of languages; Weblate asks before it translates, and uses no glossary then."""
+        self._admitted(request, await read_fields(request))
+        return JSONResponse({"supported_languages": []})
+
     async def usage(self, request: Request) -> Response:
         """Characters that the key's owner has translated since the server was started."""
         key = self._admitted(request, await read_fields(request))
@@ -115,6 +120,7 @@ def routes(service: Service, access: Access, options: ServeOptions) -> list[Rout
     return [
         Route("/translate", own.translate, methods=["POST"]),
         Route("/languages", own.languages, methods=["GET", "POST"]),
+        Route("/glossary-language-pairs", own.glossary_pairs),
         Route("/usage", own.usage, methods=["GET", "POST"]),
     ]
 
