@@ -19,6 +19,7 @@ unchanged recipe.
 
 import argparse
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -135,11 +136,11 @@ class Ablation:
             self._train(ends, prepared, place / "run", "--resume" if done else "--force")
         minutes = (time.monotonic() - began) / 60
         said = (place / "run.log").read_text(encoding="utf-8")
-        parameters = next(line for line in said.splitlines() if " parameters, " in line)
-        count, _, rest = parameters.partition(" parameters, ")
-        batches = int(rest.partition(" ")[0].replace(",", ""))
-        epochs = steps / batches
-        row = Row(name, changes, int(count.replace(",", "")), pace, steps, epochs, minutes)
+        count, batches = (
+            int(re.search(f"([0-9,]+) {noun}", said)[1].replace(",", ""))
+            for noun in ("parameters", "batches per epoch")
+        )
+        row = Row(name, changes, count, pace, steps, steps / batches, minutes)
         with replacing(place / "row.json") as stream:
             json.dump(asdict(row), stream, indent=2)
 
