@@ -1,5 +1,6 @@
 """Markdown: prose changes, structure stays."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -142,10 +143,16 @@ def test_a_document(end: str) -> None:
     assert translate_markdown(before.rstrip(), "a", upper) == after.rstrip()
 
 
+# Not part of CommonMark.
+FRONT_MATTER = re.compile(
+    r"\A(?:---\s*?\n(?:.*\n)*?(?:---|\.\.\.)|\+\+\+\s*?\n(?:.*\n)*?\+\+\+)[ \t]*$", re.MULTILINE
+)
+
+
 def shapes(text: str) -> Iterator[tuple[object, ...]]:
     """Yield type, nesting, code and targets of each token."""
     markdown = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    yield from _shapes(markdown.parse(text))
+    yield from _shapes(markdown.parse(FRONT_MATTER.sub("", text)))
 
 
 def _shapes(tokens: list[Token]) -> Iterator[tuple[object, ...]]:
@@ -267,6 +274,7 @@ DOCUMENTS = st.lists(PIECES, max_size=25).map("".join)
 
 @given(DOCUMENTS | st.text(max_size=30), st.integers(0, 10**6))
 @example("---\n---", 0)
+@example("---\n[a]: b\n---\n[a]", 1)
 @example("a\n\n" * 6, 1)
 @example("one http://x.y\\\none ", 0)
 @example("b<!--\n-->", 612279)
