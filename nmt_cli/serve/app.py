@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt_cli.errors import NmtError
@@ -50,7 +50,7 @@ def create_app(
     kinds = (HTTPException, NmtError, TimeoutError, Exception)
     return Starlette(
         routes=[
-            Mount("/v2", routes=deepl.routes(service, access, options)),
+            *deepl.routes(service, access, options),
             Route("/metrics", metrics),
             *libretranslate.routes(service, access, options),
         ],
@@ -81,7 +81,7 @@ def _described(error: Exception) -> HTTPException:
 
 def _answer(request: Request, error: HTTPException) -> Response:
     """An error in the form of the interface that was called."""
-    if request.url.path.startswith("/v2/"):
+    if request.url.path.startswith(("/v2/", "/v3/")):
         return JSONResponse({"message": error.detail}, error.status_code, error.headers)
     said = f"Slowdown: {error.detail}" if error.status_code == 429 else error.detail
     return JSONResponse({"error": said}, error.status_code, error.headers)

@@ -5,7 +5,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
 
 from nmt_cli.serve.access import Access
 from nmt_cli.serve.fields import read_fields, text_of, texts_of
@@ -92,6 +92,29 @@ class _Routes:
             [{"language": code.upper(), "name": name_of(code), **more} for code in codes]
         )
 
+    async def languages_of(self, request: Request) -> Response:
+        """Version 3: all languages of a resource; only text translation has any."""
+        fields = await read_fields(request)
+        self._admitted(request, fields)
+        resource = text_of(fields, "resource")
+        if not resource:
+            raise HTTPException(400, "Parameter 'resource' not specified.")
+        sources = set(self._models.sources)
+        targets = {each.target for each in self._models.directions}
+        return JSONResponse(
+            [
+                {
+                    "lang": code,
+                    "name": name_of(code),
+                    "usable_as_source": code in sources,
+                    "usable_as_target": code in targets,
+                    "features": {},
+                }
+                for code in sorted(sources | targets)
+                if resource == "translate_text"
+            ]
+        )
+
     async def glossary_pairs(self, request: Request) -> Response:
         """No pairs of languages; Weblate asks before it translates, and uses no glossary then."""
         self._admitted(request, await read_fields(request))
@@ -114,15 +137,16 @@ class _Routes:
         return key
 
 
-def routes(service: Service, access: Access, options: ServeOptions) -> list[Route]:
-    """The routes below /v2."""
+def routes(service: Service, access: Access, options: ServeOptions) -> list[BaseRoute]:
+    """The routes of DeepL."""
     own = _Routes(service, access, options)
-    return [
+    second = [
         Route("/translate", own.translate, methods=["POST"]),
         Route("/languages", own.languages, methods=["GET", "POST"]),
         Route("/glossary-language-pairs", own.glossary_pairs),
         Route("/usage", own.usage, methods=["GET", "POST"]),
     ]
+    return [Mount("/v2", routes=second), Route("/v3/languages", own.languages_of)]
 
 
 def _names(value: object) -> list[str]:

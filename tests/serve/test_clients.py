@@ -65,3 +65,19 @@ def test_weblate_with_deepl(server: Server, model: TranslationModel) -> None:
     answer = server.post("/v2/translate", body, {"Authorization": "DeepL-Auth-Key any"})
     texts = [each["text"] for each in answer.body["translations"]]
     assert texts == [html.escape(found.text, quote=False), '<x id="0"></x>']
+
+
+def test_weblate_with_version_3_of_deepl(server: Server) -> None:
+    """Later versions of deepl.py list languages, also those with glossaries, by version 3."""
+    found = server.get("/v3/languages?resource=translate_text").body
+    assert {each["lang"].upper() for each in found if each["usable_as_source"]} == {"PT"}
+    assert {each["lang"].upper() for each in found if each["usable_as_target"]} == {"EN"}
+    assert not any("formality" in each["features"] for each in found)
+    answer = server.get("/v3/languages?resource=glossary")
+    assert (answer.status, answer.body) == (200, [])
+    answer = server.get("/v3/languages")
+    assert (answer.status, answer.body) == (
+        400,
+        {"message": "Parameter 'resource' not specified."},
+    )
+    assert server.get("/v3/glossaries").body == {"message": "Not Found"}
