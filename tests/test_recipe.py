@@ -60,15 +60,20 @@ def test_a_recipe_extends_others(tmp_path: Path) -> None:
     (tmp_path / "bases").mkdir()
     (tmp_path / "bases" / "first.toml").write_text(
         "name = 'first'\nseed = 3\n"
-        "[data]\ntrain = ['a', 'b']\nweights = {a = 2}\n[model]\nheads = 4"
+        "[data]\ntrain = ['a', 'b']\nweights = {a = 2}\nsources = {a = 'CC0: a', b = 'MIT: b'}\n"
+        "[model]\nheads = 4"
     )
     (tmp_path / "bases" / "second.toml").write_text(
         "extends = 'first.toml'\n[data]\nsource = 'en'\ntarget = 'pt'\n[training]\nbeta_1 = 0.5"
     )
-    text = "extends = 'bases/second.toml'\nname = ''\n[data]\ntrain = 'c'\nweights = {}"
+    text = (
+        "extends = 'bases/second.toml'\nname = ''\n[data]\ntrain = 'c'\nweights = {}\n"
+        "sources = {b = 'BSD: b', c = 'CC0: c'}"
+    )
     recipe = load(tmp_path, text, "seed=4")
     assert recipe.label == "en-pt"
     assert (recipe.seed, recipe.data.train, recipe.data.weights) == (4, ("c",), {})
+    assert recipe.data.sources == {"a": "CC0: a", "b": "BSD: b", "c": "CC0: c"}
     assert (recipe.model.heads, recipe.training.beta_1) == (4, 0.5)
 
 

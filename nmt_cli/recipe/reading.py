@@ -56,10 +56,20 @@ def _read(path: Path, extended_by: tuple[Path, ...] = ()) -> dict[str, Any]:
             f"{path}: extends must be the path of another recipe, not {base!r}",
             "paths start at the folder of the recipe, e.g. extends = 'base.toml'",
         )
-    merged = _read(path.parent / base, chain)
+    return _merged(_read(path.parent / base, chain), tree)
+
+
+def _merged(base: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
+    """A recipe's keys over those of the one that it extends."""
+    merged = dict(base)
     for key, value in tree.items():
         both = isinstance(value, dict) and isinstance(merged.get(key), dict)
         merged[key] = merged[key] | value if both else value
+    # Licences add up: the text of a second stage has two origins.
+    known, new = (each.get("data", {}) for each in (base, tree))
+    both = isinstance(known, dict) and isinstance(new, dict)
+    if both and isinstance(known.get("sources"), dict) and isinstance(new.get("sources"), dict):
+        merged["data"]["sources"] = known["sources"] | new["sources"]
     return merged
 
 

@@ -217,7 +217,8 @@ class Run:
             {"corpus": each, "pairs": self.pairs.get(each), "source": data.sources.get(each)}
             for each in names
         ]
-        sources += [each for each in self.initial.get("sources", ()) if each not in sources]
+        earlier = self.initial.get("sources", ())
+        sources += [each for each in earlier if each["corpus"] not in names]
         found = {"corpora": [*data.train, *data.synthetic], "sources": sources}
         if self.initial:
             found["initial"] = {name: self.initial[name] for name in ("name", "steps")}

@@ -1,0 +1,152 @@
+"""Everyday phrases in Portuguese and English, written for this project (CC0).
+
+The openly licensed corpora have hardly any greetings, signs, single words, times of day or numbers
+in words. phrases.tsv has such pairs, and this module adds generated numbers, dates and times.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.phrasebook.numbers import english_ordinal, spelt
+
+Pair = tuple[str, str]
+
+DAYS = (
+    ("segunda-feira", "Monday"), ("terça-feira", "Tuesday"), ("quarta-feira", "Wednesday"),
+    ("quinta-feira", "Thursday"), ("sexta-feira", "Friday"), ("sábado", "Saturday"),
+    ("domingo", "Sunday"),
+)  # fmt: skip
+MONTHS = (
+    ("janeiro", "January"), ("fevereiro", "February"), ("março", "March"), ("abril", "April"),
+    ("maio", "May"), ("junho", "June"), ("julho", "July"), ("agosto", "August"),
+    ("setembro", "September"), ("outubro", "October"), ("novembro", "November"),
+    ("dezembro", "December"),
+)  # fmt: skip
+_ORDINALS = (
+    "primeiro", "segundo", "terceiro", "quarto", "quinto", "sexto", "sétimo", "oitavo", "nono",
+    "décimo",
+)  # fmt: skip
+_SPANS = (
+    ("minuto", "minute"), ("hora", "hour"), ("dia", "day"), ("semana", "week"),
+    ("mês", "month"), ("ano", "year"),
+)  # fmt: skip
+_FEMININE = {"hora", "semana"}
+
+
+def pairs() -> list[Pair]:
+    """All pairs, Portuguese first, without repeats."""
+    generated = (_written(), _numbers(), _days(), _dates(), _clock(), _spans())
+    return list(dict.fromkeys(pair for group in generated for pair in group))
+
+
+def _written() -> Iterator[Pair]:
+    for line in Path(__file__).with_name("phrases.tsv").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("# "):
+            portuguese, english = line.split("\t")
+            yield portuguese, english
+
+
+def _numbers() -> Iterator[Pair]:
+    for number in [*range(101), *range(105, 1000, 35), *range(200, 1000, 100)]:
+        yield spelt(number).pt, spelt(number).en
+    for thousands in range(2, 13):
+        yield f"{spelt(thousands).pt} mil", f"{spelt(thousands).en} thousand"
+    for year in range(2001, 2031):
+        yield f"dois mil e {spelt(year - 2000).pt}", f"two thousand and {spelt(year - 2000).en}"
+    for place, ordinal in enumerate(_ORDINALS, start=1):
+        yield ordinal, english_ordinal(place)
+        yield f"o {ordinal} dia", f"the {english_ordinal(place)} day"
+        yield f"{place}º lugar", f"{_with_suffix(place)} place"
+    for amount in (1234, 2750, 10500, 48900, 125000, 3600000):
+        grouped = f"{amount:,}"
+        yield grouped.replace(",", "."), grouped
+        yield f"{grouped.replace(',', '.')},50", f"{grouped}.50"
+        yield f"{grouped.replace(',', '.')} habitantes", f"{grouped} inhabitants"
+    for share in (5, 10, 12, 25, 30, 45, 60, 75, 90, 100):
+        yield f"{share}% das pessoas", f"{share}% of the people"
+        yield f"{share}% de desconto", f"{share}% off"
+        yield f"Custa {share} euros.", f"It costs {share} euros."
+        yield f"São {share} dólares.", f"That's {share} dollars."
+
+
+def _days() -> Iterator[Pair]:
+    for day, english in DAYS:
+        masculine = day in {"sábado", "domingo"}
+        last, following = ("passado", "próximo") if masculine else ("passada", "próxima")
+        yield day, english
+        yield f"Hoje é {day}.", f"Today is {english}."
+        yield f"Amanhã é {day}.", f"Tomorrow is {english}."
+        yield f"{'no' if masculine else 'na'} {day}", f"on {english}"
+        yield f"{day} {last}", f"last {english}"
+        yield f"{'no' if masculine else 'na'} {following} {day}", f"next {english}"
+        yield f"tod{'os os' if masculine else 'as as'} {_plural(day)}", f"every {english}"
+        yield f"{day} de manhã", f"{english} morning"
+        yield f"{day} à noite", f"{english} night"
+
+
+def _plural(day: str) -> str:
+    return "-".join(part + "s" for part in day.split("-"))
+
+
+def _dates() -> Iterator[Pair]:
+    for place, (month, english) in enumerate(MONTHS):
+        after, english_after = MONTHS[(place + 2) % 12]
+        day, year = 3 + 2 * place, 1950 + 6 * place
+        weekday, english_weekday = DAYS[place % 7]
+        yield month, english
+        yield f"em {month}", f"in {english}"
+        yield f"em {month} de {year}", f"in {english} {year}"
+        yield f"{day} de {month}", f"{english} {day}"
+        yield f"1º de {month}", f"{english} 1st"
+        yield f"em {day} de {month} de {year}", f"on {english} {day}, {year}"
+        yield f"no dia {day} de {month}", f"on {english} {day}"
+        yield f"{weekday}, {day} de {month}", f"{english_weekday}, {english} {day}"
+        yield f"de {month} a {after}", f"from {english} to {english_after}"
+        yield f"Nasci em {month} de {year}.", f"I was born in {english} {year}."
+        yield f"Nasci em {year + 1}.", f"I was born in {year + 1}."
+        yield f"Hoje é {day} de {month}.", f"Today is {english} {day}."
+    for decade in range(1920, 2000, 10):
+        yield f"nos anos {decade % 100}", f"in the {decade}s"
+
+
+def _clock() -> Iterator[Pair]:
+    for hour in range(1, 13):
+        word, at = spelt(hour).en, "à" if hour == 1 else "às"
+        feminine = {1: "uma", 2: "duas"}.get(hour, spelt(hour).pt)
+        are = "É" if hour == 1 else "São"
+        hours = "hora" if hour == 1 else "horas"
+        yield f"{are} {feminine} {hours}.", f"It's {word} o'clock."
+        yield f"{are} {feminine} e meia.", f"It's half past {word}."
+        yield f"{are} {feminine} e dez.", f"It's ten past {word}."
+        yield f"{at} {feminine} {hours}", f"at {word} o'clock"
+        yield f"{at} {feminine} e meia", f"at half past {word}"
+        yield f"{at} {feminine} da manhã", f"at {word} in the morning"
+        yield f"{at} {hour}h", f"at {hour} o'clock"
+        yield f"às {hour + 8}:{5 * hour % 60:02}", f"at {hour + 8}:{5 * hour % 60:02}"
+        yield f"às {hour + 8}h{10 + hour}", f"at {hour + 8}:{10 + hour}"
+        yield f"A reunião começa às {hour + 8}h30.", f"The meeting starts at {hour + 8}:30."
+        yield (
+            f"O ônibus sai às {hour + 8}h{20 + hour}.",
+            f"The bus leaves at {hour + 8}:{20 + hour}.",
+        )
+
+
+def _spans() -> Iterator[Pair]:
+    for number in (1, 2, 3, 5, 6, 10, 15, 20):
+        for portuguese, english in _SPANS:
+            if number > 1:
+                portuguese = "meses" if portuguese == "mês" else portuguese + "s"
+                english += "s"
+            word = spelt(number).pt
+            if portuguese.rstrip("s") in _FEMININE:
+                word = {"um": "uma", "dois": "duas"}.get(word, word)
+            count = spelt(number).en
+            yield f"há {word} {portuguese}", f"{count} {english} ago"
+            yield f"{word} {portuguese} atrás", f"{count} {english} ago"
+            yield f"daqui a {word} {portuguese}", f"in {count} {english}"
+            yield f"durante {word} {portuguese}", f"for {count} {english}"
+            yield f"{number} {portuguese}", f"{number} {english}"
+
+
+def _with_suffix(number: int) -> str:
+    return f"{number}{dict(enumerate(('st', 'nd', 'rd'), start=1)).get(number, 'th')}"
