@@ -1,0 +1,71 @@
+"""The models that come with nmt: whole, small, documented, and right on the first lines."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import nmt_cli
+from nmt_cli.bundle.reading import check_files, read_manifest
+
+EXPORTS = Path(__file__).parent.parent / "exports"
+PAIRS = ("pt-en", "en-pt")
+FIRST_LINES = {
+    "pt-en": {
+        "Bom dia!": "Good morning!",
+        "Onde fica a estação?": "Where is the station?",
+        "Muito obrigado pela ajuda.": "Thank you very much for the help.",
+        "Clique em Salvar para continuar.": "Click Save to continue.",
+    },
+    "en-pt": {
+        "Good morning!": "Bom dia!",
+        "Where is the station?": "Onde fica a estação?",
+        "Thank you very much!": "Muito obrigado!",
+        "Click Save to continue.": "Clique em Salvar para continuar.",
+    },
+}
+
+
+@pytest.fixture(params=PAIRS)
+def bundle(request: pytest.FixtureRequest) -> Path:
+    return EXPORTS / request.param
+
+
+def test_a_bundle_is_small_and_whole(bundle: Path) -> None:
+    check_files(bundle, read_manifest(bundle))
+    assert sum(each.stat().st_size for each in bundle.rglob("*")) < 25_000_000
+
+
+def test_a_bundle_has_attention_for_alignments(bundle: Path) -> None:
+    with nmt_cli.open(bundle) as model:
+        assert model.languages == tuple(bundle.name.split("-"))
+        assert read_manifest(bundle).precision == "int8"
+        assert "attention" in json.dumps(model.describe())
+
+
+def test_the_card_names_every_licence(bundle: Path) -> None:
+    card = (bundle / "MODEL_CARD.md").read_text(encoding="utf-8")
+    sources = read_manifest(bundle).provenance["sources"]
+    assert len(sources) == 57
+    for each in sources:
+        assert each["source"], each["corpus"]
+        assert each["source"] in card
+        assert f"| {each['corpus']} | {each['pairs']:,} |" in card
+    for part in ("docs.test", "tatoeba.test", "Hardware", "Speed", "Errors"):
+        assert part in card, part
+
+
+def test_a_bundle_names_no_path_of_a_machine(bundle: Path) -> None:
+    for path in bundle.rglob("*"):
+        if path.is_file():
+            assert not re.search(rb"/(tmp|home|work|root)/", path.read_bytes()), path.name
+
+
+def test_the_first_lines_are_right(bundle: Path) -> None:
+    lines = FIRST_LINES[bundle.name]
+    with nmt_cli.open(bundle) as model:
+        assert (
+            dict(zip(lines, (each.text for each in model.translate([*lines])), strict=True))
+            == lines
+        )
