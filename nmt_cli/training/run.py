@@ -217,8 +217,13 @@ class Run:
             {"corpus": each, "pairs": self.pairs.get(each), "source": data.sources.get(each)}
             for each in names
         ]
-        earlier = self.initial.get("sources", ())
-        sources += [each for each in earlier if each["corpus"] not in names]
+        # Other text may have the same name; text of the same origin is listed once.
+        known = {(each["corpus"], each["source"]) for each in sources if each["source"]}
+        sources += [
+            each
+            for each in self.initial.get("sources", ())
+            if each not in sources and (each["corpus"], each["source"]) not in known
+        ]
         found = {"corpora": [*data.train, *data.synthetic], "sources": sources}
         if self.initial:
             found["initial"] = {name: self.initial[name] for name in ("name", "steps")}
