@@ -1,10 +1,13 @@
-"""nmt import: a model of Hugging Face's transformers as a run."""
+"""nmt import: a bundle, or a model of Hugging Face's transformers, as a run."""
 
 from pathlib import Path
 
 import click
 
+from nmt_cli.bundle import MANIFEST
+from nmt_cli.bundle.installed import model_folder
 from nmt_cli.cli.options import PATH, say
+from nmt_cli.errors import OptionError
 
 
 @click.command("import", epilog="\b\nExample: nmt import opus-mt-en-de")
@@ -26,11 +29,23 @@ def import_(
     force: bool,
     normalize_punctuation: bool,
 ) -> None:
-    """Turn FOLDER, a Marian model from Hugging Face (OPUS-MT), into a run.
+    """Turn FOLDER, a bundle or a Marian model from Hugging Face (OPUS-MT), into a run.
 
-    All other commands take the run. Of the weights, model.safetensors is read, or
+    All other commands take the run; nmt train --init-from trains it further. FOLDER may be the name
+    of an installed model. Of a Marian model's weights, model.safetensors is read, or
     pytorch_model.bin if torch is installed.
     """
+    folder = model_folder(folder)
+    if (folder / MANIFEST).exists():
+        if source or target or normalize_punctuation:
+            raise OptionError(
+                "`source`, `target` and `normalize-punctuation` are for models from Hugging Face"
+            )
+        from nmt_cli.export.onnx.importing import import_bundle
+
+        place = import_bundle(folder, output, force, say)
+        say(f"run written to {place}; next: nmt train RECIPE --init-from {place}")
+        return
     from nmt_cli.export.huggingface.importing import import_run
 
     place = import_run(folder, output, (source, target), force, normalize_punctuation, say)
