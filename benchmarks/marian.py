@@ -6,9 +6,9 @@
 
 The model has the recipe's sizes and dropout, and sees the same batches in the same order, with the
 same label smoothing. As the rows of the ablation, it has as many steps as fit into M minutes at
-its own pace. Adam's rate rises to R over the recipe's warm-up and falls with a cosine. PyTorch
-uses one thread, as rows are measured on one core. Translations are those of ``generate`` with four
-beams. Needs torch and transformers.
+its own pace, in the recipe's precision (mixed_bfloat16: PyTorch's autocast). Adam's rate rises to
+R over the recipe's warm-up and falls with a cosine. PyTorch uses one thread, as rows are measured
+on one core. Translations are those of ``generate`` with four beams. Needs torch and transformers.
 """
 
 import argparse
@@ -58,11 +58,12 @@ class Training:
         batches = itertools.islice(self.epochs.from_(Position()), steps)
         for step, (_, batch, _) in enumerate(batches, start=1):
             source, target_in, target_out = (torch.from_numpy(each).long() for each in batch)
-            logits = self.model(
-                input_ids=source, attention_mask=source != PAD_ID, decoder_input_ids=target_in
-            ).logits
+            with torch.autocast("cpu", torch.bfloat16, config.precision == "mixed_bfloat16"):
+                logits = self.model(
+                    input_ids=source, attention_mask=source != PAD_ID, decoder_input_ids=target_in
+                ).logits
             error = cross_entropy(
-                logits.flatten(0, 1),
+                logits.float().flatten(0, 1),
                 target_out.flatten(),
                 ignore_index=PAD_ID,
                 label_smoothing=config.label_smoothing,
