@@ -6,21 +6,33 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import everyday
 import pytest
 
 from nmt_cli.evaluate.checks import spans
-from tools.phrases import pairs
+from tools.phrases import phrases, sentences
 
-PAIRS = pairs()
+PAIRS = phrases()
+CORPORA = {"phrases": PAIRS, "sentences": sentences()}
 
 
-def test_phrases_are_clean_and_differ() -> None:
-    assert len(PAIRS) > 2500
-    for pair in PAIRS:
+@pytest.mark.parametrize("name", CORPORA)
+def test_pairs_are_clean_and_differ(name: str) -> None:
+    pairs = CORPORA[name]
+    assert len(pairs) > 5000
+    for pair in pairs:
         for side in pair:
             assert side == " ".join(side.split())
             assert side
-    assert max(Counter(PAIRS).values()) == 1
+    assert max(Counter(pairs).values()) == 1
+
+
+def test_no_everyday_line_of_the_benchmark_occurs() -> None:
+    pairs = [pair for each in CORPORA.values() for pair in each]
+    known = {everyday.normalized(side) for pair in pairs for side in pair}
+    lines = [line for direction in ("pt-en", "en-pt") for line in everyday.read(direction)]
+    assert len(lines) > 200
+    assert not [each.source for each in lines if everyday.normalized(each.source) in known]
 
 
 def test_both_sides_have_the_same_placeholders_and_final_punctuation() -> None:
@@ -53,10 +65,11 @@ def test_generated_phrases(pair: tuple[str, str]) -> None:
     assert pair in PAIRS
 
 
-def test_the_corpus_has_one_line_per_phrase(tmp_path: Path) -> None:
+def test_the_corpora_have_a_line_per_pair(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "tools.phrases", tmp_path / "new"], check=True)
-    sides = [
-        (tmp_path / "new" / f"phrases.{each}").read_text(encoding="utf-8").splitlines()
-        for each in ("pt", "en")
-    ]
-    assert list(zip(*sides, strict=True)) == PAIRS
+    for name, pairs in CORPORA.items():
+        sides = [
+            (tmp_path / "new" / f"{name}.{each}").read_text(encoding="utf-8").splitlines()
+            for each in ("pt", "en")
+        ]
+        assert list(zip(*sides, strict=True)) == pairs

@@ -1,13 +1,18 @@
-"""Everyday phrases in Portuguese and English, written for this project (CC0).
+"""Everyday text in Portuguese and English, written for this project (CC0).
 
-The openly licensed corpora have hardly any greetings, signs, single words, times of day or numbers
-in words. phrases.tsv has such pairs, and this module adds generated numbers, dates and times.
+The openly licensed corpora are technical, and have hardly any greetings, signs, single words, times
+of day or numbers in words: phrases.tsv has such pairs, and this module adds generated numbers,
+dates and times. sentences.tsv has sentences of everyday speech, talks, stories and news. Most of
+both files was written by a language model for this purpose. None of it occurs in the test sets of
+recipes/pt-en.toml or in benchmarks/everyday.tsv. templates.tsv has sentences around addresses,
+placeholders, code and numbers, which markup.py fills in.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from tools.phrasebook.numbers import english_ordinal, spelt
+from tools.phrases.markup import filled
 
 Pair = tuple[str, str]
 
@@ -33,14 +38,20 @@ _SPANS = (
 _FEMININE = {"hora", "semana"}
 
 
-def pairs() -> list[Pair]:
-    """All pairs, Portuguese first, without repeats."""
-    generated = (_written(), _numbers(), _days(), _dates(), _clock(), _spans())
+def sentences() -> list[Pair]:
+    """The sentences, Portuguese first."""
+    return list(_written("sentences.tsv"))
+
+
+def phrases() -> list[Pair]:
+    """The phrases, Portuguese first, without repeats."""
+    marked = filled(list(_written("templates.tsv")))
+    generated = (_written("phrases.tsv"), marked, _numbers(), _days(), _dates(), _clock(), _spans())
     return list(dict.fromkeys(pair for group in generated for pair in group))
 
 
-def _written() -> Iterator[Pair]:
-    for line in Path(__file__).with_name("phrases.tsv").read_text(encoding="utf-8").splitlines():
+def _written(name: str) -> Iterator[Pair]:
+    for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
         if not line.startswith("# "):
             portuguese, english = line.split("\t")
             yield portuguese, english

@@ -1,0 +1,101 @@
+"""Sentences with addresses, placeholders, tags, code and numbers that a translation must keep.
+
+The contents are random, so that a model learns to copy whatever is there.
+"""
+
+import random
+import re
+
+Pair = tuple[str, str]
+
+COUNT, SEED = 4000, 1
+_WORDS = (
+    "sol", "lua", "casa", "rio", "flor", "mesa", "porto", "livro", "gato", "pedra", "blog", "news",
+    "shop", "data", "user", "file", "name", "path", "home", "list", "item", "page", "code", "test",
+    "main", "docs", "help", "info", "mail", "city", "date", "time", "count", "total", "title",
+    "status", "index", "order", "report", "image", "value", "email", "address", "message",
+    "version", "product", "customer",
+)  # fmt: skip
+_COMMANDS = ("git", "ls", "cd", "npm", "pip", "make", "docker", "ssh", "curl", "grep", "find")
+
+
+def filled(templates: list[Pair]) -> list[Pair]:
+    """COUNT pairs, less repeats, from templates with marks in the same order on both sides."""
+    chance = random.Random(SEED)
+    made = (_filled(chance, chance.choice(templates)) for _ in range(COUNT))
+    return list(dict.fromkeys(made))
+
+
+def _filled(chance: random.Random, template: Pair) -> Pair:
+    contents = [_MAKERS[mark](chance) for mark in _MARK.findall(template[0])]
+
+    def fill(side: str) -> str:
+        left = iter(contents)
+        return _MARK.sub(lambda mark: next(left), side)
+
+    return fill(template[0]), fill(template[1])
+
+
+def _url(chance: random.Random) -> str:
+    host = chance.choice(("www.", "docs.", "")) + _name(chance, "-")
+    host += chance.choice((".com", ".org", ".com.br", ".pt", ".net", ".io"))
+    path = "".join(f"/{_name(chance, '-')}" for _ in range(chance.randrange(3)))
+    if path:
+        path += chance.choice(("", "/", ".html", f"?id={_number(chance)}"))
+    return chance.choice(("https://", "https://", "http://", "")) + host + path
+
+
+def _name(chance: random.Random, joint: str) -> str:
+    return joint.join(chance.sample(_WORDS, chance.choice((1, 1, 2))))
+
+
+def _mail(chance: random.Random) -> str:
+    return f"{_name(chance, '.')}@{_name(chance, '-')}{chance.choice(('.com', '.org', '.com.br'))}"
+
+
+def _field(chance: random.Random) -> str:
+    form = chance.choice(("{{{}}}", "{{{}}}", "{{{{{}}}}}", "%({})s", "${{{}}}"))
+    return form.format(chance.choice((_name(chance, "_"), str(chance.randrange(4)))))
+
+
+def _format(chance: random.Random) -> str:
+    return chance.choice(("%s", "%s", "%d", "%1$s", "%2$s", "%.2f", "%i", "%@", "%d%%"))
+
+
+def _variable(chance: random.Random) -> str:
+    name = _name(chance, "_").upper()
+    return chance.choice((f"${name}", f"${name}", f"${{{name}}}", f"${name}/{_name(chance, '-')}"))
+
+
+def _code(chance: random.Random) -> str:
+    name, command = _name(chance, "_"), chance.choice(_COMMANDS)
+    forms = (
+        f"{command} {_name(chance, '-')}",
+        f"{command} --{_name(chance, '-')}",
+        f"{name}()",
+        f"{name}.{_name(chance, '_')}",
+        f"{name} = {_number(chance)}",
+        f"{name}.py",
+    )
+    return f"`{chance.choice(forms)}`"
+
+
+def _number(chance: random.Random) -> str:
+    return str(chance.randrange(10 ** chance.randint(1, 5)))
+
+
+def _version(chance: random.Random) -> str:
+    return ".".join(str(chance.randrange(20)) for _ in range(chance.choice((2, 3))))
+
+
+_MAKERS = {
+    "URL": _url,
+    "MAIL": _mail,
+    "NAME": _field,
+    "FORMAT": _format,
+    "VARIABLE": _variable,
+    "CODE": _code,
+    "NUMBER": _number,
+    "VERSION": _version,
+}
+_MARK = re.compile("|".join(_MAKERS))
