@@ -15,6 +15,11 @@ from nmt_cli.errors import OptionError
 @click.option("--source", help="Source language, if the folder does not name it.")
 @click.option("--target", help="Target language, if the folder does not name it.")
 @click.option("-o", "--output", type=PATH, help="Run folder to write; default: runs/NAME.")
+@click.option(
+    "--dev",
+    metavar="PREFIX",
+    help="Text that calibrates and verifies exports: PREFIX.SOURCE and PREFIX.TARGET.",
+)
 @click.option("--force", is_flag=True, help="Replace an existing run.")
 @click.option(
     "--normalize-punctuation",
@@ -26,6 +31,7 @@ def import_(
     source: str | None,
     target: str | None,
     output: Path | None,
+    dev: str | None,
     force: bool,
     normalize_punctuation: bool,
 ) -> None:
@@ -43,10 +49,10 @@ def import_(
             )
         from nmt_cli.export.onnx.importing import import_bundle
 
-        place = import_bundle(folder, output, force, say)
+        place = import_bundle(folder, output, dev, force, say)
         say(f"run written to {place}; next: nmt train RECIPE --init-from {place}")
         return
     from nmt_cli.export.huggingface.importing import import_run
 
-    place = import_run(folder, output, (source, target), force, normalize_punctuation, say)
+    place = import_run(folder, output, (source, target), dev, force, normalize_punctuation, say)
     say(f"run written to {place}; next: nmt export {place} --onnx --quantize int8")

@@ -25,7 +25,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.texts import EvaluationText
 from nmt_cli.files import read_limited, replacing_folder, write_json
 from nmt_cli.recipe.architecture import architecture_of
-from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.config import DataConfig, Recipe
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.lines import read_lines, write_lines
@@ -274,6 +274,22 @@ def _guarded(recipe: Recipe) -> dict[str, object]:
         guarded["training.max_steps"] = recipe.training.max_steps
         guarded["training.max_epochs"] = recipe.training.max_epochs
     return guarded
+
+
+def read_held_out(corpus: str | None, data: DataConfig) -> tuple[list[str], list[str]]:
+    """Read the held-out lines of an imported run: a corpus as in data.dev, or None for none.
+
+    Raises:
+        NmtError: a file is missing or not valid UTF-8, or the sides have different lengths.
+    """
+    if corpus is None:
+        return [], []
+    try:
+        found = read_corpus(corpus, data)
+    except NmtError as error:
+        hint = f"give a PREFIX: the text is in PREFIX.{data.source} and PREFIX.{data.target}"
+        raise NmtError(error.message, hint) from None
+    return list(found.source), list(found.target)
 
 
 def read_test_sets(folders: Sequence[Path]) -> list[EvaluationText]:

@@ -12,6 +12,7 @@ from nmt_cli.bundle import ENCODER
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.export.onnx.importing import import_bundle
+from nmt_cli.text.lines import read_lines
 from nmt_cli.training.checkpoint import inference_weights, read_checkpoint
 from nmt_cli.training.run import Run
 from tests.harness import nmt
@@ -58,7 +59,8 @@ def test_an_imported_bundle_translates_alike_and_can_be_trained(
     tiny_run: Run, tiny_bundle: Callable[[str], Path], tmp_path: Path
 ) -> None:
     bundle, lines = tiny_bundle("float32"), b"um gato dois\ncasa\n"
-    done = nmt("import", bundle, cwd=tmp_path)
+    recipe, _ = toy_data(tmp_path, model={"decoder_layers": 2})
+    done = nmt("import", bundle, "--dev", "train", cwd=tmp_path)
     assert done.code == 0, done.err
     assert done.message == (
         "run written to runs/toy-xx-yy; next: nmt train RECIPE --init-from runs/toy-xx-yy"
@@ -68,7 +70,8 @@ def test_an_imported_bundle_translates_alike_and_can_be_trained(
         for model in ("runs/toy-xx-yy", bundle)
     ]
     assert outputs[0] == outputs[1]
-    recipe, _ = toy_data(tmp_path, model={"decoder_layers": 2})
+    held_out = Run.open(tmp_path / "runs" / "toy-xx-yy").held_out()
+    assert held_out == tuple(read_lines(tmp_path / f"train.{each}") for each in ("xx", "yy"))
     (tmp_path / "more.toml").write_text(recipe.dump(), encoding="utf-8")
     words = ["--init-from", "runs/toy-xx-yy", "-o", "more", "--set", "training.max_steps=1"]
     done = nmt("train", "more.toml", *words, cwd=tmp_path)
@@ -85,6 +88,10 @@ def test_what_cannot_be_imported_is_named(
     done = nmt("import", bundle, "--source", "de", cwd=tmp_path)
     assert done.code == 2
     assert done.message.endswith("are for models from Hugging Face")
+    done = nmt("import", bundle, "--dev", "dev", cwd=tmp_path)
+    assert done.message == (
+        "nmt: dev.xx: no such file; give a PREFIX: the text is in PREFIX.xx and PREFIX.yy"
+    )
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").touch()
     done = nmt("import", bundle, "-o", "run", cwd=tmp_path)

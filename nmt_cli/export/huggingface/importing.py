@@ -39,7 +39,7 @@ from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.text.folder import TokenizerSpec
-from nmt_cli.training.run import Run
+from nmt_cli.training.run import Run, read_held_out
 
 TORCH = "pytorch_model.bin"
 # Of logits of tokens that no translation contains. Its float32 neighbours are 6e-5 away, so that
@@ -51,6 +51,7 @@ def import_run(
     folder: Path,
     output: Path | None = None,
     languages: tuple[str | None, str | None] = (None, None),
+    dev: str | None = None,
     force: bool = False,
     normalize_punctuation: bool = False,
     say: Callable[[str], None] = print,
@@ -61,14 +62,15 @@ def import_run(
         folder: with config.json, vocab.json, source.spm, target.spm and weights.
         output: run folder to write; None for one under runs/, named after the model.
         languages: source and target; None for those that the folder names.
+        dev: corpus whose lines calibrate and verify exports of the run, as in data.dev.
         force: replace an existing run.
         normalize_punctuation: normalize that of sources, as before the training of OPUS-MT models.
         say: receives messages for the user.
 
     Raises:
         OptionError: the folder does not name its languages, and none are given.
-        NmtError: the folder is not such a model, is damaged, or has what nmt lacks; the run exists
-            already, is in use, or cannot be written.
+        NmtError: the folder is not such a model, is damaged, or has what nmt lacks; ``dev`` cannot
+            be read; the run exists already, is in use, or cannot be written.
     """
     config = read_config(folder)
     settings = read_settings(folder / TOKENIZER, TokenizerConfig)
@@ -87,6 +89,7 @@ def import_run(
         "decoding": _decoding_table(generation),
     }
     recipe = recipe_from(tree, where=str(folder / CONFIG))
+    held_out = read_held_out(dev, recipe.data)
     place = output or Path("runs", recipe.label)
     with locked(place):
         if (place / "run.json").exists() and not force:
@@ -96,7 +99,7 @@ def import_run(
             _write_tokenizers(Path(tokenizer), models, (source, target), punctuation)
             sizes = len(source.tokens), len(target.tokens)
             run = Run(work, recipe, *sizes, prepared_key="")
-            run.write(Path(tokenizer), [], [])
+            run.write(Path(tokenizer), *held_out)
             over_vocabulary = {
                 "source_embedding/matrix": matrices[0][source.rows],
                 "target_embedding/matrix": matrices[1][target.rows],

@@ -25,7 +25,7 @@ from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
 from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.recipe.config import DataConfig, Recipe
-from nmt_cli.training.run import Run
+from nmt_cli.training.run import Run, read_held_out
 
 Arrays = dict[str, NDArray[np.float32]]
 
@@ -33,6 +33,7 @@ Arrays = dict[str, NDArray[np.float32]]
 def import_bundle(
     folder: Path,
     output: Path | None = None,
+    dev: str | None = None,
     force: bool = False,
     say: Callable[[str], None] = print,
 ) -> Path:
@@ -41,13 +42,14 @@ def import_bundle(
     Args:
         folder: the bundle.
         output: run folder to write; None for one under runs/, named after the model.
+        dev: corpus whose lines calibrate and verify exports of the run, as in data.dev.
         force: replace an existing run.
         say: receives messages for the user.
 
     Raises:
         NmtError: the bundle is damaged, is not that of a Transformer with attention in its decoder,
-            or was made by a version of nmt that wrote different graphs; the run exists already, is
-            in use, or cannot be written.
+            or was made by a version of nmt that wrote different graphs; ``dev`` cannot be read;
+            the run exists already, is in use, or cannot be written.
     """
     manifest = read_manifest(folder)
     check_files(folder, manifest)
@@ -58,6 +60,7 @@ def import_bundle(
             "train from its run, with nmt train --init-from RUN",
         )
     recipe = _recipe(manifest)
+    held_out = read_held_out(dev, recipe.data)
     place = output or Path("runs", recipe.label)
     with locked(place):
         if (place / "run.json").exists() and not force:
@@ -65,7 +68,7 @@ def import_bundle(
         with replacing_folder(place, "run.json") as work:
             sizes = manifest.vocabulary["source"], manifest.vocabulary["target"]
             run = Run(work, recipe, *sizes, prepared_key="", initial=_origin(manifest))
-            run.write(folder / TOKENIZER, [], [])
+            run.write(folder / TOKENIZER, *held_out)
             _write_weights(run, folder)
     say(f"{run.weights:,} weights, stored in {manifest.precision}")
     return place
