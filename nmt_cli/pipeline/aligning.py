@@ -1,4 +1,4 @@
-"""Translate texts with the places of aligned words, for documents with markup."""
+"""Find the places of aligned words in lines and their translations."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -18,26 +18,26 @@ def aligning(
     if not has_alignments:
         return lambda texts: [each.text for each in translate(texts)]
 
-    def aligned(texts: Sequence[str]) -> list[Aligned]:
-        answers = []
-        encoded = tokenizers.source.encode(texts)
-        for text, ids, found in zip(texts, encoded, translate(texts), strict=True):
-            source = word_places(text, ids, tokenizers.source)
-            target = word_places(found.text, found.ids, tokenizers.target)
-            answers.append(
-                Aligned(
-                    found.text,
-                    [
-                        (source[i], target[j])
-                        for i, j in found.alignment or []
-                        # An over-long text is split into parts, which can split a word.
-                        if i < len(source) and j < len(target) and target[j][0] < target[j][1]
-                    ],
-                )
-            )
-        return answers
+    return Aligning(lambda texts: with_places(tokenizers, texts, translate(texts)))
 
-    return Aligning(aligned)
+
+def with_places(
+    tokenizers: TokenizerPair, texts: Sequence[str], translations: Iterable[Translation]
+) -> list[Aligned]:
+    """Find the places of aligned words in texts and their translations, which have alignments."""
+    answers = []
+    encoded = tokenizers.source.encode(texts)
+    for text, ids, found in zip(texts, encoded, translations, strict=True):
+        source = word_places(text, ids, tokenizers.source)
+        target = word_places(found.text, found.ids, tokenizers.target)
+        pairs = [
+            (source[i], target[j])
+            for i, j in found.alignment or []
+            # An over-long text is split into parts, which can split a word.
+            if i < len(source) and j < len(target) and target[j][0] < target[j][1]
+        ]
+        answers.append(Aligned(found.text, pairs))
+    return answers
 
 
 def word_places(text: str, ids: Sequence[int], tokenizer: Tokenizer) -> list[Place]:

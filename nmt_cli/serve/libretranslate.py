@@ -67,12 +67,22 @@ class _Routes:
         self._check_size(sum(map(len, texts)))
         detected = [self._detected(text, texts, source, target) for text in texts]
         ways = [self._direction(each["language"], target) for each in detected]
-        others = _count(fields.get("alternatives"))
-        work = self._service.translate(ways, texts, kind.removeprefix("text"), others)
+        others, aligned = _count(fields.get("alternatives")), _is_true(fields.get("alignments"))
+        if aligned and kind != "text":
+            raise HTTPException(400, "Invalid request: alignments need the format text")
+        work = self._service.translate(
+            ways, texts, kind.removeprefix("text"), others, alignments=aligned
+        )
         found = await unless_gone(request, work, self._options.timeout)
         answer: dict[str, Any] = {"translatedText": [each.text for each in found]}
         if others:
-            answer["alternatives"] = [each.others for each in found]
+            answer["alternatives"] = [[other.text for other in each.others] for each in found]
+        if aligned:
+            answer["alignments"] = [each.alignments for each in found]
+            if others:
+                answer["alternativeAlignments"] = [
+                    [other.alignments for other in each.others] for each in found
+                ]
         if source == "auto":
             answer["detectedLanguage"] = detected
         if not isinstance(fields["q"], list):
@@ -219,6 +229,11 @@ def _count(value: object) -> int:
         return min(max(int(str(value or 0)), 0), 10)
     except ValueError:
         raise HTTPException(400, "Invalid request: alternatives is not a number") from None
+
+
+def _is_true(value: object) -> bool:
+    """Whether a field of JSON or a form is true."""
+    return str(value or "").lower() in ("true", "1")
 
 
 def _confidence(language: str, share: float) -> dict[str, Any]:

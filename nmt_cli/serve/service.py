@@ -3,26 +3,37 @@
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from nmt_cli.formats.document import translate_document
-from nmt_cli.pipeline.aligning import aligning
+from nmt_cli.formats.placing import Aligned
+from nmt_cli.formats.spans import Place
+from nmt_cli.pipeline.aligning import aligning, with_places
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.serve.batcher import Answer, Batcher
 from nmt_cli.serve.detection import Detector
 from nmt_cli.serve.metrics import Metrics
 from nmt_cli.serve.models import Direction, Models
+from nmt_cli.text.tokenizer import TokenizerPair
 
 _LINE_ENDS = re.compile(r"(\r\n|\r|\n)")
 
 
 @dataclass(frozen=True)
 class Translated:
-    """The translation of a text, and further ones, best first."""
+    """The translation of a text.
+
+    Attributes:
+        text: the translation.
+        alignments: places of a source word in the text and of a target word in the translation,
+            in target order; None if not requested or if the model has no attention.
+        others: further translations, best first.
+    """
 
     text: str
-    others: list[str]
+    alignments: list[tuple[Place, Place]] | None = None
+    others: "list[Translated]" = field(default_factory=list)
 
 
 class Service:
@@ -39,6 +50,7 @@ class Service:
         format: str = "",
         others: int = 0,
         untouched: Sequence[str] = (),
+        alignments: bool = False,
     ) -> list[Translated]:
         """Translate texts, each in its direction.
 
@@ -47,6 +59,7 @@ class Service:
                 translated line by line, as nmt translate does.
             others: further translations of plain text to return.
             untouched: names of elements of HTML or XML whose content stays.
+            alignments: whether to align the words of plain text, if the model has attention.
 
         Raises:
             TooMany: too much is waiting.
@@ -59,7 +72,7 @@ class Service:
             work = (
                 self._document(each, format, text, untouched)
                 if format
-                else self._plain(each, text, others)
+                else self._plain(each, text, others, alignments and each.has_attention)
             )
             tasks.append(asyncio.ensure_future(work))
         try:
@@ -68,18 +81,24 @@ class Service:
             for task in tasks:  # of a request that was cancelled or failed
                 task.cancel()
 
-    async def _plain(self, direction: Direction, text: str, others: int) -> Translated:
+    async def _plain(
+        self, direction: Direction, text: str, others: int, alignments: bool
+    ) -> Translated:
         parts = _LINE_ENDS.split(text)  # lines and their ends in turns
         lines = list(dict.fromkeys(line for line in parts[::2] if line.strip()))
         beam = max(direction.beam_size, others + 1) if others else None
-        options = DecodingOptions(n_best=others + 1, beam_size=beam)
+        options = DecodingOptions(n_best=others + 1, beam_size=beam, alignments=alignments)
+        tokenizers = direction.tokenizers
         answers = self.batcher.submit(direction, options, lines)
         try:
             found = await asyncio.gather(*map(asyncio.wrap_future, answers))
         finally:
             for each in answers:
                 each.cancel()
-        return _rejoined(parts, dict(zip(lines, found, strict=True)), others)
+        known = dict(zip(lines, found, strict=True))
+        if not alignments:
+            return _ranked(parts, known, others, None)
+        return await asyncio.to_thread(_ranked, parts, known, others, tokenizers)
 
     async def _document(
         self, direction: Direction, format: str, text: str, untouched: Sequence[str]
@@ -97,18 +116,45 @@ class Service:
             found = await asyncio.to_thread(
                 translate_document, format, text, "document", translate, untouched
             )
-            return Translated(found, [])
+            return Translated(found)
         finally:
             for each in waiting:
                 each.cancel()
 
 
-def _rejoined(parts: list[str], known: dict[str, Translation], others: int) -> Translated:
-    texts = []
-    for rank in range(others + 1):
-        lines = [
-            part if at % 2 or not part.strip() else known[part].n_best[rank].text
-            for at, part in enumerate(parts)
+def _ranked(
+    parts: list[str], known: dict[str, Translation], others: int, tokenizers: TokenizerPair | None
+) -> Translated:
+    """Build the translations of a text; align words if there are tokenizers."""
+    best, *rest = (_rejoined(parts, known, rank, tokenizers) for rank in range(others + 1))
+    return replace(best, others=rest)
+
+
+def _rejoined(
+    parts: list[str], known: dict[str, Translation], rank: int, tokenizers: TokenizerPair | None
+) -> Translated:
+    """Join the translations of lines with the line ends."""
+    found = [each.n_best[rank] for each in known.values()]
+    aligned = (
+        with_places(tokenizers, list(known), found)
+        if tokenizers
+        else [Aligned(each.text) for each in found]
+    )
+    lines = dict(zip(known, aligned, strict=True))
+    texts, pairs = list[str](), list[tuple[Place, Place]]()
+    start = target_start = 0
+    for part in parts:
+        line = lines.get(part, Aligned(part))  # blank lines and line ends stay
+        pairs += [
+            (_moved(source, start), _moved(target, target_start))
+            for source, target in line.pairs
+            if source[0] < source[1]  # the tokenizer may drop a word
         ]
-        texts.append("".join(lines))
-    return Translated(texts[0], texts[1:])
+        texts.append(line.text)
+        start += len(part)
+        target_start += len(line.text)
+    return Translated("".join(texts), pairs if tokenizers else None)
+
+
+def _moved(place: Place, by: int) -> Place:
+    return place[0] + by, place[1] + by
