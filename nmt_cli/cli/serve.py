@@ -18,7 +18,7 @@ _MEGABYTE = 1_000_000
 @click.argument("models", nargs=-1, type=PATH)
 @option_group(ServeOptions, "options")
 def serve(models: tuple[Path, ...], options: ServeOptions) -> None:
-    """Serve MODELS over HTTP with the interfaces of LibreTranslate and DeepL.
+    """Serve MODELS over HTTP: a page, and the interfaces of LibreTranslate and DeepL.
 
     Each model is a bundle, or the name of an installed one. A log of requests, without texts, goes
     to standard output. SIGTERM ends the server once it has answered what it accepted.

@@ -1,1 +1,1 @@
-"""Serve models over HTTP with the interfaces of LibreTranslate and DeepL: ``nmt serve``."""
+"""Serve models over HTTP: a page, the interfaces of LibreTranslate and DeepL (``nmt serve``)."""

@@ -1,4 +1,4 @@
-"""The application: routes of both interfaces, limits, errors, the log."""
+"""The application: routes of both interfaces and the page, limits, errors, the log."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt_cli.errors import NmtError
-from nmt_cli.serve import deepl, libretranslate
+from nmt_cli.serve import deepl, libretranslate, page
 from nmt_cli.serve.access import Access
 from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service
@@ -53,6 +53,7 @@ def create_app(
             *deepl.routes(service, access, options),
             Route("/metrics", metrics),
             *libretranslate.routes(service, access, options),
+            *page.routes(),
         ],
         middleware=[
             Middleware(_Watch, service=service, options=options, log=log),

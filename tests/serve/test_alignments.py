@@ -7,7 +7,7 @@ from nmt_cli.search.options import DecodingOptions
 from tests.serve.conftest import Server, serving
 from tests.test_docs import ROOT
 
-PT_EN = ROOT / "exports" / "pt-en"
+PT_EN, EN_PT = ROOT / "exports" / "pt-en", ROOT / "exports" / "en-pt"
 FIELDS = {"source": "pt", "target": "en", "alignments": True}
 LINE = "😀 O gato, de manhã."
 

@@ -1,0 +1,38 @@
+"""The files of the page; tests/web/test_serve.py uses it in a browser."""
+
+import re
+
+import pytest
+
+from nmt_cli.serve import page
+from tests.serve.conftest import Server
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "part"),
+    [
+        ("/", "text/html", "<title>Translate</title>"),
+        ("/app.js", "text/javascript", "async function translate()"),
+        ("/serve.css", "text/css", "--mark"),
+        ("/style.css", "text/css", "--accent"),
+        ("/icon.svg", "image/svg+xml", "<svg"),
+    ],
+)
+def test_files_come_with_a_policy(server: Server, path: str, kind: str, part: str) -> None:
+    answer = server.get(path)
+    assert answer.status == 200
+    assert part in answer.body.decode()
+    headers = {name.lower(): value for name, value in answer.headers.items()}
+    assert headers["content-type"].partition(";")[0] == kind
+    assert headers["content-security-policy"].startswith("default-src 'none'; ")
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_refers_to_its_files_only(server: Server) -> None:
+    """By relative addresses, so that a proxy can serve it in a folder."""
+    text = server.get("/").body.decode()
+    referred = re.findall(r'(?:src|href)="(.*?)"', text)
+    assert {f"/{each}" for each in referred} == {each.path for each in page.routes()} - {"/"}
+    assert "<script>" not in text
+    assert "<style" not in text

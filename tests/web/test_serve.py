@@ -1,0 +1,69 @@
+"""The page of nmt serve in a browser."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nmt_cli.models import open as open_model
+from nmt_cli.serve.access import Access
+from tests.cli.test_plot import CHROMIUM
+from tests.harness import nmt
+from tests.serve.conftest import serving
+from tests.serve.test_alignments import EN_PT, PT_EN, aligned_words
+from tests.web.test_page import HERE, needs_npm, node, node_modules
+
+__all__ = ["node_modules"]  # a fixture
+FIRST, SECOND = "😀 Bom dia, Maria!", "O <b>gato</b> dorme na casa."
+SUBTITLE = "1\n00:00:01,000 --> 00:00:02,000\n{}\n"
+
+
+def translated(bundle: Path, text: str, folder: Path) -> str:
+    found = nmt("translate", "-m", bundle, cwd=folder, stdin=f"{text}\n".encode())
+    return found.out.decode().removesuffix("\n")
+
+
+@pytest.mark.slow
+@needs_npm
+@pytest.mark.skipif(not CHROMIUM, reason="needs chromium")
+@pytest.mark.usefixtures("node_modules")
+def test_a_browser_uses_the_page(tmp_path: Path) -> None:
+    given = {"text": f"{FIRST}\n{SECOND}", "file": ["São.srt", SUBTITLE.format("Bom dia!")]}
+    keys = Access({"sesame": None}, 0)
+    with serving(PT_EN, EN_PT) as server, serving(PT_EN, access=keys) as guarded:
+        words = CHROMIUM, f"{server.url}/", f"{guarded.url}/"
+        found = json.loads(node(HERE / "serve.js", *words, given=json.dumps(given)))
+
+    assert found.pop("problems") == []
+    assert found.pop("foreign") == []
+    with open_model(PT_EN) as model:
+        (best,) = model.translate([FIRST], n_best=4, beam_size=4)
+    alternatives = list(dict.fromkeys(each.text for each in best.n_best))
+    second = translated(PT_EN, SECOND, tmp_path)
+    chosen = f"{alternatives[1]}\n{second}"
+    good_morning = translated(PT_EN, "Bom dia!", tmp_path)
+    pairs = aligned_words(PT_EN, FIRST, 0)
+    source = pairs[1][0]  # of the second target word
+    group = [source, *(target for each, target in pairs if each == source)]
+    first = pairs[0][0]
+    assert found == {
+        "dropped": "net::ERR_ABORTED",
+        "typed": f"{best.text}\n{second}",
+        "hovered": group,
+        "hoveredSource": group,
+        "cursor": [first, *(target for each, target in pairs if each == first)],
+        "alternatives": alternatives,
+        "hidden": True,
+        "chosen": chosen,
+        "dark": "rgb(21, 23, 26)",
+        "swapped": [chosen, translated(EN_PT, chosen, tmp_path)],
+        "detected": "Detected language: Portuguese",
+        "file": ["en_São.srt", SUBTITLE.format(good_morning)],
+        "badFile": "a.doc: Invalid request: file format not supported.",
+        "offline": "The server does not answer.",
+        "slow": "Slowdown. It takes requests again in 1 s.",
+        "later": good_morning,
+        "noKey": "Please contact the server operator to get an API key.",
+        "wrongKey": "Invalid API key.",
+        "withKey": good_morning,
+    }
