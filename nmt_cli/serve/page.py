@@ -1,5 +1,6 @@
 """The page of ``nmt serve``, which uses LibreTranslate's interface."""
 
+from functools import partial
 from pathlib import Path
 
 from starlette.requests import Request
@@ -25,10 +26,10 @@ _HEADERS = {
 }
 
 
-async def _answer(request: Request) -> Response:
-    return FileResponse(_FILES[request.scope["route"].path], headers=_HEADERS)
+async def _answer(file: Path, request: Request) -> Response:
+    return FileResponse(file, headers=_HEADERS)
 
 
 def routes() -> list[Route]:
     """The routes of the page's files."""
-    return [Route(path, _answer) for path in _FILES]
+    return [Route(path, partial(_answer, file)) for path, file in _FILES.items()]
