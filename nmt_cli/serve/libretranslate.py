@@ -26,6 +26,7 @@ from nmt_cli.serve.service import Service
 from nmt_cli.serve.waiting import unless_gone
 
 _PLAIN = ".txt"
+_SHORT = 40  # characters, up to which the language of a text is uncertain
 # Translated files are kept for so long, and this many of them.
 _FILE_SECONDS, _FILES = 600.0, 100
 
@@ -65,7 +66,7 @@ class _Routes:
         if kind not in ("text", "html"):
             raise HTTPException(400, f"{kind[:20]} format is not supported")
         self._check_size(sum(map(len, texts)))
-        detected = [self._detected(text, texts, source, target) for text in texts]
+        detected = self._detected(texts, source, target)
         ways = [self._direction(each["language"], target) for each in detected]
         others, aligned = _count(fields.get("alternatives")), _is_true(fields.get("alignments"))
         if aligned and kind != "text":
@@ -114,7 +115,8 @@ class _Routes:
         except UnicodeDecodeError:
             raise HTTPException(400, "Invalid request: the file is not UTF-8") from None
         self._check_size(len(text))
-        way = self._direction(self._detected(text, [text], source, target)["language"], target)
+        (detected,) = self._detected([text], source, target)
+        way = self._direction(detected["language"], target)
         work = self._service.translate([way], [text], kind or "")
         (found,) = await unless_gone(request, work, self._options.timeout)
         key, now = secrets.token_urlsafe(16), time.monotonic()
@@ -177,16 +179,18 @@ class _Routes:
                 400, f"Invalid request: request ({size}) exceeds text limit ({limit})"
             )
 
-    def _detected(self, text: str, texts: list[str], source: str, target: str) -> dict[str, Any]:
-        """The language of a text; that of all texts together if it is short."""
+    def _detected(self, texts: list[str], source: str, target: str) -> list[dict[str, Any]]:
+        """The language of each text; for short ones, that of all texts together."""
         if source != "auto":
-            return _confidence(source, 1.0)
+            return [_confidence(source, 1.0) for _ in texts]
         known = [each for each in self._models.sources if self._models.find(each, target)]
         if not known:
             raise HTTPException(400, f"{target[:20]} is not supported")
-        return _confidence(
-            *self._service.detector.choose(text if len(text) > 40 else " ".join(texts), known)
-        )
+        choose = self._service.detector.choose
+        together = _confidence(*choose(" ".join(texts), known))
+        return [
+            _confidence(*choose(text, known)) if len(text) > _SHORT else together for text in texts
+        ]
 
     def _direction(self, source: str, target: str) -> Direction:
         if found := self._models.find(source, target):
