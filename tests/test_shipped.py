@@ -15,13 +15,15 @@ FIRST_LINES = {
     "pt-en": {
         "Bom dia!": "Good morning!",
         "Onde fica a estação?": "Where is the station?",
-        "Muito obrigado pela ajuda.": "Thank you very much for the help.",
+        "Muito obrigado!": "Thank you very much!",
+        "Feliz aniversário!": "Happy birthday!",
         "Clique em Salvar para continuar.": "Click Save to continue.",
     },
     "en-pt": {
         "Good morning!": "Bom dia!",
-        "Where is the station?": "Onde fica a estação?",
-        "Thank you very much!": "Muito obrigado!",
+        "Where is the station?": "Onde está a estação?",
+        "How are you?": "Como você está?",
+        "Happy birthday!": "Feliz aniversário!",
         "Click Save to continue.": "Clique em Salvar para continuar.",
     },
 }
@@ -47,7 +49,7 @@ def test_a_bundle_has_attention_for_alignments(bundle: Path) -> None:
 def test_the_card_names_every_licence(bundle: Path) -> None:
     card = (bundle / "MODEL_CARD.md").read_text(encoding="utf-8")
     sources = read_manifest(bundle).provenance["sources"]
-    assert len(sources) == 57
+    assert len(sources) == 59
     for each in sources:
         assert each["source"], each["corpus"]
         assert each["source"] in card
