@@ -125,7 +125,7 @@ def _write_weights(run: Run, folder: Path) -> None:
 
 
 def _weights_of(proto: onnx.ModelProto) -> Arrays:
-    """The float tensors of a graph by name, those in int8 or float16 as the floats they stand for.
+    """The float tensors of a graph by name, those in int8 or float16 as the floats they represent.
 
     Names have the number of a layer's call, which depends on what the process has built before;
     its rank is kept.
