@@ -11,6 +11,11 @@ from nmt_cli.bundle.reading import check_files, read_manifest
 
 EXPORTS = Path(__file__).parent.parent / "exports"
 PAIRS = ("pt-en", "en-pt")
+# Translated right by the models before these: a known regression.
+MISSED = {
+    "pt-en": {"Muito obrigado pela ajuda.": "Thank you very much for the help."},
+    "en-pt": {"Thank you very much!": "Muito obrigado!"},
+}
 FIRST_LINES = {
     "pt-en": {
         "Bom dia!": "Good morning!",
@@ -64,10 +69,16 @@ def test_a_bundle_names_no_path_of_a_machine(bundle: Path) -> None:
             assert not re.search(rb"/(tmp|home|work|root)/", path.read_bytes()), path.name
 
 
-def test_the_first_lines_are_right(bundle: Path) -> None:
-    lines = FIRST_LINES[bundle.name]
+def check_lines(bundle: Path, lines: dict[str, str]) -> None:
     with nmt_cli.open(bundle) as model:
-        assert (
-            dict(zip(lines, (each.text for each in model.translate([*lines])), strict=True))
-            == lines
-        )
+        found = [each.text for each in model.translate([*lines])]
+    assert dict(zip(lines, found, strict=True)) == lines
+
+
+def test_the_first_lines_are_right(bundle: Path) -> None:
+    check_lines(bundle, FIRST_LINES[bundle.name])
+
+
+@pytest.mark.xfail(strict=True, reason="lost in the last training; see the cards")
+def test_lines_that_earlier_models_translated_are_right(bundle: Path) -> None:
+    check_lines(bundle, MISSED[bundle.name])

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -101,6 +102,11 @@ def test_what_cannot_be_imported_is_named(
     (damaged / ENCODER).unlink()
     with pytest.raises(NmtError, match=ENCODER):
         import_bundle(damaged, tmp_path / "other")
+    with (
+        mock.patch("nmt_cli.export.onnx.importing._scale", return_value=None),
+        pytest.raises(NmtError, match="its graphs lack .+ where this version of nmt writes it"),
+    ):
+        import_bundle(bundle, tmp_path / "other")
     run = untrained_run(tmp_path, model={"decoder": "ssru"})
     bundle = export_bundle(run, tmp_path / "ssru")
     with pytest.raises(NmtError, match="only Transformers with attention in the decoder can be"):

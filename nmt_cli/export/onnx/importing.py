@@ -115,9 +115,8 @@ def _write_weights(run: Run, folder: Path) -> None:
         ]
         if not found or found[0][0].shape != weight.shape:
             raise NmtError(
-                f"{folder}: its graphs differ from those that this nmt writes ({weight.path} is "
-                "not in them)",
-                "import it with the version of nmt that exported it (see its MODEL_CARD.md)",
+                f"{folder}: its graphs lack {weight.path} where this version of nmt writes it",
+                "import it with the version that exported it (see its MODEL_CARD.md)",
             )
         values, scale = found[0]
         weight.assign(values / scale)
