@@ -266,7 +266,13 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
             model = EnsembleStepModel([each for each, _ in found])
             workers = min(each for _, each in found)
         return Translator(
-            model, self.tokenizers, resolved, self.decoding.max_source, self._warn, workers
+            model,
+            self.tokenizers,
+            resolved,
+            self.decoding.max_source,
+            self._warn,
+            workers,
+            fold_capitals=self.decoding.fold_capitals,
         )
 
     def fingerprint(self) -> list[str]:

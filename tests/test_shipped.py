@@ -23,6 +23,7 @@ FIRST_LINES = {
         "Muito obrigado!": "Thank you very much!",
         "Feliz aniversário!": "Happy birthday!",
         "Clique em Salvar para continuar.": "Click Save to continue.",
+        "ONDE FICA A ESTAÇÃO?": "WHERE IS THE STATION?",
     },
     "en-pt": {
         "Good morning!": "Bom dia!",
@@ -30,6 +31,7 @@ FIRST_LINES = {
         "How are you?": "Como você está?",
         "Happy birthday!": "Feliz aniversário!",
         "Click Save to continue.": "Clique em Salvar para continuar.",
+        "WHERE IS THE STATION?": "ONDE ESTÁ A ESTAÇÃO?",
     },
 }
 

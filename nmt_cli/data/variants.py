@@ -10,9 +10,8 @@ import numpy as np
 
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.recipe.config import DataConfig
+from nmt_cli.text.capitals import CODE
 
-# Signs of code, markup, placeholders, addresses and paths, whose case matters.
-_CODE = re.compile(r"[{}<>\[\]()%$\\/_@|#=`~^*&+]|\w[.:]\w|--")
 _FINAL_MARK = re.compile(r"\s*[.!?…]+$")
 
 
@@ -36,7 +35,7 @@ def vary(corpus: Corpus, config: DataConfig, seed: int) -> Corpus:
 
 
 def _varied(kind: int, source: str, target: str) -> tuple[str, str]:
-    if kind > 2 or _CODE.search(source) or _CODE.search(target):
+    if kind > 2 or CODE.search(source) or CODE.search(target):
         return source, target
     if kind == 0:
         return source.lower(), target

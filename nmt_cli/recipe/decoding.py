@@ -15,3 +15,4 @@ class DecodingConfig:
     length_ratio: float = bounded(1.5, 0.1)  # at most ratio * source + extra tokens
     length_extra: int = bounded(10, 1)
     max_source: int = bounded(128, 2)  # longer sources are split at sentence ends
+    fold_capitals: bool = False  # lines in capitals are translated in lower case

@@ -42,6 +42,11 @@ class Translation:
         """All translations of the line, best first."""
         return [self, *self.others]
 
+    def in_capitals(self) -> "Translation":
+        """The same with all texts in capitals; tokens stay as they are."""
+        others = [each.in_capitals() for each in self.others]
+        return replace(self, text=self.text.upper(), others=others)
+
 
 @dataclass(frozen=True)
 class Found:

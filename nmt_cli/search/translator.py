@@ -19,6 +19,7 @@ from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Found, Translation, rejoin
 from nmt_cli.search.repetition import NO_REPEAT, may_repeat, repeats
 from nmt_cli.search.step_model import StepModel
+from nmt_cli.text.capitals import in_capitals
 from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair, encode_lines
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Translator:
         workers: batches searched in parallel, each in its own thread.
         batch_tokens: source tokens of a batch, padding included, at beam 1.
         name: of the input, for messages: put before ``line 3``.
+        fold_capitals: translate a line in capitals as if it were in lower case, and put its
+            translation in capitals, unless that must contain given words.
         trace: records the search; needs one worker and one sentence a batch.
     """
 
@@ -79,6 +82,7 @@ class Translator:
     workers: int = 1
     batch_tokens: int = BATCH_TOKENS
     name: str = ""
+    fold_capitals: bool = False
     trace: "Trace | None" = None
 
     @cached_property
@@ -115,7 +119,10 @@ class Translator:
         segments: list[Segment] = []
         counts: list[int] = []
         failure: NmtError | None = None
-        split = self._split([each.text for each in lines])
+        folded = [self._is_folded(each) for each in lines]
+        read = zip(lines, folded, strict=True)
+        texts = [each.text.lower() if fold else each.text for each, fold in read]
+        split = self._split(texts)
         prefix = self._encoded(self.options.prefix, "prefix") if self.options.prefix else ()
         for number, (line, pieces) in enumerate(zip(lines, split, strict=True), start=first_number):
             if len(pieces) > 1:
@@ -130,10 +137,15 @@ class Translator:
                 break
             counts.append(len(pieces))
         found = iter(self._search(segments))
-        for line, count in zip(lines, counts, strict=False):
-            yield rejoin(line.text, list(islice(found, count)), self.tokenizers, self.options)
+        for text, fold, count in zip(texts, folded, counts, strict=False):
+            best = rejoin(text, list(islice(found, count)), self.tokenizers, self.options)
+            yield best.in_capitals() if fold else best
         if failure:
             raise failure
+
+    def _is_folded(self, line: Line) -> bool:
+        given = line.phrases or self.options.prefix
+        return self.fold_capitals and not given and in_capitals(line.text)
 
     def _split(self, lines: list[str]) -> Iterator[list[list[int]]]:
         """Framed ids of each line's segments: none for a blank line, usually one."""

@@ -372,3 +372,46 @@ class TestRepetition:
     )
     def test_only_by_default(self, values: dict[str, int | bool], expected: str) -> None:
         assert texts(self.translator(**values), ["!"]) == [expected]
+
+
+def folding(beams: int = 1) -> Translator:
+    return replace(copier(beams=beams)[0], fold_capitals=True)
+
+
+def spelt(ids: list[int]) -> str:
+    return "".join(chr(each - FIRST_CHARACTER_ID) for each in ids)
+
+
+def test_a_line_in_capitals_is_translated_in_lower_case() -> None:
+    lines = ["OPEN IT, PLEASE!", "Open it, please!", "", "AVISO: É 3 VEZES MAIOR"]
+    found = list(folding().translate(lines))
+    assert [each.text for each in found] == lines
+    lower = ["open it, please!", "Open it, please!", "", "aviso: é 3 vezes maior"]
+    assert [spelt(each.ids) for each in found] == lower
+    unfolded = copier()[0].translate(lines)
+    assert [spelt(each.ids) for each in unfolded] == lines
+
+
+def test_all_translations_of_a_line_in_capitals_are_in_capitals() -> None:
+    translator = folding(beams=3)
+    translator = replace(translator, options=replace(translator.options, n_best=3))
+    (found,) = translator.translate(["OPEN IT"])
+    assert len(found.n_best) == 3
+    assert all(each.text == each.text.upper() for each in found.n_best)
+    assert {spelt(each.ids) for each in found.n_best} != {each.text for each in found.n_best}
+
+
+@pytest.mark.parametrize("line", ["HTTP", "12345", "RUN {NAME} NOW", "SEE A.B.C", "OPEN iT", "-"])
+def test_abbreviations_and_code_are_not_taken_for_lines_in_capitals(line: str) -> None:
+    (found,) = folding().translate([line])
+    assert spelt(found.ids) == line
+
+
+def test_words_that_a_translation_must_contain_keep_its_case() -> None:
+    (found,) = folding().translate([module.Line("OPEN IT", ("IT",))])
+    assert spelt(found.ids) == "OPEN IT"
+    translator = folding()
+    translator = replace(translator, options=replace(translator.options, prefix="OP"))
+    (found,) = translator.translate(["OPEN IT"])
+    assert found.text.startswith("OP")
+    assert found.text == spelt(found.ids)
