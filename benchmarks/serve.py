@@ -53,11 +53,16 @@ class Server:
 @contextmanager
 def serving(bundle: Path, code: str, *words: str) -> Iterator[Server]:
     command = [sys.executable, "-c", code, "serve", str(bundle), "--port", "0", "--cache", "0"]
-    with subprocess.Popen(
-        [*command, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr
-        line = next(each for each in process.stderr if each.startswith("serving "))
+    # A file, not a pipe: a soak fills its log with complaints about bad requests.
+    with (
+        tempfile.NamedTemporaryFile("r") as log,
+        open(log.name, "w") as stderr,
+        subprocess.Popen([*command, *words], stdout=subprocess.DEVNULL, stderr=stderr) as process,
+    ):
+        while not (line := log.readline()).startswith("serving "):
+            if process.poll() is not None:
+                sys.exit(f"nmt serve failed: {Path(log.name).read_text()}")
+            time.sleep(0.05)
         source, target, url = re.match(r"serving (.+)-(.+) at (\S+)", line).groups()  # type: ignore[union-attr]
         place = urlsplit(url)
         yield Server(str(place.hostname), place.port or 0, process.pid, source, target)
