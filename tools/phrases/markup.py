@@ -8,7 +8,7 @@ import re
 
 Pair = tuple[str, str]
 
-COUNT, SEED = 4000, 1
+COUNT, SEED = 12000, 1
 _WORDS = (
     "sol", "lua", "casa", "rio", "flor", "mesa", "porto", "livro", "gato", "pedra", "blog", "news",
     "shop", "data", "user", "file", "name", "path", "home", "list", "item", "page", "code", "test",
@@ -16,6 +16,7 @@ _WORDS = (
     "status", "index", "order", "report", "image", "value", "email", "address", "message",
     "version", "product", "customer",
 )  # fmt: skip
+_ONSETS, _NUCLEI, _CODAS = "bcdfghjklmnprstvwxz", "aeiou", ("", "", "", "n", "r", "s", "x", "t")
 _COMMANDS = ("git", "ls", "cd", "npm", "pip", "make", "docker", "ssh", "curl", "grep", "find")
 
 
@@ -41,12 +42,26 @@ def _url(chance: random.Random) -> str:
     host += chance.choice((".com", ".org", ".com.br", ".pt", ".net", ".io"))
     path = "".join(f"/{_name(chance, '-')}" for _ in range(chance.randrange(3)))
     if path:
-        path += chance.choice(("", "/", ".html", f"?id={_number(chance)}"))
+        ends = ("", "/", ".html", f"?id={_number(chance)}", f"#{_word(chance)}-{_version(chance)}")
+        path += chance.choice(ends)
     return chance.choice(("https://", "https://", "http://", "")) + host + path
 
 
 def _name(chance: random.Random, joint: str) -> str:
-    return joint.join(chance.sample(_WORDS, chance.choice((1, 1, 2))))
+    return joint.join(_word(chance) for _ in range(chance.choice((1, 1, 2))))
+
+
+def _word(chance: random.Random) -> str:
+    """A known word or an invented one, so that a model learns to copy letter by letter."""
+    if chance.random() < 0.5:
+        return chance.choice(_WORDS)
+    if chance.random() < 0.2:
+        return f"{chance.randrange(16**8):08x}"[: chance.choice((4, 6, 8))]
+    syllables = (
+        chance.choice(_ONSETS) + chance.choice(_NUCLEI) + chance.choice(_CODAS)
+        for _ in range(chance.randint(1, 4))
+    )
+    return "".join(syllables)
 
 
 def _mail(chance: random.Random) -> str:
@@ -54,8 +69,10 @@ def _mail(chance: random.Random) -> str:
 
 
 def _field(chance: random.Random) -> str:
-    form = chance.choice(("{{{}}}", "{{{}}}", "{{{{{}}}}}", "%({})s", "${{{}}}"))
-    return form.format(chance.choice((_name(chance, "_"), str(chance.randrange(4)))))
+    form = chance.choice(("{{{}}}", "{{{}}}", "{{{{{}}}}}", "%({})s", "${{{}}}", "%{{{}}}"))
+    pattern = "-".join("x" * chance.choice((2, 4, 4, 8)) for _ in range(chance.randint(1, 5)))
+    inside = (_name(chance, "_"), _name(chance, "-"), str(chance.randrange(4)), pattern)
+    return form.format(chance.choice(inside))
 
 
 def _format(chance: random.Random) -> str:
@@ -80,6 +97,20 @@ def _code(chance: random.Random) -> str:
     return f"`{chance.choice(forms)}`"
 
 
+def _identifier(chance: random.Random) -> str:
+    parts = [_word(chance) for _ in range(chance.randint(2, 3))]
+    forms = (
+        "_".join(parts).upper(),
+        "_".join(parts),
+        "".join(each.capitalize() for each in parts),
+        parts[0] + "".join(each.capitalize() for each in parts[1:]),
+        f"{parts[0].capitalize()}::{parts[1]}()",
+        f"{parts[0]}.{parts[1]}",
+        f"{parts[0].capitalize()}::${parts[1]}{_word(chance).capitalize()}",
+    )
+    return chance.choice(forms)
+
+
 def _number(chance: random.Random) -> str:
     return str(chance.randrange(10 ** chance.randint(1, 5)))
 
@@ -97,5 +128,6 @@ _MAKERS = {
     "CODE": _code,
     "NUMBER": _number,
     "VERSION": _version,
+    "SYMBOL": _identifier,
 }
 _MARK = re.compile("|".join(_MAKERS))
