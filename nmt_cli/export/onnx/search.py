@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx_ir.passes.common import NameFixPass, RemoveUnusedNodesPass, TopologicalSortPass
+from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from nmt_cli.errors import NmtError
 from nmt_cli.export.onnx.weights import share_with_body
-from nmt_cli.model.onnx_ops import Ops, State
+from nmt_cli.model.onnx_ops import Ops, State, finish
 from nmt_cli.recipe.architecture import Shape
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.runtime.host_state import SHARE_AHEAD, STEPS_AHEAD, VECTOR
@@ -62,8 +62,8 @@ def search_graph(
             "use --quantize int8, or export a bundle with --onnx only",
         )
     _Search(model.graph, step.graph, caches, decoding).build()
-    for each in (RemoveUnusedNodesPass(), TopologicalSortPass(), NameFixPass()):
-        each(model)
+    RemoveUnusedNodesPass()(model)
+    finish(model)
     return ir.to_proto(model)
 
 

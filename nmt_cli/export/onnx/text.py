@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx_ir.passes.common import NameFixPass, TopologicalSortPass
 
-from nmt_cli.model.onnx_ops import Ops, State
+from nmt_cli.model.onnx_ops import Ops, State, finish
 from nmt_cli.text.tokenizer import PAD_ID
 
 DOMAIN = "ai.onnx.contrib"
@@ -46,8 +45,7 @@ def text_graph(
         value.name, value.dtype, value.shape = name, kind, ir.Shape(["N"])
     graph.inputs[:], graph.outputs[:] = [text, *settings], [found, score]
     graph.opset_imports[DOMAIN] = 1
-    for each in (TopologicalSortPass(), NameFixPass()):
-        each(model)
+    finish(model)
     # It warns of bytes in attributes, where these operators expect their models.
     logging.getLogger("onnx_ir").setLevel(logging.ERROR)
     return ir.to_proto(model)
