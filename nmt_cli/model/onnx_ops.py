@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import onnx_ir as ir
+from onnx_ir.passes.common import NameFixPass, TopologicalSortPass
 
 # Values by name.
 State = dict[str, Any]
@@ -83,3 +84,13 @@ class Ops:
         )
         found = self._tape.op_multi_out("Loop", inputs, loop, num_outputs=len(start))
         return dict(zip(start, found, strict=True))
+
+
+def finish(model: ir.Model) -> None:
+    """Sort the nodes, and give each value a name that none has in a loop or around it."""
+    TopologicalSortPass()(model)
+    for number, node in enumerate(model.graph.all_nodes()):
+        for place, value in enumerate(node.outputs):
+            if not value.is_graph_output():  # NameFixPass overlooks names that follow a loop
+                value.name = f"value_{number}_{place}"
+    NameFixPass()(model)

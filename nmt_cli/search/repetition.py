@@ -1,23 +1,45 @@
 """Translations that repeat themselves: the search fell into a loop."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
+# These patterns mean the same in JavaScript, for the page of `nmt export --web`.
 # Some characters or words, four times in a row.
-_LOOP = re.compile(r"(.{3,60}?)\1{3}")
+LOOP = re.compile(r"([^\n]{3,60}?)\1{3}")
 # Some tokens, three times in a row: the first and the last time, other tokens may spell the text.
-_TOKEN_LOOP = re.compile(r"(.{1,60}?)\1\1", re.DOTALL)
+TOKEN_LOOP = re.compile(r"(.{1,60}?)\1\1", re.DOTALL)
 # Further searches allow no sequence of so many tokens to occur twice. The same tokens four times
 # in a row always have two equal sequences of 3; where the end of another token completes the loop
 # ("initialized" and three times "ized"), only 2 helps.
 NO_REPEAT = (3, 2)
 
+Result = TypeVar("Result")
+
 
 def repeats(text: str, source: str) -> bool:
     """Whether a translation repeats itself although its source does not."""
-    return _LOOP.search(text) is not None and _LOOP.search(source) is None
+    return LOOP.search(text) is not None and LOOP.search(source) is None
 
 
 def may_repeat(ids: Sequence[int]) -> bool:
     """Whether the text of these tokens may repeat itself, which takes longer to search."""
-    return _TOKEN_LOOP.search("".join(map(chr, ids))) is not None
+    return TOKEN_LOOP.search("".join(map(chr, ids))) is not None
+
+
+def search_again(
+    found: list[Result],
+    is_loop: Callable[[int, Result], bool],
+    search: Callable[[list[int], int], Sequence[Result]],
+) -> None:
+    """Replace each result that is a loop, in place.
+
+    ``search`` takes rows, and the size of the sequences of tokens that must not occur twice.
+    """
+    again = list(range(len(found)))
+    for size in NO_REPEAT:
+        again = [row for row in again if is_loop(row, found[row])]
+        if not again:
+            return
+        for row, result in zip(again, search(again, size), strict=True):
+            found[row] = result

@@ -17,7 +17,7 @@ from nmt_cli.search.options import Request, SearchOptions
 from nmt_cli.search.processors import Processor, forbid_repeats, processors_of
 from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Found, Translation, rejoin
-from nmt_cli.search.repetition import NO_REPEAT, may_repeat, repeats
+from nmt_cli.search.repetition import may_repeat, repeats, search_again
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.capitals import in_capitals
 from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair, encode_lines
@@ -219,25 +219,22 @@ class Translator:
 
     def _search_batch(self, batch: list[Segment]) -> list[list[Hypothesis]]:
         """Search, and again where the best hypothesis repeats itself."""
-        found = self._beam_search(batch, self.processors)
-        if self.options.no_repeat_ngram is not None or self.options.sample:
-            return found
-        again = list(range(len(batch)))
-        for size in NO_REPEAT:
-            again = [row for row in again if self._repeats(batch[row], found[row][0])]
-            if not again:
-                break
-            rules: list[Processor] = [*self.processors, partial(forbid_repeats, size)]
-            better = self._beam_search([batch[row] for row in again], rules)
-            for row, hypotheses in zip(again, better, strict=True):
-                found[row] = hypotheses
+        found = self._beam_search(batch)
+        if self.options.no_repeat_ngram is None and not self.options.sample:
+            search_again(
+                found,
+                lambda row, hypotheses: self._repeats(batch[row], hypotheses[0]),
+                lambda rows, size: self._beam_search([batch[row] for row in rows], size),
+            )
         return found
 
-    def _beam_search(
-        self, batch: list[Segment], processors: Sequence[Processor]
-    ) -> list[list[Hypothesis]]:
+    def _beam_search(self, batch: list[Segment], no_repeat: int = 0) -> list[list[Hypothesis]]:
+        """Search; ``no_repeat`` forbids sequences of so many tokens to occur twice, too."""
         source, requests = padded([each.ids for each in batch]), [each.request for each in batch]
-        return beam_search(self.model, source, self.options, requests, processors, self.trace)
+        rules = [*self.processors]
+        if no_repeat:
+            rules.append(partial(forbid_repeats, no_repeat))
+        return beam_search(self.model, source, self.options, requests, rules, self.trace)
 
     def _repeats(self, segment: Segment, hypothesis: Hypothesis) -> bool:
         if not may_repeat(hypothesis.ids):

@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,8 +23,12 @@ from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.batching import padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.processors import processors_of
 from nmt_cli.search.ranking import Hypothesis
+from nmt_cli.search.rejoining import Translation
+from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from nmt_cli.training.run import Run
+from tests.bundle import harm
 from tests.harness import nmt
 from tests.systems import untrained_run
 from tests.test_docs import ROOT
@@ -36,9 +40,17 @@ needs_extensions = pytest.mark.skipif(
 )
 SETTINGS = [
     DecodingOptions(beam_size=1),
-    DecodingOptions(beam_size=4, length_penalty=0.0),
-    DecodingOptions(beam_size=5, max_length=17),
+    DecodingOptions(beam_size=1, no_repeat_ngram=1),
+    DecodingOptions(beam_size=2, n_best=2, no_repeat_ngram=1),
+    *(DecodingOptions(beam_size=4, n_best=n, length_penalty=0.0) for n in range(1, 5)),
+    *(
+        DecodingOptions(beam_size=5, n_best=n, max_length=17, no_repeat_ngram=2)
+        for n in range(1, 6)
+    ),
+    DecodingOptions(beam_size=3, n_best=2, length_penalty=2.0, no_repeat_ngram=3),
 ]
+# Untrained models repeat themselves in most lines.
+LINES = [*(each for each in HARD_LINES if len(each) < 100), "um gato", "", "sol", "ha ha ha ha ha"]
 
 
 def write_file(bundle: Bundle, folder: Path, target: Path) -> None:
@@ -65,35 +77,63 @@ def example(page: str, imports: str) -> str:
     return re.sub("^    ", "", found, flags=re.M)
 
 
-def found(hypothesis: Hypothesis) -> tuple[list[int], np.float32]:
-    return hypothesis.ids, np.float32(hypothesis.score)
+def likelier_end(folder: Path, target: Path) -> Path:
+    """Copy a bundle and make END likelier: some hypotheses of an untrained model then finish."""
+    shutil.copytree(folder, target)
+    model = onnx.load(target / "decoder.onnx", load_external_data=False)
+    bias = np.zeros(Bundle(folder).manifest.vocabulary["target"], np.float32)
+    bias[END_ID] = 5.0
+    model.graph.initializer.append(onnx.numpy_helper.from_array(bias, "end_bias"))
+    (place,) = (n for n, each in enumerate(model.graph.node) if each.op_type == "LogSoftmax")
+    (logits,) = model.graph.node[place].input
+    model.graph.node[place].input[:] = ["biased"]
+    model.graph.node.insert(place, onnx.helper.make_node("Add", [logits, "end_bias"], ["biased"]))
+    onnx.save(model, str(target / "decoder.onnx"))
+    harm.hide(target)
+    return target
 
 
-def assert_same_search(folder: Path, target: Path) -> None:
-    """Compare a bundle's search with that of a file made of its graphs, in other batches."""
-    bundle, rng = Bundle(folder), np.random.default_rng(5)
+def texts(translations: Iterable[Translation]) -> list[list[tuple[str, np.float32]]]:
+    return [[(each.text, np.float32(each.score)) for each in line.n_best] for line in translations]
+
+
+def found(hypotheses: list[Hypothesis]) -> list[tuple[list[int], np.float32]]:
+    """Ids without PAD at their end, which an untrained model may predict, and scores."""
+    ends = [np.flatnonzero([PAD_ID, *each.ids])[-1:].sum() for each in hypotheses]
+    pairs = zip(hypotheses, ends, strict=True)
+    return [(each.ids[:end], np.float32(each.score)) for each, end in pairs]
+
+
+def assert_same_search(folder: Path, target: Path) -> list[tuple[SearchOptions, list[Hypothesis]]]:
+    """Compare a bundle's search with that of a file made of its graphs, in other batches.
+
+    Returns what the bundle found for each sentence with each of SETTINGS.
+    """
+    folder = likelier_end(folder, target / "likelier-end")
+    bundle, rng, results = Bundle(folder), np.random.default_rng(5), []
     write_file(bundle, folder, target)
     session, vocabulary = single_file.load_file(target), bundle.manifest.vocabulary["source"]
     sizes = rng.permutation([1, 2, 3, 5, 6, 9, 13, 19])
     sources = [[*rng.integers(4, vocabulary, size).tolist(), 3] for size in sizes]
     for given in SETTINGS:
         options = SearchOptions.of(bundle.manifest.decoding, given)
-        expected = [
-            found(beam_search(bundle.model, padded([each]), options)[0][0]) for each in sources
+        processors = processors_of(options, bundle.tokenizers.target)
+        hypotheses = [
+            beam_search(bundle.model, padded([each]), options, processors=processors)[0]
+            for each in sources
         ]
+        results += [(options, each) for each in hypotheses]
+        expected = [found(each) for each in hypotheses]
         whole = np.zeros((len(sources), 22), np.int32)
         for row, ids in zip(whole, sources, strict=True):
             row[: len(ids)] = ids
-        alone = [search_one(session, each, options) for each in sources[:2]]
+        # In float16, ONNX Runtime rounds the products of a single row in another way.
+        one_row = options.beam_size == 1 and bundle.manifest.precision == "float16"
+        alone = [np.array([each], np.int32) for each in sources[: 0 if one_row else 2]]
         assert [found(each) for each in single_file.search_ids(session, whole, options)] == expected
-        assert alone == expected[:2]
-
-
-def search_one(
-    session: object, ids: list[int], options: SearchOptions
-) -> tuple[list[int], np.float32]:
-    (hypothesis,) = single_file.search_ids(session, np.array([ids], np.int32), options)
-    return found(hypothesis)
+        for source, each in zip(alone, expected, strict=False):
+            assert [found(*single_file.search_ids(session, source, options))] == [each]
+    return results
 
 
 @pytest.mark.parametrize("precision", ["float32", "int8", "float16"])
@@ -104,11 +144,49 @@ def test_it_finds_what_the_bundle_finds(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     folder = tiny_bundle(precision)
-    assert_same_search(folder, tmp_path)
+    results = assert_same_search(folder, tmp_path)
     assert capfd.readouterr().err == ""  # ONNX Runtime has no warnings
+    # In n-best lists, none, some and all hypotheses are finished.
+    finished = [
+        [len(each.token_scores) > len(each.ids) for each in hypotheses]
+        for options, hypotheses in results
+        if options.n_best > 1
+    ]
+    assert {(any(each), all(each)) for each in finished} == {
+        (False, False),
+        (True, False),
+        (True, True),
+    }
     # Each matrix is stored once.
     weights = (folder / "weights.bin").stat().st_size
     assert (tmp_path / single_file.MODEL).stat().st_size < weights + 150_000
+
+
+def test_more_translations_than_beams(tiny_bundle: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tiny_bundle("float32")
+    bundle = Bundle(folder)
+    write_file(bundle, folder, tmp_path)
+    options = SearchOptions.of(bundle.manifest.decoding, DecodingOptions(beam_size=4))
+    session, source = single_file.load_file(tmp_path), np.array([[5, 3]], np.int32)
+    with pytest.raises(Exception, match=r"n_best needs a beam of that size.*\[5\].*\[4\]"):
+        single_file.search_ids(session, source, replace(options, n_best=5))
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_a_translation_that_repeats_itself_is_searched_again(
+    tiny_bundle: Callable[[str], Path], tmp_path: Path, precision: str
+) -> None:
+    folder = tiny_bundle(precision)
+    write_file(Bundle(folder), folder, tmp_path)
+    translator = load_bundle(folder, DecodingOptions(beam_size=3, n_best=2))
+    settings = translator.tokenizers, translator.options, translator.max_source
+    of_file = single_file.FileTranslator(single_file.load_file(tmp_path), *settings)
+    expected = list(translator.translate(LINES))
+    assert texts(of_file.translate(LINES)) == texts(expected)
+    once = replace(translator.options, no_repeat_ngram=0)
+    found = texts(replace(of_file, options=once).translate(LINES))
+    assert found == texts(replace(translator, options=once).translate(LINES))
+    assert found != texts(expected)
 
 
 def test_weights_above_the_limit_of_the_format(
@@ -140,15 +218,18 @@ def test_the_example_of_the_documentation_runs(
     write_file(bundle, folder, target)
     monkeypatch.chdir(tmp_path)
     exec(compile(example(EXPORTING, "numpy, onnxruntime, sentencepiece"), "example", "exec"), {})
-    options = SearchOptions.of(bundle.manifest.decoding, DecodingOptions(max_length=256))
+    options = DecodingOptions(max_length=256, n_best=2)
+    options = SearchOptions.of(bundle.manifest.decoding, options)
     tokenizers = bundle.tokenizers
     sources = [
         tokenizers.source.frame_source(each)
         for each in tokenizers.source.encode(["um gato", "sol"])
     ]
-    hypotheses = [each[0] for each in beam_search(bundle.model, padded(sources), options)]
-    texts = tokenizers.target.decode([each.ids for each in hypotheses])
-    assert capsys.readouterr().out.splitlines() == texts
+    expected = [
+        " | ".join(tokenizers.target.decode([each.ids for each in hypotheses]))
+        for hypotheses in beam_search(bundle.model, padded(sources), options)
+    ]
+    assert capsys.readouterr().out.splitlines() == expected
 
 
 @needs_extensions
@@ -160,13 +241,9 @@ def test_text_in_and_text_out(
 ) -> None:
     folder, target = tiny_bundle("float32"), tmp_path / "exports" / "mine-de-en-single-file"
     target.mkdir(parents=True)
-    translator = load_bundle(folder, DecodingOptions(no_repeat_ngram=0))
-    lines = [*(each for each in HARD_LINES if len(each) < 100), "um gato", "", "sol"]
-    texts = search_text(folder, target, translator.options, lines)
-    expected = list(translator.translate(lines))
-    assert [(each.text, np.float32(each.score)) for each in texts] == [
-        (each.text, np.float32(each.score)) for each in expected
-    ]
+    translator = load_bundle(folder, DecodingOptions(beam_size=3, n_best=2))
+    expected = list(translator.translate(LINES))
+    assert texts(search_text(folder, target, translator.options, LINES)) == texts(expected)
     assert capfd.readouterr().err == ""
     monkeypatch.chdir(tmp_path)
     command = [
@@ -175,7 +252,8 @@ def test_text_in_and_text_out(
         example(EXPORTING, "numpy, onnxruntime, onnxruntime_extensions"),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [expected[-3].text, expected[-1].text]
+    once = load_bundle(folder, DecodingOptions(no_repeat_ngram=0))
+    assert done.stdout.splitlines() == [each.text for each in once.translate(["um gato", "sol"])]
 
 
 def test_a_missing_package(tiny_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

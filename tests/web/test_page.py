@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import threading
+from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -21,7 +22,7 @@ from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import single_file
 from nmt_cli.export.web import folder as web
 from nmt_cli.runtime.check import HARD_LINES
-from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.training.run import Run
 from tests.cli.test_plot import CHROMIUM
 from tests.systems import untrained_run
@@ -139,11 +140,15 @@ def test_node_and_a_browser_translate_alike(
     assert "xx to yy" in (target / "MODEL_CARD.md").read_text(encoding="utf-8")
 
     decoding = tiny_run.recipe.decoding
-    search = SearchOptions.of(decoding, DecodingOptions(no_repeat_ngram=0))
     translator = single_file.FileTranslator(
-        single_file.load_file(target), tiny_run.tokenizers(), search, decoding.max_source
+        single_file.load_file(target),
+        tiny_run.tokenizers(),
+        SearchOptions.of(decoding),
+        decoding.max_source,
     )
     expected = [each.text for each in translator.translate(LINES)]
+    once = replace(translator, options=replace(translator.options, no_repeat_ngram=0))
+    assert expected != [each.text for each in once.translate(LINES)]
     for name in ("package.json", "translate.js"):
         shutil.copy(ROOT / "docs" / "clients" / "node" / name, tmp_path)
     given = "".join(f"{line}\n" for line in LINES)

@@ -5,8 +5,8 @@ order: translations are the same to the last bit. The decoder's step is the body
 Another one around it does what `nmt_cli/runtime/host_state.py` does from time to time: it reserves
 columns of the caches for the next steps, and drops sentences that are done.
 
-Shapes: B sentences, S source positions, K beams, C candidates a beam, R columns reserved,
-T steps, t steps so far, h heads.
+Shapes: B sentences, S source positions, K beams, N hypotheses returned, C candidates a beam,
+R columns reserved, T steps, t steps so far, h heads.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,20 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx_ir.passes.common import NameFixPass, RemoveUnusedNodesPass, TopologicalSortPass
+from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from nmt_cli.errors import NmtError
+from nmt_cli.export.onnx.ranking import (
+    NO_SCORE,
+    NO_SUM,
+    best_continuations,
+    best_hypotheses,
+    forbid_repeats,
+    of_beams,
+    penalty,
+)
 from nmt_cli.export.onnx.weights import share_with_body
-from nmt_cli.model.onnx_ops import Ops, State
+from nmt_cli.model.onnx_ops import Ops, State, finish
 from nmt_cli.recipe.architecture import Shape
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.runtime.host_state import SHARE_AHEAD, STEPS_AHEAD, VECTOR
@@ -28,7 +37,6 @@ from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
 # Of a file, by the format, with space for the graph.
 LARGEST_WEIGHTS = 2_000_000_000
-_NONE = -np.float32("inf")
 
 
 def search_graph(
@@ -39,9 +47,10 @@ def search_graph(
 ) -> onnx.ModelProto:
     """Return the graph of a whole translator of token ids.
 
-    Its inputs are ``source`` int32 [B, L], framed and padded with PAD_ID, ``beam_size`` int64 [1],
-    ``length_penalty`` float64 [1] and ``max_length`` int64 [1]. Its outputs are ``ids`` int32
-    [B, T], the best translations without END_ID, padded with PAD_ID, and ``scores`` float32 [B].
+    Its inputs are ``source`` int32 [B, L], framed and padded with PAD_ID; ``beam_size``,
+    ``n_best``, ``max_length`` and ``no_repeat_ngram`` int64 [1]; ``length_penalty`` float64 [1].
+    Its outputs are ``ids`` int32 [B, N, T], the best translations without END_ID, best first,
+    padded with PAD_ID, and ``scores`` float32 [B, N], -inf where a sentence has fewer translations.
 
     Args:
         encoder: as in a bundle.
@@ -62,8 +71,8 @@ def search_graph(
             "use --quantize int8, or export a bundle with --onnx only",
         )
     _Search(model.graph, step.graph, caches, decoding).build()
-    for each in (RemoveUnusedNodesPass(), TopologicalSortPass(), NameFixPass()):
-        each(model)
+    RemoveUnusedNodesPass()(model)
+    finish(model)
     return ir.to_proto(model)
 
 
@@ -82,8 +91,10 @@ class _Search:
         # Not S, which is the padded width in the encoder.
         self._source = ir.val("source", ir.DataType.INT32, ["B", "L"])
         self._beams = ir.val("beam_size", ir.DataType.INT64, [1])
+        self._n_best = ir.val("n_best", ir.DataType.INT64, [1])
         self._alpha = ir.val("length_penalty", ir.DataType.DOUBLE, [1])
         self._max_length = ir.val("max_length", ir.DataType.INT64, [1])
+        self._no_repeat = ir.val("no_repeat_ngram", ir.DataType.INT64, [1])
         self._encoder_output = {each.name: each for each in encoder.outputs}
 
     def build(self) -> None:
@@ -92,10 +103,13 @@ class _Search:
         missing = op.Mod(op.Sub(0, op.size(self._source, 1)), WIDTH_STEP)
         given.replace_all_uses_with(op.widen(self._source, missing, 1, 2))
         found = op.loop(self._start(op), self._some_steps)
-        ids, scores = found["result_ids"], op.Cast(found["result_scores"], to=ir.DataType.FLOAT)
-        ids.name, ids.dtype, ids.shape = "ids", ir.DataType.INT32, ir.Shape(["B", "T"])
-        scores.name, scores.dtype, scores.shape = "scores", ir.DataType.FLOAT, ir.Shape(["B"])
-        self._graph.inputs[:] = [self._source, self._beams, self._alpha, self._max_length]
+        is_end = op.Equal(found["result_ids"], np.int32(END_ID))
+        ids = op.Where(is_end, np.int32(PAD_ID), found["result_ids"])
+        scores = op.Cast(found["result_scores"], to=ir.DataType.FLOAT)
+        ids.name, ids.dtype, ids.shape = "ids", ir.DataType.INT32, ir.Shape(["B", "N", "T"])
+        scores.name, scores.dtype, scores.shape = "scores", ir.DataType.FLOAT, ir.Shape(["B", "N"])
+        options = self._beams, self._n_best, self._alpha, self._max_length, self._no_repeat
+        self._graph.inputs[:] = [self._source, *options]
         self._graph.outputs[:] = [ids, scores]
 
     def _start(self, op: Ops) -> State:
@@ -105,28 +119,31 @@ class _Search:
         lengths = op.Cast(op.ReduceSum(is_token, [1], keepdims=0), to=ir.DataType.DOUBLE)
         reach = op.Cast(op.Ceil(op.Mul(lengths, decoding.length_ratio)), to=ir.DataType.INT64)
         limits = op.Min(op.Add(reach, decoding.length_extra), self._max_length)
-        first = op.Where(op.Equal(op.count(beams), 0), np.float32(0), _NONE)
+        first = op.Where(op.Equal(op.count(beams), 0), np.float32(0), NO_SUM)
         zero = next(iter(self._encoder_output.values())).dtype.numpy().type(0)
-        no_score, no_ids = op.full(np.float64(_NONE), count), op.full(np.int32(PAD_ID), count, 0)
+        no_scores, _ = op.TopK(op.full(NO_SCORE, count, beams), self._n_best, outputs=2)
+        # ONNX Runtime's error names the operator that fails.
+        no_scores.producer().name = "n_best needs a beam of that size"
+        no_ids = op.full(np.int32(PAD_ID), count, self._n_best, 0)
         return {
             "step": 0,
             "rows": op.count(count),
             "limits": limits,
-            "reach": self._penalty(op, limits),
+            "reach": penalty(op, limits, self._alpha),
             "sums": op.Expand(first, op.vector(count, beams)),
             "last": op.full(np.int32(START_ID), count, beams),
             "history": op.full(np.int32(PAD_ID), count, beams, 0),
             "lineage": op.full(False, count, beams, 0),
             "finished": op.full(0, count),
             "done": op.full(False, count),
-            "best_score": no_score,
+            "best_scores": no_scores,
             "best_ids": no_ids,
             **self._encoder_output,
             **{
                 name: op.full(zero, count, heads, 0, size)
                 for name, (_, heads, _, size) in self._caches.items()
             },
-            "result_scores": no_score,
+            "result_scores": no_scores,
             "result_ids": no_ids,
         }
 
@@ -154,11 +171,11 @@ class _Search:
 
         after = op.loop({"step": step, **kept}, advance, self._decoder)
         rows = op.Unsqueeze(fixed["rows"], [1])
-        ids = op.widen(ids, op.Sub(after["step"], step), 1, 2)
+        ids = op.widen(ids, op.Sub(after["step"], step), 2, 3)
         return _any_open(op, after), {
             **after,
             **fixed,
-            "result_scores": op.ScatterND(scores, rows, after["best_score"]),
+            "result_scores": op.ScatterND(scores, rows, after["best_scores"]),
             "result_ids": op.ScatterND(ids, rows, after["best_ids"]),
         }
 
@@ -173,48 +190,50 @@ class _Search:
 
     def _advance(self, op: Ops, state: State, reserved: Any, places: Mapping[Any, Any]) -> State:
         """One step: rank candidates, fill free slots, keep the best finished, close sentences."""
-        done, minus = state["done"], _NONE
         ancestry = self._ancestry(op, state, reserved)
         scores, ids, caches = self._step(op, {**state, "ancestry": ancestry}, places)
         step = op.Add(state["step"], 1)
-        parents, last, sums = self._rank(op, state["sums"], scores, ids)
+        parents, last, sums = best_continuations(op, self._beams, state["sums"], scores, ids)
         free = op.Unsqueeze(op.Sub(self._beams, state["finished"]), [1])
-        sums = op.Where(op.Less(op.count(self._beams), free), sums, minus)
-        past = _of_beams(op, state["history"], parents)  # [B, K, t]
+        sums = op.Where(op.Less(op.count(self._beams), free), sums, NO_SUM)
+        past = of_beams(op, state["history"], parents)  # [B, K, t]
         history = op.Concat(past, op.Unsqueeze(last, [2]), axis=2)
 
-        ends = op.And(op.Equal(last, np.int32(END_ID)), op.Greater(sums, minus))
-        ends = op.And(ends, op.Not(op.Unsqueeze(done, [1])))
+        ends = op.And(op.Equal(last, np.int32(END_ID)), op.Greater(sums, NO_SUM))
         ended = op.ReduceSum(op.Cast(ends, to=ir.DataType.INT64), [1], keepdims=0)
-        length = self._penalty(op, step)
-        sum_, slot = _best(op, op.Where(ends, sums, minus))
-        score, best_score = op.Div(sum_, length), state["best_score"]
-        better = op.Greater(score, best_score)
-        best_score = op.Where(better, score, best_score)
-        ids = op.Where(op.Unsqueeze(better, [1]), _of_beams(op, past, slot), state["best_ids"])
-        best_ids = op.widen(ids, 1, 1, 2)
-
-        # At its limit, a sentence without a finished hypothesis takes its best open beam.
-        sums = op.Where(ends, minus, sums)
-        open_sum, slot = _best(op, sums)
-        at_limit = op.GreaterOrEqual(step, state["limits"])
-        cut = op.And(op.And(at_limit, op.Not(done)), op.IsInf(best_score))
-        best_score = op.Where(cut, op.Div(open_sum, length), best_score)
-        best_ids = op.Where(op.Unsqueeze(cut, [1]), _of_beams(op, history, slot), best_ids)
-        settled = op.LessOrEqual(op.Div(open_sum, state["reach"]), best_score)
-        done = op.Or(done, op.Or(at_limit, settled))
+        best, settled = self._keep(op, {**state, "step": step, "history": history}, sums, ends)
+        done = op.Or(state["done"], settled)
         return {
             "step": step,
-            "sums": op.Where(op.Unsqueeze(done, [1]), minus, sums),
+            "sums": op.Where(op.Or(ends, op.Unsqueeze(done, [1])), NO_SUM, sums),
             "last": last,
             "history": history,
-            "lineage": _of_beams(op, ancestry, parents),
+            "lineage": of_beams(op, ancestry, parents),
             "finished": op.Add(state["finished"], ended),
             "done": done,
-            "best_score": best_score,
-            "best_ids": best_ids,
+            **best,
             **caches,
         }
+
+    def _keep(self, op: Ops, state: State, sums: Any, ends: Any) -> tuple[State, Any]:
+        """Keep the best hypotheses, given the sums of beams after a step and which ended, [B, K].
+
+        Also returns which sentences are done, [B]. Those with fewer than N finished hypotheses take
+        their best open beams, too.
+        """
+        length, history = penalty(op, state["step"], self._alpha), state["history"]
+        scores = op.Div(op.Cast(sums, to=ir.DataType.DOUBLE), length)
+        best = state["best_scores"], op.widen(state["best_ids"], 1, 2, 3)
+        finished = op.Where(ends, scores, NO_SCORE), history
+        best = best_hypotheses(op, self._n_best, best, finished, op.Unsqueeze(state["done"], [1]))
+        largest = op.ReduceMax(op.Where(ends, NO_SUM, sums), [1], keepdims=0)
+        reach = op.Div(op.Cast(largest, to=ir.DataType.DOUBLE), state["reach"])
+        done = op.LessOrEqual(reach, op.Gather(best[0], -1, axis=1))
+        done = op.Or(done, op.GreaterOrEqual(state["step"], state["limits"]))
+        closed = op.Unsqueeze(done, [1])
+        opened = op.Where(op.Or(ends, op.Not(closed)), NO_SCORE, scores), history
+        best = best_hypotheses(op, self._n_best, best, opened, closed)
+        return dict(zip(("best_scores", "best_ids"), best, strict=True)), done
 
     def _ancestry(self, op: Ops, state: State, reserved: Any) -> Any:
         """The columns of each beam's past and of its last token, [B, K, R]."""
@@ -241,33 +260,13 @@ class _Search:
         for each in self._decoder.inputs:
             if each.name in given:
                 each.replace_all_uses_with(given[each.name])
+        (softmax,) = (node for node in self._decoder if node.op_type == "LogSoftmax")
+        (log_probs,) = softmax.outputs  # not the output of that name: in float16, it is a cast
+        readers = list(log_probs.uses())
+        allowed = forbid_repeats(op, self._no_repeat, log_probs, state["history"])
+        for node, place in readers:
+            node.replace_input_with(place, allowed)
         return found["scores"], found["ids"], {k: found[f"new_{k}"] for k in self._caches}
-
-    def _rank(self, op: Ops, sums: Any, scores: Any, ids: Any) -> tuple[Any, Any, Any]:
-        """The K best continuations: parents, tokens and sums, each [B, K]."""
-        totals = op.Reshape(op.Add(op.Unsqueeze(sums, [2]), scores), [0, -1])  # [B, K * C]
-        # TopK keeps the order of equal values: equal totals are ordered by token, then by beam.
-        ids, by_token = op.TopK(op.Reshape(ids, [0, -1]), op.size(totals, 1), largest=0, outputs=2)
-        totals = op.GatherElements(totals, by_token, axis=1)
-        sums, order = op.TopK(totals, self._beams, outputs=2)
-        parents = op.Div(op.GatherElements(by_token, order, axis=1), op.size(scores, 2))
-        return parents, op.GatherElements(ids, order, axis=1), sums
-
-    def _penalty(self, op: Ops, lengths: Any) -> Any:
-        """Like nmt_cli.search.ranking.penalty."""
-        lengths = op.Cast(lengths, to=ir.DataType.DOUBLE)
-        return op.Pow(op.Div(op.Add(lengths, 5.0), 6.0), self._alpha)
-
-
-def _best(op: Ops, sums: Any) -> tuple[Any, Any]:
-    """The largest sum of each sentence, float64, and its beam, both [B]."""
-    largest = op.ReduceMax(sums, [1], keepdims=0)
-    return op.Cast(largest, to=ir.DataType.DOUBLE), op.ArgMax(sums, axis=1, keepdims=0)
-
-
-def _of_beams(op: Ops, values: Any, beams: Any) -> Any:
-    """What belongs to some beams [B, K] of each sentence, or to one [B], of values [B, K, ...]."""
-    return op.GatherND(values, op.Unsqueeze(beams, [-1]), batch_dims=1)
 
 
 def _any_open(op: Ops, state: State) -> Any:

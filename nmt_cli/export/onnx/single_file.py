@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,10 @@ from nmt_cli.export.onnx.search import search_graph
 from nmt_cli.export.onnx.text import text_graph
 from nmt_cli.export.verification import Exported, Gates, compare_with_model, passed
 from nmt_cli.search.batching import padded
-from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.processors import Processor
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Translation
+from nmt_cli.search.repetition import repeats, search_again
 from nmt_cli.search.translator import Segment, Translator
 from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
@@ -43,11 +44,16 @@ _USAGE = """\
 {example}
 
 Split lines of more than {decoding.max_source} tokens into sentences. A sentence's translation does
-not depend on the others. These are the settings of the model; `beam_size` 1 is greedy search."""
+not depend on the others. These are the settings of the model; `beam_size` 1 is greedy search.
+`n_best`, at most `beam_size`, is the number of translations of each sentence. `no_repeat_ngram` N
+allows no sequence of N tokens to occur twice; 0 is no limit. Where a translation repeats something
+four times in a row and its source does not, `nmt translate` searches again with 3, then 2."""
 _SETTINGS = """\
         "beam_size": numpy.array([{decoding.beam_size}]),
+        "n_best": numpy.array([1]),
         "length_penalty": numpy.array([{decoding.length_penalty}]),
         "max_length": numpy.array([{decoding.max_length}]),
+        "no_repeat_ngram": numpy.array([0]),
     }})"""
 _SENTENCEPIECE = """\
     import numpy, onnxruntime, sentencepiece
@@ -59,15 +65,16 @@ _SENTENCEPIECE = """\
     ids, scores = model.run(["ids", "scores"], {{
         "source": numpy.array([[*source.encode("Uma linha."), source.eos_id()]], "int32"),
 {settings}
-    print(target.decode(ids[0].tolist()))
+    print(target.decode(ids[0, 0].tolist()))
 
 Pad shorter sentences of a batch with 0. `ids` are padded with 0."""
 _WORDPIECE = """\
 Split text into pieces of `{tokenizer}/{spec.source}` as BERT's WordPiece tokenizer does,
 lower-cased: {spec.lowercase}; pieces beginning with ## continue a word. Give {model} the ids of
 [START], the pieces and [END] as `source` (int32), padded with 0, `beam_size` {decoding.beam_size}
-(int64), `length_penalty` {decoding.length_penalty} (float64) and `max_length` {decoding.max_length}
-(int64). It returns `ids`, padded with 0, and `scores`."""
+(int64), `n_best` 1 (int64), `length_penalty` {decoding.length_penalty} (float64), `max_length`
+{decoding.max_length} (int64) and `no_repeat_ngram` 0 (int64). It returns the best translations of
+each sentence as `ids`, padded with 0, and their `scores`."""
 _TEXT = """\
     import numpy, onnxruntime, onnxruntime_extensions
 
@@ -77,7 +84,7 @@ _TEXT = """\
     translations, scores = model.run(["translation", "scores"], {{
         "text": numpy.array(["Uma linha."]),
 {settings}
-    print(translations[0])"""
+    print(translations[0, 0])"""
 
 
 # Translates lines in batches of 16. Its input and output are JSON.
@@ -137,11 +144,11 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
 
 
 class _ExportedFile(Exported):
-    """A file as verification runs it: it searches only once, even if that finds a loop."""
+    """A file as verification runs it."""
 
     def __init__(self, trained: Trained, folder: Path, options: ExportOptions) -> None:
         self.precision, self.gates = options.precision, GATES.get(options.precision, Gates())
-        self.searches = [SearchOptions.of(trained.decoding, DecodingOptions(no_repeat_ngram=0))]
+        self.searches = [SearchOptions.of(trained.decoding)]
         settings = trained.run.tokenizers(), self.searches[0], trained.decoding.max_source
         if options.with_tokenizer:
             self.translator = Translator(trained.step_model, *settings)
@@ -173,11 +180,10 @@ class FileTranslator(Translator):
 
     model: Any
 
-    def _beam_search(
-        self, batch: list[Segment], processors: Sequence[Processor]
-    ) -> list[list[Hypothesis]]:
+    def _beam_search(self, batch: list[Segment], no_repeat: int = 0) -> list[list[Hypothesis]]:
         source = padded([each.ids for each in batch])
-        return [[each] for each in search_ids(self.model, source, self.options)]
+        size = no_repeat or self.options.no_repeat_ngram
+        return search_ids(self.model, source, replace(self.options, no_repeat_ngram=size))
 
 
 def load_file(folder: Path) -> Any:
@@ -189,24 +195,42 @@ def load_file(folder: Path) -> Any:
     )
 
 
-def search_ids(session: Any, source: NDArray[np.int32], options: SearchOptions) -> list[Hypothesis]:
-    """The best hypothesis of each source sentence [B, L], by a file of ids."""
+def search_ids(
+    session: Any, source: NDArray[np.int32], options: SearchOptions
+) -> list[list[Hypothesis]]:
+    """The best hypotheses of each source sentence [B, L], by a file of ids."""
     ids, scores = session.run(["ids", "scores"], {"source": source, **_settings(options)})
-    lengths = (np.cumsum(ids[:, ::-1] != PAD_ID, axis=1) > 0).sum(axis=1)
+    lengths = (np.cumsum(ids[..., ::-1] != PAD_ID, axis=2) > 0).sum(axis=2)
     return [
-        Hypothesis(row[:length].tolist(), float(score), [])
-        for row, length, score in zip(ids, lengths, scores, strict=True)
+        [
+            Hypothesis(row[:length].tolist(), float(score), [])
+            for row, length, score in zip(*sentence, strict=True)
+            if score > -np.inf
+        ]
+        for sentence in zip(ids, lengths, scores, strict=True)
     ]
 
 
 def search_text(folder: Path, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
     """The translation of each line, by a folder's file of text.
 
-    Another process runs it: onnxruntime-extensions crashes in one that has loaded TensorFlow.
-
     Raises:
-        NmtError: it fails.
+        NmtError: the file cannot be run.
     """
+    found = _search_text(folder, lines, options)
+    if options.no_repeat_ngram is None:
+        search_again(
+            found,
+            lambda row, each: repeats(each.text, lines[row]),
+            lambda rows, size: _search_text(
+                folder, [lines[row] for row in rows], replace(options, no_repeat_ngram=size)
+            ),
+        )
+    return found
+
+
+def _search_text(folder: Path, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
+    """Search once, in another process: with TensorFlow in it, onnxruntime-extensions crashes."""
     settings = {name: each.tolist() for name, each in _settings(options).items()}
     given = json.dumps([lines, settings]).encode()
     words = [sys.executable, "-c", _TEXT_PROCESS, str(folder / MODEL)]
@@ -217,12 +241,19 @@ def search_text(folder: Path, lines: Sequence[str], options: SearchOptions) -> l
             f"--with-tokenizer: onnxruntime-extensions cannot run the file ({problem})",
             "install the versions in constraints.txt, or export without it",
         )
-    return [Translation(text, score, ids=[]) for text, score in json.loads(done.stdout)]
+    found = []
+    for texts, scores in json.loads(done.stdout):
+        pairs = zip(texts, scores, strict=True)
+        first, *others = (Translation(*each, ids=[]) for each in pairs if each[1] > -np.inf)
+        found.append(replace(first, others=others))
+    return found
 
 
 def _settings(options: SearchOptions) -> dict[str, NDArray[Any]]:
     return {
         "beam_size": np.array([options.beam_size], np.int64),
+        "n_best": np.array([options.n_best], np.int64),
         "length_penalty": np.array([options.length_penalty], np.float64),
         "max_length": np.array([options.max_length], np.int64),
+        "no_repeat_ngram": np.array([options.no_repeat_ngram or 0], np.int64),
     }

@@ -2,7 +2,7 @@
 
 Its operators of the domain ``ai.onnx.contrib`` come with the package onnxruntime-extensions.
 
-Shapes: N lines, L tokens of the longest one, T of the longest translation.
+Shapes: B lines, N translations of each, L tokens of the longest line, T of the longest translation.
 """
 
 import logging
@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx_ir.passes.common import NameFixPass, TopologicalSortPass
 
-from nmt_cli.model.onnx_ops import Ops, State
+from nmt_cli.model.onnx_ops import Ops, State, finish
 from nmt_cli.text.tokenizer import PAD_ID
 
 DOMAIN = "ai.onnx.contrib"
@@ -23,10 +22,10 @@ DOMAIN = "ai.onnx.contrib"
 def text_graph(
     proto: onnx.ModelProto, source: bytes, target: bytes, silent: Collection[int]
 ) -> onnx.ModelProto:
-    """Return a search with ``text``, string [N], instead of ``source``, and ``translation``,
-    string [N], instead of ``ids``.
+    """Return a search with ``text``, string [B], instead of ``source``, and ``translation``,
+    string [B, N], instead of ``ids``.
 
-    A line without tokens is its own translation, with a score of 0.
+    A line without tokens is its own translation, N times, with a score of 0.
 
     Args:
         proto: as `nmt_cli.export.onnx.search.search_graph` returns it.
@@ -35,26 +34,26 @@ def text_graph(
         silent: target ids without text.
     """
     model = ir.from_proto(proto)
-    graph, op, text = model.graph, Ops(model.graph), ir.val("text", ir.DataType.STRING, ["N"])
+    graph, op, text = model.graph, Ops(model.graph), ir.val("text", ir.DataType.STRING, ["B"])
     (given, *settings), (ids, scores) = list(graph.inputs), list(graph.outputs)
     framed, lengths = _tokenized(op, text, source)
     given.replace_all_uses_with(framed)
-    is_blank = op.Equal(lengths, 1)  # only the end token
-    found = op.Where(is_blank, text, _detokenized(op, text, ids, target, silent))
+    is_blank = op.Unsqueeze(op.Equal(lengths, 1), [1])  # only the end token
+    texts = _detokenized(op, text, ids, target, silent)
+    found = op.Where(is_blank, op.Unsqueeze(text, [1]), op.Reshape(texts, op.Shape(scores)))
     scores.name, score = "all_scores", op.Where(is_blank, np.float32(0), scores)
     for value, name, kind in ((found, "translation", text.dtype), (score, "scores", scores.dtype)):
-        value.name, value.dtype, value.shape = name, kind, ir.Shape(["N"])
+        value.name, value.dtype, value.shape = name, kind, ir.Shape(["B", "N"])
     graph.inputs[:], graph.outputs[:] = [text, *settings], [found, score]
     graph.opset_imports[DOMAIN] = 1
-    for each in (TopologicalSortPass(), NameFixPass()):
-        each(model)
+    finish(model)
     # It warns of bytes in attributes, where these operators expect their models.
     logging.getLogger("onnx_ir").setLevel(logging.ERROR)
     return ir.to_proto(model)
 
 
 def _tokenized(op: Ops, text: Any, source: bytes) -> tuple[Any, Any]:
-    """Ids of lines with the end token, int32 [N, L], and their lengths [N]."""
+    """Ids of lines with the end token, int32 [B, L], and their lengths [B]."""
     sampling, ends = (np.array([0]), np.array([0], np.float32)), np.array([False, True, False])
     ids, starts, _ = op.SentencepieceTokenizer(
         text, *sampling, *np.split(ends, 3), model=_bytes(source), domain=DOMAIN, outputs=3
@@ -68,16 +67,17 @@ def _tokenized(op: Ops, text: Any, source: bytes) -> tuple[Any, Any]:
 
 
 def _detokenized(op: Ops, text: Any, ids: Any, target: bytes, silent: Collection[int]) -> Any:
-    """The text of each row of ids [N, T]; the operator takes one row at a time."""
+    """The texts of ids [B, N, T], in one axis; the operator takes one row at a time."""
+    rows = op.Reshape(ids, op.Concat([-1], op.size(ids, 2), axis=0))
 
     def add(op: Ops, state: State) -> tuple[Any, State]:
-        row = op.Gather(ids, state["number"], axis=0)
+        row = op.Gather(rows, state["number"], axis=0)
         is_silent = op.Equal(op.Unsqueeze(row, [1]), np.array([*silent], np.int32))
         is_silent = op.ReduceMax(op.Cast(is_silent, to=ir.DataType.INT32), [1], keepdims=0)
         row = op.Cast(op.Compress(row, op.Equal(is_silent, np.int32(0))), to=ir.DataType.INT64)
         found = op.SentencepieceDecoder(row, model=_bytes(target), domain=DOMAIN)
         number = op.Add(state["number"], 1)
-        more = op.Less(number, op.Squeeze(op.size(ids, 0)))
+        more = op.Less(number, op.Squeeze(op.size(rows, 0)))
         return more, {"number": number, "texts": op.Concat(state["texts"], found, axis=0)}
 
     return op.loop({"number": 0, "texts": op.Slice(text, [0], [0])}, add)["texts"]

@@ -17,6 +17,7 @@ from nmt_cli.export.exporter import ExportOptions, Trained, node_package
 from nmt_cli.export.huggingface.pieces import read_spm
 from nmt_cli.export.onnx import single_file
 from nmt_cli.files import write_json
+from nmt_cli.search.repetition import LOOP, NO_REPEAT, TOKEN_LOOP
 from nmt_cli.search.translator import SENTENCE_END
 from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.lines import BLANK
@@ -56,6 +57,11 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         "decoding": asdict(trained.decoding),
         "blank": BLANK.pattern,
         "sentence_end": SENTENCE_END,
+        "repetition": {
+            "loop": LOOP.pattern,
+            "token_loop": TOKEN_LOOP.pattern,
+            "no_repeat": NO_REPEAT,
+        },
         "sizes": {name: (folder / name).stat().st_size for name in sorted(large)},
     }
     # Browsers keep the files of a version.

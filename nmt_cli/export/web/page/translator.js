@@ -24,10 +24,13 @@ export class Translator {
     const { decoding } = settings;
     this.tensor = (type, values, sizes) => new ort.Tensor(type, values, sizes);
     this.options = {
-      beam_size: this.tensor("int64", [BigInt(decoding.beam_size)], [1]),
+      beam_size: this.#integer(decoding.beam_size),
+      n_best: this.#integer(1),
       length_penalty: this.tensor("float64", [decoding.length_penalty], [1]),
-      max_length: this.tensor("int64", [BigInt(decoding.max_length)], [1]),
+      max_length: this.#integer(decoding.max_length),
     };
+    this.loop = new RegExp(settings.repetition.loop, "u");
+    this.tokenLoop = new RegExp(settings.repetition.token_loop, "su");
     this.silent = new Set(settings.tokenizer.silent);
     this.blank = new RegExp(`^${settings.blank}$`, "u");
     this.sentenceEnd = new RegExp(settings.sentence_end, "g");
@@ -37,8 +40,12 @@ export class Translator {
   async translate(line) {
     if (this.blank.test(line)) return line;
     const texts = [];
-    for (const ids of this.#segments(line)) texts.push(await this.#search(ids));
+    for (const ids of this.#segments(line)) texts.push(await this.#translated(ids));
     return texts.join(" ").replace(/[\r\n]+/g, " ");
+  }
+
+  #integer(value) {
+    return this.tensor("int64", [BigInt(value)], [1]);
   }
 
   /** The ids of a line, or of the parts of a line that is too long. */
@@ -54,10 +61,23 @@ export class Translator {
     });
   }
 
-  async #search(ids) {
+  /** The translation of ids; searches again where it repeats itself. */
+  async #translated(ids) {
+    let text;
+    for (const size of [0, ...this.settings.repetition.no_repeat]) {
+      const found = await this.#search(ids, size);
+      text = this.target.decode(found);
+      if (!this.tokenLoop.test(String.fromCodePoint(...found)) || !this.loop.test(text)) break;
+      if (this.loop.test(this.source.decode(ids.filter((id) => !this.silent.has(id))))) break;
+    }
+    return text;
+  }
+
+  async #search(ids, size) {
     const framed = Int32Array.from([...ids, END]);
     const source = this.tensor("int32", framed, [1, framed.length]);
-    const found = await this.session.run({ source, ...this.options }, ["ids"]);
-    return this.target.decode([...found.ids.data].filter((id) => !this.silent.has(id)));
+    const options = { ...this.options, no_repeat_ngram: this.#integer(size) };
+    const found = await this.session.run({ source, ...options }, ["ids"]);
+    return [...found.ids.data].filter((id) => !this.silent.has(id));
   }
 }
