@@ -21,6 +21,7 @@ from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import single_file
 from nmt_cli.export.web import folder as web
+from nmt_cli.files import write_json
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.training.run import Run
@@ -124,6 +125,15 @@ def test_tokenizing_as_sentencepiece(kind: str, tmp_path: Path) -> None:
     assert found == [expected.encode(lines), expected.decode(sequences)]
 
 
+CAPITALS = [
+    "UM GATO, SOL!",
+    "ÁGUA É SOL",
+    "GATO",
+    "UM {GATO} SOL",
+    "SEE Á.Ç NOW",
+    "UM gATO",
+    "ÇÇÇÇÇ",
+]
 LINES = [*HARD_LINES, "um gato. " * 60, "dois três " * 90, "sol\u2028água", "", "café"]
 
 
@@ -153,6 +163,20 @@ def test_node_and_a_browser_translate_alike(
         shutil.copy(ROOT / "docs" / "clients" / "node" / name, tmp_path)
     given = "".join(f"{line}\n" for line in LINES)
     assert node(tmp_path / "translate.js", target, given=given).split("\n")[:-1] == expected
+
+    settings = json.loads((target / web.SETTINGS).read_text(encoding="utf-8"))
+    settings["decoding"]["fold_capitals"] = True
+    (tmp_path / "folding").mkdir()
+    for path in target.iterdir():
+        (tmp_path / "folding" / path.name).symlink_to(path)
+    (tmp_path / "folding" / web.SETTINGS).unlink()
+    write_json(tmp_path / "folding" / web.SETTINGS, settings)
+    folding = replace(translator, fold_capitals=True)
+    capitals = [each.text for each in folding.translate(CAPITALS)]
+    given = "".join(f"{line}\n" for line in CAPITALS)
+    assert node(tmp_path / "translate.js", tmp_path / "folding", given=given) == "".join(
+        f"{line}\n" for line in capitals
+    )
 
     if not CHROMIUM:
         pytest.skip("needs chromium; Node's translations were the same")

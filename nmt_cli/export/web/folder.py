@@ -19,6 +19,7 @@ from nmt_cli.export.onnx import single_file
 from nmt_cli.files import write_json
 from nmt_cli.search.repetition import LOOP, NO_REPEAT, TOKEN_LOOP
 from nmt_cli.search.translator import SENTENCE_END
+from nmt_cli.text.capitals import CODE, LEAST_LETTERS
 from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.lines import BLANK
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
@@ -57,6 +58,11 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         "decoding": asdict(trained.decoding),
         "blank": BLANK.pattern,
         "sentence_end": SENTENCE_END,
+        # JavaScript's \w knows only ASCII.
+        "capitals": {
+            "code": CODE.pattern.replace(r"\w", r"[\p{L}\p{N}_]"),
+            "letters": LEAST_LETTERS,
+        },
         "repetition": {
             "loop": LOOP.pattern,
             "token_loop": TOKEN_LOOP.pattern,

@@ -33,15 +33,26 @@ export class Translator {
     this.tokenLoop = new RegExp(settings.repetition.token_loop, "su");
     this.silent = new Set(settings.tokenizer.silent);
     this.blank = new RegExp(`^${settings.blank}$`, "u");
+    this.code = new RegExp(settings.capitals.code, "u");
     this.sentenceEnd = new RegExp(settings.sentence_end, "g");
   }
 
   /** Returns the translation of a line; a blank one stays as it is. */
   async translate(line) {
     if (this.blank.test(line)) return line;
+    const fold = this.settings.decoding.fold_capitals && this.#inCapitals(line);
     const texts = [];
-    for (const ids of this.#segments(line)) texts.push(await this.#translated(ids));
-    return texts.join(" ").replace(/[\r\n]+/g, " ");
+    for (const ids of this.#segments(fold ? line.toLowerCase() : line)) {
+      texts.push(await this.#translated(ids));
+    }
+    const text = texts.join(" ").replace(/[\r\n]+/g, " ");
+    return fold ? text.toUpperCase() : text;
+  }
+
+  #inCapitals(line) {
+    const letters = line.match(/\p{L}/gu)?.length ?? 0;
+    const upper = line === line.toUpperCase() && line !== line.toLowerCase();
+    return upper && letters >= this.settings.capitals.letters && !this.code.test(line);
   }
 
   #integer(value) {
