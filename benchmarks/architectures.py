@@ -26,7 +26,6 @@ ROOT = Path(__file__).parent.parent
 RECIPES = (
     "transformer-small",
     "transformer-deep-shallow",
-    "transformer-tutorial",
     "rnn-luong",
     "rnn-bahdanau",
 )
