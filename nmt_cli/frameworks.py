@@ -18,11 +18,7 @@ def import_keras() -> None:
     Raises:
         ImportError: Keras or its backend is not installed.
     """
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
-    try:
+    with without_stderr():
         # Keras would only draw galleries of images with matplotlib, and TensorFlow only convert
         # functions of JAX: importing both would take a quarter of the time.
         with_jax = os.environ.get("KERAS_BACKEND") == "jax"
@@ -33,6 +29,17 @@ def import_keras() -> None:
             # With JAX, too, Keras loads TensorFlow if it is installed, at the first random seed.
             if find_spec("tensorflow"):
                 import_module("tensorflow")
+
+
+@contextmanager
+def without_stderr() -> Iterator[None]:
+    """Redirect the process's stderr, which C++ libraries write to, to nowhere."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
     finally:
         os.dup2(kept, 2)
         os.close(kept)
