@@ -24,7 +24,7 @@ def import_keras() -> None:
         with_jax = os.environ.get("KERAS_BACKEND") == "jax"
         unused = ["matplotlib"] if with_jax else ["matplotlib", "jax"]
         # Keras would write keras.json at home, and settings there would change what is trained.
-        with _variable("KERAS_HOME", os.devnull), _hidden(unused):
+        with variable("KERAS_HOME", os.devnull), _hidden(unused):
             import_module("keras")
             # With JAX, too, Keras loads TensorFlow if it is installed, at the first random seed.
             if find_spec("tensorflow"):
@@ -53,12 +53,12 @@ def import_matplotlib() -> None:
     Raises:
         ImportError: matplotlib is not installed.
     """
-    with tempfile.TemporaryDirectory(prefix="nmt-") as folder, _variable("MPLCONFIGDIR", folder):
+    with tempfile.TemporaryDirectory(prefix="nmt-") as folder, variable("MPLCONFIGDIR", folder):
         import_module("matplotlib.figure")
 
 
 @contextmanager
-def _variable(name: str, value: str) -> Iterator[None]:
+def variable(name: str, value: str) -> Iterator[None]:
     """Set an environment variable, if it is not set, until the block ends."""
     if os.environ.get(name):
         yield

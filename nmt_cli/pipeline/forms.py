@@ -149,8 +149,8 @@ def csv_table(field: str) -> Form:
 def as_csv(values: list[str]) -> str:
     """A record of comma-separated values, without its end."""
     written = io.StringIO()
-    csv.writer(written, lineterminator="").writerow(values)
-    return written.getvalue()
+    csv.writer(written).writerow(values)  # quotes what is in its line ends: CR and LF
+    return written.getvalue().removesuffix("\r\n")
 
 
 def json_lines(field: str, on_error: str = STRICT) -> Form:

@@ -16,7 +16,7 @@ _CONTRADICTIONS = {
     "shard": "STDIN",
     "format": "json scores alignments tokens n_best input_format constraints line_buffered shard",
     "interactive": "output FILE json input_format constraints line_buffered shard resume format",
-    "engine": "STDIN line_buffered shard format interactive trace json",
+    "engine": "interactive trace STDIN line_buffered shard format json",
     "input_format=parquet": "n_best",
     "trace": "output input_format format constraints shard resume interactive n_best alignments "
     "scores tokens sample",

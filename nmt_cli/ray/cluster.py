@@ -2,9 +2,11 @@
 
 import logging
 import os
+import secrets
+import socket
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +25,7 @@ from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.installed import model_folder
 from nmt_cli.errors import NmtError, Say, first_line
 from nmt_cli.files import failures
-from nmt_cli.frameworks import without_stderr
+from nmt_cli.frameworks import variable, without_stderr
 from nmt_cli.host import cores
 
 OBJECT_STORE = 256 << 20  # bytes of text on its way, with Ray on this machine only
@@ -59,29 +61,37 @@ class Cluster:
         context.enable_progress_bars = context.print_on_execution_start = False
         context.target_max_block_size = 1  # a row is a shard: pass each on at once
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-        with tempfile.TemporaryDirectory(prefix="nmt-", ignore_cleanup_errors=True) as folder:
+        with ExitStack() as stack:
             options: dict[str, Any] = {"address": self.address}
             if not self.address:
+                # The paths of Ray's sockets in it have at most 107 characters.
+                root = tempfile.gettempdir() if len(tempfile.gettempdir()) < 32 else "/tmp"
+                folder = tempfile.TemporaryDirectory(
+                    prefix="nmt-", dir=root, ignore_cleanup_errors=True
+                )
                 options = {
                     "address": "local",
                     "num_cpus": self.threads or cores(),
                     "object_store_memory": OBJECT_STORE,
                     "include_dashboard": False,
-                    "_temp_dir": folder,
+                    "_temp_dir": stack.enter_context(folder),
                     "_node_ip_address": "127.0.0.1",  # other hosts cannot connect
                 }
+                # Ray would write a token at home, and give actors the lowest priority.
+                stack.enter_context(variable("RAY_AUTH_TOKEN", secrets.token_hex(32)))
+                stack.enter_context(variable("RAY_worker_niceness", "0"))
             try:
+                if self.address and self.address != "auto":  # Ray would wait for minutes
+                    host, _, port = self.address.rpartition(":")
+                    socket.create_connection((host, int(port)), timeout=10).close()
                 with without_stderr():
                     ray.init(**options, log_to_driver=False, logging_level=logging.CRITICAL)
             except Exception as error:  # of many kinds
-                raise NmtError(
-                    f"--address {options['address']}: no Ray cluster ({first_line(error)})",
-                    "start one with `ray start --head`, or omit --address",
-                ) from None
-            try:
-                yield
-            finally:
-                ray.shutdown()
+                reason = f"--address {options['address']}: no Ray cluster ({first_line(error)})"
+                hint = "use HOST:PORT of one started with `ray start --head`, or omit --address"
+                raise NmtError(reason, hint) from None
+            stack.callback(ray.shutdown)
+            yield
 
     def actors(self) -> tuple[dict[str, Any], int]:
         """Arguments of Ray Data's map functions for the actors, and the threads of each.

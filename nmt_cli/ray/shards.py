@@ -214,7 +214,7 @@ class ShardTranslator:
         if problem is None and isinstance(row, Record):
             return written(row, found, self.options)
         count = self.options.decoding.n_best
-        return [self._failed(raw, str(problem)) if problem else raw] * count
+        return [self._failed(raw, _message(problem)) if problem else raw] * count
 
     def _failed(self, raw: str, message: str) -> str:
         """A row as it is, with an error."""
@@ -261,12 +261,18 @@ class ShardTranslator:
             if name in table.column_names:
                 reason = f"{self.name}: already has a column {name!r}, which an option would add"
                 raise NmtError(reason, "rename it first")
-            values = [
-                (str(each) if name == "error" else None)
-                if isinstance(each, Exception)
-                else details(each, self.options)[name] or None
-                for each in found
-            ]
+            if name == "error":
+                values = [_message(each) if isinstance(each, Exception) else None for each in found]
+            else:
+                values = [
+                    None if isinstance(each, Exception) else details(each, self.options)[name]
+                    for each in found
+                ]
             column = pa.array(values, _TYPES.get(name, pa.list_(pa.string())))
             table = table.append_column(name, column)
         return table
+
+
+def _message(error: Exception) -> str:
+    """An error as a line without tabs."""
+    return " ".join(str(error).split()) or type(error).__name__
