@@ -53,7 +53,8 @@ def translate(
         bundles = [find_model(each) for each in models or (None,)]
         cluster = Cluster(options.address, **vars(hardware))
         counts = translate_on_ray(options, bundles, cluster, say, _progress if terminal else None)
-        say(counts.summary(time.monotonic() - began))
+        if counts.lines:
+            say(counts.summary(time.monotonic() - began))
         return
     model = open_model(models, hardware)
     if options.trace:

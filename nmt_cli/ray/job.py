@@ -8,8 +8,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import fields, replace
-from functools import partial
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -143,68 +142,33 @@ def _run(
         NmtError: a file cannot be read or written, or a row cannot be translated.
     """
     counts, began = Counts(), time.monotonic()
-    done, totals, warnings = Counter[int](), dict[int, Row](), 0
-    reported = began
+    done, totals, warnings, reported = Counter[int](), dict[int, Row](), 0, began
     with progress(None) if progress else nullcontext() as advance, cluster.connected():
-        for row in _translated(jobs, options, bundles, cluster, pairs):
+        arguments, threads = cluster.actors()
+        shared = [SharedBundle.of(each, copied=cluster.address is not None) for each in bundles]
+        options = replace(options, files=())
+        work = Work(jobs, options, pairs, cluster, shared, threads, on_this_node(Deaths))
+        for row in work.rows(arguments):
             if row["problem"]:
                 raise NmtError(row["problem"])
             for each in row["warnings"][: _MOST_WARNINGS - warnings]:
                 say(each)
             warnings += len(row["warnings"])
-            for each in fields(Counts):
-                setattr(counts, each.name, getattr(counts, each.name) + row[each.name])
+            for part in fields(Counts):
+                setattr(counts, part.name, getattr(counts, part.name) + row[part.name])
+            number = row["job"]
             if row["last"]:
-                totals[row["job"]] = row
+                totals[number] = row
             else:
-                done[row["job"]] += 1
+                done[number] += 1
                 if advance:
                     advance(row["end"] - row["start"])
-            total = totals.get(row["job"])
-            if total and done[row["job"]] == total["start"]:
-                jobs[row["job"]].finish(total["end"])
+            if number in totals and done[number] == totals[number]["start"]:
+                jobs[number].finish(totals[number]["end"])
             if not advance and time.monotonic() > reported + _SECONDS:
                 reported = time.monotonic()
                 say(counts.summary(reported - began))
     return counts
-
-
-def _translated(
-    jobs: Sequence[FileJob],
-    options: TranslateOptions,
-    bundles: Sequence[Path],
-    cluster: Cluster,
-    pairs: bool,
-) -> Iterator[Row]:
-    """Yield the rows of the readers as actors have translated them."""
-    arguments, threads = cluster.actors()
-    shared = [SharedBundle.of(each, copied=cluster.address is not None) for each in bundles]
-    options = replace(options, files=())
-    work = (jobs, options, pairs, cluster, shared, threads, on_this_node(Deaths))
-    rows = [{"job": at} for at in range(len(jobs))]
-    readers = ray.data.TaskPoolStrategy(size=min(READERS, len(jobs)))
-    # Readers and actors have different resources, so that Ray Data does not make one of both.
-    shards = ray.data.from_items(rows, override_num_blocks=len(rows)).flat_map(
-        partial(_read, jobs=jobs, options=options, rows=cluster.rows), num_cpus=0, compute=readers
-    )
-    yield from shards.map(Actor, fn_constructor_args=work, **arguments).iter_rows()
-
-
-def _read(row: Row, jobs: Sequence[FileJob], options: TranslateOptions, rows: int) -> Iterator[Row]:
-    """Yield the shards of a file; those that exist, without their content."""
-    job, count, end = jobs[row["job"]], 0, 0
-    empty = {**row, "header": b"", "content": b"", "done": True, "last": False, "problem": ""}
-    try:
-        existing = set(job.names())
-        for each in read_shards(job.source, options, rows):
-            count, end = count + 1, each.end
-            shard = {**empty, "start": each.start, "end": end}
-            if job.shard(each.start, end) not in existing:
-                shard |= {"header": each.header, "content": each.content, "done": False}
-            yield shard
-        yield {**empty, "start": count, "end": end, "last": True}
-    except NmtError as error:
-        yield {**empty, "start": 0, "end": 0, "problem": str(error)}
 
 
 class Deaths:
@@ -233,60 +197,93 @@ class Deaths:
             each.pop(shard, None)
 
 
+@dataclass(frozen=True)
+class Work:
+    """What readers and actors share.
+
+    Attributes:
+        pairs: make training pairs.
+        bundles: their translations are those of an ensemble.
+        threads: of each actor.
+        deaths: the actor of :class:`Deaths`.
+    """
+
+    jobs: Sequence[FileJob]
+    options: TranslateOptions
+    pairs: bool
+    cluster: Cluster
+    bundles: Sequence[SharedBundle]
+    threads: int
+    deaths: Any
+
+    def rows(self, arguments: dict[str, Any]) -> Iterator[Row]:
+        """Yield the rows of the readers as actors, with these arguments, have translated them."""
+        rows = [{"job": at} for at in range(len(self.jobs))]
+        readers = ray.data.TaskPoolStrategy(size=min(READERS, len(rows)))
+        # Readers and actors have different resources, so that Ray Data does not make one of both.
+        files = ray.data.from_items(rows, override_num_blocks=len(rows))
+        shards = files.flat_map(self.read, num_cpus=0, compute=readers)
+        yield from shards.map(Actor, fn_constructor_args=(self,), **arguments).iter_rows()
+
+    def read(self, row: Row) -> Iterator[Row]:
+        """Yield the shards of a file; those that exist, without their content."""
+        job, count, end = self.jobs[row["job"]], 0, 0
+        empty = {**row, "header": b"", "content": b"", "done": True, "last": False, "problem": ""}
+        try:
+            existing = set(job.names())
+            for each in read_shards(job.source, self.options, self.cluster.rows):
+                count, end = count + 1, each.end
+                shard = {**empty, "start": each.start, "end": end}
+                if job.shard(each.start, end) not in existing:
+                    shard |= {"header": each.header, "content": each.content, "done": False}
+                yield shard
+            yield {**empty, "start": count, "end": end, "last": True}
+        except NmtError as error:
+            yield {**empty, "start": 0, "end": 0, "problem": str(error)}
+
+
 class Actor:
     """Translates shards with bundles that it loads once."""
 
-    def __init__(
-        self,
-        jobs: Sequence[FileJob],
-        options: TranslateOptions,
-        pairs: bool,
-        cluster: Cluster,
-        bundles: Sequence[SharedBundle],
-        threads: int,
-        deaths: Any,
-    ) -> None:
-        self._jobs, self._options, self._pairs, self._deaths = jobs, options, pairs, deaths
-        self._model = partial(open_shared, bundles, cluster, threads, self._warn)
+    def __init__(self, work: Work) -> None:
+        self._work, self._warnings = work, list[str]()
         self._translator: Translator | None = None
-        self._warnings: list[str] = []
-
-    def _warn(self, message: str) -> None:
-        self._warnings.append(message)
 
     def __call__(self, row: Row) -> Row:
         """Translate a shard and write its file; returns the row with counts for its content."""
-        counts, problem, self._warnings = Counts(), row["problem"], []
+        counts, problem = Counts(), row["problem"]
         if not row["done"]:
             try:
                 self._translate(row, counts)
             except NmtError as error:
                 problem = str(error)
         kept = {each: row[each] for each in ("job", "start", "end", "last")}
-        return {**kept, **vars(counts), "problem": problem, "warnings": self._warnings}
+        warnings, self._warnings[:] = list(self._warnings), []
+        return {**kept, **vars(counts), "problem": problem, "warnings": warnings}
 
     def _translate(self, row: Row, counts: Counts) -> None:
-        job, key = self._jobs[row["job"]], (row["job"], row["start"])
-        name = job.source.name
+        work, key = self._work, (row["job"], row["start"])
+        job = work.jobs[row["job"]]
         if not self._translator:  # not earlier: its errors belong to a row
-            self._translator = self._model().translator(self._options.decoding)
-        begun, deadly = ray.get(self._deaths.begin.remote(key))
+            model = open_shared(work.bundles, work.cluster, work.threads, self._warnings.append)
+            self._translator = model.translator(work.options.decoding)
+        begun, deadly = ray.get(work.deaths.begin.remote(key))
 
         def begin_row(number: int) -> None:
             if number in deadly:
-                reason = f"{name}, line {number}: ends the process that translates it"
+                reason = f"{job.source.name}, line {number}: ends the process that translates it"
                 raise NmtError(reason, "remove it, or keep it as it is with --errors column")
-            ray.get(self._deaths.begin_row.remote(key, number))
+            ray.get(work.deaths.begin_row.remote(key, number))
 
         translating = ShardTranslator(
-            replace(self._translator, name=f"{name}, "),
-            self._options,
-            name,
-            self._pairs,
+            replace(self._translator, name=f"{job.source.name}, "),
+            work.options,
+            job.source.name,
+            work.pairs,
             each_header=not job.joined,
             begin_row=begin_row if begun >= _DEATHS else None,
         )
         shard = Shard(row["start"], row["end"], row["header"], row["content"])
         content = translating.translate(shard, counts)
         job.shards.plus(f"/{job.shard(shard.start, shard.end)}").write(content)
-        self._deaths.end.remote(key)
+        work.deaths.end.remote(key)

@@ -184,29 +184,24 @@ class ShardTranslator:
 
     def _found(self, lines: list[Line], first: int, counts: Counts) -> list[Any]:
         """The translation of each line, or the error that prevents it."""
-        keeping = self.options.errors == COLUMN
-        if len(lines) > 1 and self.begin_row:
-            single = [self._found([line], at, counts) for at, line in enumerate(lines, first)]
-            return list(chain.from_iterable(single))
-        try:
-            if self.begin_row:
-                self.begin_row(first)
-            found = list(self.translator.translate(lines, first))
-        except Exception as error:
-            if not keeping:
-                raise
-            if len(lines) == 1:
-                counts.lines += 1
-                return [error]
-            half = len(lines) // 2
-            return [
-                *self._found(lines[:half], first, counts),
-                *self._found(lines[half:], first + half, counts),
-            ]
-        counts.lines += len(found)
-        counts.sentences += sum(bool(each.tokens) for each in found)
-        counts.tokens += sum(len(each.tokens) for each in found)
-        return found
+        if len(lines) <= 1 or not self.begin_row:
+            try:
+                if self.begin_row:
+                    self.begin_row(first)
+                found: list[Any] = list(self.translator.translate(lines, first))
+                counts.lines += len(found)
+                counts.sentences += sum(bool(each.tokens) for each in found)
+                counts.tokens += sum(len(each.tokens) for each in found)
+                return found
+            except Exception as error:
+                if self.options.errors != COLUMN:
+                    raise
+                if len(lines) == 1:
+                    counts.lines += 1
+                    return [error]
+        half = len(lines) // 2
+        rest = self._found(lines[half:], first + half, counts)
+        return [*self._found(lines[:half], first, counts), *rest]
 
     def _written(self, raw: str, row: Parsed, found: Any) -> list[str]:
         """The lines of output for a row."""
