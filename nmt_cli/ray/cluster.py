@@ -97,18 +97,24 @@ class Cluster:
         """Arguments of Ray Data's map functions for the actors, and the threads of each.
 
         Raises:
-            NmtError: there is no GPU for them.
+            NmtError: there are no cores or GPUs for them.
         """
         found = ray.cluster_resources()
         gpus = 0 if self.device == "cpu" else found.get("GPU", 0)
         if self.device == "cuda" and not gpus:
             raise NmtError("--device cuda: Ray has found no GPU", "use --device cpu")
-        threads = self.threads or int(found.get("CPU", 1))
+        threads = self.threads or int(found.get("CPU", 0)) or self.workers
+        if not threads:
+            raise NmtError("Ray's nodes have no cores yet", "wait for them, or give --workers")
         workers = self.workers or int(gpus) or threads
+        share = threads // workers or threads / workers
+        largest = max(each["Resources"].get("CPU", 0) for each in ray.nodes())
+        if 0 < largest < share:  # Ray would wait for a larger node
+            reason = f"--threads {threads} with {workers} workers: needs {share} cores on a node"
+            raise NmtError(reason, f"the largest has {largest:.0f}; use more --workers")
         # All of them if there is room; one is enough to begin.
         pool = ray.data.ActorPoolStrategy(min_size=1, max_size=workers, initial_size=workers)
-        cpus = threads // workers or threads / workers
-        shares = {"num_cpus": cpus, "num_gpus": gpus // workers or gpus / workers}
+        shares = {"num_cpus": share, "num_gpus": gpus // workers or gpus / workers}
         return {**shares, "compute": pool}, max(1, threads // workers)
 
 
