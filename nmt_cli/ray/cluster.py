@@ -66,6 +66,7 @@ class Cluster:
             if not self.address:
                 # The paths of Ray's sockets in it have at most 107 characters.
                 root = tempfile.gettempdir() if len(tempfile.gettempdir()) < 32 else "/tmp"
+                taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
                 folder = tempfile.TemporaryDirectory(
                     prefix="nmt-", dir=root, ignore_cleanup_errors=True
                 )
@@ -73,11 +74,13 @@ class Cluster:
                     "address": "local",
                     "num_cpus": self.threads or cores(),
                     "object_store_memory": OBJECT_STORE,
+                    # Without a free port, no process looks up in which cloud this machine is.
                     "include_dashboard": False,
+                    "dashboard_port": taken.getsockname()[1],
                     "_temp_dir": stack.enter_context(folder),
-                    "_node_ip_address": "127.0.0.1",  # other hosts cannot connect
                 }
-                # Ray would write a token at home, and give actors the lowest priority.
+                # Ray would write a token at home, and give actors the lowest priority. Its ports
+                # are open, but nobody else has the token.
                 stack.enter_context(variable("RAY_AUTH_TOKEN", secrets.token_hex(32)))
                 stack.enter_context(variable("RAY_worker_niceness", "0"))
             try:

@@ -129,11 +129,12 @@ def jobs_of(options: TranslateOptions, root: Place, marks: list[str]) -> list[Fi
         NmtError: a file cannot be found, or two would have the same output.
     """
     found = sources(options.files)
+    plain = root.local is not None and "://" not in root.name
     alone = len(found) == 1 and found[0][0].path == Place.of(options.files[0]).path
-    alone = alone and root.local is not None and not root.local.is_dir()
+    alone = alone and plain and not Path(root.path).is_dir()
+    joined = plain and options.input_format != "parquet"
     jobs: dict[str, FileJob] = {}
     for source, name in found:
-        joined = root.local is not None and options.input_format != "parquet"
         output = root if alone else root.plus(f"/{name if joined else plain_name(Path(name))}")
         if output.path in jobs:
             other = jobs[output.path].source.name

@@ -24,6 +24,7 @@ def cluster() -> Iterator[Any]:
 
     import nmt_cli.ray  # noqa: F401  turns telemetry off
 
+    Path("/tmp/ray").mkdir(exist_ok=True)  # where Ray writes the newest address
     # A short path: Ray has sockets there.
     with tempfile.TemporaryDirectory(prefix="nmt-", ignore_cleanup_errors=True) as folder:
         head = {"num_cpus": 0, "include_dashboard": False, "temp_dir": folder}

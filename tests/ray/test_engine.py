@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import socket
+import sys
 import tempfile
 from pathlib import Path
 
@@ -87,8 +88,6 @@ class TestFormats:
     def output(self, tmp_path: Path, name: str, *options: object) -> list[Path]:
         """Translate a file to a folder; returns its shards."""
         words = [f"file://{tmp_path}/{name}", "-o", f"file://{tmp_path}/out", *options]
-        if name.endswith(".parquet"):
-            words[2] = "out"
         code, message = translate(*words, cwd=tmp_path)
         assert code == 0, message
         shards = sorted((tmp_path / "out" / name).iterdir())
@@ -139,11 +138,11 @@ class TestFormats:
 
 
 @pytest.mark.slow
-def test_the_cluster_may_have_no_network(tmp_path: Path) -> None:
+def test_nothing_leaves_the_machine(tmp_path: Path) -> None:
     if not shutil.which("strace"):
         pytest.skip("needs strace")
     write(tmp_path / "a.txt", 10)
-    trace = ["strace", "-f", "-qq", "-o", "trace", "-e", "trace=connect,sendto,bind"]
+    trace = ["strace", "-f", "-qq", "-o", "trace", "-e", "trace=connect,sendto,sendmsg,sendmmsg"]
     done = nmt(
         *["translate", "a.txt", "-m", MODEL, "--engine", "ray", "--threads", 1, "-o", "out"],
         cwd=tmp_path,
@@ -151,5 +150,27 @@ def test_the_cluster_may_have_no_network(tmp_path: Path) -> None:
     )
     assert done.code == 0, done.err
     calls = (tmp_path / "trace").read_text(encoding="utf-8", errors="replace")
-    addresses = set(re.findall(r'(?:inet_addr\(|inet_pton\(AF_INET6, )"([^"]+)"', calls))
-    assert addresses <= {"127.0.0.1", "0.0.0.0", "::", "::1", "::ffff:127.0.0.1"}, addresses
+    found = set(re.findall(r'(?:inet_addr\(|inet_pton\(AF_INET6, )"(?:::ffff:)?([^"]+)"', calls))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:  # as Ray does: sends nothing
+        asking.connect(("8.8.8.8", 53))
+        own = asking.getsockname()[0]
+    assert found <= {"127.0.0.1", "0.0.0.0", "::", "::1", own, "8.8.8.8"}, found
+    assert not re.search(r"sendm?m?(to|sg)\(.*8\.8\.8\.8", calls)
+
+
+@pytest.mark.slow
+def test_nobody_else_can_use_the_ports(tmp_path: Path) -> None:
+    script = (
+        "import subprocess, sys\n"
+        "from nmt_cli.ray.cluster import Cluster\n"
+        "import os, ray\n"
+        "with Cluster(threads=1).connected():\n"
+        "    address = ray.get_runtime_context().gcs_address\n"
+        "    for each in [name for name in os.environ if name.startswith('RAY_AUTH')]:\n"
+        "        del os.environ[each]\n"
+        "    other = 'import sys, ray; ray.init(sys.argv[1])'\n"
+        "    print(subprocess.run([sys.executable, '-c', other, address]).returncode)\n"
+    )
+    done = nmt(cwd=tmp_path, command=[sys.executable, "-c", script])
+    assert done.out == b"1\n", done.err
+    assert "ConnectionError: Failed to connect to Ray cluster" in done.err

@@ -170,7 +170,7 @@ def test_two_jobs_with_one_output(text: Path) -> None:
     for options in ([], ["--resume"], ["--force"]):
         code, message = job(text, *options).finish()
         assert code == 1
-        assert message.startswith("nmt: out.txt: in use by process ")
+        assert message.startswith(f"nmt: {text.parent}/out.txt: in use by process ")
     assert first.finish()[0] == 0
     assert_complete(text)
 

@@ -331,6 +331,7 @@ class TestOutputs:
         assert outputs(f"{folder}/a.txt") == ["out"]
         assert outputs(f"{folder}/a*") == ["out/a.txt"]
         assert outputs(str(folder), input_format="parquet", field="x")[1] == "out/b"
+        assert outputs(f"{folder}/a.txt", output=Path(f"file://{tmp_path}/out")) == ["out/a.txt"]
         (tmp_path / "there").mkdir()
         assert outputs(f"{folder}/a.txt", output=tmp_path / "there") == ["there/a.txt"]
         for files, message in {
