@@ -1,10 +1,11 @@
 """Compare ``nmt translate --engine ray`` with ``nmt translate --workers`` on the same text.
 
-Both translate a short and a long file with one and two cores, in turns. The difference of the two
-times is that of the additional lines: the speed without start-up, which only short jobs notice. The
-memory of all processes is sampled in /proc, so this needs Linux. Exits with 1 if outputs differ.
+Both translate a folder of short and one of long files, with one and two cores, in turns. The
+difference of the times is that of the additional lines: the speed without start-up, which only
+short jobs notice. The memory of all processes is sampled in /proc, so this needs Linux. Exits with
+1 if outputs differ.
 
-    python benchmarks/ray_engine.py [BUNDLE] [--text FILE] [--lines N] [--rounds N]
+    python benchmarks/ray_engine.py [BUNDLE] [--text FILE] [--lines N] [--rounds N] [--cores N...]
 
 BUNDLE is exports/pt-en by default; the text is that of the phrasebook.
 """
@@ -26,11 +27,10 @@ from pathlib import Path
 from machine import machine, usage, versions
 
 from nmt_cli.data.corpus import sentence_pairs
-from nmt_cli.host import cores
 
 NMT = [sys.executable, "-m", "nmt_cli", "translate"]
-SHORT = 100  # lines
-ROWS = 10_000  # of a shard: with fewer lines, some actors would have nothing to do
+FILES = 8  # of a folder: each is a shard at least, so that all actors have work
+SHORT = 80  # lines
 
 
 def processes(parent: int) -> dict[int, str]:
@@ -91,24 +91,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("bundle", nargs="?", default="exports/pt-en")
     parser.add_argument("--text", type=Path, help="lines to translate, repeated as often as needed")
-    parser.add_argument("--lines", type=int, default=4 * ROWS)
+    parser.add_argument("--lines", type=int, default=40_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cores", type=int, nargs="+", default=[1, 2])
     given = parser.parse_args()
     print(json.dumps({**machine(), **versions("ray", "onnxruntime")}))
     if given.text:
         text = given.text.read_text(encoding="utf-8").splitlines()
     else:
         text = [each["pt"] for each in sentence_pairs("train")]
-    counts = [count for count in (1, 2) if count <= cores()]
     with tempfile.TemporaryDirectory() as name:
         folder, tokens = Path(name), dict[str, int]()
         for file, count in (("short", SHORT), ("long", given.lines)):
-            lines = islice(cycle(text), count)
-            (folder / file).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            lines = [f"{line}\n" for line in islice(cycle(text), count)]
+            (folder / file).mkdir()
+            for at in range(FILES):
+                part = "".join(lines[at::FILES])
+                (folder / file / str(at)).write_text(part, encoding="utf-8")
         seconds: dict[tuple[str, int, str], list[float]] = {}
         memory: dict[str, dict[str, float]] = {"ray": {}, "one process": {}}
         for _ in range(given.rounds):
-            for count in counts:
+            for count in given.cores:
                 for engine in ("one process", "ray"):
                     for file in ("short", "long"):
                         output = folder / f"{file}.{engine}"
@@ -118,12 +121,14 @@ def main() -> None:
                             words += ["--engine", "ray"]
                         took, tokens[file] = run(words, memory[engine])
                         seconds.setdefault((engine, count, file), []).append(took)
-                if (folder / "long.ray").read_bytes() != (folder / "long.one process").read_bytes():
-                    sys.exit("the outputs differ")
+                for at in map(str, range(FILES)):
+                    outputs = [folder / f"long.{engine}" / at for engine in memory]
+                    if outputs[0].read_bytes() != outputs[1].read_bytes():
+                        sys.exit(f"the outputs of file {at} differ")
     each_line = (tokens["long"] - tokens["short"]) / (given.lines - SHORT)
-    print("| cores | engine | long file, s | short file, s | tokens/s between | relative |")
+    print("| cores | engine | long files, s | short files, s | tokens/s between | relative |")
     print("|---|---|---|---|---|---|")
-    for count in counts:
+    for count in given.cores:
         rates = {}
         for engine in ("one process", "ray"):
             short, long = (seconds[engine, count, file] for file in ("short", "long"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from nmt_cli.errors import silent
 from nmt_cli.pipeline.job import Counts
 from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.ray.cluster import Cluster, SharedBundle, open_shared
+from nmt_cli.ray.cluster import ActorPoolStrategy, Cluster, SharedBundle, open_shared
 from nmt_cli.ray.shards import ShardTranslator
 from nmt_cli.search.options import DecodingOptions
 
@@ -36,7 +36,7 @@ def translate(
         options: decoding options; None for the model's own settings.
         field: the column, which gets the translations.
         errors: "strict", or "column" to keep rows that fail and add their errors in a column.
-        workers: actors; default: one per core, or per GPU.
+        workers: actors at most; default: one per core, or per GPU.
         threads: cores to use in all; default: those of the cluster.
         device: "cpu", "cuda", or "auto".
 
@@ -51,6 +51,8 @@ def translate(
     chosen.decoding.check()
     cluster = Cluster(None, threads, workers, device)
     arguments, each = cluster.actors()
+    most = arguments["compute"].max_size
+    arguments["compute"] = ActorPoolStrategy(min_size=1, max_size=most)  # reading needs cores, too
     return dataset.map_batches(
         _Rows,
         fn_constructor_args=(SharedBundle.of(Path(model), copied=True), chosen, cluster, each),

@@ -18,6 +18,7 @@ os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
 
 import ray
 import ray.data
+from ray.data import ActorPoolStrategy
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from nmt_cli import models
@@ -116,7 +117,7 @@ class Cluster:
             reason = f"--threads {threads} with {workers} workers: needs {share} cores on a node"
             raise NmtError(reason, f"the largest has {largest:.0f}; use more --workers")
         # All of them if there is room; one is enough to begin.
-        pool = ray.data.ActorPoolStrategy(min_size=1, max_size=workers, initial_size=workers)
+        pool = ActorPoolStrategy(min_size=1, max_size=workers, initial_size=workers)
         shares = {"num_cpus": share, "num_gpus": gpus // workers or gpus / workers}
         return {**shares, "compute": pool}, max(1, threads // workers)
 

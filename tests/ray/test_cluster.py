@@ -77,7 +77,7 @@ def test_the_python_api(cluster: Any, tmp_path: Path, monkeypatch: pytest.Monkey
         lambda *given, **more: replace(shared(*given, **more), folder=Path("/no")),
     )
     [example] = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
-    example = example.replace('"auto"', repr(cluster.address))
+    example = example.replace('"auto"', repr(cluster.address)).replace("/data/", f"{tmp_path}/")
     ray.shutdown()
     try:
         exec(compile(example, "docs/scale.md", "exec"), {})
