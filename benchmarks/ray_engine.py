@@ -78,7 +78,7 @@ def run(words: list[str], memory: dict[str, float]) -> tuple[float, int]:
     sampler.join()
     if process.returncode:
         sys.exit(f"{' '.join(words)} failed: {message.decode()}")
-    return seconds, int(re.findall(r"([\d,]+) tokens\\)", message.decode())[-1].replace(",", ""))
+    return seconds, int(re.findall(r"([\d,]+) tokens\)", message.decode())[-1].replace(",", ""))
 
 
 def median(values: list[float], digits: int = 2) -> str:
