@@ -54,7 +54,7 @@ def replacing_path(path: Path) -> Iterator[Path]:
 
     A link is followed; a device or pipe (/dev/stdout) is written to directly.
     """
-    with _failures(path):
+    with failures(path):
         if path.is_dir():
             raise NmtError(f"{path}: is a folder, not a file", "name a file")
         if is_special(path):
@@ -80,7 +80,7 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
         NmtError: the folder exists and is of another kind, no permission, or the disk is full;
             the old folder stays intact.
     """
-    with _failures(folder):
+    with failures(folder):
         occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
         if occupied and not (folder / marker).exists():
             raise NmtError(
@@ -120,7 +120,8 @@ def _beside(path: Path) -> Iterator[tuple[Path, Path]]:
 
 
 @contextmanager
-def _failures(path: Path) -> Iterator[None]:
+def failures(path: Path) -> Iterator[None]:
+    """Raise :func:`unwritable` if the path, or something in it, cannot be written."""
     try:
         yield
     except OSError as error:

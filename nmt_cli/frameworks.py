@@ -18,21 +18,28 @@ def import_keras() -> None:
     Raises:
         ImportError: Keras or its backend is not installed.
     """
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
-    try:
+    with without_stderr():
         # Keras would only draw galleries of images with matplotlib, and TensorFlow only convert
         # functions of JAX: importing both would take a quarter of the time.
         with_jax = os.environ.get("KERAS_BACKEND") == "jax"
         unused = ["matplotlib"] if with_jax else ["matplotlib", "jax"]
         # Keras would write keras.json at home, and settings there would change what is trained.
-        with _variable("KERAS_HOME", os.devnull), _hidden(unused):
+        with variable("KERAS_HOME", os.devnull), _hidden(unused):
             import_module("keras")
             # With JAX, too, Keras loads TensorFlow if it is installed, at the first random seed.
             if find_spec("tensorflow"):
                 import_module("tensorflow")
+
+
+@contextmanager
+def without_stderr() -> Iterator[None]:
+    """Redirect the process's stderr, which C++ libraries write to, to nowhere."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
     finally:
         os.dup2(kept, 2)
         os.close(kept)
@@ -46,12 +53,12 @@ def import_matplotlib() -> None:
     Raises:
         ImportError: matplotlib is not installed.
     """
-    with tempfile.TemporaryDirectory(prefix="nmt-") as folder, _variable("MPLCONFIGDIR", folder):
+    with tempfile.TemporaryDirectory(prefix="nmt-") as folder, variable("MPLCONFIGDIR", folder):
         import_module("matplotlib.figure")
 
 
 @contextmanager
-def _variable(name: str, value: str) -> Iterator[None]:
+def variable(name: str, value: str) -> Iterator[None]:
     """Set an environment variable, if it is not set, until the block ends."""
     if os.environ.get(name):
         yield

@@ -36,6 +36,8 @@ _EXTRAS = {
     "starlette": "serve",
     "prometheus_client": "serve",
     "py3langid": "serve",
+    "ray": "ray",
+    "pyarrow": "ray",
 }
 
 

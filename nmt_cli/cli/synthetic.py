@@ -12,9 +12,13 @@ from nmt_cli.cli.options import (
     Decorator,
     Hardware,
     decoding_options,
+    find_model,
     open_model,
+    option_group,
     say,
 )
+from nmt_cli.errors import OptionError
+from nmt_cli.pipeline.options import TranslateOptions
 from nmt_cli.search.options import DecodingOptions
 
 # Given the model's source and target language: the languages of a recipe and its key for the pairs.
@@ -42,6 +46,7 @@ def _pairs_from(metavar: str) -> Decorator:
             help="Files to write: PREFIX with the model's two languages as suffixes.",
         )
         @click.option("--force", is_flag=True, help="Replace existing files.")
+        @option_group(TranslateOptions, "engine", ("engine", "address"))
         @decoding_options("beam_size", "length_penalty")
         @wraps(use)
         def make_pairs(
@@ -49,14 +54,26 @@ def _pairs_from(metavar: str) -> Decorator:
             model: Path,
             output: Path,
             force: bool,
+            engine: TranslateOptions,
             decoding: DecodingOptions,
             hardware: Hardware,
         ) -> None:
             from nmt_cli.pipeline.synthesize import synthesize_files
 
-            opened = open_model([model], hardware)
-            synthesize_files(files, opened, decoding, output, force, say)
-            source, target, key = use(*opened.languages)
+            if engine.address and not engine.engine:
+                raise OptionError("`address` needs `engine`")
+            if engine.engine:
+                from nmt_cli.ray.cluster import Cluster
+                from nmt_cli.ray.job import synthesize_files as synthesize_on_ray
+
+                cluster = Cluster(engine.address, **vars(hardware))
+                folder = find_model(model)
+                languages = synthesize_on_ray(files, folder, decoding, output, force, cluster, say)
+            else:
+                opened = open_model([model], hardware)
+                synthesize_files(files, opened, decoding, output, force, say)
+                languages = opened.languages
+            source, target, key = use(*languages)
             say(
                 f'for a recipe from {source} to {target}: {key} = ["{output}"] '
                 "(relative to data.root)"

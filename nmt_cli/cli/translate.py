@@ -14,6 +14,7 @@ from nmt_cli.cli.options import (
     Hardware,
     decoding_options,
     ending_by_sigpipe,
+    find_model,
     models_option,
     open_model,
     option_group,
@@ -43,6 +44,18 @@ def translate(
     output = None if options.output in (Path("-"), Path("/dev/stdout")) else options.output
     options = replace(options, files=files, output=output, decoding=decoding)
     options.check()
+    began = time.monotonic()
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    if options.engine:
+        from nmt_cli.ray.cluster import Cluster
+        from nmt_cli.ray.job import translate_files as translate_on_ray
+
+        bundles = [find_model(each) for each in models or (None,)]
+        cluster = Cluster(options.address, **vars(hardware))
+        counts = translate_on_ray(options, bundles, cluster, say, _progress if terminal else None)
+        if counts.lines:
+            say(counts.summary(time.monotonic() - began))
+        return
     model = open_model(models, hardware)
     if options.trace:
         from nmt_cli.cli.trace import show
@@ -58,8 +71,6 @@ def translate(
 
         converse(options, model)
         return
-    began = time.monotonic()
-    terminal = sys.stderr is not None and sys.stderr.isatty()
     # A progress bar would mix with translations on the same terminal.
     mixed = output is None and sys.stdout is not None and sys.stdout.isatty()
     with ending_by_sigpipe():

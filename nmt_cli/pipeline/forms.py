@@ -4,6 +4,8 @@ A form finds the text to translate in each line and puts the translation in its 
 else passes unchanged.
 """
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -102,6 +104,53 @@ def table(field: str) -> Form:
         return Record(Line(source), as_line, _with_source(source))
 
     return read
+
+
+def csv_table(field: str) -> Form:
+    """Records of comma-separated values, one of which is translated, as in :func:`table`.
+
+    The header gets the names of additional fields.
+    """
+    place = int(field) - 1 if field.isdecimal() else None
+    csv.field_size_limit(1 << 30)
+
+    def read(raw: str, where: str) -> Record | None:
+        nonlocal place
+        try:
+            values = next(csv.reader([raw], strict=True), [])
+        except csv.Error as error:
+            raise NmtError(f"{where}: is not CSV ({error})", "fix the record") from None
+        end = "\r" * raw.endswith("\r")
+        if place is None:
+            if field not in values:
+                reason = f"{where}: no column is named {field!r}"
+                raise NmtError(reason, f"the first line names {', '.join(values)}")
+            place = values.index(field)
+            return Record(Line(""), lambda _, further: as_csv([*values, *further]) + end, str)
+        if not values:
+            return None
+        if place >= len(values):
+            raise NmtError(
+                f"{where}: has {len(values)} columns; --field {field} does not exist",
+                "fix the record, or choose another --field",
+            )
+        before, given, after = values[:place], values[place], values[place + 1 :]
+
+        def as_line(text: str, further: dict[str, Any]) -> str:
+            new = given if text == source else text
+            return as_csv([*before, new, *after, *map(in_column, further.values())]) + end
+
+        source = given.replace("\n", " ").replace("\r", " ")
+        return Record(Line(source), as_line, str)
+
+    return read
+
+
+def as_csv(values: list[str]) -> str:
+    """A record of comma-separated values, without its end."""
+    written = io.StringIO()
+    csv.writer(written).writerow(values)  # quotes what is in its line ends: CR and LF
+    return written.getvalue().removesuffix("\r\n")
 
 
 def json_lines(field: str, on_error: str = STRICT) -> Form:

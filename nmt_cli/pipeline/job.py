@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli.errors import NmtError, Say
 from nmt_cli.files import is_special, standard_output
 from nmt_cli.pipeline import inputs
-from nmt_cli.pipeline.forms import Form, Record, constrained, json_lines, plain, table
+from nmt_cli.pipeline.forms import (
+    Form,
+    Record,
+    constrained,
+    csv_table,
+    json_lines,
+    plain,
+    table,
+)
 from nmt_cli.pipeline.inputs import STDIN, Job, count_lines, name_of, opened
 from nmt_cli.pipeline.options import TranslateOptions
 from nmt_cli.pipeline.output import Sink, check_free, file_sink
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Line, Translator
-from nmt_cli.text.lines import decode_lines
+from nmt_cli.text.lines import COLUMN, decode_lines
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
@@ -28,6 +36,10 @@ Progress = Callable[[int | None], AbstractContextManager[Advance]]
 
 # Seconds of work, about, after which lines are written: what an interruption may lose.
 LONGEST_WAIT = 5.0
+
+# Options on which the lines of the output do not depend.
+_WITHOUT_EFFECT = {"files", "output", "force", "resume", "line_buffered", "interactive"}
+_ENGINE = {"engine", "address"}
 
 
 @dataclass
@@ -58,11 +70,7 @@ class Stream:
         """``name`` is put before ``line 3`` in the translator's messages."""
         self._translator, self._options = replace(translator, name=name), options
         self.lines_each = 1 if options.json else options.decoding.n_best
-        self.form: Form = constrained if options.constraints else plain
-        if options.input_format == "tsv":
-            self.form = table(options.field or "")
-        elif options.input_format == "jsonl":
-            self.form = json_lines(options.field or "", options.errors)
+        self.form = form_of(options)
 
     def translate(
         self, lines: Iterable[str], name: str, counts: Counts, first_number: int = 1
@@ -93,30 +101,45 @@ class Stream:
             counts.sentences += bool(translation.tokens)
             counts.tokens += len(translation.tokens)
             raw, record = waiting.popleft()
-            yield self._written(record, translation) if record else [raw] * self.lines_each
+            yield written(record, translation, self._options) if record else [raw] * self.lines_each
         if failures:
             raise failures[0]
 
-    def _written(self, record: Record, best: Translation) -> list[str]:
-        if not self._options.json:
-            return [record.as_line(each.text, self._details(each)) for each in best.n_best]
-        n_best = [{"translation": each.text, **self._details(each)} for each in best.n_best]
-        found = n_best[0] | ({"n_best": n_best} if best.others else {})
-        return [record.as_json({**found, "seconds": round(best.seconds, 6)})]
 
-    def _details(self, translation: Translation) -> dict[str, Any]:
-        """Additional fields by name, in the order of the columns."""
-        options = self._options
-        found: dict[str, Any] = {}
-        if options.scores or options.json:
-            found["score"] = round(translation.score, 6)
-        if options.decoding.alignments:
-            found["alignment"] = [f"{i}-{j}" for i, j in translation.alignment or []]
-        if options.tokens or options.json:
-            found["tokens"] = translation.tokens
-        if options.json:
-            found["token_scores"] = [round(each, 6) for each in translation.token_scores]
-        return found
+def form_of(options: TranslateOptions) -> Form:
+    """How the lines of an input are read and written."""
+    if options.input_format == "tsv":
+        return table(options.field or "")
+    if options.input_format == "csv":
+        return csv_table(options.field or "")
+    if options.input_format == "jsonl":
+        return json_lines(options.field or "", options.errors)
+    return constrained if options.constraints else plain
+
+
+def written(record: Record, best: Translation, options: TranslateOptions) -> list[str]:
+    """The lines of output for a line of input."""
+    if not options.json:
+        return [record.as_line(each.text, details(each, options)) for each in best.n_best]
+    n_best = [{"translation": each.text, **details(each, options)} for each in best.n_best]
+    found = n_best[0] | ({"n_best": n_best} if best.others else {})
+    return [record.as_json({**found, "seconds": round(best.seconds, 6)})]
+
+
+def details(translation: Translation, options: TranslateOptions) -> dict[str, Any]:
+    """Additional fields by name, in the order of the columns."""
+    found: dict[str, Any] = {}
+    if options.scores or options.json:
+        found["score"] = round(translation.score, 6)
+    if options.decoding.alignments:
+        found["alignment"] = [f"{i}-{j}" for i, j in translation.alignment or []]
+    if options.tokens or options.json:
+        found["tokens"] = translation.tokens
+    if options.json:
+        found["token_scores"] = [round(each, 6) for each in translation.token_scores]
+    if options.errors == COLUMN:
+        found["error"] = ""
+    return found
 
 
 def translate_files(
@@ -219,11 +242,13 @@ def _sink(
 ) -> AbstractContextManager[Sink]:
     if job.output is None:
         return nullcontext(Sink(standard_output()))
-    # Everything that the lines of the output depend on.
-    parts = asdict(options)
-    for each in ("files", "output", "force", "resume", "line_buffered", "interactive"):
-        del parts[each]
-    parts["model"] = model.fingerprint()
-    parts["source"] = str(job.source if job.source == STDIN else job.source.resolve())
-    settings = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    source = str(job.source if job.source == STDIN else job.source.resolve())
+    settings = settings_of(options, model.fingerprint(), source)
     return file_sink(job.output, lines_each, settings, options.resume, say)
+
+
+def settings_of(options: TranslateOptions, model: list[str], source: str) -> str:
+    """A hash of everything that the lines of the output depend on."""
+    parts = {k: v for k, v in asdict(options).items() if k not in _WITHOUT_EFFECT | _ENGINE}
+    parts |= {"model": model, "source": source}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -6,7 +6,7 @@ from pathlib import Path
 from nmt_cli.errors import OptionError
 from nmt_cli.pipeline.inputs import STDIN, shard_lines
 from nmt_cli.search.options import DecodingOptions, option
-from nmt_cli.text.lines import REPLACE, SKIP_LINE, STRICT
+from nmt_cli.text.lines import COLUMN, REPLACE, SKIP_LINE, STRICT
 
 # Options that exclude each other, and inputs and outputs that exclude options.
 _CONTRADICTIONS = {
@@ -16,6 +16,8 @@ _CONTRADICTIONS = {
     "shard": "STDIN",
     "format": "json scores alignments tokens n_best input_format constraints line_buffered shard",
     "interactive": "output FILE json input_format constraints line_buffered shard resume format",
+    "engine": "interactive trace STDIN line_buffered shard format json",
+    "input_format=parquet": "n_best",
     "trace": "output input_format format constraints shard resume interactive n_best alignments "
     "scores tokens sample",
 }
@@ -45,8 +47,9 @@ class TranslateOptions:
     )
     errors: str = option(
         STRICT,
-        "How to handle invalid UTF-8: stop, replace bad bytes with U+FFFD, or output a blank line.",
-        choices=(STRICT, REPLACE, SKIP_LINE),
+        "How to handle invalid UTF-8: stop, replace bad bytes with U+FFFD, or output a blank line. "
+        "column, with --engine: keep any row that fails and add its error in a column.",
+        choices=(STRICT, REPLACE, SKIP_LINE, COLUMN),
     )
     line_buffered: bool = option(False, "Translate and write each line as it arrives.")
     interactive: bool = option(False, "Prompt for lines, with a history.")
@@ -57,8 +60,9 @@ class TranslateOptions:
     )
     input_format: str | None = option(
         None,
-        "Lines are records; one field is replaced by its translation, the others stay.",
-        choices=("tsv", "jsonl"),
+        "Lines are records; one field is replaced by its translation, the others stay. csv and "
+        "parquet need --engine.",
+        choices=("tsv", "jsonl", "csv", "parquet"),
     )
     field: str | None = option(
         None, "Field of --input-format: a column number from 1 or a name.", metavar="FIELD"
@@ -73,6 +77,16 @@ class TranslateOptions:
     )
     scores: bool = option(False, "Add the score: a column or a field.")
     tokens: bool = option(False, "Add the tokens of the translation.")
+    engine: str | None = option(
+        None,
+        "Translate on Ray, on this machine or a cluster; FILE and --output may be URLs.",
+        choices=("ray",),
+    )
+    address: str | None = option(
+        None,
+        "Ray cluster of --engine: HOST:PORT, or auto for the one that runs on this machine. "
+        "Default: start Ray on this machine only.",
+    )
     constraints: bool = option(
         False, "Each line is followed by tab-separated phrases that its translation must contain."
     )
@@ -100,6 +114,7 @@ class TranslateOptions:
             **vars(self),
             "n_best": self.decoding.n_best > 1,
             "input_format=tsv": self.input_format == "tsv",
+            "input_format=parquet": self.input_format == "parquet",
             "STDIN": self.reads_stdin,
             "FILE": self.files,
         }
@@ -113,12 +128,20 @@ class TranslateOptions:
             ("`input_format`", "`field`", self.input_format and not self.field),
             ("`field`", "`input_format`", self.field and not self.input_format),
             ("`resume`", "`output`", self.resume and not self.output),
+            ("`engine`", "`output`", self.engine and not self.output),
+            ("`address`", "`engine`", self.address and not self.engine),
+            ("`errors=column`", "`engine`", self.errors == COLUMN and not self.engine),
+            (
+                f"`input_format={self.input_format}`",
+                "`engine`",
+                self.input_format in ("csv", "parquet") and not self.engine,
+            ),
             ("`format=auto`", "FILEs", self.format == "auto" and self.reads_stdin),
             ("standard input among several FILEs", "standard output", several_with_stdin),
         ):
             if missing:
                 raise OptionError(f"{name} needs {needed}")
-        if self.input_format == "tsv" and (self.field or "").strip("0") == "":
+        if self.input_format in ("tsv", "csv") and (self.field or "").strip("0") == "":
             raise OptionError(f"`field={self.field}`: columns are counted from 1")
         if self.shard:
             shard_lines(self.shard, 0)  # checks its form

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, tee
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +14,16 @@ from nmt_cli.files import replacing
 from nmt_cli.pipeline.inputs import open_lines
 from nmt_cli.pipeline.output import check_free
 from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.repetition import repeats
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import is_blank
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
+
+# What becomes of a line ("written", or why it is left out), the line, and its translation.
+Pair = tuple[str, str, str]
 
 UNREADABLE = "\ufffd"  # the result of decoding invalid UTF-8
 
@@ -45,6 +49,17 @@ def synthesize_files(
             languages cannot be file suffixes, or no line gave a pair.
     """
     lines = chain.from_iterable([open_lines(file) for file in files])
+    places = pair_files(model, output, files, force)
+    first = list(islice(lines, 2))
+    translator = model.translator(options, len(first))
+    counts = synthesize(chain(first, lines), translator, *places)
+    say(f"wrote {places[0]} and {places[1]}: {report(counts)}")
+
+
+def pair_files(
+    model: "TranslationModel", output: Path, files: Sequence[Path], force: bool
+) -> list[Path]:
+    """The two files to write, checked; see :func:`synthesize_files`."""
     languages = model.languages
     # Bundles come from others: a language must not lead to another folder.
     usable = all(re.fullmatch(r"\w[\w.-]*", each) for each in languages)
@@ -61,10 +76,7 @@ def synthesize_files(
         if place.exists() and any(each.exists() and place.samefile(each) for each in files):
             raise NmtError(f"{place}: is the text to translate itself", "choose another -o")
         check_free(place, force)
-    first = list(islice(lines, 2))
-    translator = model.translator(options, len(first))
-    counts = synthesize(chain(first, lines), translator, *places)
-    say(f"wrote {places[0]} and {places[1]}: {report(counts)}")
+    return places
 
 
 def synthesize(
@@ -78,23 +90,35 @@ def synthesize(
     Raises:
         NmtError: no line gave a pair, or the files cannot be written; existing files stay.
     """
+    # The translator reads a window ahead: tee holds no more than that.
+    given, translated = tee(lines)
+    pairs = pairs_of(given, translator.translate(translated))
+    shown = tqdm(pairs, desc="translating", unit="line", disable=None)
+    return write_pairs(shown, originals, translations)
+
+
+def pairs_of(lines: Iterable[str], found: Iterable[Translation]) -> Iterator[Pair]:
+    """Yield lines and their translations, and what becomes of them."""
+    for line, each in zip(lines, found, strict=True):
+        text = each.text.strip()
+        if is_blank(line):
+            outcome = "blank"
+        elif not text:
+            outcome = "empty"
+        else:
+            outcome = "degenerate" if is_degenerate(text, line) else "written"
+        yield outcome, line, text
+
+
+def write_pairs(pairs: Iterable[Pair], originals: Path, translations: Path) -> Counter[str]:
+    """Write both sides of the pairs that are to be written; see :func:`synthesize`."""
     counts: Counter[str] = Counter()
     with replacing(originals) as original, replacing(translations) as translation:
-        # The translator reads a window ahead: tee holds no more than that.
-        given, translated = tee(lines)
-        pairs = zip(given, translator.translate(translated), strict=True)
-        for line, found in tqdm(pairs, desc="translating", unit="line", disable=None):
-            text = found.text.strip()
-            if is_blank(line):
-                counts["blank"] += 1
-            elif not text:
-                counts["empty"] += 1
-            elif is_degenerate(text, line):
-                counts["degenerate"] += 1
-            else:
+        for outcome, line, text in pairs:
+            counts[outcome] += 1
+            if outcome == "written":
                 original.write(f"{line}\n")
                 translation.write(f"{text}\n")
-                counts["written"] += 1
         if not counts["written"]:
             raise NmtError(f"nothing to write: {report(counts)}", "check the text and the model")
         for stream in (original, translation):

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
 from nmt_cli.errors import NmtError, Say, silent
@@ -28,6 +28,8 @@ BLANK = re.compile(
 
 STRICT, REPLACE, SKIP_LINE = ON_ERROR = ("strict", "replace", "skip-line")
 """How to handle invalid UTF-8: stop, replace bad bytes with U+FFFD, or read a blank line."""
+COLUMN = "column"
+"""For rows on Ray: keep a row that fails, whatever the reason, with its error in a column."""
 
 _CONVERT = "convert the file, e.g. with iconv -f latin1 -t utf-8"
 # What compressed files begin with.
@@ -46,6 +48,7 @@ def decode_lines(
     on_error: str = STRICT,
     warn: Say = silent,
     keep_cr: bool = False,
+    first_number: int = 1,
 ) -> Iterator[str]:
     """Decode a binary stream of lines, without their ends.
 
@@ -53,12 +56,13 @@ def decode_lines(
         on_error: one of ON_ERROR.
         warn: receives the first line with invalid UTF-8, and at the end the number of such lines.
         keep_cr: keep the CR of CRLF.
+        first_number: the number of the first line in its file.
 
     Raises:
         NmtError: a line is not valid UTF-8, and ``on_error`` is strict; names file and line.
     """
     bad = 0
-    for number, raw in enumerate(stream, start=1):
+    for number, raw in enumerate(stream, start=first_number):
         try:
             line = raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -98,7 +102,7 @@ def reading(path: Path) -> AbstractContextManager[BinaryIO]:
             damaged, truncated, or of another kind.
     """
     try:
-        return _decompressed(path, path.open("rb"))
+        return decompressed(path, path.open("rb"))
     except FileNotFoundError:
         raise NmtError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -108,7 +112,12 @@ def reading(path: Path) -> AbstractContextManager[BinaryIO]:
 
 
 @contextmanager
-def _decompressed(path: Path, stream: BinaryIO) -> Iterator[BinaryIO]:
+def decompressed(path: PurePath, stream: BinaryIO) -> Iterator[BinaryIO]:
+    """Decompress an open file if its name says that it is compressed.
+
+    Raises:
+        NmtError: while reading: it is damaged, truncated, or of another kind.
+    """
     with stream:
         try:
             with _opened(path.suffix, stream, "rb") as inside:

@@ -1,0 +1,197 @@
+"""Ray itself: starting it or connecting to it, its actors, and the bundles that they load."""
+
+import logging
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+# Nothing leaves the machine: Ray would report its use. And its C++ library writes to stderr.
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+
+import ray
+import ray.data
+from ray.data import ActorPoolStrategy
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from nmt_cli import models
+from nmt_cli.bundle import MANIFEST
+from nmt_cli.bundle.installed import model_folder
+from nmt_cli.errors import NmtError, Say, first_line
+from nmt_cli.files import failures
+from nmt_cli.frameworks import variable, without_stderr
+from nmt_cli.host import cores
+
+OBJECT_STORE = 256 << 20  # bytes of text on its way, with Ray on this machine only
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where to translate, and with how many actors.
+
+    Attributes:
+        address: of a Ray cluster; None to start Ray on this machine for the job.
+        threads: cores to use in all; default: those of the cluster.
+        workers: actors, which share the cores; default: one per core, or per GPU.
+        device, provider: what each actor's bundle runs on; see :func:`nmt_cli.open`.
+        rows: of a shard, at most.
+    """
+
+    address: str | None = None
+    threads: int | None = None
+    workers: int | None = None
+    device: str = "cpu"
+    provider: str | None = None
+    rows: int = 10_000
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Start Ray or connect to it until the block ends.
+
+        Raises:
+            NmtError: there is no such cluster.
+        """
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = context.print_on_execution_start = False
+        context.target_max_block_size = 1  # a row is a shard: pass each on at once
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+        with ExitStack() as stack:
+            options: dict[str, Any] = {"address": self.address}
+            if not self.address:
+                # The paths of Ray's sockets in it have at most 107 characters.
+                root = tempfile.gettempdir() if len(tempfile.gettempdir()) < 32 else "/tmp"
+                taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+                folder = tempfile.TemporaryDirectory(
+                    prefix="nmt-", dir=root, ignore_cleanup_errors=True
+                )
+                options = {
+                    "address": "local",
+                    "num_cpus": self.threads or cores(),
+                    "object_store_memory": OBJECT_STORE,
+                    # Without a free port, no process looks up in which cloud this machine is.
+                    "include_dashboard": False,
+                    "dashboard_port": taken.getsockname()[1],
+                    "_temp_dir": stack.enter_context(folder),
+                }
+                # Ray would write a token at home, and give actors the lowest priority. Its ports
+                # are open, but nobody else has the token.
+                stack.enter_context(variable("RAY_AUTH_TOKEN", secrets.token_hex(32)))
+                stack.enter_context(variable("RAY_worker_niceness", "0"))
+            try:
+                if self.address and self.address != "auto":  # Ray would wait for minutes
+                    host, _, port = self.address.rpartition(":")
+                    socket.create_connection((host, int(port)), timeout=10).close()
+                with without_stderr():
+                    ray.init(**options, log_to_driver=False, logging_level=logging.CRITICAL)
+            except Exception as error:  # of many kinds
+                reason = f"--address {options['address']}: no Ray cluster ({first_line(error)})"
+                hint = "use HOST:PORT of one started with `ray start --head`, or omit --address"
+                raise NmtError(reason, hint) from None
+            stack.callback(ray.shutdown)
+            yield
+
+    def actors(self) -> tuple[dict[str, Any], int]:
+        """Arguments of Ray Data's map functions for the actors, and the threads of each.
+
+        Raises:
+            NmtError: there are no cores or GPUs for them.
+        """
+        found = ray.cluster_resources()
+        gpus = 0 if self.device == "cpu" else found.get("GPU", 0)
+        if self.device == "cuda" and not gpus:
+            raise NmtError("--device cuda: Ray has found no GPU", "use --device cpu")
+        threads = self.threads or int(found.get("CPU", 0)) or self.workers
+        if not threads:
+            raise NmtError("Ray's nodes have no cores yet", "wait for them, or give --workers")
+        workers = self.workers or int(gpus) or threads
+        share = threads // workers or threads / workers
+        largest = max(each["Resources"].get("CPU", 0) for each in ray.nodes())
+        if 0 < largest < share:  # Ray would wait for a larger node
+            reason = f"--threads {threads} with {workers} workers: needs {share} cores on a node"
+            raise NmtError(reason, f"the largest has {largest:.0f}; use more --workers")
+        # All of them if there is room; one is enough to begin.
+        pool = ActorPoolStrategy(min_size=1, max_size=workers, initial_size=workers)
+        shares = {"num_cpus": share, "num_gpus": gpus // workers or gpus / workers}
+        return {**shares, "compute": pool}, max(1, threads // workers)
+
+
+def on_this_node(kind: type[Any]) -> Any:
+    """Start an actor of a class that is lost only with the driver's node."""
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    return ray.remote(kind).options(num_cpus=0, scheduling_strategy=here).remote()
+
+
+@dataclass(frozen=True)
+class SharedBundle:
+    """A bundle that actors load: from its folder, or from a copy that each node makes once.
+
+    Attributes:
+        folder: where the driver has it.
+        digest: of its manifest, which has the hashes of all other files.
+        files: Ray's reference to its files by name; None if all actors can read the folder.
+    """
+
+    folder: Path
+    digest: str
+    files: Any
+
+    @classmethod
+    def of(cls, model: Path, copied: bool) -> "SharedBundle":
+        """A bundle to share, for nodes that may not see its folder if ``copied``.
+
+        Raises:
+            NmtError: the model is not a bundle.
+        """
+        folder = model_folder(model)
+        if models.kind_of(folder) != "bundle":
+            reason = f"{model}: is a run; translating on Ray needs a bundle"
+            raise NmtError(reason, "make one with nmt export --onnx")
+        paths = [each for each in sorted(folder.rglob("*")) if copied and each.is_file()]
+        files = {str(each.relative_to(folder)): each.read_bytes() for each in paths}
+        return cls(folder.resolve(), _digest(folder), ray.put(files) if copied else None)
+
+    def local(self) -> Path:
+        """A folder of this node that has the bundle.
+
+        Raises:
+            NmtError: the node cannot store its copy.
+        """
+        copies = Path(tempfile.gettempdir(), f"nmt-{os.getuid()}")
+        place = copies / self.digest
+        for each in (self.folder, place):
+            if _digest(each) == self.digest:
+                return each
+        with failures(place):
+            copies.mkdir(mode=0o700, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=copies) as name:
+                copy = Path(name, "bundle")
+                for path, content in ray.get(self.files).items():
+                    (copy / path).parent.mkdir(parents=True, exist_ok=True)
+                    (copy / path).write_bytes(content)
+                with suppress(OSError):  # another actor was first
+                    copy.rename(place)
+        return place
+
+
+def open_shared(
+    bundles: Sequence[SharedBundle], cluster: Cluster, threads: int, warn: Say
+) -> models.TranslationModel:
+    """Open bundles in an actor."""
+    first, *more = [each.local() for each in bundles]
+    return models.open(
+        first, *more, threads=threads, device=cluster.device, provider=cluster.provider, warn=warn
+    )
+
+
+def _digest(folder: Path) -> str:
+    try:
+        return sha256((folder / MANIFEST).read_bytes()).hexdigest()
+    except OSError:
+        return ""

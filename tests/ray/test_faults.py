@@ -1,0 +1,213 @@
+"""What is killed, full, broken or started twice: the output stays that of one process."""
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.harness import nmt
+from tests.ray.conftest import MODEL, ROOT, Job, lines, single, translate, write
+
+pytestmark = pytest.mark.slow
+COUNT = 600
+# Loaded by every Python process of a job: kills it when it renames a file, or translates a line.
+SABOTAGE = """
+import os, pathlib, re, signal, sys
+def kill_once():
+    try:
+        os.close(os.open(os.environ["KILLED"], os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+replace = pathlib.Path.replace
+def killing(self, target):
+    if os.environ.get("KILL_AT") and re.match(os.environ["KILL_AT"], self.name):
+        kill_once()
+    return replace(self, target)
+pathlib.Path.replace = killing
+if os.environ.get("POISON"):
+    from nmt_cli.search import translator
+    window = translator.Translator._window
+    def poisoned(self, lines, number):
+        if any(os.environ["POISON"] in each.text for each in lines):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return window(self, lines, number)
+    translator.Translator._window = poisoned
+"""
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    return write(tmp_path / "a.txt", COUNT)
+
+
+@pytest.fixture
+def sabotaged(tmp_path: Path) -> dict[str, str]:
+    """Variables for a job that sabotages itself."""
+    folder = tmp_path / "sabotage"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(SABOTAGE)
+    return {"PYTHONPATH": f"{folder}:{ROOT}", "KILLED": str(tmp_path / "killed")}
+
+
+def job(text: Path, *options: object, **given: dict[str, str]) -> Job:
+    words = ["translate", text.name, "-o", "out.txt", "-m", MODEL, "--engine", "ray"]
+    return Job(*words, "--threads", 1, *options, cwd=text.parent, **given)
+
+
+def shards(text: Path) -> list[Path]:
+    return list((text.parent / "out.txt.shards").glob("0*"))
+
+
+def assert_complete(text: Path) -> None:
+    """The output is that of one process, and nothing else is left."""
+    assert (text.parent / "out.txt").read_bytes() == single(text)
+    assert not (text.parent / "out.txt.shards").exists()
+
+
+def actors(job: Job) -> list[int]:
+    """The processes of a job's actors."""
+    found = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout
+    rows = [line.split(None, 2) for line in found.splitlines()[1:]]
+    parents = {int(pid): int(parent) for pid, parent, _ in rows}
+
+    def belongs(pid: int) -> bool:
+        return pid == job.pid or (pid in parents and belongs(parents[pid]))
+
+    return [int(pid) for pid, _, args in rows if "ray::Map" in args and belongs(int(pid))]
+
+
+def test_a_killed_actor(text: Path) -> None:
+    running = job(text)
+    running.until(lambda: shards(text))
+    [actor] = actors(running)
+    os.kill(actor, signal.SIGKILL)
+    code, message = running.finish()
+    assert code == 0, message
+    assert_complete(text)
+
+
+def test_a_killed_driver(text: Path) -> None:
+    running = job(text)
+    running.until(lambda: len(shards(text)) > 2)
+    running.kill()
+    before = {each: each.stat().st_mtime_ns for each in shards(text)}
+    code, message = job(text).finish()
+    assert (code, message.partition(";")[0]) == (
+        1,
+        "nmt: out.txt.shards: left by an interrupted translation",
+    )
+    code, message = job(text, "--resume", "--beam-size", 1).finish()
+    assert code == 1
+    assert message.startswith("nmt: out.txt.shards: was started with another model, other options")
+    running = job(text, "--resume")
+    kept: list[bool] = []
+
+    def started() -> bool:
+        now = {each: each.stat().st_mtime_ns for each in shards(text)}
+        kept.append(before.items() <= now.items())
+        return len(now) > len(before)
+
+    running.until(started)
+    assert all(kept)
+    code, message = running.finish()
+    assert code == 0
+    done = int(re.search(r"translated (\d+) lines", message)[1])  # type: ignore[index]
+    assert 0 < done <= COUNT - 40 * len(before)
+    assert_complete(text)
+    code, message = job(text, "--resume").finish()
+    assert (code, message) == (0, "out.txt: already complete")
+
+
+@pytest.mark.parametrize("place", ["0", "out.txt"], ids=["actor", "driver"])
+def test_a_kill_between_write_and_commit(text: Path, sabotaged: dict[str, str], place: str) -> None:
+    code, message = job(text, environment={**sabotaged, "KILL_AT": place}).finish()
+    assert (text.parent / "killed").exists()
+    if place == "out.txt":  # the driver itself
+        assert code == -signal.SIGKILL
+        assert not (text.parent / "out.txt").exists()
+        code, message = job(text, "--resume").finish()
+        assert message == ""  # nothing was left to translate
+    assert code == 0, message
+    assert_complete(text)
+
+
+def test_an_interrupt(text: Path) -> None:
+    running = job(text)
+    running.until(lambda: shards(text))
+    running.interrupt()
+    assert running.finish()[0] == 130
+    assert not actors(running)
+    assert job(text, "--resume").finish()[0] == 0
+    assert_complete(text)
+
+
+def test_a_full_disk(text: Path) -> None:
+    small = text.parent / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(small)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("may not mount")
+    try:
+        words = [text.name, "-o", "small/out.txt"]
+        code, message = translate(*words, cwd=text.parent)
+        assert code == 1
+        assert re.match(r"nmt: .*: cannot be written \(No space left on device\); check", message)
+        assert not (small / "out.txt").exists()
+        subprocess.run(["mount", "-o", "remount,size=2M", str(small)], check=True)
+        assert translate(*words, "--resume", cwd=text.parent)[0] == 0
+        assert (small / "out.txt").read_bytes() == single(text)
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+def test_two_jobs_with_one_output(text: Path) -> None:
+    first = job(text)
+    first.until(lambda: shards(text))
+    for options in ([], ["--resume"], ["--force"]):
+        code, message = job(text, *options).finish()
+        assert code == 1
+        assert message.startswith(f"nmt: {text.parent}/out.txt: in use by process ")
+    assert first.finish()[0] == 0
+    assert_complete(text)
+
+
+def test_a_line_that_ends_its_process(text: Path, sabotaged: dict[str, str]) -> None:
+    content = lines(100)
+    content[57] = f"veneno {content[57]}"
+    text.write_text("".join(f"{line}\n" for line in content), encoding="utf-8")
+    expected = single(text).decode().split("\n")
+    environment = {**sabotaged, "POISON": "veneno"}
+    code, message = job(text, environment=environment).finish()
+    reason = "a.txt, line 58: ends the process that translates it"
+    assert (code, message) == (
+        1,
+        f"nmt: {reason}; remove it, or keep it as it is with --errors column",
+    )
+    code, message = job(text, "--force", "--errors", "column", environment=environment).finish()
+    assert code == 0, message
+    found = (text.parent / "out.txt").read_text(encoding="utf-8").split("\n")
+    assert found[57].startswith(f"{content[57]}\t{reason}")
+    assert found[:57] == [f"{each}\t" for each in expected[:57]]
+    assert found[58:100] == [f"{each}\t" for each in expected[58:100]]
+
+
+@pytest.mark.parametrize("command", ["backtranslate", "distill"])
+def test_training_pairs(text: Path, command: str) -> None:
+    write(text.parent / "b.txt", 30)
+    words = [command, "a.txt", "b.txt", "-m", MODEL, "-o"]
+    assert nmt(*words, "one", cwd=text.parent).code == 0
+    ray = [*words, "out", "--engine", "ray", "--threads", 1]
+    running = Job(*ray, cwd=text.parent)
+    running.until(lambda: len(list((text.parent / "out.shards").rglob("0*-*"))) > 2)
+    running.kill()
+    assert not list(text.parent.glob("out.[pe]*"))
+    code, message = Job(*ray, cwd=text.parent).finish()  # continues
+    assert code == 0, message
+    for language in ("pt", "en"):
+        one, out = (text.parent / f"{name}.{language}" for name in ("one", "out"))
+        assert out.read_bytes() == one.read_bytes()
+    assert not (text.parent / "out.shards").exists()
