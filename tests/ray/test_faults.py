@@ -167,10 +167,14 @@ def test_a_full_disk(text: Path) -> None:
 def test_two_jobs_with_one_output(text: Path) -> None:
     first = job(text)
     first.until(lambda: shards(text))
-    for options in ([], ["--resume"], ["--force"]):
-        code, message = job(text, *options).finish()
-        assert code == 1
-        assert message.startswith(f"nmt: {text.parent}/out.txt: in use by process ")
+    os.kill(first.pid, signal.SIGSTOP)  # or it might end before the others begin
+    try:
+        for options in ([], ["--resume"], ["--force"]):
+            code, message = job(text, *options).finish()
+            assert code == 1
+            assert message.startswith(f"nmt: {text.parent}/out.txt: in use by process ")
+    finally:
+        os.kill(first.pid, signal.SIGCONT)
     assert first.finish()[0] == 0
     assert_complete(text)
 
