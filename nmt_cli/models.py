@@ -198,6 +198,8 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         from nmt_cli.search.forced import forced_attention
 
         translator = self.translator(DecodingOptions(alignments=True), sentences=1)
+        # Source and translation must be those that the weights belong to.
+        translator = replace(translator, fold_capitals=False)
         _ids("source", source, self.tokenizers.source, translator.max_source)
         if target is None:
             target_ids = next(translator.translate([source])).ids

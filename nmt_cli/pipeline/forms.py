@@ -81,20 +81,11 @@ def table(field: str) -> Form:
         nonlocal place
         fields = raw.removesuffix("\r").split("\t")
         if place is None:
-            if field not in fields:
-                raise NmtError(
-                    f"{where}: no column is named {field!r}",
-                    f"the first line names {', '.join(fields)}",
-                )
-            place = fields.index(field)
+            place = _named(field, fields, where)
             return None
         if is_blank(raw):
             return None
-        if place >= len(fields):
-            raise NmtError(
-                f"{where}: has {len(fields)} columns; --field {field} does not exist",
-                "fix the line, or choose another --field",
-            )
+        _check_width(fields, place, field, where)
         before, source, after = fields[:place], fields[place], fields[place + 1 :]
 
         def as_line(text: str, further: dict[str, Any]) -> str:
@@ -104,6 +95,19 @@ def table(field: str) -> Form:
         return Record(Line(source), as_line, _with_source(source))
 
     return read
+
+
+def _named(field: str, names: list[str], where: str) -> int:
+    if field not in names:
+        reason = f"{where}: no column is named {field!r}"
+        raise NmtError(reason, f"the first line names {', '.join(names)}")
+    return names.index(field)
+
+
+def _check_width(values: list[str], place: int, field: str, where: str) -> None:
+    if place >= len(values):
+        reason = f"{where}: has {len(values)} columns; --field {field} does not exist"
+        raise NmtError(reason, "fix the line, or choose another --field")
 
 
 def csv_table(field: str) -> Form:
@@ -122,18 +126,11 @@ def csv_table(field: str) -> Form:
             raise NmtError(f"{where}: is not CSV ({error})", "fix the record") from None
         end = "\r" * raw.endswith("\r")
         if place is None:
-            if field not in values:
-                reason = f"{where}: no column is named {field!r}"
-                raise NmtError(reason, f"the first line names {', '.join(values)}")
-            place = values.index(field)
+            place = _named(field, values, where)
             return Record(Line(""), lambda _, further: as_csv([*values, *further]) + end, str)
         if not values:
             return None
-        if place >= len(values):
-            raise NmtError(
-                f"{where}: has {len(values)} columns; --field {field} does not exist",
-                "fix the record, or choose another --field",
-            )
+        _check_width(values, place, field, where)
         before, given, after = values[:place], values[place], values[place + 1 :]
 
         def as_line(text: str, further: dict[str, Any]) -> str:

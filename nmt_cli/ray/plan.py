@@ -130,12 +130,12 @@ def jobs_of(options: TranslateOptions, root: Place, marks: list[str]) -> list[Fi
     """
     found = sources(options.files)
     plain = root.local is not None and "://" not in root.name
-    alone = len(found) == 1 and found[0][0].path == Place.of(options.files[0]).path
-    alone = alone and plain and not Path(root.path).is_dir()
+    single = len(found) == 1 and found[0][0].path == Place.of(options.files[0]).path
+    single = single and plain and not Path(root.path).is_dir()
     joined = plain and options.input_format != "parquet"
     jobs: dict[str, FileJob] = {}
     for source, name in found:
-        output = root if alone else root.plus(f"/{name if joined else plain_name(Path(name))}")
+        output = root if single else root.plus(f"/{name if joined else plain_name(Path(name))}")
         if output.path in jobs:
             other = jobs[output.path].source.name
             reason = f"{other} and {source.name} would both be written to {output.name}"
