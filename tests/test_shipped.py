@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,12 @@ def test_the_first_lines_are_right(bundle: Path) -> None:
 @pytest.mark.xfail(strict=True, reason="lost in the last training; see the cards")
 def test_lines_that_earlier_models_translated_are_right(bundle: Path) -> None:
     check_lines(bundle, MISSED[bundle.name])
+
+
+def test_attention_of_a_line_in_capitals_is_that_of_its_own_translation(bundle: Path) -> None:
+    line = {"pt-en": "ONDE FICA A ESTAÇÃO?", "en-pt": "WHERE IS THE STATION?"}[bundle.name]
+    with nmt_cli.open(bundle) as model:
+        maps = model.attention(line)
+        model.decoding = replace(model.decoding, fold_capitals=False)
+        (unfolded,) = model.translate([line])
+    assert maps.target[:-1] == unfolded.ids
