@@ -275,6 +275,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
             self._warn,
             workers,
             fold_capitals=self.decoding.fold_capitals,
+            repair_code=self.decoding.repair_code,
         )
 
     def fingerprint(self) -> list[str]:

@@ -16,3 +16,4 @@ class DecodingConfig:
     length_extra: int = bounded(10, 1)
     max_source: int = bounded(128, 2)  # longer sources are split at sentence ends
     fold_capitals: bool = False  # lines in capitals are translated in lower case
+    repair_code: bool = False  # code that the translation misspells is copied from the source

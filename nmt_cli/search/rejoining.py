@@ -1,7 +1,7 @@
 """Build the translations of a line from what the search found for its segments."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from nmt_cli.search.forced import Alignment, align_words
@@ -42,10 +42,10 @@ class Translation:
         """All translations of the line, best first."""
         return [self, *self.others]
 
-    def in_capitals(self) -> "Translation":
-        """The same with all texts in capitals; tokens stay as they are."""
-        others = [each.in_capitals() for each in self.others]
-        return replace(self, text=self.text.upper(), others=others)
+    def edited(self, edit: Callable[[str], str]) -> "Translation":
+        """The same with all texts changed; tokens stay as they are."""
+        others = [each.edited(edit) for each in self.others]
+        return replace(self, text=edit(self.text), others=others)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from nmt_cli.search.rejoining import Found, Translation, rejoin
 from nmt_cli.search.repetition import may_repeat, repeats, search_again
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.capitals import in_capitals
+from nmt_cli.text.code import repair
 from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair, encode_lines
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class Translator:
         name: of the input, for messages: put before ``line 3``.
         fold_capitals: translate a line in capitals as if it were in lower case, and put its
             translation in capitals, unless that must contain given words.
+        repair_code: copy code, addresses and long numbers that the translation misspells from the
+            line, under the same condition.
         trace: records the search; needs one worker and one sentence a batch.
     """
 
@@ -83,6 +86,7 @@ class Translator:
     batch_tokens: int = BATCH_TOKENS
     name: str = ""
     fold_capitals: bool = False
+    repair_code: bool = False
     trace: "Trace | None" = None
 
     @cached_property
@@ -137,15 +141,22 @@ class Translator:
                 break
             counts.append(len(pieces))
         found = iter(self._search(segments))
-        for text, fold, count in zip(texts, folded, counts, strict=False):
+        for line, text, fold, count in zip(lines, texts, folded, counts, strict=False):
             best = rejoin(text, list(islice(found, count)), self.tokenizers, self.options)
-            yield best.in_capitals() if fold else best
+            if fold:
+                best = best.edited(str.upper)
+            elif self.repair_code and self._is_free(line):
+                best = best.edited(partial(repair, text))
+            yield best
         if failure:
             raise failure
 
     def _is_folded(self, line: Line) -> bool:
-        given = line.phrases or self.options.prefix
-        return self.fold_capitals and not given and in_capitals(line.text)
+        return self.fold_capitals and self._is_free(line) and in_capitals(line.text)
+
+    def _is_free(self, line: Line) -> bool:
+        """Whether the translation of a line need not contain given words."""
+        return not line.phrases and not self.options.prefix
 
     def _split(self, lines: list[str]) -> Iterator[list[list[int]]]:
         """Framed ids of each line's segments: none for a blank line, usually one."""

@@ -18,6 +18,7 @@ from nmt_cli.search import translator as module
 from nmt_cli.search.batching import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
 from nmt_cli.search.translator import Translator
+from nmt_cli.text.code import repair
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, UNK_ID, TokenizerPair
 from tests.search.fakes import (
     CHARACTERS,
@@ -415,3 +416,28 @@ def test_words_that_a_translation_must_contain_keep_its_case() -> None:
     (found,) = translator.translate(["OPEN IT"])
     assert found.text.startswith("OP")
     assert found.text == spelt(found.ids)
+
+
+def misspelling(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+    """Copy the source without its third last token before END."""
+    return copying((*source[:-4], *source[-3:]), history)
+
+
+def test_misspelt_code_is_copied_from_the_line() -> None:
+    line, wrong = "Call item_count", "Call item_cont"
+    plain = Translator(FakeStepModel(misspelling), CHARACTERS, options(1), 1000)
+    assert texts(plain, [line]) == [wrong]
+    repairing = replace(plain, repair_code=True)
+    (found,) = repairing.translate([line])
+    assert (found.text, spelt(found.ids)) == (line, wrong)
+    (best,) = replace(repairing, options=replace(options(3), n_best=3)).translate([line])
+    assert [each.text for each in best.n_best] == [
+        repair(line, spelt(each.ids)) for each in best.n_best
+    ]
+
+
+def test_words_that_a_translation_must_contain_are_not_corrected() -> None:
+    model = FakeStepModel(misspelling)
+    translator = Translator(model, CHARACTERS, options(1), 1000, repair_code=True)
+    (found,) = translator.translate([module.Line("Call item_count", ("item_cont",))])
+    assert found.text == "Call item_cont"

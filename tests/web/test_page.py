@@ -24,6 +24,7 @@ from nmt_cli.export.web import folder as web
 from nmt_cli.files import write_json
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.search.options import SearchOptions
+from nmt_cli.text.code import repair
 from nmt_cli.training.run import Run
 from tests.cli.test_plot import CHROMIUM
 from tests.systems import untrained_run
@@ -123,6 +124,25 @@ def test_tokenizing_as_sentencepiece(kind: str, tmp_path: Path) -> None:
     script = PAGE / "sentencepiece.js"
     found = json.loads(node(HERE / "tokenize.js", script, tmp_path / "text.model", given=given))
     assert found == [expected.encode(lines), expected.decode(sequences)]
+
+
+@needs_node
+def test_the_page_repairs_code_as_nmt_does() -> None:
+    rng = random.Random(1)
+    pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    lines = [line for page in pages for line in page.read_text(encoding="utf-8").splitlines()]
+
+    def misspelt(line: str) -> str:
+        kept = (each for each in line if rng.random() > 0.05)
+        return "".join(
+            rng.choice("_aé. 7\ufeff\x1c") if rng.random() < 0.02 else each for each in kept
+        )
+
+    pairs = [(line, misspelt(line)) for line in [*lines, *HOSTILE]]
+    expected = [repair(*pair) for pair in pairs]
+    assert sum(right != wrong for right, (_, wrong) in zip(expected, pairs, strict=True)) > 100
+    given = json.dumps([web.CODE_SETTINGS, pairs])
+    assert json.loads(node(HERE / "repair.js", PAGE / "code.js", given=given)) == expected
 
 
 CAPITALS = [

@@ -20,6 +20,7 @@ from nmt_cli.files import write_json
 from nmt_cli.search.repetition import LOOP, NO_REPEAT, TOKEN_LOOP
 from nmt_cli.search.translator import SENTENCE_END
 from nmt_cli.text.capitals import CODE, LEAST_LETTERS
+from nmt_cli.text.code import EDGES, LEAST_CHARACTERS, LEAST_COMMON, MARK, MOST, RUN
 from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.lines import BLANK
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
@@ -34,6 +35,16 @@ _RUNTIME_FILES = {
 _PAGE = Path(__file__).with_name("page")
 
 verify = single_file.verify
+
+# Of code.js.
+CODE_SETTINGS = {
+    "run": RUN.pattern,
+    "edges": EDGES.pattern,
+    "mark": MARK.pattern,
+    "characters": LEAST_CHARACTERS,
+    "common": LEAST_COMMON,
+    "most": MOST,
+}
 
 
 def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
@@ -63,6 +74,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
             "code": CODE.pattern.replace(r"\w", r"[\p{L}\p{N}_]"),
             "letters": LEAST_LETTERS,
         },
+        "code": CODE_SETTINGS,
         "repetition": {
             "loop": LOOP.pattern,
             "token_loop": TOKEN_LOOP.pattern,

@@ -1,5 +1,6 @@
 // Translates lines as `nmt translate` does, in browsers and in Node.
 
+import { repairer } from "./code.js";
 import { SentencePiece } from "./sentencepiece.js";
 
 const [UNKNOWN, END] = [1, 3];
@@ -33,7 +34,8 @@ export class Translator {
     this.tokenLoop = new RegExp(settings.repetition.token_loop, "su");
     this.silent = new Set(settings.tokenizer.silent);
     this.blank = new RegExp(`^${settings.blank}$`, "u");
-    this.code = new RegExp(settings.capitals.code, "u");
+    this.codeInCapitals = new RegExp(settings.capitals.code, "u");
+    this.repair = repairer(settings.code);
     this.sentenceEnd = new RegExp(settings.sentence_end, "g");
   }
 
@@ -46,13 +48,14 @@ export class Translator {
       texts.push(await this.#translated(ids));
     }
     const text = texts.join(" ").replace(/[\r\n]+/g, " ");
-    return fold ? text.toUpperCase() : text;
+    if (fold) return text.toUpperCase();
+    return this.settings.decoding.repair_code ? this.repair(line, text) : text;
   }
 
   #inCapitals(line) {
     const letters = line.match(/\p{L}/gu)?.length ?? 0;
     const upper = line === line.toUpperCase() && line !== line.toLowerCase();
-    return upper && letters >= this.settings.capitals.letters && !this.code.test(line);
+    return upper && letters >= this.settings.capitals.letters && !this.codeInCapitals.test(line);
   }
 
   #integer(value) {

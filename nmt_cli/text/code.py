@@ -1,0 +1,64 @@
+"""Code, addresses and long numbers: what a translation keeps, and a model may misspell."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+
+# What may be code, with its punctuation: text without spaces, quotation marks or brackets. Python
+# and JavaScript disagree on the first few characters.
+RUN = re.compile(r"""[^\x1c-\x1f\x85\ufeff\s"'`,;()<>\[\]“”‘’«»…!?]+""")
+EDGES = re.compile(r"^\*+|[.:*-]+$")
+# It is code if it is at least so long, has only ASCII and one of these marks.
+LEAST_CHARACTERS = 4
+MARK = re.compile(
+    r"[_={}\\]|[A-Za-z][.:]\w|\w[.:][A-Za-z]|::|->|[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[$%@#][A-Za-z]"
+    r"|--[a-z]|//|^/\w|\w/\w+/|^\d{4,}$"
+)
+# The share of the longer one's characters that code and its misspelling have at both ends.
+LEAST_COMMON = 0.5
+# All pairs are compared, so a line with more of either is left as it is.
+MOST = 100
+
+
+def repair(source: str, translation: str) -> str:
+    """Put the code of the source in place of similar code of the translation.
+
+    Code that the translation contains is not copied, nor is code of the source replaced; the most
+    similar pairs come first.
+    """
+    known = dict.fromkeys(code for code, _ in _code(source))
+    lost = [code for code in known if code not in translation]
+    wrong = [(code, start) for code, start in _code(translation) if code not in known]
+    if max(len(lost), len(wrong)) > MOST:
+        return translation
+    pairs = [(_common(right, code), right, code, start) for right in lost for code, start in wrong]
+    used = set[str]()
+    edits: dict[int, tuple[str, str]] = {}
+    for share, right, code, start in sorted(pairs, key=lambda pair: -pair[0]):
+        if share >= LEAST_COMMON and right not in used and start not in edits:
+            used.add(right)
+            edits[start] = code, right
+    for start in sorted(edits, reverse=True):
+        code, right = edits[start]
+        translation = translation[:start] + right + translation[start + len(code) :]
+    return translation
+
+
+def _code(text: str) -> Iterator[tuple[str, int]]:
+    """Each piece of code and where it starts."""
+    for run in RUN.finditer(text):
+        code = EDGES.sub("", run[0])
+        if len(code) >= LEAST_CHARACTERS and code.isascii() and MARK.search(code):
+            yield code, run.start() + run[0].index(code)
+
+
+def _common(one: str, other: str) -> float:
+    """The share of the longer one's characters that both begin and end with."""
+    start = _equal(one, other)
+    end = _equal(reversed(one[start:]), reversed(other[start:]))
+    return (start + end) / max(len(one), len(other))
+
+
+def _equal(one: Iterable[str], other: Iterable[str]) -> int:
+    """How many characters are the same from the beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
