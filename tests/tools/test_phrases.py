@@ -10,10 +10,10 @@ import everyday
 import pytest
 
 from nmt_cli.evaluate.checks import spans
-from tools.phrases import phrases, sentences
+from tools.phrases import phrases, sentences, talks
 
 PAIRS = phrases()
-CORPORA = {"phrases": PAIRS, "sentences": sentences()}
+CORPORA = {"phrases": PAIRS, "sentences": sentences(), "talks": talks()}
 
 
 @pytest.mark.parametrize("name", CORPORA)

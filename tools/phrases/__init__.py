@@ -3,10 +3,11 @@
 The openly licensed corpora are technical, and have hardly any greetings, signs, single words, times
 of day or numbers in words: phrases.tsv has such pairs, and this module adds generated numbers,
 dates and times. sentences.tsv has sentences of everyday speech, talks, stories and news; the last
-part uses common words that the corpora lack (fewer than six times; wordfreq 3.1). Most of
-both files was written by a language model for this purpose. None of it occurs in the test sets of
-recipes/pt-en.toml or in benchmarks/everyday.tsv. templates.tsv has sentences around addresses,
-placeholders, code and numbers, which markup.py fills in.
+part uses common words that the corpora lack (fewer than six times; wordfreq 3.1). talks.tsv has
+sentences of public talks in European Portuguese. Most of these files was written by a language
+model for this purpose. None of it occurs in the test sets of recipes/pt-en.toml or in
+benchmarks/everyday.tsv. templates.tsv has sentences around addresses, placeholders, code and
+numbers, which markup.py fills in.
 """
 
 from collections.abc import Iterator
@@ -42,6 +43,11 @@ _FEMININE = {"hora", "semana"}
 def sentences() -> list[Pair]:
     """The sentences, Portuguese first."""
     return list(_written("sentences.tsv"))
+
+
+def talks() -> list[Pair]:
+    """The sentences of talks, European Portuguese first."""
+    return list(_written("talks.tsv"))
 
 
 def phrases() -> list[Pair]:

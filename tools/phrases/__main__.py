@@ -1,16 +1,17 @@
-"""Write two corpora, phrases and sentences: python -m tools.phrases FOLDER (phrases.pt, ...)."""
+"""Write the corpora phrases, sentences and talks: python -m tools.phrases FOLDER."""
 
 import sys
 from pathlib import Path
 
-from tools.phrases import phrases, sentences
+from tools.phrases import phrases, sentences, talks
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m tools.phrases FOLDER")
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for name, pairs in (("phrases", phrases()), ("sentences", sentences())):
+    for write in (phrases, sentences, talks):
+        name, pairs = write.__name__, write()
         for side, language in enumerate(("pt", "en")):
             lines = "".join(f"{pair[side]}\n" for pair in pairs)
             (folder / f"{name}.{language}").write_text(lines, encoding="utf-8")
