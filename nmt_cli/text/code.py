@@ -11,7 +11,7 @@ EDGES = re.compile(r"^\*+|[.:*-]+$")
 # It is code if it is at least so long, has only ASCII and one of these marks.
 LEAST_CHARACTERS = 4
 MARK = re.compile(
-    r"[_={}\\]|[A-Za-z][.:]\w|\w[.:][A-Za-z]|::|->|[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[$%@#][A-Za-z]"
+    r"[_={}\\]|[A-Za-z][.:]\w|\w[.:][A-Za-z]|::|->|[a-z][A-Z]|[A-Za-z]\d|[$%@#][A-Za-z]"
     r"|--[a-z]|//|^/\w|\w/\w+/|^\d{4,}$"
 )
 # The share of the longer one's characters that code and its misspelling have at both ends.
@@ -27,11 +27,17 @@ def repair(source: str, translation: str) -> str:
     similar pairs come first.
     """
     known = dict.fromkeys(code for code, _ in _code(source))
-    lost = [code for code in known if code not in translation]
-    wrong = [(code, start) for code, start in _code(translation) if code not in known]
+    found = list(_code(translation))
+    written = {code for code, _ in found}
+    lost = [code for code in known if code not in written]
+    wrong = [(code, start) for code, start in found if code not in known]
     if max(len(lost), len(wrong)) > MOST:
         return translation
-    pairs = [(_common(right, code), right, code, start) for right in lost for code, start in wrong]
+    # It may still be a part of longer code of the translation.
+    missing = [code for code in lost if code not in translation]
+    pairs = [
+        (_common(right, code), right, code, start) for right in missing for code, start in wrong
+    ]
     used = set[str]()
     edits: dict[int, tuple[str, str]] = {}
     for share, right, code, start in sorted(pairs, key=lambda pair: -pair[0]):

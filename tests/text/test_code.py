@@ -35,7 +35,8 @@ def test_misspelt_code_is_copied(source: str, translation: str, expected: str) -
     [
         ("Use str.join(lista).", "Use str.join(list)."),  # right already
         ("Um computador barato", "A cheap compter"),  # words, not code
-        ("às 10h30", "at 10:30"),  # a time is no code
+        ("às 10h30", "at 10:30"),  # times and decades are no code
+        ("in the 1980s", "nos anos 1980"),
         ("São 1.234,5 km em 2001.", "It is 1,234.5 km in 2001."),
         ("leitura/gravação e entrada/saída", "reading/writing and input/output"),
         ("no séc. V a.C.", "in the 5th century B.C."),  # too short
@@ -50,9 +51,8 @@ def test_everything_else_stays(source: str, translation: str) -> None:
 
 def test_the_most_similar_code_comes_first() -> None:
     source = "item_count, item_counts and item_name"
-    # item_conts shares 9 of 11 characters with item_counts and 9 of 10 with item_count, if
-    # both ends count; the best of the rest follows.
-    assert repair(source, "item_nme and item_contss") == "item_name and item_counts"
+    # Of 10 and 11 characters, item_conts shares 7 with item_count and 10 with item_counts.
+    assert repair(source, "item_nme and item_conts") == "item_name and item_counts"
 
 
 def test_each_piece_of_code_is_used_once() -> None:

@@ -10,8 +10,8 @@ if __name__ == "__main__":
         sys.exit("usage: python -m tools.phrases FOLDER")
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for write in (phrases, sentences, talks):
-        name, pairs = write.__name__, write()
+    for corpus in (phrases, sentences, talks):
+        name, pairs = corpus.__name__, corpus()
         for side, language in enumerate(("pt", "en")):
             lines = "".join(f"{pair[side]}\n" for pair in pairs)
             (folder / f"{name}.{language}").write_text(lines, encoding="utf-8")

@@ -36,7 +36,7 @@ _PAGE = Path(__file__).with_name("page")
 
 verify = single_file.verify
 
-# Of code.js.
+# Of nmt_cli.text.code, for code.js.
 CODE_SETTINGS = {
     "run": RUN.pattern,
     "edges": EDGES.pattern,

@@ -16,10 +16,14 @@ export function repairer({ run, edges, mark, characters, common, most }) {
 
   return (source, translation) => {
     const known = new Set(codes(source).map(({ code }) => code));
-    const lost = [...known].filter((code) => !translation.includes(code));
-    const wrong = codes(translation).filter(({ code }) => !known.has(code));
+    const found = codes(translation);
+    const written = new Set(found.map(({ code }) => code));
+    const lost = [...known].filter((code) => !written.has(code));
+    const wrong = found.filter(({ code }) => !known.has(code));
     if (Math.max(lost.length, wrong.length) > most) return translation;
-    const pairs = lost.flatMap((right) =>
+    // It may still be a part of longer code of the translation.
+    const missing = lost.filter((code) => !translation.includes(code));
+    const pairs = missing.flatMap((right) =>
       wrong.map(({ code, start }) => ({ right, code, start, share: share(right, code) })),
     );
     pairs.sort((one, other) => other.share - one.share);
