@@ -13,9 +13,10 @@ from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.recipe.reading import recipe_from
+from nmt_cli.recipe.reading import load_recipe, recipe_from
 from nmt_cli.text.tokenizer import END_ID
 from tests.made_up_text import ENGLISH, PORTUGUESE
+from tests.test_docs import ROOT
 
 PAIRS = list(zip(PORTUGUESE, ENGLISH, strict=True))
 
@@ -169,6 +170,23 @@ def test_without_a_development_set_training_pairs_are_held_out(texts: Path, tmp_
     source, _ = found.arrays("train")
     trained = found.tokenizers().source.decode([source[row] for row in range(len(source))])
     assert trained == [pair[0] for pair in PAIRS[:80] if pair not in held]
+
+
+def test_the_recipe_for_spanish_reads_pairs_with_a_third_column(tmp_path: Path) -> None:
+    pairs = [(f"Dog {number} sings.", f"El perro {number} canta: ¿oyes?") for number in range(40)]
+    attribution = "CC-BY 2.0 (France) Attribution: tatoeba.org #1"
+    lines = "".join(f"{english}\t{spanish}\t{attribution}\n" for english, spanish in pairs)
+    (tmp_path / "spa.tsv").write_text(lines, encoding="utf-8")
+    path = ROOT / "recipes" / "tatoeba-en-es.toml"
+    spanish = load_recipe(path, [f"data.root={tmp_path}", "tokenizer.vocab_size=320"])
+    found, _ = run(spanish, tmp_path / "out")
+    assert found.languages == ("en", "es")
+    dev, (source, target) = found.text("dev"), found.arrays("train")
+    assert list(zip(dev.source, dev.target, strict=True)) == [pairs[19], pairs[39]]
+    tokenizers = found.tokenizers()
+    assert len(source) == len(target) == 38
+    assert tokenizers.source.decode([source[0]]) == [pairs[0][0]]
+    assert tokenizers.target.decode([target[0]]) == [pairs[0][1]]
 
 
 def test_too_little_text_to_hold_out_from(texts: Path, tmp_path: Path) -> None:
