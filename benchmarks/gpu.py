@@ -25,7 +25,9 @@ from pathlib import Path
 import nmt_cli
 from nmt_cli.cli.options import find_recipe
 from nmt_cli.data.corpus import read_corpus
+from nmt_cli.errors import NmtError
 from nmt_cli.host import processor
+from nmt_cli.runtime.device import find_provider
 from nmt_cli.training.log import read_log
 
 PRECISIONS, EXPORTED = ("float32", "mixed_bfloat16", "mixed_float16"), ("float32", "float16")
@@ -101,6 +103,10 @@ def main() -> None:
     parser.add_argument("--precision", action="append", help="to also train in; repeatable")
     parser.add_argument("--work", type=Path, help="folder to keep runs and exports in")
     options = parser.parse_args()
+    try:
+        find_provider(options.device)  # before any training
+    except NmtError as error:
+        sys.exit(str(error))
     settings = [*options.set, f"training.max_steps={options.steps}", "training.max_minutes=0"]
     data = find_recipe(options.recipe, tuple(settings)).data
     lines = read_corpus(data.test[0], data).source

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 from gpu import table
+from onnxruntime import get_available_providers
+
+from nmt_cli.runtime.device import CUDA
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "gpu.py"
 TINY = "model.d_model=32 model.feed_forward=64 model.encoder_layers=1 model.decoder_layers=1"
@@ -18,6 +21,14 @@ def test_columns_are_aligned() -> None:
         "train      float32    Keras   1,000",
         "translate  f          cuda    2         3 of 4",
     ]
+
+
+@pytest.mark.skipif(CUDA in get_available_providers(), reason="onnxruntime supports CUDA")
+def test_without_cuda_it_stops_before_training() -> None:
+    done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("--device cuda: the installed onnxruntime does not support CUDA")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.slow
