@@ -12,17 +12,16 @@ from nmt_cli.bundle.reading import check_files, read_manifest
 
 EXPORTS = Path(__file__).parent.parent / "exports"
 PAIRS = ("pt-en", "en-pt")
-# Translated right by the models before these: a known regression.
-MISSED = {
-    "pt-en": {"Muito obrigado pela ajuda.": "Thank you very much for the help."},
-    "en-pt": {"Thank you very much!": "Muito obrigado!"},
-}
+SOURCES = {"pt-en": 60, "en-pt": 59}
+# Translated right by a model before this one: a known regression.
+MISSED = {"Thank you very much!": "Muito obrigado!"}
 FIRST_LINES = {
     "pt-en": {
         "Bom dia!": "Good morning!",
         "Bom dia! Onde fica a estação?": "Good morning! Where is the station?",  # README.md
         "Onde fica a estação?": "Where is the station?",
         "Muito obrigado!": "Thank you very much!",
+        "Muito obrigado pela ajuda.": "Thank you very much for the help.",
         "Feliz aniversário!": "Happy birthday!",
         "Clique em Salvar para continuar.": "Click Save to continue.",
         "ONDE FICA A ESTAÇÃO?": "WHERE IS THE STATION?",
@@ -58,7 +57,7 @@ def test_a_bundle_has_attention_for_alignments(bundle: Path) -> None:
 def test_the_card_names_every_licence(bundle: Path) -> None:
     card = (bundle / "MODEL_CARD.md").read_text(encoding="utf-8")
     sources = read_manifest(bundle).provenance["sources"]
-    assert len(sources) == 59
+    assert len(sources) == SOURCES[bundle.name]
     for each in sources:
         assert each["source"], each["corpus"]
         assert each["source"] in card
@@ -83,9 +82,9 @@ def test_the_first_lines_are_right(bundle: Path) -> None:
     check_lines(bundle, FIRST_LINES[bundle.name])
 
 
-@pytest.mark.xfail(strict=True, reason="lost in the last training; see the cards")
-def test_lines_that_earlier_models_translated_are_right(bundle: Path) -> None:
-    check_lines(bundle, MISSED[bundle.name])
+@pytest.mark.xfail(strict=True, reason="lost in the last training; see the card")
+def test_a_line_that_an_earlier_model_translated_is_right() -> None:
+    check_lines(EXPORTS / "en-pt", MISSED)
 
 
 def test_attention_of_a_line_in_capitals_is_that_of_its_own_translation(bundle: Path) -> None:
