@@ -15,6 +15,7 @@ TOKEN_LOOP = re.compile(r"(.{1,60}?)\1\1", re.DOTALL)
 NO_REPEAT = (3, 2)
 
 Result = TypeVar("Result")
+Rule = TypeVar("Rule")
 
 
 def repeats(text: str, source: str) -> bool:
@@ -29,17 +30,15 @@ def may_repeat(ids: Sequence[int]) -> bool:
 
 def search_again(
     found: list[Result],
-    is_loop: Callable[[int, Result], bool],
-    search: Callable[[list[int], int], Sequence[Result]],
+    is_wrong: Callable[[int, Result], bool],
+    rules: Sequence[Rule],
+    search: Callable[[list[int], Rule], Sequence[Result]],
 ) -> None:
-    """Replace each result that is a loop, in place.
-
-    ``search`` takes rows, and the size of the sequences of tokens that must not occur twice.
-    """
+    """Replace each result that is wrong, in place: search its row with each rule until one helps."""
     again = list(range(len(found)))
-    for size in NO_REPEAT:
-        again = [row for row in again if is_loop(row, found[row])]
+    for rule in rules:
+        again = [row for row in again if is_wrong(row, found[row])]
         if not again:
             return
-        for row, result in zip(again, search(again, size), strict=True):
+        for row, result in zip(again, search(again, rule), strict=True):
             found[row] = result

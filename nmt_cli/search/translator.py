@@ -14,10 +14,15 @@ from nmt_cli.search.batching import in_batches, padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.forced import force
 from nmt_cli.search.options import Request, SearchOptions
-from nmt_cli.search.processors import Processor, forbid_repeats, processors_of
+from nmt_cli.search.processors import (
+    Processor,
+    forbid_repeats,
+    processors_of,
+    require_length,
+)
 from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Found, Translation, rejoin
-from nmt_cli.search.repetition import may_repeat, repeats, search_again
+from nmt_cli.search.repetition import NO_REPEAT, may_repeat, repeats, search_again
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.capitals import in_capitals
 from nmt_cli.text.code import repair
@@ -229,22 +234,29 @@ class Translator:
         return found
 
     def _search_batch(self, batch: list[Segment]) -> list[list[Hypothesis]]:
-        """Search, and again where the best hypothesis repeats itself."""
+        """Search, and again where the best hypothesis is empty or repeats itself."""
         found = self._beam_search(batch)
-        if self.options.no_repeat_ngram is None and not self.options.sample:
+        if self.options.sample:
+            return found
+
+        def search(rows: list[int], rule: Processor) -> list[list[Hypothesis]]:
+            return self._beam_search([batch[row] for row in rows], rule)
+
+        not_empty = partial(require_length, 1)
+        search_again(found, lambda _, hypotheses: not hypotheses[0].ids, [not_empty], search)
+        if self.options.no_repeat_ngram is None:
             search_again(
                 found,
                 lambda row, hypotheses: self._repeats(batch[row], hypotheses[0]),
-                lambda rows, size: self._beam_search([batch[row] for row in rows], size),
+                [partial(forbid_repeats, size) for size in NO_REPEAT],
+                search,
             )
         return found
 
-    def _beam_search(self, batch: list[Segment], no_repeat: int = 0) -> list[list[Hypothesis]]:
-        """Search; ``no_repeat`` forbids sequences of so many tokens to occur twice, too."""
+    def _beam_search(self, batch: list[Segment], *more: Processor) -> list[list[Hypothesis]]:
+        """Search with more rules than those of the options."""
         source, requests = padded([each.ids for each in batch]), [each.request for each in batch]
-        rules = [*self.processors]
-        if no_repeat:
-            rules.append(partial(forbid_repeats, no_repeat))
+        rules = [*self.processors, *more]
         return beam_search(self.model, source, self.options, requests, rules, self.trace)
 
     def _repeats(self, segment: Segment, hypothesis: Hypothesis) -> bool:

@@ -375,6 +375,18 @@ class TestRepetition:
         assert texts(self.translator(**values), ["!"]) == [expected]
 
 
+@pytest.mark.parametrize("beams", [1, 3])
+def test_an_empty_translation_is_searched_again(beams: int) -> None:
+    def hasty(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        return {END_ID: -0.125, FIRST_CHARACTER_ID + ord("a"): -9.0}
+
+    model = FakeStepModel(hasty)
+    translator = Translator(model, CHARACTERS, options(beams), 1000)
+    assert texts(translator, ["x", "", "y"]) == ["a", "", "a"]
+    sampling = replace(translator, options=replace(options(1), sample=True, seed=1))
+    assert texts(sampling, ["x"]) == [""]
+
+
 def folding(beams: int = 1) -> Translator:
     return replace(copier(beams=beams)[0], fold_capitals=True)
 

@@ -32,7 +32,7 @@ from nmt_cli.search.batching import padded
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Translation
-from nmt_cli.search.repetition import repeats, search_again
+from nmt_cli.search.repetition import NO_REPEAT, repeats, search_again
 from nmt_cli.search.translator import Segment, Translator
 from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
@@ -222,6 +222,7 @@ def search_text(folder: Path, lines: Sequence[str], options: SearchOptions) -> l
         search_again(
             found,
             lambda row, each: repeats(each.text, lines[row]),
+            NO_REPEAT,
             lambda rows, size: _search_text(
                 folder, [lines[row] for row in rows], replace(options, no_repeat_ngram=size)
             ),
