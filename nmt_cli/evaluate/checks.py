@@ -23,8 +23,9 @@ _KINDS = {
 _SPAN = re.compile("|".join(f"(?P<{kind}>{'|'.join(each)})" for kind, each in _KINDS.items()))
 _PROBLEMS = ("empty", "repeating", "copied", "too short", "too long")
 _WORD = re.compile(r"[^\W\d_]+")
-# A translation that equals its source is a copy from so many words on: names are the same.
-_COPIED_WORDS = 3
+# A translation that equals its source is a copy from so many words on: names are the same. Words
+# have so many letters on average; other letters are noise, which is best copied.
+_COPIED_WORDS, _LETTERS = 3, 2
 # Character counts of the two sides: how often the shorter one may fit into the longer one, which
 # means little for short texts.
 _RATIO, _SHORT = 3, 20
@@ -95,7 +96,8 @@ def problems(source: str, output: str) -> Iterator[str]:
     if repeats(output, source):
         yield "repeating"
     words, others = (_WORD.findall(_SPAN.sub(" ", each.casefold())) for each in (source, output))
-    if words == others and len(words) >= _COPIED_WORDS:
+    are_words = len(words) >= _COPIED_WORDS and sum(map(len, words)) >= _LETTERS * len(words)
+    if words == others and are_words:
         yield "copied"
     if len(source) > max(_RATIO * len(output), _SHORT):
         yield "too short"

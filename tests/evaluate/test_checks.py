@@ -36,6 +36,7 @@ def test_spans(text: str, expected: dict[str, list[str]]) -> None:
         (" \u200b", "x", []),
         ("o gato", " \u200b", ["empty"]),
         ("o gato dorme", "O  gato dorme.", ["copied"]),
+        ("\ufffdX\x16 R~lv", "X R~lv", []),  # noise has no translation
         ("Vila Real", "Vila Real", []),  # two words may be a name
         ("Use %s em {nome}: 123", "Use %s em {nome}: 123", []),
         ("o gato dorme", "the cat " * 5, ["repeating", "too long"]),
