@@ -11,11 +11,12 @@ EDGES = re.compile(r"^\*+|[.:*-]+$")
 # It is code if it is at least so long, has only ASCII and one of these marks.
 LEAST_CHARACTERS = 4
 MARK = re.compile(
-    r"[_={}\\]|[A-Za-z][.:]\w|\w[.:][A-Za-z]|::|->|[a-z][A-Z]|[A-Za-z]\d|[$%@#][A-Za-z]"
-    r"|--[a-z]|//|^/\w|\w/\w+/|^\d{4,}$"
+    r"[_={}\\]|[A-Za-z][.:]\w|\w[.:][A-Za-z]|::|->|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d"
+    r"|[$%@#][A-Za-z]|--[a-z]|//|^/\w|\w/\w+/|^\d{4,}$"
 )
-# The share of the longer one's characters that code and its misspelling have at both ends.
-LEAST_COMMON = 0.5
+# The share of the longer one's characters that code and its misspelling have at both ends: little,
+# since a translation has hardly ever code of its own.
+LEAST_COMMON = 0.2
 # All pairs are compared, so a line with more of either is left as it is.
 MOST = 100
 

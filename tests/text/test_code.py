@@ -23,6 +23,8 @@ from nmt_cli.text.code import MOST, repair
         ("Use DOMNode::$isConnected.", "Use DOMNode::$isConned.", "Use DOMNode::$isConnected."),
         ("`*args.count`", "“*args.cunt”", "“*args.count”"),
         ("São 479001600 maneiras.", "There are 47900 ways.", "There are 479001600 ways."),
+        ("Veja unittest.TestCase.setUp.", "See fuel.as.setUp.", "See unittest.TestCase.setUp."),
+        ("uma instância de ABCMeta", "an instance of PlatformMeta", "an instance of ABCMeta"),
         ("$HOME/bin, $PATH", "$HAME/bin and $PATH", "$HOME/bin and $PATH"),
     ],
 )
