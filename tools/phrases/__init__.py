@@ -4,12 +4,14 @@ The openly licensed corpora are technical, and have hardly any greetings, signs,
 of day or numbers in words: phrases.tsv has such pairs and short lines of conversation, and this
 module adds generated numbers, dates and times. sentences.tsv has sentences of everyday speech,
 talks, stories and news; more than half of them contain common words that the corpora lack (wordfreq
-3.1). talks.tsv has sentences of public talks in European Portuguese. A language model wrote most of
+3.1). talks.tsv has sentences of public talks in European Portuguese, greetings.tsv the commonest fixed
+expressions, which a model has to see often. A language model wrote most of
 these files for this purpose. None of it occurs in the test sets of recipes/pt-en.toml or in
 benchmarks/everyday.tsv. templates.tsv has sentences around addresses, placeholders, code and
 numbers, which markup.py fills in.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +50,23 @@ def sentences() -> list[Pair]:
 def talks() -> list[Pair]:
     """The sentences of talks, European Portuguese first."""
     return list(_written("talks.tsv"))
+
+
+def greetings() -> list[Pair]:
+    """The commonest expressions, as written, without final punctuation, and not capitalized."""
+    written = list(_written("greetings.tsv"))
+    bare = [(_bare(portuguese), _bare(english)) for portuguese, english in written]
+    small = [(_small(portuguese), _small(english)) for portuguese, english in bare]
+    return list(dict.fromkeys([*written, *bare, *small]))
+
+
+def _bare(line: str) -> str:
+    return line.rstrip(".!")
+
+
+def _small(line: str) -> str:
+    """The line without its first capital, unless that is the English "I"."""
+    return line if re.match(r"I\b", line) else line[0].lower() + line[1:]
 
 
 def phrases() -> list[Pair]:

@@ -1,16 +1,16 @@
-"""Write the corpora phrases, sentences and talks: python -m tools.phrases FOLDER."""
+"""Write the corpora greetings, phrases, sentences and talks: python -m tools.phrases FOLDER."""
 
 import sys
 from pathlib import Path
 
-from tools.phrases import phrases, sentences, talks
+from tools.phrases import greetings, phrases, sentences, talks
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m tools.phrases FOLDER")
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for corpus in (phrases, sentences, talks):
+    for corpus in (greetings, phrases, sentences, talks):
         name, pairs = corpus.__name__, corpus()
         for side, language in enumerate(("pt", "en")):
             lines = "".join(f"{pair[side]}\n" for pair in pairs)

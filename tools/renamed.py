@@ -1,0 +1,112 @@
+"""Pairs with other names in them, so that a model learns to copy: python -m tools.renamed FOLDER.
+
+A model that has seen `unittest` a thousand times and `zlib` twice writes the first for the second.
+Here, the words, identifiers, placeholders and numbers that both sides of a pair share are replaced
+by others, the same on both sides. FOLDER holds the corpora of recipes/pt-en.toml; the result is
+FOLDER/renamed.pt and FOLDER/renamed.en.
+"""
+
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from nmt_cli.recipe.reading import load_recipe
+
+Pair = tuple[str, str]
+
+EVERYDAY = ("tatoeba", "asp_stories", "tico19_dev", "ud_pud")
+COUNT = 100_000
+RECIPE = Path(__file__).parents[1] / "recipes" / "pt-en.toml"
+# Of the words that are replaced, this share gets the start of one word and the end of another.
+BLENDED = 0.3
+# A word of prose or code without its punctuation; a placeholder; a part of an identifier.
+TOKEN = re.compile(r"%(?:\d\$)?[sdfiux](?![a-z])|\$\{?\w+\}?|\{\w*\}|\w+(?:(?:[._:/\\-]|::|->)\w+)*")
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+CODE = re.compile(r"[%$\d_{]|\w[.:/\\]|[a-z][A-Z]|[A-Z]{2}")
+PLACEHOLDERS = ("%s", "%d", "%1$s", "%2$s", "%1$d", "%f", "%i", "%u", "%x", "{}", "{0}", "{1}")
+WORD = re.compile(r"[^\W\d_]+")
+
+
+def shared(pair: Pair, prose: set[str]) -> list[str]:
+    """What occurs in both sides equally often: code, and words that are not in prose (in order)."""
+    counts = [Counter(TOKEN.findall(side)) for side in pair]
+    return [
+        token
+        for token, count in counts[0].items()
+        if counts[1][token] == count
+        and token.isascii()
+        and (CODE.search(token) or (len(token) > 2 and token.lower() not in prose))
+    ]
+
+
+def renamed(pair: Pair, tokens: Iterable[str], words: list[str], chance: random.Random) -> Pair:
+    """The pair with other tokens; the same word becomes the same word, also in other tokens."""
+    names: dict[str, str] = {}
+
+    def other(part: re.Match[str]) -> str:
+        old = part[0]
+        if old.lower() not in names:
+            names[old.lower()] = _number(old, chance) if old.isdigit() else _word(words, chance)
+        new = names[old.lower()]
+        if len(old) > 1 and old.isupper():
+            return new.upper()
+        return new.capitalize() if old[0].isupper() else new
+
+    new = {
+        token: chance.choice(PLACEHOLDERS)
+        if token.startswith("%") or token in PLACEHOLDERS
+        else PART.sub(other, token)
+        for token in tokens
+    }
+    source, target = (TOKEN.sub(lambda found: new.get(found[0], found[0]), side) for side in pair)
+    return source, target
+
+
+def _word(words: list[str], chance: random.Random) -> str:
+    word = chance.choice(words)
+    if chance.random() < BLENDED:
+        other = chance.choice(words)
+        word = word[: (len(word) + 1) // 2] + other[len(other) // 2 :]
+    return word
+
+
+def _number(old: str, chance: random.Random) -> str:
+    """A number of as many digits; single digits often decide the grammar, so they stay."""
+    if len(old) == 1:
+        return old
+    return str(chance.randrange(10 ** (len(old) - 1), 10 ** len(old)))
+
+
+def pairs(folder: Path, names: Iterable[str]) -> Iterator[Pair]:
+    """The pairs of corpora."""
+    for name in names:
+        sides = ((folder / f"{name}.{side}").read_text(encoding="utf-8") for side in ("pt", "en"))
+        yield from zip(*(side.removesuffix("\n").split("\n") for side in sides), strict=True)
+
+
+def rename(folder: Path, corpora: Iterable[str], count: int = COUNT, seed: int = 1) -> list[Pair]:
+    """At most `count` pairs of the corpora, renamed, in random order."""
+    chance = random.Random(seed)
+    everyday = chain.from_iterable(pairs(folder, EVERYDAY))
+    prose = {word.lower() for side in everyday for word in WORD.findall(side)}
+    technical = [name for name in corpora if name not in EVERYDAY]
+    found = [(pair, shared(pair, prose)) for pair in pairs(folder, technical)]
+    found = [(pair, tokens) for pair, tokens in found if tokens]
+    parts = (part.lower() for _, tokens in found for token in tokens for part in PART.findall(token))
+    words = sorted({part for part in parts if len(part) > 2 and part.isalpha()})
+    chosen = chance.sample(found, min(count, len(found)))
+    return [renamed(pair, tokens, words, chance) for pair, tokens in chosen]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m tools.renamed FOLDER")
+    root = Path(sys.argv[1])
+    made = rename(root, load_recipe(RECIPE).data.sources)
+    for place, language in enumerate(("pt", "en")):
+        lines = "".join(f"{pair[place]}\n" for pair in made)
+        (root / f"renamed.{language}").write_text(lines, encoding="utf-8")
