@@ -24,7 +24,9 @@ RECIPE = Path(__file__).parents[1] / "recipes" / "pt-en.toml"
 # Of the words that are replaced, this share gets the start of one word and the end of another.
 BLENDED = 0.3
 # A word of prose or code without its punctuation; a placeholder; a part of an identifier.
-TOKEN = re.compile(r"%(?:\d\$)?[sdfiux](?![a-z])|\$\{?\w+\}?|\{\w*\}|\w+(?:(?:[._:/\\-]|::|->)\w+)*")
+TOKEN = re.compile(
+    r"%(?:\d\$)?[sdfiux](?![a-z])|\$\{?\w+\}?|\{\w*\}|\w+(?:(?:[._:/\\-]|::|->)\w+)*"
+)
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 CODE = re.compile(r"[%$\d_{]|\w[.:/\\]|[a-z][A-Z]|[A-Z]{2}")
 PLACEHOLDERS = ("%s", "%d", "%1$s", "%2$s", "%1$d", "%f", "%i", "%u", "%x", "{}", "{0}", "{1}")
@@ -96,8 +98,9 @@ def rename(folder: Path, corpora: Iterable[str], count: int = COUNT, seed: int =
     technical = [name for name in corpora if name not in EVERYDAY]
     found = [(pair, shared(pair, prose)) for pair in pairs(folder, technical)]
     found = [(pair, tokens) for pair, tokens in found if tokens]
-    parts = (part.lower() for _, tokens in found for token in tokens for part in PART.findall(token))
-    words = sorted({part for part in parts if len(part) > 2 and part.isalpha()})
+    names = chain.from_iterable(tokens for _, tokens in found)
+    parts = {part.lower() for name in names for part in PART.findall(name)}
+    words = sorted(part for part in parts if len(part) > 2 and part.isalpha())
     chosen = chance.sample(found, min(count, len(found)))
     return [renamed(pair, tokens, words, chance) for pair, tokens in chosen]
 

@@ -15,7 +15,7 @@ TOKEN_LOOP = re.compile(r"(.{1,60}?)\1\1", re.DOTALL)
 NO_REPEAT = (3, 2)
 
 Result = TypeVar("Result")
-Rule = TypeVar("Rule")
+Options = TypeVar("Options")
 
 
 def repeats(text: str, source: str) -> bool:
@@ -31,14 +31,14 @@ def may_repeat(ids: Sequence[int]) -> bool:
 def search_again(
     found: list[Result],
     is_wrong: Callable[[int, Result], bool],
-    rules: Sequence[Rule],
-    search: Callable[[list[int], Rule], Sequence[Result]],
+    stricter: Sequence[Options],
+    search: Callable[[list[int], Options], Sequence[Result]],
 ) -> None:
-    """Replace each result that is wrong, in place: search its row with each rule until one helps."""
+    """Replace each wrong result, in place: search its row with stricter options until some help."""
     again = list(range(len(found)))
-    for rule in rules:
+    for options in stricter:
         again = [row for row in again if is_wrong(row, found[row])]
         if not again:
             return
-        for row, result in zip(again, search(again, rule), strict=True):
+        for row, result in zip(again, search(again, options), strict=True):
             found[row] = result

@@ -14,12 +14,7 @@ from nmt_cli.search.batching import in_batches, padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.forced import force
 from nmt_cli.search.options import Request, SearchOptions
-from nmt_cli.search.processors import (
-    Processor,
-    forbid_repeats,
-    processors_of,
-    require_length,
-)
+from nmt_cli.search.processors import Processor, processors_of
 from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Found, Translation, rejoin
 from nmt_cli.search.repetition import NO_REPEAT, may_repeat, repeats, search_again
@@ -235,29 +230,32 @@ class Translator:
 
     def _search_batch(self, batch: list[Segment]) -> list[list[Hypothesis]]:
         """Search, and again where the best hypothesis is empty or repeats itself."""
-        found = self._beam_search(batch)
-        if self.options.sample:
+        options = self.options
+        found = self._beam_search(batch, options)
+        if options.sample:
             return found
 
-        def search(rows: list[int], rule: Processor) -> list[list[Hypothesis]]:
-            return self._beam_search([batch[row] for row in rows], rule)
+        def search(rows: list[int], stricter: SearchOptions) -> list[list[Hypothesis]]:
+            return self._beam_search([batch[row] for row in rows], stricter)
 
-        not_empty = partial(require_length, 1)
+        not_empty = replace(options, min_length=1)
         search_again(found, lambda _, hypotheses: not hypotheses[0].ids, [not_empty], search)
-        if self.options.no_repeat_ngram is None:
+        if options.no_repeat_ngram is None:
             search_again(
                 found,
                 lambda row, hypotheses: self._repeats(batch[row], hypotheses[0]),
-                [partial(forbid_repeats, size) for size in NO_REPEAT],
+                [replace(options, no_repeat_ngram=size) for size in NO_REPEAT],
                 search,
             )
         return found
 
-    def _beam_search(self, batch: list[Segment], *more: Processor) -> list[list[Hypothesis]]:
-        """Search with more rules than those of the options."""
+    def _beam_search(self, batch: list[Segment], options: SearchOptions) -> list[list[Hypothesis]]:
         source, requests = padded([each.ids for each in batch]), [each.request for each in batch]
-        rules = [*self.processors, *more]
-        return beam_search(self.model, source, self.options, requests, rules, self.trace)
+        if options is self.options:
+            processors = self.processors
+        else:
+            processors = processors_of(options, self.tokenizers.target)
+        return beam_search(self.model, source, options, requests, processors, self.trace)
 
     def _repeats(self, segment: Segment, hypothesis: Hypothesis) -> bool:
         if not may_repeat(hypothesis.ids):

@@ -2,11 +2,11 @@
 
 The openly licensed corpora are technical, and have hardly any greetings, signs, single words, times
 of day or numbers in words: phrases.tsv has such pairs and short lines of conversation, and this
-module adds generated numbers, dates and times. sentences.tsv has sentences of everyday speech,
-talks, stories and news; more than half of them contain common words that the corpora lack (wordfreq
-3.1). talks.tsv has sentences of public talks in European Portuguese, greetings.tsv the commonest fixed
-expressions, which a model has to see often. A language model wrote most of
-these files for this purpose. None of it occurs in the test sets of recipes/pt-en.toml or in
+module adds generated numbers, dates and times. greetings.tsv has the commonest fixed expressions,
+which a model has to see often, and sentences.tsv sentences of everyday speech, talks, stories and
+news; more than half of them contain common words that the corpora lack (wordfreq 3.1). talks.tsv
+has sentences of public talks in European Portuguese. A language model wrote most of these files for
+this purpose. None of it occurs in the test sets of recipes/pt-en.toml or in
 benchmarks/everyday.tsv. templates.tsv has sentences around addresses, placeholders, code and
 numbers, which markup.py fills in.
 """

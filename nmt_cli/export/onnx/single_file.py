@@ -180,10 +180,8 @@ class FileTranslator(Translator):
 
     model: Any
 
-    def _beam_search(self, batch: list[Segment], no_repeat: int = 0) -> list[list[Hypothesis]]:
-        source = padded([each.ids for each in batch])
-        size = no_repeat or self.options.no_repeat_ngram
-        return search_ids(self.model, source, replace(self.options, no_repeat_ngram=size))
+    def _beam_search(self, batch: list[Segment], options: SearchOptions) -> list[list[Hypothesis]]:
+        return search_ids(self.model, padded([each.ids for each in batch]), options)
 
 
 def load_file(folder: Path) -> Any:
@@ -222,10 +220,8 @@ def search_text(folder: Path, lines: Sequence[str], options: SearchOptions) -> l
         search_again(
             found,
             lambda row, each: repeats(each.text, lines[row]),
-            NO_REPEAT,
-            lambda rows, size: _search_text(
-                folder, [lines[row] for row in rows], replace(options, no_repeat_ngram=size)
-            ),
+            [replace(options, no_repeat_ngram=size) for size in NO_REPEAT],
+            lambda rows, stricter: _search_text(folder, [lines[row] for row in rows], stricter),
         )
     return found
 
