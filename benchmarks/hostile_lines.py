@@ -4,6 +4,8 @@ As a file, with U+FFFD in place of bytes that are not valid UTF-8, to check thei
 
     python benchmarks/hostile_lines.py 2000 > hostile.pt
     nmt evaluate -m MODEL --source hostile.pt
+
+The sentences among them are Portuguese; `en` as a second argument makes them English.
 """
 
 import random
@@ -30,10 +32,10 @@ RANGES = [
 ]  # fmt: skip
 
 
-def hostile_lines(count: int, seed: int) -> Iterator[bytes]:
+def hostile_lines(count: int, seed: int, language: str = "pt") -> Iterator[bytes]:
     """Yield random lines without their ends; some are not valid UTF-8."""
     chance = random.Random(seed)
-    sentences = [pair["pt"] for pair in sentence_pairs("train")]
+    sentences = [pair[language] for pair in sentence_pairs("train")]
     kinds = {
         partial(chance.choice, BLANKS): 15,
         partial(chance.choice, sentences): 20,
@@ -74,5 +76,5 @@ def _long(chance: random.Random, sentences: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    for made_up in hostile_lines(int(sys.argv[1]), seed=1):
+    for made_up in hostile_lines(int(sys.argv[1]), 1, *sys.argv[2:3]):
         sys.stdout.buffer.write(made_up.decode("utf-8", "replace").encode() + b"\n")
