@@ -232,7 +232,7 @@ class Translator:
         """Search, and again where the best hypothesis is empty or repeats itself."""
         options = self.options
         found = self._beam_search(batch, options)
-        if options.sample:
+        if options.sample or options.no_repeat_ngram is not None:
             return found
 
         def search(rows: list[int], stricter: SearchOptions) -> list[list[Hypothesis]]:
@@ -240,13 +240,12 @@ class Translator:
 
         not_empty = replace(options, min_length=1)
         search_again(found, lambda _, hypotheses: not hypotheses[0].ids, [not_empty], search)
-        if options.no_repeat_ngram is None:
-            search_again(
-                found,
-                lambda row, hypotheses: self._repeats(batch[row], hypotheses[0]),
-                [replace(options, no_repeat_ngram=size) for size in NO_REPEAT],
-                search,
-            )
+        search_again(
+            found,
+            lambda row, hypotheses: self._repeats(batch[row], hypotheses[0]),
+            [replace(options, no_repeat_ngram=size) for size in NO_REPEAT],
+            search,
+        )
         return found
 
     def _beam_search(self, batch: list[Segment], options: SearchOptions) -> list[list[Hypothesis]]:
