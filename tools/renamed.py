@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
+from nmt_cli.errors import NmtError
 from nmt_cli.recipe.reading import load_recipe
+from nmt_cli.text.lines import read_lines, write_lines
 
 Pair = tuple[str, str]
 
@@ -86,8 +88,8 @@ def _number(old: str, chance: random.Random) -> str:
 def pairs(folder: Path, names: Iterable[str]) -> Iterator[Pair]:
     """The pairs of corpora."""
     for name in names:
-        sides = ((folder / f"{name}.{side}").read_text(encoding="utf-8") for side in ("pt", "en"))
-        yield from zip(*(side.removesuffix("\n").split("\n") for side in sides), strict=True)
+        source, target = (read_lines(folder / f"{name}.{side}") for side in ("pt", "en"))
+        yield from zip(source, target, strict=True)
 
 
 def rename(folder: Path, corpora: Iterable[str], count: int = COUNT, seed: int = 1) -> list[Pair]:
@@ -109,7 +111,9 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m tools.renamed FOLDER")
     root = Path(sys.argv[1])
-    made = rename(root, load_recipe(RECIPE).data.sources)
-    for place, language in enumerate(("pt", "en")):
-        lines = "".join(f"{pair[place]}\n" for pair in made)
-        (root / f"renamed.{language}").write_text(lines, encoding="utf-8")
+    try:
+        made = rename(root, load_recipe(RECIPE).data.sources)
+        for place, language in enumerate(("pt", "en")):
+            write_lines(root / f"renamed.{language}", [pair[place] for pair in made])
+    except NmtError as error:
+        sys.exit(f"error: {error}")

@@ -24,7 +24,7 @@ _SPAN = re.compile("|".join(f"(?P<{kind}>{'|'.join(each)})" for kind, each in _K
 _PROBLEMS = ("empty", "repeating", "copied", "too short", "too long")
 _WORD = re.compile(r"[^\W\d_]+")
 # A translation that equals its source is a copy from so many words on: names are the same. Words
-# have so many letters on average; other letters are noise, which is best copied.
+# have at least so many letters on average; anything else is noise, best left as it is.
 _COPIED_WORDS, _LETTERS = 3, 2
 # Character counts of the two sides: how often the shorter one may fit into the longer one, which
 # means little for short texts.

@@ -34,7 +34,7 @@ def search_again(
     stricter: Sequence[Options],
     search: Callable[[list[int], Options], Sequence[Result]],
 ) -> None:
-    """Replace each wrong result, in place: search its row with stricter options until some help."""
+    """Replace wrong results in place, trying stricter options in order until they help."""
     again = list(range(len(found)))
     for options in stricter:
         again = [row for row in again if is_wrong(row, found[row])]

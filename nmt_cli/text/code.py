@@ -15,7 +15,7 @@ MARK = re.compile(
     r"|[$%@#][A-Za-z]|--[a-z]|//|^/\w|\w/\w+/|^\d{4,}$"
 )
 # The share of the longer one's characters that code and its misspelling have at both ends: little,
-# since a translation has hardly ever code of its own.
+# since a translation rarely contains code that its source lacks.
 LEAST_COMMON = 0.2
 # All pairs are compared, so a line with more of either is left as it is.
 MOST = 100

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from nmt_cli.text.lines import write_lines
 from tools.phrases import greetings, phrases, sentences, talks
 
 if __name__ == "__main__":
@@ -13,5 +14,4 @@ if __name__ == "__main__":
     for corpus in (greetings, phrases, sentences, talks):
         name, pairs = corpus.__name__, corpus()
         for side, language in enumerate(("pt", "en")):
-            lines = "".join(f"{pair[side]}\n" for pair in pairs)
-            (folder / f"{name}.{language}").write_text(lines, encoding="utf-8")
+            write_lines(folder / f"{name}.{language}", [pair[side] for pair in pairs])
