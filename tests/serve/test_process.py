@@ -1,14 +1,12 @@
 """nmt serve as a process."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -32,29 +30,43 @@ def running(bundle: Path, *words: str) -> Iterator[tuple["subprocess.Popen[str]"
             process.kill()
 
 
-def ask(url: str, text: str) -> str:
-    fields = json.dumps({"q": text, "source": "pt", "target": "en"}).encode()
-    request = urllib.request.Request(
-        f"{url}/translate", fields, {"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return str(json.load(answer)["translatedText"])
+def body(text: str) -> bytes:
+    return json.dumps({"q": text, "source": "pt", "target": "en"}).encode()
+
+
+def accepts(host: str) -> bool:
+    """Whether the server takes new connections."""
+    connection = HTTPConnection(host, timeout=60)
+    try:
+        connection.connect()
+    except ConnectionError:
+        return False
+    finally:
+        connection.close()
+    return True
 
 
 def test_a_signal_ends_it_after_the_last_answer(bundle: Path) -> None:
-    text = "\n".join(f"o gato {number}" for number in range(200))
+    fields = body("\n".join(f"o gato {number}" for number in range(200)))
     with running(bundle, "--threads", "1") as (process, url):
-        expected = ask(url, text)
+        host = url.removeprefix("http://")
+        connection = HTTPConnection(host, timeout=60)
+        connection.putrequest("POST", "/translate")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", str(len(fields)))
+        connection.putheader("Expect", "100-continue")
+        connection.endheaders()
+        # It is sent when the server begins to answer, so it has accepted the request.
+        assert connection.sock.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
         maps = Path(f"/proc/{process.pid}/maps")
         if maps.exists():
             assert "tensorflow" not in maps.read_text()
-        with ThreadPoolExecutor(1) as pool:
-            answer = pool.submit(ask, url, text.upper())
-            while b'"POST"' not in os.read(process.stdout.fileno(), 1 << 16):  # type: ignore[union-attr]
-                pass  # the log of the first request
-            process.send_signal(signal.SIGTERM)
-            assert len(answer.result(60).split("\n")) == 200
-        assert expected.count("\n") == 199
+        process.send_signal(signal.SIGTERM)
+        while accepts(host):
+            assert process.poll() is None
+        connection.send(fields)
+        answer = json.load(connection.getresponse())
+        assert answer["translatedText"].count("\n") == 199
         assert process.wait(30) == 0
 
 
