@@ -2,8 +2,9 @@
 
 A model that has seen `unittest` a thousand times and `zlib` twice writes the first for the second.
 Here, the words, identifiers, placeholders and numbers that both sides of a pair share are replaced
-by others, the same on both sides. FOLDER holds the corpora of recipes/pt-en.toml; the result is
-FOLDER/renamed.pt and FOLDER/renamed.en.
+by others, the same on both sides; in everyday text, numbers only. FOLDER holds the corpora of
+recipes/pt-en.toml and what tools.phrases writes; the result is FOLDER/renamed.pt and
+FOLDER/renamed.en.
 """
 
 import random
@@ -21,7 +22,10 @@ from nmt_cli.text.lines import read_lines, write_lines
 Pair = tuple[str, str]
 
 EVERYDAY = ("tatoeba", "asp_stories", "tico19_dev", "ud_pud")
+WRITTEN = ("sentences", "talks")
 COUNT = 100_000
+# Everyday pairs with numbers are rare: each is used so many times.
+TIMES = 3
 RECIPE = Path(__file__).parents[1] / "recipes" / "pt-en.toml"
 # Of the words that are replaced, this share gets the start of one word and the end of another.
 BLENDED = 0.3
@@ -31,20 +35,30 @@ TOKEN = re.compile(
 )
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 CODE = re.compile(r"[%$\d_{]|\w[.:/\\]|[a-z][A-Z]|[A-Z]{2}")
+NUMBER = re.compile(r"\d{2,}(?:[.:]\d+)*")
 PLACEHOLDERS = ("%s", "%d", "%1$s", "%2$s", "%1$d", "%f", "%i", "%u", "%x", "{}", "{0}", "{1}")
 WORD = re.compile(r"[^\W\d_]+")
 
 
 def shared(pair: Pair, prose: set[str]) -> list[str]:
-    """What occurs in both sides equally often: code, and words that are not in prose (in order)."""
+    """What occurs in both sides equally often (in order): code, and words that are not in prose.
+
+    A word at the start of a side stays: most are capitalized words of the language, and the model
+    would learn to copy those.
+    """
     counts = [Counter(TOKEN.findall(side)) for side in pair]
     return [
         token
         for token, count in counts[0].items()
         if counts[1][token] == count
         and token.isascii()
-        and (CODE.search(token) or (len(token) > 2 and token.lower() not in prose))
+        and (CODE.search(token) or _is_name(token, pair, prose))
     ]
+
+
+def _is_name(token: str, pair: Pair, prose: set[str]) -> bool:
+    starts = any(side.startswith(token) for side in pair)
+    return len(token) > 2 and token.lower() not in prose and not starts
 
 
 def renamed(pair: Pair, tokens: Iterable[str], words: list[str], chance: random.Random) -> Pair:
@@ -93,10 +107,10 @@ def pairs(folder: Path, names: Iterable[str]) -> Iterator[Pair]:
 
 
 def rename(folder: Path, corpora: Iterable[str], count: int = COUNT, seed: int = 1) -> list[Pair]:
-    """At most `count` pairs of the corpora, renamed, in random order."""
+    """Renamed pairs, in random order: at most `count` of the corpora, and everyday ones."""
     chance = random.Random(seed)
-    everyday = chain.from_iterable(pairs(folder, EVERYDAY))
-    prose = {word.lower() for side in everyday for word in WORD.findall(side)}
+    everyday = list(pairs(folder, EVERYDAY))
+    prose = {word.lower() for side in chain.from_iterable(everyday) for word in WORD.findall(side)}
     technical = [name for name in corpora if name not in EVERYDAY]
     found = [(pair, shared(pair, prose)) for pair in pairs(folder, technical)]
     found = [(pair, tokens) for pair, tokens in found if tokens]
@@ -104,6 +118,10 @@ def rename(folder: Path, corpora: Iterable[str], count: int = COUNT, seed: int =
     parts = {part.lower() for name in names for part in PART.findall(name)}
     words = sorted(part for part in parts if len(part) > 2 and part.isalpha())
     chosen = chance.sample(found, min(count, len(found)))
+    for pair in chain(everyday, pairs(folder, WRITTEN)):
+        if numbers := [token for token in shared(pair, prose) if NUMBER.fullmatch(token)]:
+            chosen += [(pair, numbers)] * TIMES
+    chance.shuffle(chosen)
     return [renamed(pair, tokens, words, chance) for pair, tokens in chosen]
 
 

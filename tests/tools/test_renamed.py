@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tools.renamed import EVERYDAY, PART, PLACEHOLDERS, TOKEN, rename, renamed, shared
+from tools.renamed import (
+    EVERYDAY,
+    PART,
+    PLACEHOLDERS,
+    TIMES,
+    TOKEN,
+    WRITTEN,
+    Pair,
+    rename,
+    renamed,
+    shared,
+)
 
 PROSE = {"gato", "the", "module", "name", "total"}
 WORDS = ["socket", "buffer", "yellow"]
@@ -22,6 +33,7 @@ WORDS = ["socket", "buffer", "yellow"]
         ("O total de gato", "The total of gato", []),  # words of prose
         ("usa zlib e zlib", "uses zlib", []),  # not equally often
         ("em são", "in são", []),  # not in ASCII
+        ("Zlib lê zstd.", "Zlib reads zstd.", ["zstd"]),  # may be a word of the language
     ],
 )  # fmt: skip
 def test_what_both_sides_share(source: str, target: str, expected: list[str]) -> None:
@@ -54,18 +66,35 @@ def test_a_word_stays_the_same_word_and_a_number_as_long() -> None:
     assert re.fullmatch(r"8\.[1-9]\d", number)
 
 
-def test_made_from_a_folder(tmp_path: Path) -> None:
-    texts = {name: [("o gato", "the cat")] for name in EVERYDAY}
-    texts["docs"] = [(f"O item_{each} existe", f"Item item_{each} exists") for each in "abcdef"]
-    texts["docs"].append(("Não existe.", "It does not exist."))
-    for name, pairs in texts.items():
+def write(folder: Path, texts: dict[str, list[Pair]]) -> None:
+    """Write corpora, and a pair for each of the others that are read."""
+    others = {name: [("o gato", "the cat")] for name in (*EVERYDAY, *WRITTEN)}
+    for name, pairs in (others | texts).items():
         for side, language in enumerate(("pt", "en")):
             lines = "".join(f"{pair[side]}\n" for pair in pairs)
-            (tmp_path / f"{name}.{language}").write_text(lines)
-    made = rename(tmp_path, texts, count=4)
-    assert made == rename(tmp_path, texts, count=4)
+            (folder / f"{name}.{language}").write_text(lines)
+
+
+def test_made_from_a_folder(tmp_path: Path) -> None:
+    docs = [(f"O item_{each} existe", f"Item item_{each} exists") for each in "abcdef"]
+    write(tmp_path, {"docs": [*docs, ("Não existe.", "It does not exist.")]})
+    made = rename(tmp_path, ["docs"], count=4)
+    assert made == rename(tmp_path, ["docs"], count=4)
     assert len(made) == 4
     for source, target in made:
         (name,) = set(source.split()) & set(target.split())
         assert (source, target) == (f"O {name} existe", f"Item {name} exists")
-    assert len(rename(tmp_path, texts)) == 6
+    assert len(rename(tmp_path, ["docs"])) == 6
+
+
+def test_numbers_of_everyday_text(tmp_path: Path) -> None:
+    sentences = [("Ana vê 37 gatos, às 12:45.", "Ana sees 37 cats at 12:45.")]
+    talks = [("Há 3.000 gatos.", "There are 3,000 cats.")]  # not written alike
+    write(tmp_path, {"sentences": sentences, "talks": talks})
+    made = rename(tmp_path, [])
+    assert len(set(made)) == TIMES
+    for source, target in made:
+        first, *rest = re.findall(r"\d+", source)
+        assert len(first) == 2
+        assert source == f"Ana vê {first} gatos, às {':'.join(rest)}."
+        assert target == f"Ana sees {first} cats at {':'.join(rest)}."
