@@ -7,9 +7,9 @@ ONNX Runtime and candidates that search cannot use become one clear error.
 import math
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,9 @@ _FATAL_ONLY = 4  # errors are raised as exceptions, too
 ENCODER_TOKENS = 1024
 # Messages of ONNX Runtime's allocators.
 _OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "out of memory", "bad allocation")
+# Sessions that are created at the same time crash once in some thousand times; Triton's backend has
+# such a lock, too (microsoft/onnxruntime 27089, triton-inference-server/onnxruntime_backend 174).
+_ONE_AT_A_TIME = Lock()
 
 
 class OnnxStepModel:
@@ -66,8 +69,7 @@ class OnnxStepModel:
         short = None if provider == CUDA else manifest.shortlist
         # With shortlists, the step of the whole vocabulary is rarely needed, and loaded then.
         graphs = [manifest.encoder, short.step if short else manifest.decoder]
-        with ThreadPoolExecutor() as pool:
-            self._encoder, self._step = pool.map(self.session, graphs)
+        self._encoder, self._step = map(self.session, graphs)
         if short:
             self._columns, self._candidates = self.session(short.columns), short.size
             self._shortlists = Shortlists.read(folder, manifest)
@@ -98,7 +100,8 @@ class OnnxStepModel:
             name = os.fsencode(path).decode("utf-8")
             # The CPU runs the operators that another provider lacks.
             providers = list(dict.fromkeys([provider, CPU]))
-            session = onnxruntime.InferenceSession(name, options, providers=providers)
+            with _ONE_AT_A_TIME:
+                session = onnxruntime.InferenceSession(name, options, providers=providers)
         except UnicodeDecodeError:
             problem = f"{path}: ONNX Runtime reads no path that is not valid UTF-8"
             raise NmtError(problem, "rename the folder") from None
