@@ -27,7 +27,7 @@ COMMON = read_lines(Path(__file__).with_name("emoji.txt"))
 RANGES = ((0x2600, 0x27C0), (0x1F300, 0x1F650), (0x1F680, 0x1F700), (0x1F900, 0x1FB00))
 RARE = [chr(code) for each in RANGES for code in range(*each) if unicodedata.name(chr(code), "")]
 BULLETS = tuple("•◦▪●★☆✓✔✗✦→►«§¶©")
-BEFORE, AFTER = tuple("€£¥±≈≤≥×→"), ("°", "°C", "€", " €", " £", "½", "×", "‰")
+BEFORE, AFTER = tuple("€£¥±≈≤≥×→"), ("°", "°C", "€", " €", " £", "×", "‰")
 ALPHABETS = (
     "aābcčćdďeēėęěfgğhiīıjklłmnňoōőøprřsšştťuūůvyýzžźż",
     "αβγδεζηθικλμνξοπρσςτυφχψω",
