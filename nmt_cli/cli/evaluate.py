@@ -115,10 +115,10 @@ def evaluate(
     lower is better.
 
     With a source, checks follow: of the source's placeholders ("printf" for %s, "braces" for
-    {name}, "variable" for $HOME), code spans, tags, addresses and numbers, how many the
-    translations keep; and how many translations are empty, repeating, copied, too short or too
-    long (by three times). Both are also counted in the first reference. Without a reference,
-    there are only checks.
+    {name}, "variable" for $HOME), code spans, tags, addresses, numbers, symbols and emoji, how
+    many the translations keep; and how many translations are empty, repeating, copied, broken
+    (with U+FFFD), too short or too long (by three times). Both are also counted in the first
+    reference. Without a reference, there are only checks.
 
     Columns are separated by tabs and named on stderr; a blank line separates tables:
 

@@ -19,9 +19,13 @@ _KINDS = {
     "variable": patterns.VARIABLES,
     "printf": (*patterns.NAMED_PRINTF, patterns.PRINTF),
     "number": (r"\d+(?:[.,]\d+)*",),
+    # Currency signs, arrows, mathematics, pictures, emoji.
+    "symbol": (r"[\u20a0-\u20cf\u2190-\u2bff\U0001f000-\U0001faff]",),
 }
 _SPAN = re.compile("|".join(f"(?P<{kind}>{'|'.join(each)})" for kind, each in _KINDS.items()))
-_PROBLEMS = ("empty", "repeating", "copied", "too short", "too long")
+_PROBLEMS = ("empty", "repeating", "copied", "broken", "too short", "too long")
+# What bytes that are no UTF-8 become.
+_BROKEN = "\ufffd"
 _WORD = re.compile(r"[^\W\d_]+")
 # A translation that equals its source is a copy from so many words on: names are the same. Words
 # have at least so many letters on average; anything else is noise, best left as it is.
@@ -99,6 +103,8 @@ def problems(source: str, output: str) -> Iterator[str]:
     are_words = len(words) >= _COPIED_WORDS and sum(map(len, words)) >= _LETTERS * len(words)
     if words == others and are_words:
         yield "copied"
+    if _BROKEN in output and _BROKEN not in source:
+        yield "broken"
     if len(source) > max(_RATIO * len(output), _SHORT):
         yield "too short"
     if len(output) > max(_RATIO * len(source), _SHORT):

@@ -17,7 +17,7 @@ from tests.evaluate.samples import REFERENCE, SECOND, SENTENCES, SYSTEMS
 
 METRICS = ["BLEU", "chrF++", "TER"]
 KEPT = ["number kept"]
-PROBLEMS = ["empty", "repeating", "copied", "too short", "too long"]
+PROBLEMS = ["empty", "repeating", "copied", "broken", "too short", "too long"]
 SYSTEM_OPTIONS = [word for name in SYSTEMS for word in ("--translation", f"{name}.en")]
 
 

@@ -21,6 +21,7 @@ from nmt_cli.evaluate.texts import EvaluationText
         ("isto `` é '' um 'a' `", {}),
         ("<b>não</b><br/> 2 < 3 > 1", {"tag": ["<b>", "</b>", "<br/>"], "number": ["2", "3", "1"]}),
         ("1.234,50 às 10:30", {"number": ["123450", "10", "30"]}),
+        ("→ 5 € ≤ 6 😊 “é” — ó…", {"number": ["5", "6"], "symbol": ["→", "€", "≤", "😊"]}),
     ],
 )  # fmt: skip
 def test_spans(text: str, expected: dict[str, list[str]]) -> None:
@@ -40,6 +41,8 @@ def test_spans(text: str, expected: dict[str, list[str]]) -> None:
         ("Vila Real", "Vila Real", []),  # two words may be a name
         ("Use %s em {nome}: 123", "Use %s em {nome}: 123", []),
         ("o gato dorme", "the cat " * 5, ["repeating", "too long"]),
+        ("o gato 😊", "the cat \ufffd", ["broken"]),
+        ("o gato \ufffd", "the cat \ufffd", []),
         ("ha " * 9, "ha " * 9, ["copied"]),
         ("a" * 20, "b", []),
         ("a" * 21, "b" * 7, []),
@@ -79,7 +82,7 @@ def test_checks_of_a_text() -> None:
     assert {each.reference for each in without} == {None}
 
 
-PROBLEMS = ["empty", "repeating", "copied", "too short", "too long"]
+PROBLEMS = ["empty", "repeating", "copied", "broken", "too short", "too long"]
 
 
 def test_only_a_text_with_a_source_has_checks() -> None:
