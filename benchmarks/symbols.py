@@ -3,9 +3,9 @@
     python benchmarks/symbols.py MODEL PREFIX
 
 PREFIX.pt and PREFIX.en are aligned texts that the model has not seen. Each line gets what
-tools.symbols puts into the training text, by chance but the same each time; 300 lines of each kind.
-A translation keeps them if its characters that neither language has are those of its source, in
-order. With `--show`, those that do not are listed.
+`data.symbols` of a recipe puts into training text, by chance but the same each time; 300 lines of
+each kind. A translation keeps them if its characters that neither language has are those of its
+source, in order. With `--show`, those that do not are listed.
 """
 
 import random
@@ -14,10 +14,8 @@ import sys
 from pathlib import Path
 
 import nmt_cli
+from nmt_cli.data.symbols import with_emoji, with_foreign_word, with_symbol
 from nmt_cli.text.lines import read_lines
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from tools.symbols import with_emoji, with_foreign_word, with_symbol
 
 LINES = 300
 KINDS = {"emoji": with_emoji, "foreign words": with_foreign_word, "symbols": with_symbol}

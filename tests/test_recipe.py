@@ -161,7 +161,7 @@ def test_the_last_override_takes_precedence(tmp_path: Path) -> None:
         ("extends = 'b.toml'", "b.toml: no such recipe", "see the recipes/ folder"),
         (
             "[data]\nlowercase = 0.6\nunpunctuated = 0.5",
-            "lowercase, uppercase and unpunctuated are shares of one whole, not (0.6, 0.0, 0.5)",
+            "uppercase, unpunctuated and symbols together exceed 1: (0.6, 0.0, 0.5, 0.0)",
             "lower one of them",
         ),
         ("[model]\nnorm = 'prex'", "model.norm must be one of pre, post", "did you mean 'pre'?"),
@@ -358,6 +358,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
             synthetic_tag="",
             lowercase=0.0,
             uppercase=0.0,
+            symbols=0.0,
         ),
         training=dataclasses.replace(
             training,

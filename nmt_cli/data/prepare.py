@@ -175,7 +175,7 @@ def _key(recipe: Recipe, texts: dict[str, list[Corpus]], tokenizers: Path | None
     for place in places:
         del data[place]
     # Keys that came later, so that data prepared before stays valid.
-    for key in ("weights", "lowercase", "uppercase", "unpunctuated"):
+    for key in ("weights", "lowercase", "uppercase", "unpunctuated", "symbols"):
         if not data[key]:
             del data[key]
     lengths = [len(each) for each in texts.values()]

@@ -47,6 +47,7 @@ class DataConfig:
     lowercase: float = bounded(0.0, 0.0, 1.0)  # the source
     uppercase: float = bounded(0.0, 0.0, 1.0)  # both sides
     unpunctuated: float = bounded(0.0, 0.0, 1.0)  # both sides, without the mark that ends them
+    symbols: float = bounded(0.0, 0.0, 1.0)  # both sides, with emoji, symbols or foreign words
 
 
 @dataclass(frozen=True)

@@ -219,10 +219,10 @@ def _conflicts(recipe: "Recipe") -> Iterator[Fault]:
             f"model.embeddings = '{model.embeddings}' needs one joint vocabulary",
             "set tokenizer.joint=true or model.embeddings=target-softmax",
         )
-    shares = data.lowercase, data.uppercase, data.unpunctuated
+    shares = data.lowercase, data.uppercase, data.unpunctuated, data.symbols
     if sum(shares) > 1:
         yield (
-            f"data.lowercase, uppercase and unpunctuated are shares of one whole, not {shares}",
+            f"data.lowercase, uppercase, unpunctuated and symbols together exceed 1: {shares}",
             "lower one of them",
         )
     if data.source == data.target:

@@ -1,5 +1,6 @@
 """Pairs rewritten in lower case, in capitals, and without final punctuation."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -21,6 +22,9 @@ def test_each_variant() -> None:
     assert varied(PAIR) == PAIR
     assert varied(PAIR, lowercase=1.0) == ("está à mesa, joão?", PAIR[1])
     assert varied(PAIR, uppercase=1.0) == ("ESTÁ À MESA, JOÃO?", "IS JOÃO AT THE TABLE?")
+    with_symbols = [re.sub(r"[ -~à-ã“”]", "", side) for side in varied(PAIR, symbols=1.0)]
+    assert len(with_symbols[0]) > 0
+    assert with_symbols[0] == with_symbols[1]
     assert varied(PAIR, unpunctuated=1.0) == ("Está à mesa, João", "Is João at the table")
 
 
@@ -34,7 +38,7 @@ def test_a_mark_that_one_side_lacks_stays(pair: tuple[str, str]) -> None:
     ["%s", "{name}", "$HOME", "<b>", "a.txt", "www.a.org", "C:\\x", "/etc", "--all", "a_b", "f()"],
 )
 @pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize("kind", ["lowercase", "uppercase", "unpunctuated"])
+@pytest.mark.parametrize("kind", ["lowercase", "uppercase", "unpunctuated", "symbols"])
 def test_lines_with_code_stay(code: str, side: int, kind: str) -> None:
     pair = list(PAIR)
     pair[side] = f"Veja {code} Agora."

@@ -5,8 +5,14 @@ import re
 
 import pytest
 
-from tools.renamed import Pair
-from tools.symbols import COMMON, make, with_emoji, with_foreign_word, with_symbol
+from nmt_cli.data.symbols import (
+    COMMON,
+    Pair,
+    with_emoji,
+    with_foreign_word,
+    with_symbol,
+    with_symbols,
+)
 
 PAIR = ("Vi Tom às 7. Ele tem 32 gatos!", "I saw Tom at 7. He has 32 cats!")
 
@@ -21,7 +27,7 @@ def foreign(text: str) -> str:
     return re.sub(r"[ -~à“”]", "", text)
 
 
-@pytest.mark.parametrize("kind", [with_emoji, with_foreign_word, with_symbol, make])
+@pytest.mark.parametrize("kind", [with_emoji, with_foreign_word, with_symbol, with_symbols])
 def test_both_sides_get_the_same(kind: object) -> None:
     for source, target in made(kind):
         assert foreign(source)
@@ -42,6 +48,8 @@ def test_a_foreign_word_replaces_a_name() -> None:
     for source, target in made(with_foreign_word, 20):
         name = source.split()[1]
         assert (source, target) == tuple(side.replace("Tom", name) for side in PAIR)
+    greek = [with_foreign_word(("Ναι, Tom.", "Yes, Tom."), random.Random(n)) for n in range(99)]
+    assert not any(re.search("[α-ω]", target) for _, target in greek)
     source, target = with_foreign_word(("É.", "It is."), random.Random(1))
     assert re.fullmatch(r"É [(\"“\[]\w+[)\"”\]]\.", source)
     assert target == source.replace("É", "It is")

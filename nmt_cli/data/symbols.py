@@ -1,27 +1,20 @@
-"""Pairs with emoji, symbols and foreign names, so that a model learns to copy what its vocabulary
-lacks: python -m tools.symbols FOLDER.
+"""Emoji, symbols and foreign names in both sides of a pair, so that a model learns to copy them.
 
-The tokenizer spells a character that is not in its vocabulary as bytes. A model that has hardly
-seen those writes noise in their place: "See you tomorrow 😊" had no face in Portuguese. Here, the
-same characters are put into both sides of a pair. FOLDER holds what tools.renamed reads; the result
-is FOLDER/symbols.pt and FOLDER/symbols.en.
+A tokenizer spells characters that are not in its vocabulary as bytes. A model that has hardly seen
+those writes noise in their place.
 """
 
 import random
 import re
-import sys
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
+from string import ascii_letters
 
-from nmt_cli.errors import NmtError
-from nmt_cli.recipe.reading import load_recipe
-from nmt_cli.text.lines import read_lines, write_lines
-from tools.renamed import EVERYDAY, RECIPE, WRITTEN, Pair, pairs
+from nmt_cli.text.lines import read_lines
 
-COUNT = 60_000
-# The share of technical text.
-TECHNICAL = 0.25
+Pair = tuple[str, str]
+
 # What people use most, and what consists of several code points.
 COMMON = read_lines(Path(__file__).with_name("emoji.txt"))
 RANGES = ((0x2600, 0x27C0), (0x1F300, 0x1F650), (0x1F680, 0x1F700), (0x1F900, 0x1FB00))
@@ -47,6 +40,13 @@ END = re.compile(r"([.!?…]*)$")
 SENTENCE_END = re.compile(r"(?<=[.!?]) ")
 
 
+def with_symbols(pair: Pair, chance: random.Random) -> Pair:
+    """The pair with emoji, a foreign word or a symbol, the same in both sides."""
+    kinds = (with_emoji, with_foreign_word, with_symbol)
+    (kind,) = chance.choices(kinds, (0.45, 0.3, 0.25))
+    return kind(pair, chance)
+
+
 def with_emoji(pair: Pair, chance: random.Random) -> Pair:
     """Emoji at the end of both sides, at their start, or between their sentences."""
     one = _emoji(chance)
@@ -67,14 +67,23 @@ def with_emoji(pair: Pair, chance: random.Random) -> Pair:
 
 
 def with_foreign_word(pair: Pair, chance: random.Random) -> Pair:
-    """A foreign word in place of a name that both sides share, or at the end in brackets."""
-    word = _word(chance)
+    """A word of another alphabet in place of a name of both sides, or at the end in brackets."""
+    known = set("".join(pair)) - set(ascii_letters)
+    alphabets = [each for each in ALPHABETS if not any(letter in each for letter in known)]
+    if not alphabets:
+        return with_emoji(pair, chance)
+
+    def word() -> str:
+        letters = chance.choices(chance.choice(alphabets), k=chance.randint(2, 7))
+        return "".join(letters).capitalize()
+
     names = [set(NAME.findall(side)) for side in pair]
     if shared := sorted(names[0] & names[1]):
         old = re.compile(rf"\b{chance.choice(shared)}\b")
-        return _both(pair, lambda side: old.sub(word, side))
+        new = word()
+        return _both(pair, lambda side: old.sub(new, side))
     opened, closed = chance.choice(("()", '""', "“”", "[]"))
-    words = " ".join([word, *(_word(chance) for _ in range(chance.choice((0, 0, 1, 2))))])
+    words = " ".join(word() for _ in range(chance.choice((1, 1, 2, 3))))
     return _both(pair, lambda side: END.sub(rf" {opened}{words}{closed}\1", side, count=1))
 
 
@@ -97,31 +106,3 @@ def _both(pair: Pair, edit: Callable[[str], str]) -> Pair:
 
 def _emoji(chance: random.Random) -> str:
     return chance.choice(COMMON if chance.random() < 0.6 else RARE)
-
-
-def _word(chance: random.Random) -> str:
-    return "".join(chance.choices(chance.choice(ALPHABETS), k=chance.randint(2, 7))).capitalize()
-
-
-def make(pair: Pair, chance: random.Random) -> Pair:
-    """The pair with something in it that the vocabulary lacks."""
-    kinds = (with_emoji, with_foreign_word, with_symbol)
-    (kind,) = chance.choices(kinds, (0.45, 0.3, 0.25))
-    return kind(pair, chance)
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m tools.symbols FOLDER")
-    root, seeded = Path(sys.argv[1]), random.Random(1)
-    try:
-        everyday = list(pairs(root, (*EVERYDAY, *WRITTEN)))
-        others = [name for name in load_recipe(RECIPE).data.sources if name not in EVERYDAY]
-        technical = list(pairs(root, others))
-        count = round(TECHNICAL * COUNT)
-        chosen = seeded.sample(everyday, COUNT - count) + seeded.sample(technical, count)
-        made = [make(pair, seeded) for pair in chosen]
-        for place, language in enumerate(("pt", "en")):
-            write_lines(root / f"symbols.{language}", [pair[place] for pair in made])
-    except NmtError as error:
-        sys.exit(f"error: {error}")
