@@ -97,6 +97,8 @@ def kind_of(path: Path) -> str:
     for marker, problem in _OTHERS.items():
         if (path / marker).exists():
             raise NmtError(f"{path}: {problem}")
+    if not path.exists():
+        raise NmtError(f"{path}: no such folder", "name a run or a bundle")
     raise NmtError(
         f"{path}: neither a run (no {RUN}) nor a bundle (no {MANIFEST})",
         "give a folder written by nmt train or nmt export --onnx",
@@ -159,10 +161,11 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
         Raises:
             OptionError: the options contradict each other.
-            NmtError: the model cannot be loaded or run, a phrase cannot be placed, or lines and
-                constraints differ in number.
+            NmtError: the model cannot be loaded or run, a phrase cannot be placed, lines and
+                constraints differ in number, or a text is given where a list is needed.
         """
         chosen = replace(options or DecodingOptions(), **overrides)
+        lines = _listed("lines", lines)
         translator = self.translator(chosen, len(lines) if isinstance(lines, Sized) else 2)
         if constraints is None:
             return translator.translate(lines)
@@ -172,7 +175,10 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         from nmt_cli.search.translator import Line
 
         pairs = aligned(lines, constraints, ("lines", "constraints"))
-        return translator.translate(Line(line, tuple(phrases)) for line, phrases in pairs)
+        return translator.translate(
+            Line(line, tuple(_listed("the constraints of a line", phrases)))
+            for line, phrases in pairs
+        )
 
     def score(
         self, sources: Iterable[str], targets: Iterable[str], length_penalty: float | None = None
@@ -186,6 +192,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         """
         from nmt_cli.search.scoring import aligned, score_pairs
 
+        sources, targets = _listed("sources", sources), _listed("targets", targets)
         translator = self.translator(DecodingOptions(length_penalty=length_penalty))
         return score_pairs(translator, aligned(sources, targets))
 
@@ -327,6 +334,12 @@ class _Run:
 
             self.loaded[1] = KerasStepModel(trained_model(self._run, self._run.preferred)[0])
         return self.loaded[1], 1
+
+
+def _listed(name: str, texts: Iterable[str]) -> Iterable[str]:
+    if isinstance(texts, str | bytes):  # whose items are characters
+        raise NmtError(f"{name}: {texts!r:.40} is a text, not a list of texts", "put it in a list")
+    return texts
 
 
 def _vocabularies(model: "Bundle | _Run") -> list[list[str]]:

@@ -1,10 +1,12 @@
 """The public Python API: one interface for runs and bundles."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,6 +92,38 @@ def test_constraints(model: TranslationModel) -> None:
         list(model.translate(["um"], constraints=[[" "]]))
     with pytest.raises(OptionError, match="`constraints` and `sample` cannot be combined"):
         model.translate(LINES, constraints=phrases, sample=True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        ("dois", {}, "lines: 'dois' is a text, not a list of texts; put it in a list"),
+        (["dois"], {"constraints": ["two"]}, "the constraints of a line: 'two' is a text"),
+        (["dois"], {"suppress": "two"}, "`suppress` is a text, not a tuple of texts"),
+    ],
+)
+def test_a_text_is_no_list(
+    model: TranslationModel, lines: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(NmtError, match=re.escape(message)):
+        list(model.translate(lines, **options))
+    with pytest.raises(NmtError, match="targets: 'two' is a text, not a list"):
+        model.score(["dois"], "two")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threads": 0}, "threads and workers must be at least 1; omit them"),
+        ({"workers": -1}, "threads and workers must be at least 1"),
+        ({"device": "gpu"}, "device 'gpu' is unknown; it is one of auto, cpu, cuda"),
+    ],
+)
+def test_hardware_that_cannot_be(
+    tiny_bundle: Callable[[str], Path], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(NmtError, match=message):
+        nmt_cli.open(tiny_bundle("float32"), **options)
 
 
 def test_translation_is_lazy_and_in_order(model: TranslationModel) -> None:

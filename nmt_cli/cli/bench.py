@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from nmt_cli.bundle import PRECISIONS
-from nmt_cli.cli.options import PATH, say
+from nmt_cli.cli.options import PATH, find_model, say
 from nmt_cli.errors import NmtError, silent
 from nmt_cli.files import standard_output
 
@@ -82,6 +82,7 @@ def bench(
     from nmt_cli.text.lines import read_lines
 
     standard_output()
+    model = find_model(model)
     is_run = kind_of(model) == "run"
     if precision and not is_run:
         raise click.UsageError("--precision is for runs; a bundle has only one")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from nmt_cli.bundle.report import Check, require_passed
-from nmt_cli.cli.options import PATH, find_run, option_group, say
+from nmt_cli.cli.options import PATH, find_model, find_run, option_group, say
 from nmt_cli.export.exporter import EXPORTERS, FLOAT32, ExportOptions
 from nmt_cli.files import standard_output
 from nmt_cli.frameworks import import_keras
@@ -59,7 +59,7 @@ def export(run: Path | None, quantize: str | None, options: ExportOptions, **giv
 @click.option(
     "--checkpoint",
     type=PATH,
-    help="Weights of the run to compare with; default: its best, else its last.",
+    help="Weights of the run to compare with; default: its best, else its average, else its last.",
 )
 def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
     """Check the files of BUNDLE, the inputs and outputs of its graphs, and that it translates.
@@ -70,6 +70,7 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
     if checkpoint and not run:
         raise click.UsageError("--checkpoint needs --run")
     standard_output()
+    bundle = find_model(bundle)
     if run:
         import_keras()
         from nmt_cli.export.onnx.bundle import verify_against_run

@@ -25,8 +25,13 @@ def package(
     from nmt_cli.bundle.package import write_wheel
 
     folder = find_model(bundle)
-    path = write_wheel(folder, output or Path(), name or folder.resolve().name, version, force)
+    path = write_wheel(folder, output or Path(), name or _name(bundle, folder), version, force)
     say(f"wheel written to {path}; next: pip install {path}")
+
+
+def _name(bundle: Path | None, folder: Path) -> str:
+    """That of the folder, or of an installed model."""
+    return bundle.name if bundle and not bundle.exists() else folder.resolve().name
 
 
 @click.command(epilog="\b\nExample: nmt models --json | jq -r '.[].name'")

@@ -1,10 +1,12 @@
 """nmt quickstart."""
 
 import time
+from importlib.util import find_spec
 
 import click
 
 from nmt_cli.cli.options import EXPORTS, RUNS, find_recipe, say
+from nmt_cli.errors import NmtError
 
 RECIPE = "phrasebook"
 SENTENCES = (
@@ -19,13 +21,17 @@ SENTENCES = (
 def quickstart(context: click.Context) -> None:
     """Prepare, train, evaluate, export and translate with the built-in phrasebook.
 
-    Takes a few minutes on two cores and prints each command before it runs.
+    Takes a few minutes on two cores and prints each command before it runs. Needs the extra train.
     """
     from nmt_cli.cli.evaluate import evaluate
     from nmt_cli.cli.export import export
     from nmt_cli.cli.train import prepare, train
     from nmt_cli.cli.translate import translate
 
+    if find_spec("tensorflow") is None:  # before anything is written
+        raise NmtError(
+            "quickstart trains a model, which needs TensorFlow", "pip install 'nmt_cli[train]'"
+        )
     began = time.monotonic()
     label = find_recipe(RECIPE, ()).label
     run, bundle = RUNS / label, EXPORTS / label

@@ -54,7 +54,9 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
+        number = getattr(error, "errno", None) or 0
+        # Numbers below 0 are those of getaddrinfo, for unknown hosts.
+        reason = os.strerror(number) if number > 0 else "no such host" if number else error
         raise NmtError(
             f"{host}, port {port}: {reason}", "choose another --host or --port"
         ) from None

@@ -69,7 +69,7 @@ class ExportOptions:
     )
     force: bool = option(False, "Replace an older export in the same folder.")
     checkpoint: Path | None = option(
-        None, "Weights to export; default: the run's best, else its last."
+        None, "Weights to export; default: the run's best, else its average, else its last."
     )
     beam_size: int | None = option(None, "Default number of hypotheses.", bounds=(1, 256))
     length_penalty: float | None = option(None, "Default length penalty.", bounds=(0, 10))

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from nmt_cli.errors import NmtError
+from nmt_cli.formats import SUFFIXES
 from nmt_cli.formats.html import translate_html
 from nmt_cli.formats.markdown import translate_markdown
 from nmt_cli.formats.po import translate_po
@@ -19,9 +20,6 @@ _TRANSLATORS: dict[str, Callable[..., str]] = {
     "html": translate_html,
     "xml": partial(translate_html, xml=True),
 }
-SUFFIXES = {".srt": "srt", ".po": "po", ".pot": "po", ".md": "markdown", ".markdown": "markdown"}
-SUFFIXES |= {".html": "html", ".htm": "html", ".xhtml": "html", ".xml": "xml"}
-
 FORMATS = tuple(_TRANSLATORS)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_cli.errors import NmtError, Say
 from nmt_cli.files import is_special, standard_output
+from nmt_cli.formats import SUFFIXES
 from nmt_cli.pipeline import inputs
 from nmt_cli.pipeline.forms import (
     Form,
@@ -26,7 +27,7 @@ from nmt_cli.pipeline.options import TranslateOptions
 from nmt_cli.pipeline.output import Sink, check_free, file_sink
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Line, Translator
-from nmt_cli.text.lines import COLUMN, decode_lines
+from nmt_cli.text.lines import COLUMN, decode_lines, plain_name
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
@@ -166,6 +167,9 @@ def translate_files(
         texts = model.translator(decoding, 2)
         translate_documents(jobs, formats, texts, options.errors, say)
         return Counts()
+    documents = (job.source for job in jobs if plain_name(job.source).suffix.lower() in SUFFIXES)
+    if not options.input_format and (first_document := next(documents, None)):
+        say(f"{first_document}: translated as lines of text; --format auto keeps its markup")
     counts = Counts()
     translator: Translator | None = None
     total = _lines_in_all(options, jobs) if progress else None
@@ -208,6 +212,10 @@ def _jobs(options: TranslateOptions, say: Say) -> list[Job]:
         jobs = [Job(options.files[0] if options.files else STDIN, options.output)]
     inputs.check_apart(jobs)
     for source, _ in jobs:
+        if " " in str(source) and not source.exists():
+            raise NmtError(
+                f"{source}: no such file", "to translate text: echo TEXT | nmt translate"
+            )
         if not is_special(source):  # what can be read only once is not opened twice
             with opened(source):
                 pass

@@ -1,5 +1,6 @@
 """The options of a translation job, and which of them can be combined."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,8 @@ _CONTRADICTIONS = {
     "trace": "output input_format format constraints shard resume interactive n_best alignments "
     "scores tokens sample",
 }
+# Paths lose a slash of the two.
+_URL = re.compile(r"[a-z][a-z0-9+.-]+:/")
 _SHOWN = {"STDIN": "standard input", "FILE": "FILE"}
 
 _DEFAULTS = DecodingOptions()
@@ -141,6 +144,9 @@ class TranslateOptions:
         ):
             if missing:
                 raise OptionError(f"{name} needs {needed}")
+        for each in (*self.files, self.output):
+            if each and _URL.match(str(each)) and not self.engine and not each.parent.exists():
+                raise OptionError(f"`engine=ray` is needed for URLs such as {each}")
         if self.input_format in ("tsv", "csv") and (self.field or "").strip("0") == "":
             raise OptionError(f"`field={self.field}`: columns are counted from 1")
         if self.shard:

@@ -38,7 +38,8 @@ def find_provider(device: str = "cpu", provider: str | None = None) -> str:
             overrides ``device``.
 
     Raises:
-        NmtError: the installed onnxruntime does not offer it; names what to install.
+        NmtError: it is unknown, or the installed onnxruntime does not offer it; names what to
+            install.
     """
     available = onnxruntime.get_available_providers()
     if provider is not None:
@@ -51,6 +52,8 @@ def find_provider(device: str = "cpu", provider: str | None = None) -> str:
             f"it offers {offered}; others come with packages such as onnxruntime-gpu, "
             "onnxruntime-openvino, onnxruntime-directml",
         )
+    if device not in DEVICES:
+        raise NmtError(f"device {device!r} is unknown", f"it is one of {', '.join(DEVICES)}")
     if device == "cuda" and CUDA not in available:
         raise NmtError(
             "--device cuda: the installed onnxruntime does not support CUDA",
@@ -72,7 +75,12 @@ def share_threads(
         workers: batches at a time, if the user fixed it.
         sentences: how many there are to translate, as far as is known.
         alone: threads of a single sentence if the user gives no number: see :func:`threads_for`.
+
+    Raises:
+        NmtError: a number is less than 1.
     """
+    if any(each is not None and each < 1 for each in (total, workers)):
+        raise NmtError("threads and workers must be at least 1", "omit them to use every core")
     if total is None and workers is None and sentences <= 1:
         return Threads(workers=1, each=alone)
     total = total or cores()

@@ -135,6 +135,8 @@ class DecodingOptions:
                 raise OptionError(f"`{name}` needs `sample`")
         if self.sample and self.beam_size is not None:
             raise OptionError("sampling uses no beam: omit `beam_size` or `sample`")
+        if isinstance(self.suppress, str):
+            raise OptionError("`suppress` is a text, not a tuple of texts")
         if any(not each.strip() for each in self.suppress):
             raise OptionError("`suppress` needs a word or phrase")
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from nmt_cli.formats.document import SUFFIXES
+from nmt_cli.formats import SUFFIXES
 from nmt_cli.serve.access import Access
 from nmt_cli.serve.fields import read_fields, text_of, texts_of
 from nmt_cli.serve.languages import name_of

@@ -103,7 +103,7 @@ class Models:
 
     def __init__(self, folders: Sequence[Path], memory: int, warn: Callable[[str], None]) -> None:
         self._memory = memory
-        self.directions = [Direction(each, warn) for each in folders]
+        self.directions = [Direction(each, warn) for each in dict.fromkeys(folders)]
         seen: dict[tuple[str, str], Path] = {}
         for each in self.directions:
             other = seen.setdefault((each.source, each.target), each.folder)

@@ -28,7 +28,7 @@ class Translated:
         text: the translation.
         alignments: places of a source word in the text and of a target word in the translation,
             in target order; None if not requested or if the model has no attention.
-        others: further translations, best first.
+        others: further translations, best first, each of another text.
     """
 
     text: str
@@ -127,7 +127,9 @@ def _ranked(
 ) -> Translated:
     """Build the translations of a text; align words if there are tokenizers."""
     best, *rest = (_rejoined(parts, known, rank, tokenizers) for rank in range(others + 1))
-    return replace(best, others=rest)
+    # Other tokens may spell the same text.
+    different = {each.text: each for each in reversed([best, *rest])}
+    return replace(best, others=[each for each in rest if different[each.text] is each])
 
 
 def _rejoined(

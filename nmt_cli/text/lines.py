@@ -32,8 +32,14 @@ COLUMN = "column"
 """For rows on Ray: keep a row that fails, whatever the reason, with its error in a column."""
 
 _CONVERT = "convert the file, e.g. with iconv -f latin1 -t utf-8"
-# What compressed files begin with.
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"(\xb5/\xfd": "zstd"}
+# What files begin with that are not UTF-8, and what to do about it.
+_MARKS = {
+    b"\xff\xfe": "it is UTF-16: convert it with iconv -f utf-16 -t utf-8",
+    b"\xfe\xff": "it is UTF-16: convert it with iconv -f utf-16 -t utf-8",
+    b"\x1f\x8b": "it is compressed by gzip: decompress it with gzip -d",
+    b"\xfd7zXZ": "it is compressed by xz: decompress it with xz -d",
+    b"(\xb5/\xfd": "it is compressed by zstd: decompress it with zstd -d",
+}
 _DONE = {REPLACE: "replaced with U+FFFD", SKIP_LINE: "left blank"}
 
 SUFFIXES = (".gz", ".xz", ".zst")
@@ -68,10 +74,8 @@ def decode_lines(
         except UnicodeDecodeError as error:
             where = f"{name}, line {number}: invalid UTF-8 at byte {error.start + 1}"
             if on_error == STRICT:
-                found = (name for mark, name in _COMPRESSED.items() if raw.startswith(mark))
-                tool = next(found, None)
-                hint = f"it is compressed by {tool}: decompress it with {tool} -d"
-                raise NmtError(where, hint if tool else _CONVERT) from None
+                hints = (hint for mark, hint in _MARKS.items() if raw.startswith(mark))
+                raise NmtError(where, next(hints, _CONVERT)) from None
             line = raw.decode("utf-8", "replace") if on_error == REPLACE else ""
             bad += 1
             if bad == 1:

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from nmt_cli.bundle import MANIFEST
 from nmt_cli.data.corpus import read_corpus
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
@@ -130,7 +131,10 @@ class Run:
             pairs = {name: int(number) for name, number in record.get("pairs", {}).items()}
             initial = dict(record.get("initial", {}))
         except (FileNotFoundError, NotADirectoryError):
-            raise NmtError(f"{folder}: not a run folder", "train first, with nmt train") from None
+            hint = "train first, with nmt train"
+            if (folder / MANIFEST).exists():
+                hint = "it is a bundle; nmt import makes a run of it"
+            raise NmtError(f"{folder}: not a run folder", hint) from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise NmtError(f"{path}: damaged ({error})", "train again") from None
         return cls(

@@ -115,6 +115,12 @@ def test_an_installed_model_is_used_by_name(bundle: Path, site: Path, tmp_path: 
     assert (done.out, done.err) == (wanted, "using pt-en, the only installed model\n")
 
 
+def test_an_installed_model_keeps_its_name(site: Path, tmp_path: Path) -> None:
+    (tmp_path / WHEEL).unlink(missing_ok=True)
+    done = nmt("package", "pt-en", cwd=tmp_path)
+    assert done.err == f"wheel written to {WHEEL}; next: pip install {WHEEL}\n"
+
+
 def test_a_folder_comes_before_an_installed_model(site: Path, tmp_path: Path) -> None:
     (tmp_path / "pt-en").mkdir()
     assert_fails(nmt("inspect", "pt-en", cwd=tmp_path), "pt-en: neither a run")

@@ -273,6 +273,9 @@ class TestFiles:
             nmt("translate", "toy.pt", "--format", "auto", cwd=workdir),
             "toy.pt: unknown document format",
         )
+        result = nmt("translate", "d/a.md", "-o", "lines", cwd=workdir)
+        assert "d/a.md: translated as lines of text; --format auto keeps its markup" in result.err
+        assert result.code == 0
 
 
 class TestResults:
@@ -426,6 +429,8 @@ class TestMisuse:
             ("--shard 1/2", "--shard and standard input cannot be combined"),
             ("toy.pt --shard 3/2", "--shard 3/2 is not a shard such as 1/4"),
             ("--suppress=", "--suppress needs a word or phrase"),
+            ("s3://a/b -o x", "--engine ray is needed for URLs such as s3:/a/b"),
+            ("toy.pt -o hdfs://a/b", "--engine ray is needed for URLs such as hdfs:/a/b"),
         ],
     )
     def test_conflicting_options(self, workdir: Path, words: str, message: str) -> None:
@@ -434,6 +439,10 @@ class TestMisuse:
         assert result.code == 2
         assert f"Error: {message}" in result.err
         assert snapshot(workdir) == before
+
+    def test_a_text_is_no_file(self, workdir: Path) -> None:
+        result = nmt("translate", "o gato", cwd=workdir)
+        assert_fails(result, "o gato: no such file; to translate text: echo TEXT | nmt translate")
 
     def test_errors_change_no_file(self, workdir: Path) -> None:
         (workdir / "two").mkdir()

@@ -10,7 +10,9 @@ import pytest
 from libretranslatepy import LibreTranslateAPI
 
 from nmt_cli.models import TranslationModel
+from nmt_cli.search.rejoining import Translation
 from nmt_cli.serve.access import Access
+from nmt_cli.serve.service import _ranked
 from tests.serve.conftest import Server, serving
 
 TEXTS = ["o gato dorme", "a casa azul\n\n  o gato \r\ne a casa", "", "   "]
@@ -49,6 +51,14 @@ def test_html(server: Server, model: TranslationModel) -> None:
     text = html.escape(found.text, quote=False)
     assert answer.body["translatedText"] == [f"<p>{text}</p>", text]
     assert [each["language"] for each in answer.body["detectedLanguage"]] == ["pt", "pt"]
+
+
+def test_alternatives_have_other_texts() -> None:
+    others = [Translation("the cat", -2.0, [5]), Translation("a cat", -3.0, [6])]
+    known = {"o gato": Translation("the cat", -1.0, [4], others=others)}
+    found = _ranked(["o gato"], known, 2, None)
+    assert found.text == "the cat"
+    assert [each.text for each in found.others] == ["a cat"]
 
 
 def test_detected_languages_and_alternatives(server: Server, model: TranslationModel) -> None:

@@ -21,6 +21,10 @@ def text_of(direction: Direction) -> str:
     return found.text
 
 
+def test_a_model_named_twice_is_served_once(bundle: Path) -> None:
+    assert len(Models([bundle, bundle], 0, silent).directions) == 1
+
+
 def test_codes_with_and_without_a_region(bundle: Path, tmp_path: Path) -> None:
     brazilian = renamed(bundle, tmp_path / "other", "pt-BR", "en")
     models = Models([bundle, brazilian], 0, silent)

@@ -89,9 +89,10 @@ def test_invalid_utf8_is_located(tmp_path: Path, content: bytes, line: int, byte
     [
         (gzip.compress(b"a"), "it is compressed by gzip: decompress it with gzip -d"),
         (lzma.compress(b"a"), "it is compressed by xz"),
+        ("é".encode("utf-16"), "it is UTF-16: convert it with iconv -f utf-16 -t utf-8"),
         ("é".encode("latin1"), "convert the file, e.g. with iconv"),
     ],
-    ids=["gzip", "xz", "latin1"],  # gzip output contains the time; ids must not
+    ids=["gzip", "xz", "UTF-16", "latin1"],  # gzip output contains the time; ids must not
 )
 def test_compressed_files_are_recognized_by_their_first_bytes(packed: bytes, hint: str) -> None:
     with pytest.raises(NmtError, match=hint):
