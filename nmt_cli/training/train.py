@@ -132,7 +132,11 @@ def _train(
                 session.average()
         if session.interrupted:
             raise KeyboardInterrupt(session.progress.step)
-    say(f"trained {session.progress.step:,} steps in {session.progress.seconds / 60:.1f} minutes")
+    late = config.max_minutes and session.progress.seconds >= 60 * config.max_minutes
+    say(
+        f"trained {session.progress.step:,} steps in {session.progress.seconds / 60:.1f} minutes"
+        + (" (training.max_minutes)" if late else "")
+    )
     return run
 
 

@@ -610,9 +610,11 @@ def test_mixed_precision_training_saves_float32(tmp_path):
 
 def test_max_minutes_ends_a_run(tmp_path):
     recipe, prepared = toy_data(tmp_path, training={"max_minutes": 0.0001, "max_steps": 5000})
-    run = train(recipe, prepared, tmp_path / "run", say=silent)
+    said: list[str] = []
+    run = train(recipe, prepared, tmp_path / "run", say=said.append)
     _, progress = trained_model(run, run.last)
     assert progress.step == 1
+    assert said[-1] == "trained 1 steps in 0.0 minutes (training.max_minutes)"
 
 
 def assert_finished(recipe, prepared, folder, steps):
