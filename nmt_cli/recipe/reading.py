@@ -32,7 +32,8 @@ def load_recipe(path: Path, overrides: Iterable[str] = ()) -> "Recipe":
     tree = _read(path)
     for override in overrides:
         _apply(tree, override)
-    return recipe_from(tree, where=str(path))
+    given = "".join(f" --set {each}" for each in overrides)
+    return recipe_from(tree, where=f"{path} with{given}" if given else str(path))
 
 
 def _read(path: Path, extended_by: tuple[Path, ...] = ()) -> dict[str, Any]:

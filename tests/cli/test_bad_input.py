@@ -158,7 +158,7 @@ class TestRecipe:
     ) -> None:
         before = snapshot(corpus)
         result = nmt(command, "toy.toml", "--set", override, cwd=corpus)
-        assert_fails(result, *fragments)
+        assert_fails(result, f"--set {override}: ", *fragments)
         assert snapshot(corpus) == before
 
     def test_an_unknown_recipe_lists_the_existing_ones(self, corpus: Path) -> None:
