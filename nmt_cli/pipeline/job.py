@@ -206,6 +206,8 @@ def translate_files(
 def _jobs(options: TranslateOptions, say: Say) -> list[Job]:
     """What to read and write, checked before a model is loaded."""
     folder = options.output and options.output.is_dir()
+    if options.several and options.output and options.output.is_file():
+        raise NmtError(f"{options.output}: is a file", "several files need a folder to write to")
     if options.several or (options.files and folder):
         jobs = inputs.jobs_of(options.files, options.output)
     else:

@@ -444,6 +444,11 @@ class TestMisuse:
         result = nmt("translate", "o gato", cwd=workdir)
         assert_fails(result, "o gato: no such file; to translate text: echo TEXT | nmt translate")
 
+    def test_several_files_need_a_folder(self, workdir: Path) -> None:
+        (workdir / "made").write_text("")
+        result = nmt("translate", "toy.pt", "toy.en", "-o", "made", cwd=workdir)
+        assert_fails(result, "made: is a file; several files need a folder to write to")
+
     def test_errors_change_no_file(self, workdir: Path) -> None:
         (workdir / "two").mkdir()
         (workdir / "two" / "toy.pt").write_bytes(TEXT)
