@@ -24,7 +24,7 @@ _KINDS = {
 }
 _SPAN = re.compile("|".join(f"(?P<{kind}>{'|'.join(each)})" for kind, each in _KINDS.items()))
 _PROBLEMS = ("empty", "repeating", "copied", "broken", "too short", "too long")
-# What bytes that are no UTF-8 become.
+# What bytes that are not valid UTF-8 become.
 _BROKEN = "\ufffd"
 _WORD = re.compile(r"[^\W\d_]+")
 # A translation that equals its source is a copy from so many words on: names are the same. Words
