@@ -25,6 +25,12 @@ SENTENCE_END = r"([.!?…][\"'”’»)\]]*)[ \t]+"
 ROOM = 8  # steps for which the caches grow at a time
 
 
+def even_parts(ids: list[int], most: int) -> list[list[int]]:
+    """As few parts as possible, of about the same length."""
+    size = -(-len(ids) // max(1, -(-len(ids) // most)))
+    return [ids[at : at + size] for at in range(0, len(ids), max(1, size))]
+
+
 class Bundle:
     """The graphs and tokenizers of a bundle."""
 
@@ -57,7 +63,7 @@ class Bundle:
         pieces, most = [self.source.encode(line) or [UNK]], self.settings["max_source"]
         if len(pieces[0]) > most:
             sentences = self.source.encode(re.sub(SENTENCE_END, "\\1\n", line).split("\n"))
-            pieces = [ids[at : at + most] for ids in sentences for at in range(0, len(ids), most)]
+            pieces = [part for ids in sentences for part in even_parts(ids, most)]
         found = self.target.decode([self.search([*ids, END], beams) for ids in pieces])
         return re.sub(r"[\r\n]+", " ", " ".join(found))
 

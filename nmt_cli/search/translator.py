@@ -169,9 +169,9 @@ class Translator:
             else:
                 sentences = re.sub(SENTENCE_END, "\\1\n", line).split("\n")
                 yield [
-                    tokenizer.frame_source(sentence_ids[at : at + self.max_source])
+                    tokenizer.frame_source(part)
                     for sentence_ids in tokenizer.encode(sentences)
-                    for at in range(0, len(sentence_ids), self.max_source)
+                    for part in even_parts(sentence_ids, self.max_source)
                 ]
 
     def _segments(
@@ -290,6 +290,12 @@ class Translator:
 
         sizes = [max(len(source), len(target)) for source, target in pairs]
         return in_batches(sizes, self.batch_tokens, self.workers, forced, self.warn)
+
+
+def even_parts(ids: list[int], most: int) -> Iterator[list[int]]:
+    """As few parts as possible, of about the same length: a short rest would have no context."""
+    size = -(-len(ids) // max(1, -(-len(ids) // most)))
+    yield from (ids[at : at + size] for at in range(0, len(ids), max(1, size)))
 
 
 def _read_ahead(lines: Iterator[str | Line], characters: float) -> list[Line]:

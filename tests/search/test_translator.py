@@ -17,7 +17,7 @@ from nmt_cli.errors import NmtError
 from nmt_cli.search import translator as module
 from nmt_cli.search.batching import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import Translator, even_parts
 from nmt_cli.text.code import repair
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, UNK_ID, TokenizerPair
 from tests.search.fakes import (
@@ -96,6 +96,18 @@ def test_a_long_sentence_is_cut_into_pieces() -> None:
     assert warnings == ["line 1: longer than 4 tokens, translated in 4 parts"]
     assert found[0].ids == [FIRST_CHARACTER_ID + ord(each) for each in "abcdefghij.xy."]
     assert found[0].score == pytest.approx(-0.125 * (5 + 5 + 4 + 4))
+
+
+def test_the_parts_of_a_sentence_are_even() -> None:
+    ids = list(range(20))
+    for most in range(1, 25):
+        for count in range(20):
+            parts = list(even_parts(ids[:count], most))
+            assert [each for part in parts for each in part] == ids[:count]
+            assert len(parts) == -(-count // most)
+            assert all(0 < len(part) <= most for part in parts)
+            assert all(len(part) == len(parts[0]) for part in parts[:-1])
+    assert list(even_parts(ids[:9], 8)) == [ids[:5], ids[5:9]]
 
 
 @pytest.mark.parametrize(

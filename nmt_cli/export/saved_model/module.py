@@ -101,8 +101,11 @@ class TranslationModule(tf.Module):
         sentences = tf.strings.split(tf.where(whole > limit, split, text), "\n")  # [N, (sentences)]
         ids = self.source.encode(sentences.flat_values)
         lengths = ids.row_lengths()
-        starts = tf.ragged.range(tf.zeros_like(lengths), lengths, limit)  # none if it is blank
-        sizes = tf.minimum(limit, lengths[:, None] - starts)
+        # As search.translator.even_parts does; a blank sentence has none.
+        parts = tf.maximum(-(-lengths // limit), 1)
+        size = tf.maximum(-(-lengths // parts), 1)
+        starts = tf.ragged.range(tf.zeros_like(lengths), lengths, size)
+        sizes = tf.minimum(size[:, None], lengths[:, None] - starts)
         ids = tf.RaggedTensor.from_row_lengths(ids.flat_values, sizes.flat_values)
         of_line = tf.RaggedTensor.from_row_lengths(starts.row_lengths(), sentences.row_lengths())
         return ids, tf.reduce_sum(of_line, axis=-1)

@@ -71,7 +71,8 @@ export class Translator {
     return sentences.flatMap((sentence) => {
       const own = this.source.encode(sentence);
       const count = Math.ceil(own.length / longest);
-      return Array.from({ length: count }, (_, at) => own.slice(at * longest, (at + 1) * longest));
+      const size = Math.ceil(own.length / count);
+      return Array.from({ length: count }, (_, at) => own.slice(at * size, (at + 1) * size));
     });
   }
 
