@@ -12,7 +12,7 @@ from nmt_cli.bundle.reading import check_files, read_manifest
 
 EXPORTS = Path(__file__).parent.parent / "exports"
 PAIRS = ("pt-en", "en-pt")
-SOURCES = {"pt-en": 62, "en-pt": 62}
+SOURCES = {"pt-en": 64, "en-pt": 64}
 FIRST_LINES = {
     "pt-en": {
         "Bom dia!": "Good morning!",
@@ -30,17 +30,23 @@ FIRST_LINES = {
         ),
         "Clique em Salvar para continuar.": "Click Save to continue.",
         "ONDE FICA A ESTAÇÃO?": "WHERE IS THE STATION?",
+        "Até amanhã 😊": "See you tomorrow 😊",
+        "Minha família 👨‍👩‍👧 está aqui.": "My family 👨‍👩‍👧 is here.",
     },
     "en-pt": {
         "Good morning!": "Bom dia!",
-        "Where is the station?": "Onde está a estação?",
+        "Where is the station?": "Onde fica a estação?",
         "How are you?": "Como você está?",
         "Thank you very much!": "Muito obrigado!",
         "I love you.": "Eu te amo.",
         "Bye!": "Tchau!",
         "Happy birthday!": "Feliz aniversário!",
         "Click Save to continue.": "Clique em Salvar para continuar.",
-        "WHERE IS THE STATION?": "ONDE ESTÁ A ESTAÇÃO?",
+        "WHERE IS THE STATION?": "ONDE FICA A ESTAÇÃO?",
+        "You're welcome.": "De nada.",
+        "I love you ❤️": "Eu te amo ❤️",
+        "See you tomorrow 😊": "Até amanhã 😊",
+        "It costs €15.": "Custa €15.",
     },
 }
 
