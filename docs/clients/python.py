@@ -25,12 +25,6 @@ SENTENCE_END = r"([.!?…][\"'”’»)\]]*)[ \t]+"
 ROOM = 8  # steps for which the caches grow at a time
 
 
-def even_parts(ids: list[int], most: int) -> list[list[int]]:
-    """As few parts as possible, of about the same length."""
-    size = -(-len(ids) // max(1, -(-len(ids) // most)))
-    return [ids[at : at + size] for at in range(0, len(ids), max(1, size))]
-
-
 class Bundle:
     """The graphs and tokenizers of a bundle."""
 
@@ -63,7 +57,10 @@ class Bundle:
         pieces, most = [self.source.encode(line) or [UNK]], self.settings["max_source"]
         if len(pieces[0]) > most:
             sentences = self.source.encode(re.sub(SENTENCE_END, "\\1\n", line).split("\n"))
-            pieces = [part for ids in sentences for part in even_parts(ids, most)]
+            pieces = []
+            for ids in filter(None, sentences):
+                size = math.ceil(len(ids) / math.ceil(len(ids) / most))
+                pieces += [ids[at : at + size] for at in range(0, len(ids), size)]
         found = self.target.decode([self.search([*ids, END], beams) for ids in pieces])
         return re.sub(r"[\r\n]+", " ", " ".join(found))
 
@@ -75,13 +72,11 @@ class Bundle:
         ids = np.array([source + [PAD] * (-len(source) % 4)], np.int32)
         feed = dict(zip(names, self.encoder.run(names, {"source": ids}), strict=True))
         dtype = feed["source_mask"].dtype
-        for name, (_, heads, _, width) in self.caches.items():
-            feed[name] = np.zeros((1, heads, 0, width), dtype)
+        feed |= {name: np.zeros((1, s[1], 0, s[3]), dtype) for name, s in self.caches.items()}
         names = ["scores", "ids", *(f"new_{name}" for name in self.caches)]
         ancestry, tokens = np.zeros((beams, 0), np.bool_), np.full(beams, START)
         sums = np.where(np.arange(beams) > 0, -np.inf, 0).astype(np.float32)
-        past: list[list[int]] = [[]] * beams
-        best, best_score, finished = list[int](), -math.inf, 0
+        past, best, best_score, finished = [list[int]()] * beams, list[int](), -math.inf, 0
         for step in range(limit):
             first = step * beams
             if step % ROOM == 0:

@@ -48,7 +48,7 @@ def test_the_client_translates_with_an_older_recurrent_bundle(older_bundles: Pat
 
 def test_the_client_is_short_and_needs_three_packages() -> None:
     source = CLIENT.read_text(encoding="utf-8")
-    assert len(source.splitlines()) < 120
+    assert len(source.splitlines()) <= 120
     imported = set()
     for each in ast.walk(ast.parse(source)):
         if isinstance(each, ast.Import | ast.ImportFrom):

@@ -44,7 +44,7 @@ def test_the_table(workdir: Path) -> None:
 
 def test_bad_input(workdir: Path) -> None:
     assert_fails(nmt("bench", BUNDLE, cwd=workdir), BUNDLE, "--text")
-    assert_fails(nmt("bench", "absent", cwd=workdir), "absent: neither a run", "nor a bundle")
+    assert_fails(nmt("bench", "absent", cwd=workdir), "absent: no such run or bundle")
     missing = nmt("bench", BUNDLE, "--text", "absent.pt", cwd=workdir)
     assert_fails(missing, "absent.pt: no such file")
     (workdir / "blank.pt").write_text("\n \n", encoding="utf-8")
