@@ -48,6 +48,8 @@ SETTINGS = [
         for n in range(1, 6)
     ),
     DecodingOptions(beam_size=3, n_best=2, length_penalty=2.0, no_repeat_ngram=3),
+    DecodingOptions(beam_size=1, min_length=1),
+    DecodingOptions(beam_size=4, n_best=3, min_length=5, no_repeat_ngram=2),
 ]
 # Untrained models repeat themselves in most lines.
 LINES = [*(each for each in HARD_LINES if len(each) < 100), "um gato", "", "sol", "ha ha ha ha ha"]

@@ -10,17 +10,19 @@ import numpy as np
 import onnx_ir as ir
 
 from nmt_cli.model.onnx_ops import Ops
+from nmt_cli.text.tokenizer import END_ID
 
 # Of an empty slot, and of a missing hypothesis.
 NO_SUM, NO_SCORE = -np.float32("inf"), -np.float64("inf")
 Values = tuple[Any, Any]
 
 
-def forbid_repeats(op: Ops, size: Any, log_probs: Any, past: Any) -> Any:
-    """Allow no sequence of ``size`` tokens to occur twice; 0 for no limit.
+def forbid(op: Ops, size: Any, least: Any, log_probs: Any, past: Any) -> Any:
+    """Forbid what would repeat a sequence of ``size`` tokens, and the end before ``least`` tokens.
 
     Args:
-        size: int64 [1].
+        size: int64 [1]; 0 for no limit.
+        least: int64 [1].
         log_probs: of the next token, float32 [B, K, V].
         past: int32 [B, K, t].
 
@@ -36,7 +38,11 @@ def forbid_repeats(op: Ops, size: Any, log_probs: Any, past: Any) -> Any:
     repeats = op.Equal(op.ReduceSum(differs, [3], keepdims=0), np.int32(0))
     is_ngram = op.And(op.Greater(size, 0), op.Less(op.Sub(size, 2), places))
     most = op.Where(op.And(repeats, is_ngram), NO_SUM, -NO_SUM)
-    return op.ScatterElements(log_probs, past, most, axis=2, reduction="min")
+    shape = op.Concat(op.size(past, 0), op.size(past, 1), [1], axis=0)
+    end = op.Expand(np.int32(END_ID), shape)
+    most_end = op.Expand(op.Where(op.Less(length, least), NO_SUM, -NO_SUM), shape)
+    tokens, most = op.Concat(past, end, axis=2), op.Concat(most, most_end, axis=2)
+    return op.ScatterElements(log_probs, tokens, most, axis=2, reduction="min")
 
 
 def best_continuations(op: Ops, beams: Any, sums: Any, scores: Any, ids: Any) -> tuple[Any, ...]:

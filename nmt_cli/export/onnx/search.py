@@ -23,7 +23,7 @@ from nmt_cli.export.onnx.ranking import (
     NO_SUM,
     best_continuations,
     best_hypotheses,
-    forbid_repeats,
+    forbid,
     of_beams,
     penalty,
 )
@@ -48,7 +48,8 @@ def search_graph(
     """Return the graph of a whole translator of token ids.
 
     Its inputs are ``source`` int32 [B, L], framed and padded with PAD_ID; ``beam_size``,
-    ``n_best``, ``max_length`` and ``no_repeat_ngram`` int64 [1]; ``length_penalty`` float64 [1].
+    ``n_best``, ``max_length``, ``min_length`` and ``no_repeat_ngram`` int64 [1];
+    ``length_penalty`` float64 [1].
     Its outputs are ``ids`` int32 [B, N, T], the best translations without END_ID, best first,
     padded with PAD_ID, and ``scores`` float32 [B, N], -inf where a sentence has fewer translations.
 
@@ -94,6 +95,7 @@ class _Search:
         self._n_best = ir.val("n_best", ir.DataType.INT64, [1])
         self._alpha = ir.val("length_penalty", ir.DataType.DOUBLE, [1])
         self._max_length = ir.val("max_length", ir.DataType.INT64, [1])
+        self._min_length = ir.val("min_length", ir.DataType.INT64, [1])
         self._no_repeat = ir.val("no_repeat_ngram", ir.DataType.INT64, [1])
         self._encoder_output = {each.name: each for each in encoder.outputs}
 
@@ -108,7 +110,8 @@ class _Search:
         scores = op.Cast(found["result_scores"], to=ir.DataType.FLOAT)
         ids.name, ids.dtype, ids.shape = "ids", ir.DataType.INT32, ir.Shape(["B", "N", "T"])
         scores.name, scores.dtype, scores.shape = "scores", ir.DataType.FLOAT, ir.Shape(["B", "N"])
-        options = self._beams, self._n_best, self._alpha, self._max_length, self._no_repeat
+        lengths = self._alpha, self._max_length, self._min_length
+        options = self._beams, self._n_best, *lengths, self._no_repeat
         self._graph.inputs[:] = [self._source, *options]
         self._graph.outputs[:] = [ids, scores]
 
@@ -263,7 +266,7 @@ class _Search:
         (softmax,) = (node for node in self._decoder if node.op_type == "LogSoftmax")
         (log_probs,) = softmax.outputs  # not the output of that name: in float16, it is a cast
         readers = list(log_probs.uses())
-        allowed = forbid_repeats(op, self._no_repeat, log_probs, state["history"])
+        allowed = forbid(op, self._no_repeat, self._min_length, log_probs, state["history"])
         for node, place in readers:
             node.replace_input_with(place, allowed)
         return found["scores"], found["ids"], {k: found[f"new_{k}"] for k in self._caches}

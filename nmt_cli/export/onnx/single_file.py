@@ -46,13 +46,15 @@ _USAGE = """\
 Split lines of more than {decoding.max_source} tokens into sentences. A sentence's translation does
 not depend on the others. These are the settings of the model; `beam_size` 1 is greedy search.
 `n_best`, at most `beam_size`, is the number of translations of each sentence. `no_repeat_ngram` N
-allows no sequence of N tokens to occur twice; 0 is no limit. Where a translation repeats something
-four times in a row and its source does not, `nmt translate` searches again with 3, then 2."""
+allows no sequence of N tokens to occur twice; 0 is no limit. Where a translation is empty,
+`nmt translate` searches again with `min_length` 1; where it repeats something four times in a row
+and its source does not, with `no_repeat_ngram` 3, then 2."""
 _SETTINGS = """\
         "beam_size": numpy.array([{decoding.beam_size}]),
         "n_best": numpy.array([1]),
         "length_penalty": numpy.array([{decoding.length_penalty}]),
         "max_length": numpy.array([{decoding.max_length}]),
+        "min_length": numpy.array([0]),
         "no_repeat_ngram": numpy.array([0]),
     }})"""
 _SENTENCEPIECE = """\
@@ -73,8 +75,8 @@ Split text into pieces of `{tokenizer}/{spec.source}` as BERT's WordPiece tokeni
 lower-cased: {spec.lowercase}; pieces beginning with ## continue a word. Give {model} the ids of
 [START], the pieces and [END] as `source` (int32), padded with 0, `beam_size` {decoding.beam_size}
 (int64), `n_best` 1 (int64), `length_penalty` {decoding.length_penalty} (float64), `max_length`
-{decoding.max_length} (int64) and `no_repeat_ngram` 0 (int64). It returns the best translations of
-each sentence as `ids`, padded with 0, and their `scores`."""
+{decoding.max_length} (int64), `min_length` 0 (int64) and `no_repeat_ngram` 0 (int64). It returns
+the best translations of each sentence as `ids`, padded with 0, and their `scores`."""
 _TEXT = """\
     import numpy, onnxruntime, onnxruntime_extensions
 
@@ -215,14 +217,16 @@ def search_text(folder: Path, lines: Sequence[str], options: SearchOptions) -> l
     Raises:
         NmtError: the file cannot be run.
     """
-    found = _search_text(folder, lines, options)
+
+    def search(rows: Sequence[int], options: SearchOptions) -> list[Translation]:
+        return _search_text(folder, [lines[row] for row in rows], options)
+
+    found = search(range(len(lines)), options)
     if options.no_repeat_ngram is None:
-        search_again(
-            found,
-            lambda row, each: repeats(each.text, lines[row]),
-            [replace(options, no_repeat_ngram=size) for size in NO_REPEAT],
-            lambda rows, stricter: _search_text(folder, [lines[row] for row in rows], stricter),
-        )
+        not_empty = [replace(options, min_length=1)]
+        search_again(found, lambda _, each: not each.text, not_empty, search)
+        stricter = [replace(options, no_repeat_ngram=size) for size in NO_REPEAT]
+        search_again(found, lambda row, each: repeats(each.text, lines[row]), stricter, search)
     return found
 
 
@@ -252,5 +256,6 @@ def _settings(options: SearchOptions) -> dict[str, NDArray[Any]]:
         "n_best": np.array([options.n_best], np.int64),
         "length_penalty": np.array([options.length_penalty], np.float64),
         "max_length": np.array([options.max_length], np.int64),
+        "min_length": np.array([options.min_length], np.int64),
         "no_repeat_ngram": np.array([options.no_repeat_ngram or 0], np.int64),
     }

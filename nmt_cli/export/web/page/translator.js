@@ -76,11 +76,12 @@ export class Translator {
     });
   }
 
-  /** The translation of ids; searches again where it repeats itself. */
+  /** The translation of ids; searches again where it is empty or repeats itself. */
   async #translated(ids) {
     let text;
     for (const size of [0, ...this.settings.repetition.no_repeat]) {
-      const found = await this.#search(ids, size);
+      let found = await this.#search(ids, size);
+      if (!size && !found.length) found = await this.#search(ids, size, 1);
       text = this.target.decode(found);
       if (!this.tokenLoop.test(String.fromCodePoint(...found)) || !this.loop.test(text)) break;
       if (this.loop.test(this.source.decode(ids.filter((id) => !this.silent.has(id))))) break;
@@ -88,11 +89,11 @@ export class Translator {
     return text;
   }
 
-  async #search(ids, size) {
+  async #search(ids, size, least = 0) {
     const framed = Int32Array.from([...ids, END]);
     const source = this.tensor("int32", framed, [1, framed.length]);
-    const options = { ...this.options, no_repeat_ngram: this.#integer(size) };
-    const found = await this.session.run({ source, ...options }, ["ids"]);
+    const limits = { min_length: this.#integer(least), no_repeat_ngram: this.#integer(size) };
+    const found = await this.session.run({ source, ...this.options, ...limits }, ["ids"]);
     return [...found.ids.data].filter((id) => !this.silent.has(id));
   }
 }
