@@ -97,8 +97,6 @@ def kind_of(path: Path) -> str:
     for marker, problem in _OTHERS.items():
         if (path / marker).exists():
             raise NmtError(f"{path}: {problem}")
-    if not path.exists():
-        raise NmtError(f"{path}: no such folder", "name a run or a bundle")
     raise NmtError(
         f"{path}: neither a run (no {RUN}) nor a bundle (no {MANIFEST})",
         "give a folder written by nmt train or nmt export --onnx",

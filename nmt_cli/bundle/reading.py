@@ -65,8 +65,7 @@ def read_manifest(folder: Path) -> Manifest:
         if _is_outside(path, folder):
             raise ValueError("a link that leaves the bundle")
         if not path.exists():
-            found = "not a bundle" if folder.exists() else "no such bundle"
-            raise NmtError(f"{folder}: {found}", "make one with nmt export --onnx")
+            raise NmtError(f"{folder}: not a bundle", "make one with nmt export --onnx")
         tree = read_object(path)
     except (OSError, ValueError, RecursionError) as error:
         raise damaged(path, error) from None

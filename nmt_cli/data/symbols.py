@@ -6,7 +6,6 @@ those writes noise in their place.
 
 import random
 import re
-import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from string import ascii_letters
@@ -18,7 +17,8 @@ Pair = tuple[str, str]
 # What people use most, and what consists of several code points.
 COMMON = read_lines(Path(__file__).with_name("emoji.txt"))
 RANGES = ((0x2600, 0x27C0), (0x1F300, 0x1F650), (0x1F680, 0x1F700), (0x1F900, 0x1FB00))
-RARE = [chr(code) for each in RANGES for code in range(*each) if unicodedata.name(chr(code), "")]
+# Some are not assigned yet; which, depends on the version of Python.
+RARE = [chr(code) for each in RANGES for code in range(*each)]
 BULLETS = tuple("•◦▪●★☆✓✔✗✦→►«§¶©")
 BEFORE, AFTER = tuple("€£¥±≈≤≥×→"), ("°", "°C", "€", " €", " £", "×", "‰")
 ALPHABETS = (

@@ -214,7 +214,7 @@ def _jobs(options: TranslateOptions, say: Say) -> list[Job]:
         jobs = [Job(options.files[0] if options.files else STDIN, options.output)]
     inputs.check_apart(jobs)
     for source, _ in jobs:
-        if " " in str(source) and not source.exists():
+        if " " in str(source) and not source.exists():  # probably a sentence
             raise NmtError(
                 f"{source}: no such file", "to translate text: echo TEXT | nmt translate"
             )

@@ -22,7 +22,7 @@ _CONTRADICTIONS = {
     "trace": "output input_format format constraints shard resume interactive n_best alignments "
     "scores tokens sample",
 }
-# Paths lose a slash of the two.
+# A Path keeps only one of the two slashes.
 _URL = re.compile(r"[a-z][a-z0-9+.-]+:/")
 _SHOWN = {"STDIN": "standard input", "FILE": "FILE"}
 

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
@@ -22,7 +22,7 @@ _NOUNS = {int: "a whole number", float: "a number", str: "a string", bool: "true
 _PLURALS = {int: "whole numbers", str: "strings"}
 
 
-def load_recipe(path: Path, overrides: Iterable[str] = ()) -> "Recipe":
+def load_recipe(path: Path, overrides: Sequence[str] = ()) -> "Recipe":
     """Read a recipe file and apply ``KEY=VALUE`` overrides such as ``model.heads=4``.
 
     Raises:

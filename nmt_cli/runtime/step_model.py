@@ -34,8 +34,8 @@ _FATAL_ONLY = 4  # errors are raised as exceptions, too
 ENCODER_TOKENS = 1024
 # Messages of ONNX Runtime's allocators.
 _OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "out of memory", "bad allocation")
-# Sessions that are created at the same time crash once in some thousand times; Triton's backend has
-# such a lock, too (microsoft/onnxruntime 27089, triton-inference-server/onnxruntime_backend 174).
+# Creating sessions in parallel crashed once in thousands of starts. Triton's backend has the same
+# lock (microsoft/onnxruntime 27089, triton-inference-server/onnxruntime_backend 174).
 _ONE_AT_A_TIME = Lock()
 
 
