@@ -1,8 +1,18 @@
-"""The messages that users see: exceptions, and where other messages go."""
+"""The errors that users see.
+
+NmtError                what is wrong, where, and how to fix it, in one line
+├── OptionError         an option, a setting or a recipe key: unknown, out of range, contradictory
+├── InputError          text, records or documents that cannot be read or processed
+├── OutputError         an output that exists already or cannot be written
+├── ModelError          a model, run or prepared data that is missing, damaged or unsuitable
+├── VerificationError   an export that does not translate like the trained model
+├── BusyError           a folder or file that another process uses
+└── ResourceError       not enough memory, or a missing device or package
+"""
 
 from collections.abc import Callable
 
-# Receives messages: progress or warnings.
+# Receives messages. Being replaced by the standard library's logging.
 Say = Callable[[str], None]
 
 
@@ -25,10 +35,34 @@ class NmtError(Exception):
 
 
 class OptionError(NmtError):
-    """Options that are out of range or contradict each other.
+    """An option, a setting or a recipe key is unknown, out of range or contradicts another.
 
     Option names appear in back quotes, as in ``n_best=4``; the command line shows --n-best 4.
     """
+
+
+class InputError(NmtError):
+    """Text, a record or a document cannot be read or processed."""
+
+
+class OutputError(NmtError):
+    """An output exists already or cannot be written."""
+
+
+class ModelError(NmtError):
+    """A model, a run or prepared data is missing, damaged or unsuitable."""
+
+
+class VerificationError(NmtError):
+    """An export does not translate like the trained model."""
+
+
+class BusyError(NmtError):
+    """Another process uses a folder or a file."""
+
+
+class ResourceError(NmtError):
+    """Memory does not suffice, or a device or a package is missing."""
 
 
 def first_line(error: Exception) -> str:

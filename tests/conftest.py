@@ -2,6 +2,7 @@
 
 import fcntl
 import gc
+import logging
 import os
 import shutil
 import signal
@@ -54,6 +55,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         property_based = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
         if property_based and config.option.markexpr == "slow":
             item.add_marker("slow")
+
+
+@pytest.fixture(autouse=True)
+def _library_messages(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Let `caplog` see the library's messages, also after a command has printed them itself."""
+    logger = logging.getLogger("nmt_cli")
+    caplog.set_level(logging.INFO, "nmt_cli")
+    yield
+    logger.handlers.clear()
+    logger.propagate = True
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from click.core import ParameterSource
 
 from nmt_cli import __version__
 from nmt_cli.cli.commands import Commands, Group
-from nmt_cli.cli.options import say
+from nmt_cli.cli.options import print_messages, say
 from nmt_cli.errors import NmtError
 
 # The extra that installs a package, if it is not "train".
@@ -60,6 +60,7 @@ _EXTRAS = {
 )
 def cli() -> None:
     """Train translation models from parallel text and run them anywhere."""
+    print_messages()
 
 
 def main() -> None:

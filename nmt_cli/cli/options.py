@@ -1,5 +1,6 @@
 """Options and lookups that several commands share."""
 
+import logging
 import os
 import signal
 import sys
@@ -150,6 +151,23 @@ def say(message: str) -> None:
     """Print a message for people on stderr: stdout carries results only."""
     with suppress(OSError):  # a closed stderr must not abort the command
         click.echo(message, err=True)
+
+
+class MessageHandler(logging.Handler):
+    """Prints what the library logs, as :func:`say` does."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record's message without time, level or logger."""
+        say(record.getMessage())
+
+
+def print_messages() -> None:
+    """Print the library's messages and warnings, and only here."""
+    logger = logging.getLogger("nmt_cli")
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    if not any(isinstance(handler, MessageHandler) for handler in logger.handlers):
+        logger.addHandler(MessageHandler())
 
 
 @contextmanager
