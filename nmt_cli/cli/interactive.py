@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from nmt_cli.cli.options import say
 from nmt_cli.errors import NmtError
 from nmt_cli.files import standard_output
-from nmt_cli.pipeline.job import Counts, Stream
-from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.output import Sink
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.outputs import Sink
+from nmt_cli.jobs.translate import Counts, Stream
 from nmt_cli.text.lines import decode_lines
 
 if TYPE_CHECKING:

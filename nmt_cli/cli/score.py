@@ -53,9 +53,9 @@ def score(
     --length-penalty 0 gives the plain log-probability. The score is nan if a side is longer than
     the model reads at a time.
     """
-    from nmt_cli.pipeline.forms import in_column
-    from nmt_cli.pipeline.inputs import name_of, open_lines
-    from nmt_cli.pipeline.output import Sink
+    from nmt_cli.jobs.inputs import name_of, open_lines
+    from nmt_cli.jobs.outputs import Sink
+    from nmt_cli.jobs.records import in_column
     from nmt_cli.search.scoring import aligned, score_pairs
 
     if str(source) == str(target) == "-":

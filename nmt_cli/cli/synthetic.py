@@ -18,7 +18,7 @@ from nmt_cli.cli.options import (
     say,
 )
 from nmt_cli.errors import OptionError
-from nmt_cli.pipeline.options import TranslateOptions
+from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.search.options import DecodingOptions
 
 # Given the model's source and target language: the languages of a recipe and its key for the pairs.
@@ -58,7 +58,7 @@ def _pairs_from(metavar: str) -> Decorator:
             decoding: DecodingOptions,
             hardware: Hardware,
         ) -> None:
-            from nmt_cli.pipeline.synthesize import synthesize_files
+            from nmt_cli.jobs.pairs import synthesize_files
 
             if engine.address and not engine.engine:
                 raise OptionError("`address` needs `engine`")

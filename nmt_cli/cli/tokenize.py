@@ -35,8 +35,8 @@ def tokenize(file: Path, model: Path | None, target: bool, ids: bool, detokenize
 
     One line in, one line out. "▁" in a token of SentencePiece is a space.
     """
-    from nmt_cli.pipeline.inputs import name_of, open_lines
-    from nmt_cli.pipeline.output import Sink
+    from nmt_cli.jobs.inputs import name_of, open_lines
+    from nmt_cli.jobs.outputs import Sink
     from nmt_cli.text.folder import load_tokenizers
 
     sink = Sink(standard_output())

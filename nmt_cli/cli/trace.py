@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from nmt_cli.cli.options import say
 from nmt_cli.files import standard_output
-from nmt_cli.pipeline.inputs import STDIN, name_of, opened
-from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.output import Sink
+from nmt_cli.jobs.inputs import STDIN, name_of, opened
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.outputs import Sink
 from nmt_cli.text.lines import decode_lines
 
 if TYPE_CHECKING:

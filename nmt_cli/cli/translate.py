@@ -20,7 +20,7 @@ from nmt_cli.cli.options import (
     option_group,
     say,
 )
-from nmt_cli.pipeline.options import TranslateOptions
+from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.search.options import DecodingOptions
 
 
@@ -64,7 +64,7 @@ def translate(
             show(options, model)
         return
     # Imported while the model is being loaded.
-    from nmt_cli.pipeline.job import translate_files
+    from nmt_cli.jobs.translate import translate_files
 
     if options.interactive:
         from nmt_cli.cli.interactive import converse

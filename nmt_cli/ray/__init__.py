@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt_cli.errors import silent
-from nmt_cli.pipeline.job import Counts
-from nmt_cli.pipeline.options import TranslateOptions
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.translate import Counts
 from nmt_cli.ray.cluster import ActorPoolStrategy, Cluster, SharedBundle, open_shared
 from nmt_cli.ray.shards import ShardTranslator
 from nmt_cli.search.options import DecodingOptions

@@ -16,10 +16,10 @@ import ray
 
 from nmt_cli import models
 from nmt_cli.errors import NmtError, Say
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.pairs import Pair, pair_files, report, write_pairs
+from nmt_cli.jobs.translate import Counts, Progress
 from nmt_cli.lock import locked
-from nmt_cli.pipeline.job import Counts, Progress
-from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.synthesize import Pair, pair_files, report, write_pairs
 from nmt_cli.ray.cluster import Cluster, SharedBundle, on_this_node, open_shared
 from nmt_cli.ray.places import Place
 from nmt_cli.ray.plan import FileJob, jobs_of, settings, sources
@@ -73,7 +73,7 @@ def synthesize_files(
     cluster: Cluster,
     say: Say,
 ) -> tuple[str, str]:
-    """Make training pairs on Ray; see :func:`nmt_cli.pipeline.synthesize.synthesize_files`.
+    """Make training pairs on Ray; see :func:`nmt_cli.jobs.pairs.synthesize_files`.
 
     An interrupted job continues when it is started again. Returns the model's languages.
 

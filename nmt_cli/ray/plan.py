@@ -8,9 +8,9 @@ from shutil import copyfileobj
 
 from nmt_cli.errors import NmtError, Say
 from nmt_cli.files import replacing_path
-from nmt_cli.pipeline.job import settings_of
-from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.output import check_free
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.outputs import check_free
+from nmt_cli.jobs.translate import settings_of
 from nmt_cli.ray.places import Place
 from nmt_cli.text.lines import plain_name, writing
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nmt_cli.errors import NmtError, first_line
-from nmt_cli.pipeline.forms import Record, as_csv
-from nmt_cli.pipeline.job import Counts, details, form_of, written
-from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.synthesize import pairs_of
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.pairs import pairs_of
+from nmt_cli.jobs.records import Record, as_csv
+from nmt_cli.jobs.translate import Counts, details, form_of, written
 from nmt_cli.ray.places import Place
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Line, Translator

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from nmt_cli.formats.document import translate_document
 from nmt_cli.formats.placing import Aligned
 from nmt_cli.formats.spans import Place
-from nmt_cli.pipeline.aligning import aligning, with_places
+from nmt_cli.jobs.aligning import aligning, with_places
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.serve.batcher import Answer, Batcher

@@ -9,8 +9,8 @@ from hostile_lines import hostile_lines
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.pipeline.job import Counts, Stream
-from nmt_cli.pipeline.options import TranslateOptions
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.translate import Counts, Stream
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.lines import decode_lines, is_blank
 from tests.cli.conftest import nmt

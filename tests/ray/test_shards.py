@@ -14,8 +14,8 @@ import pytest
 import ray
 
 from nmt_cli.errors import NmtError, OptionError
-from nmt_cli.pipeline.job import Counts, Stream
-from nmt_cli.pipeline.options import TranslateOptions
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.translate import Counts, Stream
 from nmt_cli.ray import shards
 from nmt_cli.ray.cluster import Cluster
 from nmt_cli.ray.job import Deaths

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
-from nmt_cli.pipeline.forms import constrained, json_lines, plain, table
+from nmt_cli.jobs.records import constrained, json_lines, plain, table
 from nmt_cli.search.translator import Line
 from nmt_cli.text.lines import is_blank
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from nmt_cli.pipeline.aligning import word_places
+from nmt_cli.jobs.aligning import word_places
 
 
 class Words:

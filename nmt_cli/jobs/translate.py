@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli.errors import NmtError, Say
 from nmt_cli.files import is_special, standard_output
 from nmt_cli.formats import SUFFIXES
-from nmt_cli.pipeline import inputs
-from nmt_cli.pipeline.forms import (
+from nmt_cli.jobs import inputs
+from nmt_cli.jobs.inputs import STDIN, Job, count_lines, name_of, opened
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.outputs import Sink, check_free, file_sink
+from nmt_cli.jobs.records import (
     Form,
     Record,
     constrained,
@@ -22,9 +25,6 @@ from nmt_cli.pipeline.forms import (
     plain,
     table,
 )
-from nmt_cli.pipeline.inputs import STDIN, Job, count_lines, name_of, opened
-from nmt_cli.pipeline.options import TranslateOptions
-from nmt_cli.pipeline.output import Sink, check_free, file_sink
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Line, Translator
 from nmt_cli.text.lines import COLUMN, decode_lines, plain_name
@@ -159,7 +159,7 @@ def translate_files(
     jobs = _jobs(options, say)
     if options.format:
         from nmt_cli.formats.document import format_of
-        from nmt_cli.pipeline.documents import translate_documents
+        from nmt_cli.jobs.documents import translate_documents
 
         kind = None if options.format == "auto" else options.format
         formats = [kind or format_of(job.source) for job in jobs]

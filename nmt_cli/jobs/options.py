@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.errors import OptionError
-from nmt_cli.pipeline.inputs import STDIN, shard_lines
+from nmt_cli.jobs.inputs import STDIN, shard_lines
 from nmt_cli.search.options import DecodingOptions, option
 from nmt_cli.text.lines import COLUMN, REPLACE, SKIP_LINE, STRICT
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError, OptionError
-from nmt_cli.pipeline.inputs import Job, check_apart, count_lines, jobs_of, opened, shard_lines
-from nmt_cli.pipeline.output import Sink, check_free, file_sink
+from nmt_cli.jobs.inputs import Job, check_apart, count_lines, jobs_of, opened, shard_lines
+from nmt_cli.jobs.outputs import Sink, check_free, file_sink
 from nmt_cli.text.lines import SUFFIXES, decode_lines, plain_name, writing
 
 

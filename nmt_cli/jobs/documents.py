@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from nmt_cli.errors import Say
 from nmt_cli.files import replacing_path, standard_output
 from nmt_cli.formats.document import translate_document
-from nmt_cli.pipeline.aligning import aligning
-from nmt_cli.pipeline.inputs import Job, name_of, opened
+from nmt_cli.jobs.aligning import aligning
+from nmt_cli.jobs.inputs import Job, name_of, opened
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines, writing
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.pipeline.synthesize import is_degenerate, report, synthesize
+from nmt_cli.jobs.pairs import is_degenerate, report, synthesize
 from nmt_cli.search import translator
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import read_lines

@@ -11,8 +11,8 @@ from tqdm import tqdm
 
 from nmt_cli.errors import NmtError, Say
 from nmt_cli.files import replacing
-from nmt_cli.pipeline.inputs import open_lines
-from nmt_cli.pipeline.output import check_free
+from nmt_cli.jobs.inputs import open_lines
+from nmt_cli.jobs.outputs import check_free
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.repetition import repeats

@@ -1,0 +1,1 @@
+"""Translation jobs: input files to output files, in one process or several."""

@@ -1,1 +1,0 @@
-"""Text through a translator: what comes in, in which form, and where it goes."""
