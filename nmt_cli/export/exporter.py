@@ -63,8 +63,7 @@ class ExportOptions:
     output: Path | None = option(
         None,
         "Folder to write; default: exports/NAME, followed by -single-file, -ctranslate2, "
-        "-saved-model, -keras, -huggingface, -transformersjs or -web, and by the value of "
-        "--quantize.",
+        "-saved-model, -keras, -huggingface or -web, and by the value of --quantize.",
         flags=("-o",),
     )
     force: bool = option(False, "Replace an older export in the same folder.")
@@ -292,14 +291,6 @@ _FORMATS = (
         marker="config.json",
         next_step="model for transformers written to {folder}; see its README.md for how to use it",
         suffix="-huggingface",
-    ),
-    Exporter(
-        name="transformersjs",
-        help="Write a model for Hugging Face's Transformers.js, in float32 and int8.",
-        module="nmt_cli.export.huggingface.transformersjs",
-        marker="onnx/decoder_model_merged.onnx",
-        next_step="model written to {folder}; see its MODEL_CARD.md for how to use it",
-        suffix="-transformersjs",
     ),
     Exporter(
         name="web",
