@@ -13,7 +13,7 @@ quickstart: $(VENV)/train
 	$(BIN)/nmt quickstart
 
 # Two workers: most tests keep one core busy, and a process with TensorFlow takes up to 2 GB.
-PYTEST := $(BIN)/python -m pytest --durations=15
+PYTEST := $(BIN)/python -m pytest --durations=15 -rs
 test: $(VENV)/dev
 	$(PYTEST) -n 2 --dist worksteal
 
@@ -33,6 +33,7 @@ lint: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate_cli.py --check
+	$(BIN)/python -m tools.size
 
 format: $(VENV)/dev
 	$(BIN)/ruff format .

@@ -30,10 +30,18 @@ settings.register_profile("default", deadline=None, max_examples=30)
 settings.register_profile("many", deadline=None, max_examples=1000)
 settings.load_profile("default")
 
-# A developer's own nmt settings must not affect tests.
-for variable in [each for each in os.environ if each.startswith("NMT_")]:
-    if variable != "NMT_TEST_DATA":
-        del os.environ[variable]
+# Variables of a developer's shell must not change what tests see: nmt's own, and those of Python,
+# click, TensorFlow, Keras and ONNX Runtime. Child processes inherit what is left.
+for variable in list(os.environ):
+    if variable.startswith(("NMT_", "PYTHON", "TF_", "XDG_", "LC_")) or variable in {
+        *("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TZ"),
+        *("KERAS_BACKEND", "JAX_PLATFORMS", "CUDA_VISIBLE_DEVICES", "MPLBACKEND"),
+        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SOURCE_DATE_EPOCH", "TEXTDOMAIN"),
+        *("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"),
+    }:
+        if variable not in ("NMT_TEST_DATA", "PYTHONPATH"):
+            del os.environ[variable]
+os.environ |= {"LANG": "C.UTF-8", "TERM": "xterm"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
