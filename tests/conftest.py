@@ -32,15 +32,16 @@ settings.load_profile("default")
 
 # Variables of a developer's shell must not change what tests see: nmt's own, and those of Python,
 # click, TensorFlow, Keras and ONNX Runtime. Child processes inherit what is left.
-for variable in list(os.environ):
-    if variable.startswith(("NMT_", "PYTHON", "TF_", "XDG_", "LC_")) or variable in {
-        *("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TZ"),
-        *("KERAS_BACKEND", "JAX_PLATFORMS", "CUDA_VISIBLE_DEVICES", "MPLBACKEND"),
-        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SOURCE_DATE_EPOCH", "TEXTDOMAIN"),
-        *("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"),
-    }:
-        if variable not in ("NMT_TEST_DATA", "PYTHONPATH"):
-            del os.environ[variable]
+_PREFIXES = ("NMT_", "PYTHON", "TF_", "XDG_", "LC_")
+_NAMES = {
+    *("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TZ"),
+    *("KERAS_BACKEND", "JAX_PLATFORMS", "CUDA_VISIBLE_DEVICES", "MPLBACKEND"),
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SOURCE_DATE_EPOCH"),
+    *("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"),
+}
+for variable in {name for name in os.environ if name.startswith(_PREFIXES)} | _NAMES:
+    if variable not in ("NMT_TEST_DATA", "PYTHONPATH"):
+        os.environ.pop(variable, None)
 os.environ |= {"LANG": "C.UTF-8", "TERM": "xterm"}
 
 
