@@ -109,10 +109,6 @@ class StepGraph(ABC):
         """
         return []
 
-    def onnx_encoder(self, opset: int) -> Any:
-        """Return the encoder as an onnx.ModelProto, or None if tf2onnx converts it well."""
-        return None
-
 
 def named_layer(model: keras.Model, name: str) -> Any:
     """Return the layer with a name, or None."""

@@ -31,6 +31,7 @@ from nmt_cli.export.onnx.calibrate import Pairs, calibrate
 from nmt_cli.export.onnx.graph_pass import RULES, apply_rules
 from nmt_cli.export.onnx.half import half
 from nmt_cli.export.onnx.quantize import quantize
+from nmt_cli.export.onnx.recurrent import recurrent_encoder
 from nmt_cli.export.onnx.shortlist import columns_graph, shortlist_graph
 from nmt_cli.export.onnx.weights import save_with_shared_weights, share_transposed
 from nmt_cli.model.step_graph import StepGraph, free_axes
@@ -43,6 +44,8 @@ WRITE_AT = "write_at"
 # tf2onnx copies the graph before each of its optimizers, to continue without one that fails. This
 # variable, whatever its value, turns that off: an export takes a third less time.
 os.environ["TF2ONNX_CATCH_ERRORS"] = "FALSE"
+# Encoders that tf2onnx does not convert well, by architecture.
+ENCODERS = {"rnn": recurrent_encoder}
 _DTYPES = {"float": tf.float32, "int32": tf.int32, "int64": tf.int64, "bool": tf.bool}
 
 
@@ -113,8 +116,8 @@ def make_graphs(
         parts.append((SELF_ATTENTION, graph.self_attention, own))
     protos = {}
     for name, function, contract in parts:
-        special = graph.onnx_encoder(TF2ONNX_OPSET) if name == ENCODER else None
-        proto = special or convert(function, contract)
+        write = ENCODERS.get(config.architecture) if name == ENCODER else None
+        proto = write(graph, TF2ONNX_OPSET) if write else convert(function, contract)
         share_transposed(proto)
         _write_in_place(proto, graph)
         protos[name] = apply_rules(proto, rules)

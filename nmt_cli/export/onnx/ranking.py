@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from nmt_cli.model.onnx_ops import Ops
+from nmt_cli.export.onnx.ops import Ops
 from nmt_cli.text.tokenizer import END_ID
 
 # Of an empty slot, and of a missing hypothesis.

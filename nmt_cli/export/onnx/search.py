@@ -18,6 +18,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from nmt_cli.errors import NmtError
+from nmt_cli.export.onnx.ops import Ops, State, finish
 from nmt_cli.export.onnx.ranking import (
     NO_SCORE,
     NO_SUM,
@@ -28,7 +29,6 @@ from nmt_cli.export.onnx.ranking import (
     penalty,
 )
 from nmt_cli.export.onnx.weights import share_with_body
-from nmt_cli.model.onnx_ops import Ops, State, finish
 from nmt_cli.recipe.architecture import Shape
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.runtime.host_state import SHARE_AHEAD, STEPS_AHEAD, VECTOR

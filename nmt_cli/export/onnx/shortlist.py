@@ -14,7 +14,7 @@ import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
-from nmt_cli.model.onnx_ops import Ops
+from nmt_cli.export.onnx.ops import Ops
 
 _PRODUCTS = ("MatMul", "MatMulInteger")
 

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
-from nmt_cli.model.onnx_ops import Ops, State, finish
+from nmt_cli.export.onnx.ops import Ops, State, finish
 from nmt_cli.text.tokenizer import PAD_ID
 
 DOMAIN = "ai.onnx.contrib"

@@ -65,9 +65,3 @@ class Steps(StepGraph):
             ops.concatenate([cache, ops.reshape(each, shape)], axis=2) for cache, each in pairs
         ]
         return attended, grown, seen
-
-    def onnx_encoder(self, opset: int) -> Any:
-        """Return the encoder in ONNX's recurrent operators, which tf2onnx does not use."""
-        from nmt_cli.model.rnn.onnx_encoder import recurrent_encoder
-
-        return recurrent_encoder(self, opset)

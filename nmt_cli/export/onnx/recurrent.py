@@ -5,7 +5,7 @@ ONNX has operators for recurrent layers; tf2onnx would write loops instead.
 Shapes: B sentences, S source positions, d width, H = d / 2 width of a direction.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import keras
 import numpy as np
@@ -13,17 +13,14 @@ import onnx
 import onnx_ir as ir
 from numpy.typing import NDArray
 
+from nmt_cli.export.onnx.ops import Ops
 from nmt_cli.model.layers import MASKED
-from nmt_cli.model.onnx_ops import Ops
 from nmt_cli.text.tokenizer import PAD_ID
-
-if TYPE_CHECKING:
-    from nmt_cli.model.rnn.steps import Steps
 
 Weights = NDArray[np.float32]
 
 
-def recurrent_encoder(graph: "Steps", opset: int) -> onnx.ModelProto:
+def recurrent_encoder(graph: Any, opset: int) -> onnx.ModelProto:
     """Write :meth:`Steps.encode` as a graph with the same inputs and outputs."""
     source = ir.val("source", ir.DataType.INT32, ["B", "S"])
     encoder = ir.Graph([source], [], nodes=[], opset_imports={"": opset}, name="encoder")
