@@ -34,6 +34,7 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.files import replacing
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.lines import read_lines
+from nmt_cli.training import RUN
 from nmt_cli.training.checkpoint import read_checkpoint
 from nmt_cli.training.run import Run
 
@@ -224,7 +225,7 @@ def _line(result: tuple[Row, Result]) -> str:
 
 def _steps_done(folder: Path) -> int:
     """The steps that a stopped training has done."""
-    checkpoints = Run.open(folder).checkpoints() if (folder / "run.json").exists() else []
+    checkpoints = Run.open(folder).checkpoints() if (folder / RUN).exists() else []
     return read_checkpoint(checkpoints[-1])[1].step if checkpoints else 0
 
 

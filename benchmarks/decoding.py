@@ -12,9 +12,7 @@ Needs ``pip install 'nmt_cli[train,ctranslate2]'``.
 """
 
 import argparse
-import json
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,11 +20,11 @@ from pathlib import Path
 
 from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.text.lines import write_lines
+from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.tokenizer import Tokenizer
 from nmt_cli.training.checkpoint import Progress, save_checkpoint
 from nmt_cli.training.model import compiled_model
-from nmt_cli.training.run import FORMAT, HELD_OUT, Run
+from nmt_cli.training.run import Run
 
 VOCAB, WORDS, SEED = 8000, 30, 1
 CONFIG = TransformerConfig(
@@ -57,18 +55,13 @@ def made_up_lines(tokenizer: Tokenizer, count: int) -> list[str]:
 def make_run(folder: Path, tokenizer_from: Path, lines: int) -> None:
     """Write a run folder as nmt train does, without training."""
     folder.mkdir()
-    shutil.copytree(tokenizer_from / "tokenizer", folder / "tokenizer")
     run = Run(folder, Recipe(name="base", seed=SEED, model=CONFIG), VOCAB, VOCAB, "none")
-    tokenizers = run.tokenizers()
+    tokenizers = load_tokenizers(tokenizer_from / "tokenizer")
     sizes = tokenizers.source.vocab_size, tokenizers.target.vocab_size
     if sizes != (VOCAB, VOCAB) or tokenizers.source is not tokenizers.target:
         sys.exit(f"{tokenizer_from}: needs one joint vocabulary of {VOCAB:,}, not {sizes}")
-    record = {"source_vocab": VOCAB, "target_vocab": VOCAB, "prepared_key": run.prepared_key}
-    (folder / "run.json").write_text(json.dumps({"format": FORMAT, **record}), encoding="utf-8")
-    (folder / "recipe.toml").write_text(run.recipe.dump(), encoding="utf-8")
     text = made_up_lines(tokenizers.source, lines)
-    for name in HELD_OUT:
-        write_lines(folder / name, text)
+    run.write(tokenizer_from / "tokenizer", text, text)
     save_checkpoint(run.checkpoint(1), compiled_model(run), Progress(step=1))
 
 

@@ -8,9 +8,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, TypeVar
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError, NmtError
+
+Record = TypeVar("Record")
 
 SMALL = 4 << 20  # bytes: a manifest of a hundred layers has 200 kB
 
@@ -27,6 +29,41 @@ def read_limited(path: Path, most: int = SMALL) -> bytes:
     if len(content) > most:
         raise ValueError(f"larger than {most:,} bytes")
     return content
+
+
+def read_record(path: Path, kind: type[Record], newest: int, name: str, remedy: str) -> Record:
+    """Read the JSON file that describes a folder written by nmt, such as run.json.
+
+    Args:
+        path: the file; its key "format" is a number.
+        kind: type of the content, such as a dataclass; other keys are ignored.
+        newest: the newest format that this version reads.
+        name: what such a folder is, for errors: "a run".
+        remedy: how to get an intact one, for errors.
+
+    Raises:
+        ModelError: there is no such file, it is damaged, or its format is newer.
+    """
+    import msgspec  # not at the start of every command
+
+    try:
+        if path.exists() and not path.is_file():  # opening a pipe would block
+            raise ValueError("not a file")
+        content = msgspec.json.decode(read_limited(path), type=dict[str, Any])
+        version = content.get("format")
+        if type(version) is not int:
+            raise ValueError("no format number")
+        if version > newest:
+            raise ModelError(
+                f"{path.parent}: written by a newer nmt "
+                f"(format {version}, this one reads up to {newest})",
+                "upgrade nmt",
+            )
+        return msgspec.convert(content, kind)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ModelError(f"{path.parent}: not {name} (no {path.name})", remedy) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: damaged ({error})", remedy) from None
 
 
 @contextmanager

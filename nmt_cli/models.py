@@ -17,6 +17,7 @@ from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.text.lines import is_blank
 from nmt_cli.text.tokenizer import Tokenizer
+from nmt_cli.training import RUN
 
 # The modules of the search are imported by methods: the graphs of a bundle are loaded meanwhile.
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from nmt_cli.search.trace import Search
     from nmt_cli.search.translator import Translator
 
-RUN = "run.json"
 _OTHERS = {
     "nmt_ctranslate2.json": "a CTranslate2 model; see its MODEL_CARD.md for how to translate",
     "saved_model.pb": "a TensorFlow SavedModel; nmt translates with runs and ONNX bundles",

@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NotRequired, TypedDict
 
 import pytest
 
-from nmt_cli.errors import NmtError
-from nmt_cli.files import replacing, replacing_folder, replacing_path
+from nmt_cli.errors import ModelError, NmtError
+from nmt_cli.files import read_record, replacing, replacing_folder, replacing_path
 
 MARKER = "made.json"
 
@@ -210,3 +211,58 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     finally:
         os.close(reader)
     assert pipe.is_fifo()
+
+
+class _Record(TypedDict):
+    name: str
+    sizes: NotRequired[dict[str, int]]
+
+
+class TestRecord:
+    def read(self, path: Path) -> _Record:
+        return read_record(path, _Record, 2, "a model", "train it again")
+
+    def test_other_keys_are_ignored(self, tmp_path: Path) -> None:
+        path = tmp_path / "model.json"
+        path.write_text('{"format": 1, "name": "x", "later": []}')
+        assert self.read(path) == {"name": "x"}
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (None, "{folder}: not a model (no model.json)"),
+            (
+                b'{"format": 3}',
+                "{folder}: written by a newer nmt (format 3, this one reads up to 2)",
+            ),
+            (b'{"format": "1"}', "{path}: damaged (no format number)"),
+            (b'{"format": 1}', "{path}: damaged (Object missing required field `name`)"),
+            (
+                b'{"format": 1, "name": 1}',
+                "{path}: damaged (Expected `str`, got `int` - at `$.name`)",
+            ),
+            (b"[]", "{path}: damaged (Expected `object`, got `array`)"),
+        ],
+    )
+    def test_a_clear_error(self, tmp_path: Path, content: bytes | None, message: str) -> None:
+        path = tmp_path / "model.json"
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(ModelError) as caught:
+            self.read(path)
+        assert caught.value.message == message.format(folder=tmp_path, path=path)
+        assert caught.value.hint in ("train it again", "upgrade nmt")
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"{", b"null", b"\xff", b"[" * 100_000, b" " * 5_000_000]
+    )
+    def test_damage(self, tmp_path: Path, content: bytes) -> None:
+        path = tmp_path / "model.json"
+        path.write_bytes(content)
+        with pytest.raises(ModelError, match="damaged"):
+            self.read(path)
+
+    def test_a_pipe_is_not_opened(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "model.json")
+        with pytest.raises(ModelError, match="not a file"):
+            self.read(tmp_path / "model.json")

@@ -16,6 +16,7 @@ from pathlib import Path
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
 from nmt_cli.frameworks import import_keras
+from nmt_cli.training import RUN
 from nmt_cli.training.checkpoint import (
     Progress,
     inference_weights,
@@ -60,7 +61,7 @@ def grow(folder: Path, output: Path, layers: int) -> None:
     recipe = replace(run.recipe, model=replace(config, encoder_layers=layers))
     steps = progress.step + run.initial.get("steps", 0)
     initial = {"name": recipe.label, "steps": steps, "sources": run.provenance()["sources"]}
-    with replacing_folder(output, "run.json") as work:
+    with replacing_folder(output, RUN) as work:
         grown = replace(run, folder=work, recipe=recipe, prepared_key="", pairs={}, initial=initial)
         grown.write(folder / "tokenizer", *run.held_out())
         model = new_model(grown)

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nmt_cli.bundle import MANIFEST
 from nmt_cli.errors import NmtError
 from nmt_cli.search.options import DecodingOptions, option
+from nmt_cli.training import RUN
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
@@ -39,7 +41,8 @@ PATH_OR_STDIN = click.Path(path_type=Path, allow_dash=True)
 DEFAULT_RECIPE = "ted-pt-en"
 RECIPES = Path(__file__).parent.parent / "recipes"  # linked into this package and its wheel
 PREPARED, RUNS, EXPORTS = Path("prepared"), Path("runs"), Path("exports")
-EVERY_BUNDLE, EVERY_RUN = "exports/[!.]*/manifest.json", "runs/[!.]*/run.json"  # no half-written
+# Folders whose name begins with a dot are half-written.
+EVERY_BUNDLE, EVERY_RUN = f"exports/[!.]*/{MANIFEST}", f"runs/[!.]*/{RUN}"
 
 set_option = click.option(
     "--set",

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from nmt_cli.data.batches import TokenArray
 from nmt_cli.data.corpus import Corpus, read_corpus
 from nmt_cli.data.pairs import Pairs, choose_pairs, mix
-from nmt_cli.data.prepared import FORMAT, WEIGHTS, Prepared
+from nmt_cli.data.prepared import FORMAT, PREPARED, WEIGHTS, Prepared
 from nmt_cli.data.variants import vary
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError, Say
@@ -81,7 +81,7 @@ def prepare(
             f"data.weights: no training corpus is called {name!r}",
             f"use {', '.join(sorted(named))}",
         )
-    with locked(folder), replacing_folder(folder, "prepared.json") as work:
+    with locked(folder), replacing_folder(folder, PREPARED) as work:
         pairs = choose_pairs(recipe, texts, say)
         kept = _write_arrays(work, recipe, pairs, say, tokenizers)
         _write_text(pairs.dev, work, recipe)
@@ -102,7 +102,7 @@ def prepare(
         }
         if recipe.data.synthetic:
             record["synthetic_counts"] = asdict(pairs.synthetic_counts)
-        write_json(work / "prepared.json", record)
+        write_json(work / PREPARED, record)
     say(f"prepared {sum(kept.values()):,} pairs in {folder}")
     return Prepared.open(folder)
 

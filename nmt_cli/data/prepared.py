@@ -7,9 +7,9 @@ train.weights.npy  of the training pairs, if the recipe has data.weights
 NAME.LANG.txt   plain text of train, dev and the test sets
 """
 
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +17,41 @@ from numpy.typing import NDArray
 from nmt_cli.data.batches import TokenArray
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.errors import NmtError
-from nmt_cli.files import read_limited
+from nmt_cli.files import read_record
 from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.lines import read_lines
 from nmt_cli.text.tokenizer import TokenizerPair
 
+PREPARED = "prepared.json"
 WEIGHTS = "train.weights.npy"
 FORMAT = 2  # 2: with the training text, for subword sampling and for messages
 
 
+class _Record(TypedDict):
+    """The content of prepared.json that training needs."""
+
+    key: str
+    languages: tuple[str, str]
+    tests: tuple[str, ...]
+    pairs: dict[str, int]
+
+
 @dataclass(frozen=True)
 class Prepared:
-    """A prepared folder: arrays of the training and development pairs, text of all sets."""
+    """A prepared folder: arrays of the training and development pairs, text of all sets.
+
+    Attributes:
+        key: hash of the texts and settings that the folder was made from.
+        languages: source and target language.
+        tests: names of the test sets.
+        pairs: number of training pairs from each corpus.
+    """
 
     folder: Path
     key: str
     languages: tuple[str, str]
     tests: tuple[str, ...]
-    pairs: dict[str, int] = field(default_factory=dict)  # training pairs from each corpus
+    pairs: dict[str, int]
 
     @classmethod
     def open(cls, folder: Path) -> "Prepared":
@@ -43,21 +60,10 @@ class Prepared:
         Raises:
             NmtError: the folder is missing, damaged, or of a newer format.
         """
-        path = folder / "prepared.json"
-        try:
-            record = json.loads(read_limited(path))
-            if record["format"] > FORMAT:
-                raise NmtError(
-                    f"{folder}: prepared by a newer nmt (format {record['format']}, "
-                    f"this one reads up to {FORMAT})",
-                    "upgrade nmt or run nmt prepare --force",
-                )
-            languages, tests = tuple(record["languages"]), tuple(record["tests"])
-            return cls(folder, record["key"], languages, tests, record.get("pairs", {}))
-        except (FileNotFoundError, NotADirectoryError):
-            raise NmtError(f"{folder}: no prepared data", "run nmt prepare first") from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise NmtError(f"{path}: damaged ({error})", "run nmt prepare --force") from None
+        remedy = "run nmt prepare --force"
+        return cls(
+            folder, **read_record(folder / PREPARED, _Record, FORMAT, "a prepared folder", remedy)
+        )
 
     def tokenizers(self) -> TokenizerPair:
         """Load the tokenizers."""

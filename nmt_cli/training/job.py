@@ -12,6 +12,7 @@ from nmt_cli.errors import NmtError, OptionError, Say
 from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
 from nmt_cli.search.options import option
+from nmt_cli.training import RUN
 
 if TYPE_CHECKING:  # the command line reads the options
     from nmt_cli.recipe.config import Recipe
@@ -91,7 +92,7 @@ def run_training(
 def _train(
     recipe: "Recipe", options: TrainOptions, folder: Path, command: Sequence[str], say: Say
 ) -> None:
-    if (folder / "run.json").exists() and not (options.resume or options.force):
+    if (folder / RUN).exists() and not (options.resume or options.force):
         raise NmtError(
             f"{folder}: a run already exists", "continue with --resume, or replace it with --force"
         )
@@ -105,7 +106,7 @@ def _train(
 
     initial = Run.open(options.init_from) if options.init_from else None
     tokenizers = initial.folder / "tokenizer" if initial else None
-    run = Run.open(folder) if options.resume and (folder / "run.json").exists() else None
+    run = Run.open(folder) if options.resume and (folder / RUN).exists() else None
     if options.resume and not (run and run.checkpoints()):
         if any(folder.glob("*.npz")):
             raise NmtError(f"{folder}: has no checkpoint left", "start again with --force")

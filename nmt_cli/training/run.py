@@ -11,26 +11,26 @@ log.jsonl      one JSON object per log line or validation
 tensorboard/   the same for TensorBoard, with sample translations
 """
 
-import json
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.data.corpus import read_corpus
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.texts import EvaluationText
-from nmt_cli.files import read_limited, replacing_folder, write_json
+from nmt_cli.files import read_record, replacing_folder, write_json
 from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.recipe.config import DataConfig, Recipe
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.lines import read_lines, write_lines
 from nmt_cli.text.tokenizer import TokenizerPair
+from nmt_cli.training import RUN
 
 FORMAT = 2
 HELD_OUT = ("held_out.source.txt", "held_out.target.txt")
@@ -59,6 +59,17 @@ SAFE_TO_CHANGE = {
 }
 
 
+class _Record(TypedDict):
+    """The content of run.json, beside its format."""
+
+    source_vocab: int
+    target_vocab: int
+    prepared_key: str
+    devices: NotRequired[int]
+    pairs: NotRequired[dict[str, int]]
+    initial: NotRequired[dict[str, Any]]
+
+
 @dataclass(frozen=True)
 class Run:
     """A run folder.
@@ -68,8 +79,8 @@ class Run:
         prepared_key: key of the data that the run trains on.
         devices: number of devices, of all processes, that the run began on.
         pairs: number of training pairs from each corpus.
-        initial: of a run that began with the weights of another: that run's "name", "steps" and
-            "sources".
+        initial: "name", "steps" and "sources" of the run whose weights this one began with; empty
+            if it began with random weights.
     """
 
     folder: Path
@@ -95,20 +106,19 @@ class Run:
         sizes = pair.source.vocab_size, pair.target.vocab_size
         run = cls(folder, recipe, *sizes, prepared.key, devices, prepared.pairs, initial or {})
         dev = prepared.text("dev")
-        with replacing_folder(folder, "run.json") as work:
+        with replacing_folder(folder, RUN) as work:
             tokenizer = prepared.folder / "tokenizer"
             replace(run, folder=work).write(tokenizer, dev.source, dev.target)
         return run
 
     def write(self, tokenizer: Path, source: Sequence[str], target: Sequence[str]) -> None:
         """Fill the empty run folder: record, recipe, tokenizers and the first held-out lines."""
-        keys = ("source_vocab", "target_vocab", "prepared_key", "devices", "pairs", "initial")
-        record = {"format": FORMAT, **{key: getattr(self, key) for key in keys}}
+        record = {"format": FORMAT, **{key: getattr(self, key) for key in _Record.__annotations__}}
         shutil.copytree(tokenizer, self.folder / "tokenizer")
         write_lines(self.folder / HELD_OUT[0], source[:HELD_OUT_LINES])
         write_lines(self.folder / HELD_OUT[1], target[:HELD_OUT_LINES])
         (self.folder / "recipe.toml").write_text(self.recipe.dump(), encoding="utf-8")
-        write_json(self.folder / "run.json", record)
+        write_json(self.folder / RUN, record)
 
     @classmethod
     def open(cls, folder: Path) -> "Run":
@@ -117,29 +127,11 @@ class Run:
         Raises:
             NmtError: the folder is missing, damaged, or of a newer format.
         """
-        path = folder / "run.json"
-        try:
-            record = json.loads(read_limited(path))
-            if record["format"] > FORMAT:
-                raise NmtError(
-                    f"{folder}: made by a newer nmt (format {record['format']}, this one reads "
-                    f"up to {FORMAT})",
-                    "upgrade nmt",
-                )
-            sizes = int(record["source_vocab"]), int(record["target_vocab"])
-            key, devices = str(record["prepared_key"]), int(record.get("devices", 1))
-            pairs = {name: int(number) for name, number in record.get("pairs", {}).items()}
-            initial = dict(record.get("initial", {}))
-        except (FileNotFoundError, NotADirectoryError):
-            hint = "train first, with nmt train"
-            if (folder / MANIFEST).exists():
-                hint = "it is a bundle; nmt import makes a run of it"
-            raise NmtError(f"{folder}: not a run folder", hint) from None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise NmtError(f"{path}: damaged ({error})", "train again") from None
-        return cls(
-            folder, load_recipe(folder / "recipe.toml"), *sizes, key, devices, pairs, initial
-        )
+        hint = "train first, with nmt train"
+        if (folder / MANIFEST).exists():
+            hint = "it is a bundle; nmt import makes a run of it"
+        record = read_record(folder / RUN, _Record, FORMAT, "a run", hint)
+        return cls(folder, load_recipe(folder / "recipe.toml"), **record)
 
     def checkpoint(self, step: int) -> Path:
         """Return the path of a step's checkpoint."""

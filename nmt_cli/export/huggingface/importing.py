@@ -39,6 +39,7 @@ from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.text.folder import TokenizerSpec
+from nmt_cli.training import RUN
 from nmt_cli.training.run import Run, read_held_out
 
 TORCH = "pytorch_model.bin"
@@ -92,9 +93,9 @@ def import_run(
     held_out = read_held_out(dev, recipe.data)
     place = output or Path("runs", recipe.label)
     with locked(place):
-        if (place / "run.json").exists() and not force:
+        if (place / RUN).exists() and not force:
             raise NmtError(f"{place}: a run already exists", "replace it with --force")
-        with replacing_folder(place, "run.json") as work, TemporaryDirectory() as tokenizer:
+        with replacing_folder(place, RUN) as work, TemporaryDirectory() as tokenizer:
             punctuation = recipe.data.source if normalize_punctuation else ""
             _write_tokenizers(Path(tokenizer), models, (source, target), punctuation)
             sizes = len(source.tokens), len(target.tokens)

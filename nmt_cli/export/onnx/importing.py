@@ -25,6 +25,7 @@ from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
 from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.recipe.config import DataConfig, Recipe
+from nmt_cli.training import RUN
 from nmt_cli.training.run import Run, read_held_out
 
 Arrays = dict[str, NDArray[np.float32]]
@@ -63,9 +64,9 @@ def import_bundle(
     held_out = read_held_out(dev, recipe.data)
     place = output or Path("runs", recipe.label)
     with locked(place):
-        if (place / "run.json").exists() and not force:
+        if (place / RUN).exists() and not force:
             raise NmtError(f"{place}: a run already exists", "replace it with --force")
-        with replacing_folder(place, "run.json") as work:
+        with replacing_folder(place, RUN) as work:
             sizes = manifest.vocabulary["source"], manifest.vocabulary["target"]
             run = Run(work, recipe, *sizes, prepared_key="", initial=_origin(manifest))
             run.write(folder / TOKENIZER, *held_out)
