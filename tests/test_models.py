@@ -75,7 +75,7 @@ def test_options_and_overrides(model: TranslationModel) -> None:
     assert one.text == two.text
     with pytest.raises(OptionError, match="`n_best=9` needs a beam of that size"):
         model.translate(LINES, n_best=9, beam_size=4)
-    with pytest.raises(OptionError, match="`beam_size=0` is out of range"):
+    with pytest.raises(OptionError, match="`beam_size` must be between 1 and 256, not 0"):
         model.translate(LINES, beam_size=0)
     with pytest.raises(OptionError, match="`top_k` needs `sample`"):
         model.translate(LINES, top_k=3)
@@ -99,7 +99,7 @@ def test_constraints(model: TranslationModel) -> None:
     [
         ("dois", {}, "lines: 'dois' is a text, not a list of texts; put it in a list"),
         (["dois"], {"constraints": ["two"]}, "the constraints of a line: 'two' is a text"),
-        (["dois"], {"suppress": "two"}, "`suppress` is a text, not a tuple of texts"),
+        (["dois"], {"suppress": "two"}, "`suppress` must be a list of strings, not 'two'"),
     ],
 )
 def test_a_text_is_no_list(

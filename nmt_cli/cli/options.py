@@ -9,13 +9,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import Field, dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import click
+from msgspec import Meta
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.errors import NmtError
-from nmt_cli.search.options import DecodingOptions, option
+from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.options import checked, option, plain_type
+from nmt_cli.search.options import DecodingOptions
 from nmt_cli.training import RUN
 
 if TYPE_CHECKING:
@@ -33,6 +35,28 @@ class _Text(click.types.StringParamType):
             reason = f"{value!a} is not valid {sys.getfilesystemencoding().upper()}"
             self.fail(f"{reason}; give UTF-8, in a locale such as C.UTF-8", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Number(click.ParamType):
+    """A number in the range that a setting's type declares."""
+
+    name = "number"
+
+    def __init__(self, kind: Any) -> None:
+        self._kind, self._plain = kind, plain_type(kind)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return what the help shows for the value."""
+        return "N" if self._plain is int else "X"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number that a text contains."""
+        with suppress(ValueError):
+            value = self._plain(value)
+        try:
+            return checked(value, self._kind, "")
+        except OptionError as error:
+            self.fail(f"{error}.", param, ctx)
 
 
 TEXT = _Text()
@@ -66,17 +90,17 @@ models_option = click.option(
 class Hardware:
     """What a bundle runs on."""
 
-    threads: int | None = option(None, "CPU cores to use; default: all.", bounds=(1, 1024))
-    workers: int | None = option(
+    threads: Annotated[int, Meta(ge=1, le=1024)] | None = option(
+        None, "CPU cores to use; default: all."
+    )
+    workers: Annotated[int, Meta(ge=1, le=1024)] | None = option(
         None,
         "Batches translated in parallel, sharing --threads; default: one per thread, or a single "
         "one for a single line.",
-        bounds=(1, 1024),
     )
-    device: str = option(
+    device: Literal["cpu", "cuda", "auto"] = option(
         "cpu",
         "Where a bundle runs; auto: CUDA if the installed onnxruntime has it.",
-        choices=("cpu", "cuda", "auto"),
     )
     provider: str | None = option(
         None,
@@ -116,26 +140,23 @@ def decoding_options(*names: str) -> Decorator:
 
 def _option(each: "Field[Any]") -> Decorator:
     """The Click option of a dataclass field, by its type and metadata."""
-    details = dict(each.metadata)
-    low, high = details.get("bounds", (None, None))
+    details, kind = each.metadata, plain_type(each.type)
     settings: dict[str, Any] = {"help": details["help"], "default": each.default}
-    if "choices" in details:
-        settings |= {"type": click.Choice(details["choices"]), "show_default": True}
-    elif each.type is bool:
+    if get_origin(kind) is Literal:
+        settings |= {"type": click.Choice(get_args(kind)), "show_default": True}
+    elif kind is bool:
         settings |= {"is_flag": True, "show_default": each.default}
-    elif each.type in (int, int | None):
-        settings["type"] = click.IntRange(low, high)
-    elif each.type in (float, float | None):
-        settings["type"] = click.FloatRange(low, high, min_open="open_below" in details)
-    elif each.type == Path | None:
+    elif kind in (int, float):
+        settings["type"] = Number(each.type)
+    elif kind is Path:
         settings["type"] = PATH
-    elif each.type == tuple[str, ...]:
+    elif get_origin(kind) is tuple:
         settings["multiple"] = True
-    if "without_value" in details:
+    if details["without_value"]:
         settings |= {"is_flag": False, "flag_value": details["without_value"]}
     name = each.name.replace("_", "-")
     flag = f"--{name}/--no-{name}" if each.default is True else f"--{name}"
-    return click.option(*details.get("flags", ()), flag, metavar=details.get("metavar"), **settings)
+    return click.option(*details["flags"], flag, metavar=details["metavar"], **settings)
 
 
 def open_model(models: Sequence[Path | None], hardware: Hardware) -> "TranslationModel":

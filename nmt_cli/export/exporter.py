@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nmt_cli.bundle import MANIFEST, PRECISIONS
 from nmt_cli.bundle.report import Verification
@@ -16,7 +16,8 @@ from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.files import replacing_folder
 from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
-from nmt_cli.search.options import option
+from nmt_cli.options import option
+from nmt_cli.search.options import BeamSize, Penalty
 
 if TYPE_CHECKING:  # the command line reads the registry, and Keras takes seconds to import
     from nmt_cli.model.step_model import KerasStepModel
@@ -40,11 +41,10 @@ class ExportOptions:
     verify: bool = option(
         True, "Compare the bundle with the trained model; an unverified one warns at each use."
     )
-    attention: str | None = option(
+    attention: Literal["cross", "all"] | None = option(
         None,
         "Also export attention weights: cross (also without a value), to the source, for "
         "alignments; all, self-attention, too, for plots.",
-        choices=("cross", "all"),
         without_value="cross",
     )
     shortlist: bool = option(
@@ -70,8 +70,8 @@ class ExportOptions:
     checkpoint: Path | None = option(
         None, "Weights to export; default: the run's best, else its average, else its last."
     )
-    beam_size: int | None = option(None, "Default number of hypotheses.", bounds=(1, 256))
-    length_penalty: float | None = option(None, "Default length penalty.", bounds=(0, 10))
+    beam_size: BeamSize | None = option(None, "Default number of hypotheses.")
+    length_penalty: Penalty | None = option(None, "Default length penalty.")
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from nmt_cli.errors import OptionError
 from nmt_cli.jobs.inputs import STDIN, shard_lines
-from nmt_cli.search.options import DecodingOptions, option
-from nmt_cli.text.lines import COLUMN, REPLACE, SKIP_LINE, STRICT
+from nmt_cli.options import option
+from nmt_cli.search.options import DecodingOptions
+from nmt_cli.text.lines import COLUMN, STRICT
 
 # Options that exclude each other, and inputs and outputs that exclude options.
 _CONTRADICTIONS = {
@@ -48,11 +50,10 @@ class TranslateOptions:
         "whole translation.",
         metavar="I/N",
     )
-    errors: str = option(
+    errors: Literal["strict", "replace", "skip-line", "column"] = option(
         STRICT,
         "How to handle invalid UTF-8: stop, replace bad bytes with U+FFFD, or output a blank line. "
         "column, with --engine: keep any row that fails and add its error in a column.",
-        choices=(STRICT, REPLACE, SKIP_LINE, COLUMN),
     )
     line_buffered: bool = option(False, "Translate and write each line as it arrives.")
     interactive: bool = option(False, "Prompt for lines, with a history.")
@@ -61,29 +62,26 @@ class TranslateOptions:
         "Show the search of each line step by step: beams, candidates, what finished, why it "
         "stopped.",
     )
-    input_format: str | None = option(
+    input_format: Literal["tsv", "jsonl", "csv", "parquet"] | None = option(
         None,
         "Lines are records; one field is replaced by its translation, the others stay. csv and "
         "parquet need --engine.",
-        choices=("tsv", "jsonl", "csv", "parquet"),
     )
     field: str | None = option(
         None, "Field of --input-format: a column number from 1 or a name.", metavar="FIELD"
     )
-    format: str | None = option(
+    format: Literal["srt", "po", "markdown", "html", "xml", "auto"] | None = option(
         None,
         "Translate the text of documents and keep their markup; auto: by file name suffix.",
-        choices=("srt", "po", "markdown", "html", "xml", "auto"),
     )
     json: bool = option(
         False, "Write one JSON object per line with all details; jsonl records are extended."
     )
     scores: bool = option(False, "Add the score: a column or a field.")
     tokens: bool = option(False, "Add the tokens of the translation.")
-    engine: str | None = option(
+    engine: Literal["ray"] | None = option(
         None,
         "Translate on Ray, on this machine or a cluster; FILE and --output may be URLs.",
-        choices=("ray",),
     )
     address: str | None = option(
         None,

@@ -1,7 +1,7 @@
 """Translate corpora on Ray: the files of ``nmt translate --engine ray``, or a data set."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nmt_cli.errors import silent
 from nmt_cli.jobs.options import TranslateOptions
@@ -21,7 +21,7 @@ def translate(
     options: DecodingOptions | None = None,
     *,
     field: str = "text",
-    errors: str = "strict",
+    errors: Literal["strict", "column"] = "strict",
     workers: int | None = None,
     threads: int | None = None,
     device: str = "cpu",

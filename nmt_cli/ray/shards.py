@@ -19,7 +19,7 @@ from nmt_cli.jobs.translate import Counts, details, form_of, written
 from nmt_cli.ray.places import Place
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Line, Translator
-from nmt_cli.text.lines import COLUMN, STRICT, decode_lines
+from nmt_cli.text.lines import COLUMN, decode_lines
 
 # A shard ends after so many bytes, even if it has fewer rows than requested: this bounds memory.
 MOST_BYTES = 16 << 20
@@ -170,7 +170,7 @@ class ShardTranslator:
     def _parsed(self, raws: Iterable[bytes], first: int) -> Iterator[tuple[str, Parsed]]:
         options = self.options
         keeping = options.errors == COLUMN
-        policy = replace(options, errors=STRICT) if keeping else options
+        policy = replace(options, errors="strict") if keeping else options
         form, warn = form_of(policy), self.translator.warn
         for number, raw in enumerate(raws, start=first):
             with_cr = options.input_format is not None

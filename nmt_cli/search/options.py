@@ -2,24 +2,19 @@
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
 
 from nmt_cli.errors import OptionError
+from nmt_cli.options import NonNegativeInt, PositiveInt, check_settings, option
 
 if TYPE_CHECKING:  # every command's help reads this module
     from nmt_cli.recipe.decoding import DecodingConfig
 
 
-def option(default: Any, help: str, **details: Any) -> Any:
-    """A dataclass field with what the command line needs to offer it.
-
-    Args:
-        default: None leaves the choice to the model.
-        help: one or two lines for ``--help``.
-        details: bounds (None for none), open_below (which excludes the lower one), choices,
-            metavar, flags, without_value (what the option means without one).
-    """
-    return field(default=default, metadata={"help": help, **details})
+BeamSize = Annotated[int, Meta(ge=1, le=256)]
+Penalty = Annotated[float, Meta(ge=0, le=10)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,77 +24,64 @@ class DecodingOptions:
     Every field is an option of ``nmt translate``; None takes the model's own value.
     """
 
-    beam_size: int | None = option(
-        None, "Number of hypotheses kept at each step; 1 is greedy search.", bounds=(1, 256)
+    beam_size: BeamSize | None = option(
+        None, "Number of hypotheses kept at each step; 1 is greedy search."
     )
-    length_penalty: float | None = option(
-        None, "GNMT's alpha: 0 for none, larger values favour longer translations.", bounds=(0, 10)
+    length_penalty: Penalty | None = option(
+        None, "GNMT's alpha: 0 for none, larger values favour longer translations."
     )
-    n_best: int = option(
+    n_best: BeamSize = option(
         1,
         "Number of translations of each line, best first; may need a larger --beam-size.",
-        bounds=(1, 256),
         metavar="N",
     )
-    coverage_penalty: float = option(
+    coverage_penalty: Penalty = option(
         0.0,
         "GNMT's beta: larger values favour translations that cover the whole source.",
-        bounds=(0, 10),
         metavar="BETA",
     )
-    max_length: int | None = option(
+    max_length: Annotated[int, Meta(ge=2, le=10_000)] | None = option(
         None,
         "Maximum number of tokens in a translation; default: the model's.",
-        bounds=(2, 10_000),
         metavar="N",
     )
-    min_length: int = option(
-        0, "Minimum number of tokens in a translation.", bounds=(0, 10_000), metavar="N"
+    min_length: Annotated[int, Meta(ge=0, le=10_000)] = option(
+        0, "Minimum number of tokens in a translation.", metavar="N"
     )
-    repetition_penalty: float = option(
+    repetition_penalty: Annotated[float, Meta(ge=1, le=10)] = option(
         1.0,
         "Multiply the log-probabilities of tokens already in the translation; 1 for none.",
-        bounds=(1, 10),
         metavar="X",
     )
-    no_repeat_ngram: int | None = option(
+    no_repeat_ngram: Annotated[int, Meta(ge=0, le=100)] | None = option(
         None,
         "Allow no sequence of N tokens to occur twice; 0 for no limit. Default: search again with "
         "3, then 2, where a translation repeats itself.",
-        bounds=(0, 100),
         metavar="N",
     )
     prefix: str = option("", "Begin each translation with TEXT.", metavar="TEXT")
     suppress: tuple[str, ...] = option(
         (), "A word or phrase that must not appear in a translation; repeatable.", metavar="TEXT"
     )
-    unk: str = option(
+    unk: Literal["keep", "avoid", "copy"] = option(
         "keep",
         "Unknown words: keep the unknown token, avoid it, or copy the source word.",
-        choices=("keep", "avoid", "copy"),
     )
     sample: bool = option(False, "Sample tokens at random; --n-best samples of each line.")
-    top_k: int | None = option(
-        None, "Sample from the K most probable tokens.", bounds=(1, None), metavar="K"
-    )
-    top_p: float | None = option(
+    top_k: PositiveInt | None = option(None, "Sample from the K most probable tokens.", metavar="K")
+    top_p: Annotated[float, Meta(gt=0, le=1)] | None = option(
         None,
         "Sample from the most probable tokens whose probabilities add up to P.",
-        bounds=(0, 1),
-        open_below=True,
         metavar="P",
     )
-    temperature: float | None = option(
+    temperature: Annotated[float, Meta(gt=0, le=100)] | None = option(
         None,
         "Sampling temperature: below 1, probable tokens become more probable.",
-        bounds=(0, 100),
-        open_below=True,
         metavar="T",
     )
-    seed: int | None = option(
+    seed: NonNegativeInt | None = option(
         None,
         "Seed of the samples; default 0. A line gets the same samples in any batch.",
-        bounds=(0, None),
         metavar="N",
     )
     alignments: bool = option(
@@ -119,24 +101,12 @@ class DecodingOptions:
         Raises:
             OptionError: an option is out of range or contradicts another one.
         """
-        for each in fields(DecodingOptions):
-            value, limits = getattr(self, each.name), each.metadata
-            if "choices" in limits and value not in limits["choices"]:
-                choices = ", ".join(limits["choices"])
-                raise OptionError(f"`{each.name}={value}` is not one of {choices}")
-            if value is None or isinstance(value, bool | str | tuple):
-                continue
-            low, high = limits["bounds"]
-            is_excluded = value == low and "open_below" in limits
-            if not low <= value <= (math.inf if high is None else high) or is_excluded:
-                raise OptionError(f"`{each.name}={value}` is out of range")
+        check_settings(self)
         for name in ("seed", "temperature", "top_k", "top_p"):
             if getattr(self, name) is not None and not self.sample:
                 raise OptionError(f"`{name}` needs `sample`")
         if self.sample and self.beam_size is not None:
             raise OptionError("sampling uses no beam: omit `beam_size` or `sample`")
-        if isinstance(self.suppress, str):
-            raise OptionError("`suppress` is a text, not a tuple of texts")
         if any(not each.strip() for each in self.suppress):
             raise OptionError("`suppress` needs a word or phrase")
 

@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from nmt_cli.search.options import option
+from msgspec import Meta
+
+from nmt_cli.options import NonNegativeInt, PositiveFloat, PositiveInt, option
 
 
 @dataclass(frozen=True)
@@ -11,9 +14,11 @@ class ServeOptions:
     """Where to listen, and the limits."""
 
     host: str = option("127.0.0.1", "Address to listen at; 0.0.0.0 for all.", metavar="ADDRESS")
-    port: int = option(5000, "Port to listen at; 0 for a free one.", bounds=(0, 65535))
-    threads: int | None = option(
-        None, "Batches translated at the same time; default: one per core.", bounds=(1, 1024)
+    port: Annotated[int, Meta(ge=0, le=65535)] = option(
+        5000, "Port to listen at; 0 for a free one."
+    )
+    threads: Annotated[int, Meta(ge=1, le=1024)] | None = option(
+        None, "Batches translated at the same time; default: one per core."
     )
     api_keys: Path | None = option(
         None,
@@ -21,35 +26,30 @@ class ServeOptions:
         "minute behind it if it has one; default: everyone may.",
         metavar="FILE",
     )
-    requests_per_minute: int = option(
+    requests_per_minute: NonNegativeInt = option(
         0,
         "Limit for each key or, without keys, each address; 0 for none.",
-        bounds=(0, None),
         metavar="N",
     )
-    max_characters: int = option(
-        50_000, "Most characters of a request's text or file.", bounds=(1, None), metavar="N"
+    max_characters: PositiveInt = option(
+        50_000, "Most characters of a request's text or file.", metavar="N"
     )
-    max_waiting: int = option(
+    max_waiting: PositiveInt = option(
         1_000_000,
         "Most characters in the queue; further requests are told to try again later.",
-        bounds=(1, None),
         metavar="N",
     )
-    timeout: float = option(
+    timeout: PositiveFloat = option(
         120.0,
         "Seconds that a request may take.",
-        bounds=(0, None),
-        open_below=True,
         metavar="SECONDS",
     )
-    cache: int = option(
-        20, "Megabytes of translations to remember; 0 for none.", bounds=(0, None), metavar="MB"
+    cache: NonNegativeInt = option(
+        20, "Megabytes of translations to remember; 0 for none.", metavar="MB"
     )
-    memory: int = option(
+    memory: NonNegativeInt = option(
         0,
         "Megabytes of models to keep loaded; the one not used for longest makes room. 0 for no "
         "limit.",
-        bounds=(0, None),
         metavar="MB",
     )

@@ -6,12 +6,14 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
 
 from nmt_cli.errors import NmtError, OptionError, Say
 from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
-from nmt_cli.search.options import option
+from nmt_cli.options import NonNegativeInt, PositiveInt, option
 from nmt_cli.training import RUN
 
 if TYPE_CHECKING:  # the command line reads the options
@@ -36,18 +38,17 @@ class TrainOptions:
         False, "Continue from the run's last checkpoint, or start if there is none."
     )
     force: bool = option(False, "Replace an existing run.")
-    devices: int | None = option(
+    devices: Annotated[int, Meta(ge=1, le=1024)] | None = option(
         None,
         "Number of accelerators, or of parts of the CPU's cores, that share each batch.  "
         "[default: 1; with TensorFlow on a CPU, as many parts as pay off]",
-        bounds=(1, 1024),
     )
     coordinator: str | None = option(
         None, "Address of process 0, to train in several processes; needs JAX.", metavar="HOST:PORT"
     )
-    processes: int | None = option(None, "Number of processes.", bounds=(1, None), metavar="N")
-    process_id: int | None = option(
-        None, "Number of this process: 0 to N-1.", bounds=(0, None), metavar="I"
+    processes: PositiveInt | None = option(None, "Number of processes.", metavar="N")
+    process_id: NonNegativeInt | None = option(
+        None, "Number of this process: 0 to N-1.", metavar="I"
     )
 
 

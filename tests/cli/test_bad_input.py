@@ -233,9 +233,7 @@ class TestCompute:
     def test_invalid_number_of_threads(self, workdir: Path, option: str, value: str) -> None:
         result = nmt("translate", option, value, cwd=workdir, stdin=b"o gato\n")
         assert (result.code, result.out) == (2, b"")
-        assert f"Invalid value for '{option}': {value} is not in the range" in result.err or (
-            value == "many" and "is not a valid integer" in result.err
-        )
+        assert f"Invalid value for '{option}': must be " in result.err
 
     def test_invalid_precision(self, workdir: Path) -> None:
         before = snapshot(workdir)

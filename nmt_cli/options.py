@@ -1,0 +1,197 @@
+"""Settings: how they are declared, and the one place that checks them.
+
+A setting is a field of a dataclass. Its type is its range, its default its default value::
+
+    heads: PositiveInt = option(8, "Attention heads.")
+    beam_size: Annotated[int, Meta(ge=1, le=256)] | None = option(None, "Number of hypotheses.")
+    unk: Literal["keep", "avoid", "copy"] = option("keep", "What to do with unknown words.")
+
+Tables of recipes, options of the command line and tables of manifests are all such dataclasses.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field, fields
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Meta
+
+from nmt_cli.errors import OptionError
+
+PositiveInt = Annotated[int, Meta(ge=1)]
+NonNegativeInt = Annotated[int, Meta(ge=0)]
+PositiveFloat = Annotated[float, Meta(gt=0)]
+NonNegativeFloat = Annotated[float, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+Settings = TypeVar("Settings")
+
+_NOUNS = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
+_PLURALS = {int: "whole numbers", float: "numbers", str: "strings"}
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    metavar: str | None = None,
+    flags: tuple[str, ...] = (),
+    without_value: str | None = None,
+    group: str | None = None,
+) -> Any:
+    """Declare a setting: a dataclass field with its description.
+
+    Args:
+        default: None leaves the choice to the model or the command.
+        help: one or two lines, for ``--help`` and the reference.
+        metavar: what ``--help`` shows for the value.
+        flags: short flags, such as "-o".
+        without_value: the value if the flag is given without one.
+        group: heading of the option in ``--help``.
+    """
+    details = {
+        "help": help,
+        "metavar": metavar,
+        "flags": flags,
+        "without_value": without_value,
+        "group": group,
+    }
+    if isinstance(default, dict):
+        return field(default_factory=default.copy, metadata=details)
+    return field(default=default, metadata=details)
+
+
+def checked(value: Any, kind: Any, name: str) -> Any:
+    """Return a value as a setting of this type stores it: 2 as 2.0, a list as a tuple.
+
+    Numbers must be finite.
+
+    Args:
+        kind: the type of the setting, such as ``PositiveInt | None`` or ``Literal["a", "b"]``.
+        name: of the setting, for the error.
+
+    Raises:
+        OptionError: the value has another type or is out of range.
+    """
+    try:
+        result = msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        pass
+    else:
+        numbers = result.values() if isinstance(result, dict) else [result]
+        if all(math.isfinite(number) for number in numbers if isinstance(number, float)):
+            return result
+    kind = _without_none(kind)
+    is_choice = get_origin(kind) is Literal
+    near = nearest(value, get_args(kind)) if is_choice else ""
+    raise OptionError(
+        f"{name} must be {_expected(value, kind)}, not {value!r}".lstrip(),
+        f"did you mean '{near}'?" if near else "",
+    )
+
+
+def check_settings(settings: Any) -> None:
+    """Check the settings of a dataclass that was made in Python, such as decoding options.
+
+    Raises:
+        OptionError: a setting has another type or is out of range.
+    """
+    for item in fields(settings):
+        value = getattr(settings, item.name)
+        # numpy's numbers count as Python's; paths are checked where they are opened.
+        value = value.item() if hasattr(value, "item") else value
+        if item.metadata and plain_type(item.type) is not Path:
+            checked(value, item.type, f"`{item.name}`")
+
+
+def settings_from(
+    kind: type[Settings],
+    table: Mapping[str, Any],
+    where: str,
+    prefix: str = "",
+    suggest: Callable[[str], str] | None = None,
+) -> Settings:
+    """Make a dataclass of settings from a table of TOML or JSON.
+
+    Args:
+        kind: the dataclass.
+        table: its values by name; others keep their defaults. A single value may replace a list.
+        where: the file, for errors.
+        prefix: precedes the names of settings in errors, as in "model.".
+        suggest: returns a hint for an unknown key; by default, the nearest known one.
+
+    Raises:
+        OptionError: a key is unknown, or its value has another type or is out of range.
+    """
+    known: dict[str, Any] = {item.name: item.type for item in fields(kind) if item.init}  # type: ignore[arg-type]
+    values = {}
+    for key, value in table.items():
+        if key not in known:
+            hint = suggest(key) if suggest else did_you_mean(key, known, prefix)
+            raise OptionError(f"{where}: unknown key '{prefix}{key}'", hint)
+        if get_origin(known[key]) is tuple and isinstance(value, get_args(known[key])[0]):
+            values[key] = (value,)
+        else:
+            values[key] = checked(value, known[key], f"{where}: {prefix}{key}")
+    return kind(**values)
+
+
+def did_you_mean(word: object, known: Iterable[str], prefix: str = "") -> str:
+    """Return a hint for an unknown word: the nearest known one, or all."""
+    known = list(known)
+    near = nearest(word, known)
+    return f"did you mean '{prefix}{near}'?" if near else f"known keys: {', '.join(sorted(known))}"
+
+
+def nearest(word: object, known: Iterable[str]) -> str:
+    """Return the known word that resembles this one, or an empty string."""
+    from difflib import get_close_matches  # not at the start of every command
+
+    matches = get_close_matches(word, list(known), 1) if isinstance(word, str) else []
+    return matches[0] if matches else ""
+
+
+def plain_type(kind: Any) -> Any:
+    """Return a setting's type without its range and without None, such as ``int``."""
+    kind = _without_none(kind)
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def _without_none(kind: Any) -> Any:
+    if get_origin(kind) in (Union, UnionType):
+        (kind,) = (part for part in get_args(kind) if part is not NoneType)
+    return kind
+
+
+def _expected(value: Any, kind: Any) -> str:
+    """Describe the values that a type allows, after "must be"; the range if the type is right."""
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(get_args(kind))}"
+    if get_origin(kind) is tuple:
+        return f"a list of {_elements(get_args(kind)[0])}"
+    if get_origin(kind) is dict:
+        return f"a table of {_elements(get_args(kind)[1])}"
+    base = plain_type(kind)
+    if isinstance(value, bool) or not isinstance(value, (int, float) if base is float else base):
+        return _NOUNS[base]
+    return (_range(kind) if math.isfinite(value) else "") or "a finite number"
+
+
+def _elements(kind: Any) -> str:
+    return f"{_PLURALS[plain_type(kind)]} {_range(kind)}".rstrip()
+
+
+def _range(kind: Any) -> str:
+    """Describe the bounds of a number, as in "between 1 and 256"."""
+    limits = next((part for part in get_args(kind) if isinstance(part, Meta)), Meta())
+    if limits.ge is not None and limits.le is not None:
+        return f"between {_number(limits.ge)} and {_number(limits.le)}"
+    words = {"at least": limits.ge, "above": limits.gt, "at most": limits.le, "below": limits.lt}
+    return " and ".join(f"{word} {_number(end)}" for word, end in words.items() if end is not None)
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
