@@ -1,4 +1,4 @@
-"""Write docs/cli.md from what --help prints; with --check, fail if the page is out of date."""
+"""Write docs/reference/cli.md from --help; with --check, fail if the page is out of date."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from nmt_cli.cli import cli
 
-PAGE = Path(__file__).with_name("cli.md")
+PAGE = Path(__file__).parent / "reference" / "cli.md"
 HEAD = """\
 # Command reference
 

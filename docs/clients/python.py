@@ -2,7 +2,8 @@
 
     python python.py exports/mine-de-en --beam-size 4 < text.de > text.en
 
-Written from docs/bundle-format.md. It translates one sentence at a time; batches would be faster.
+Written from docs/reference/bundle-format.md. It translates one sentence at a time; batches would
+be faster.
 """
 
 import argparse

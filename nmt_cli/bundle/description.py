@@ -21,7 +21,7 @@ _CARD = """\
     nmt translate -m THIS_FOLDER file.txt
 
 It needs onnxruntime, sentencepiece and numpy, not TensorFlow. Without nmt: nmt's page
-docs/bundle-format.md specifies the files and has a short client.
+docs/reference/bundle-format.md specifies the files and has a short client.
 
 ## Training
 

@@ -1,4 +1,4 @@
-"""The client that docs/bundle-format.md names finds what `nmt translate` finds."""
+"""The client that docs/reference/bundle-format.md names finds what `nmt translate` finds."""
 
 import ast
 import subprocess

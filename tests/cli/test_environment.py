@@ -21,7 +21,7 @@ from tests.cli.conftest import NMT, assert_fails, nmt
 COMMANDS = dict(every_command(cli, "nmt"))
 PARAMETERS = [(name, each) for name in COMMANDS for each in COMMANDS[name].params if name != "nmt"]
 VARIABLES = {name for _, each in PARAMETERS for name in each.envvar or []}
-PAGE = Path(__file__).parents[2] / "docs" / "shell.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "shell.md"
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import pytest
 from tests.ray.conftest import MODEL, ROOT, Job, lines, single, write
 
 pytestmark = pytest.mark.slow
-PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_a_killed_node(cluster: Any, tmp_path: Path) -> None:
 
 
 def test_the_python_api(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example of docs/scale.md, with nodes that cannot read the bundle's folder."""
+    """The example of docs/scaling.md, with nodes that cannot read the bundle's folder."""
     import pyarrow as pa
     import pyarrow.parquet as pq
     import ray
@@ -80,7 +80,7 @@ def test_the_python_api(cluster: Any, tmp_path: Path, monkeypatch: pytest.Monkey
     example = example.replace('"auto"', repr(cluster.address)).replace("/data/", f"{tmp_path}/")
     ray.shutdown()
     try:
-        exec(compile(example, "docs/scale.md", "exec"), {})
+        exec(compile(example, "docs/scaling.md", "exec"), {})
     finally:
         ray.shutdown()
     found = pa.concat_tables([pq.read_table(each) for each in Path("articles.en").iterdir()])
