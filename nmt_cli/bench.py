@@ -22,6 +22,7 @@ from nmt_cli import __version__, models
 from nmt_cli.errors import NmtError, Say
 from nmt_cli.host import cores, peak_memory, processor
 from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import is_blank
@@ -114,7 +115,8 @@ def measure_cell(
         load_seconds = time.perf_counter() - began
         if forced_length:  # whatever the length of the source
             search = replace(translator.options, length_ratio=0, length_extra=forced_length)
-            translator = replace(translator, options=search, model=endless(translator.model))
+            forced = BeamSearch(endless(translator.model), translator.tokenizers)
+            translator = replace(translator, options=search, search=forced)
         if batch == 1:
             count = min(len(lines), LATENCY_SENTENCES)
             lines = [lines[at * len(lines) // count] for at in range(count)]

@@ -57,7 +57,7 @@ def open(
         workers: batches translated in parallel; None for one per thread.
         device: "cpu", "cuda", or "auto" for CUDA if the installed onnxruntime has it.
         provider: an execution provider of ONNX Runtime by name, instead of ``device``.
-        warn: receives warnings: an unverified bundle, an over-long line that is split.
+        warn: receives warnings about an unverified bundle.
 
     Raises:
         NmtError: the folder is not a run or bundle, is damaged, or cannot run as requested.
@@ -81,7 +81,7 @@ def open(
                 f"{members[0].folder} and {folder} have different vocabularies",
                 "an ensemble needs models that share their tokenizers",
             )
-    return TranslationModel(members, warn)
+    return TranslationModel(members)
 
 
 def kind_of(path: Path) -> str:
@@ -131,8 +131,8 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         has_attention: whether it can align words.
     """
 
-    def __init__(self, members: "Sequence[Bundle | _Run]", warn: Say) -> None:
-        self._members, self._warn, first = members, warn, members[0]
+    def __init__(self, members: "Sequence[Bundle | _Run]") -> None:
+        self._members, first = members, members[0]
         self.kind = "ensemble" if len(members) > 1 else first.kind
         self.path, self.languages = first.folder, first.languages
         self.tokenizers = first.tokenizers
@@ -227,11 +227,13 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         """
         if options and options.sample:
             raise OptionError("`trace` and `sample` cannot be combined")
+        from nmt_cli.search.segments import BeamSearch
         from nmt_cli.search.trace import Trace
 
         record = Trace(self.tokenizers)
         translator = self.translator(options, sentences=1)
-        recording = replace(translator, workers=1, batch_tokens=1, trace=record)
+        search = BeamSearch(translator.model, self.tokenizers, record)
+        recording = replace(translator, search=search, workers=1, batch_tokens=1)
         (found,) = recording.translate([line])
         return found, record.searches
 
@@ -254,7 +256,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
             OptionError: the options contradict each other.
             NmtError: the model cannot be loaded, or cannot do what the options request.
         """
-        from nmt_cli.search.translator import Translator
+        from nmt_cli.search.translator import translator_for
 
         resolved = SearchOptions.of(self.decoding, options)
         for each in self._members:
@@ -272,16 +274,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
             model = EnsembleStepModel([each for each, _ in found])
             workers = min(each for _, each in found)
-        return Translator(
-            model,
-            self.tokenizers,
-            resolved,
-            self.decoding.max_source,
-            self._warn,
-            workers,
-            fold_capitals=self.decoding.fold_capitals,
-            repair_code=self.decoding.repair_code,
-        )
+        return translator_for(model, self.tokenizers, self.decoding, options, workers)
 
     def fingerprint(self) -> list[str]:
         """Hashes and names that distinguish this model from any other."""

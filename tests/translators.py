@@ -7,8 +7,8 @@ from pathlib import Path
 
 from nmt_cli.runtime.device import Threads
 from nmt_cli.runtime.load import Bundle
-from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translator import Translation, Translator
+from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.translator import Translation, Translator, translator_for
 
 
 def load_bundle(
@@ -20,13 +20,7 @@ def load_bundle(
     bundle = Bundle(folder, threads=threads, workers=workers)
     decoding = bundle.manifest.decoding
     model, workers = bundle.step_model(sentences=1)
-    return Translator(
-        model,
-        bundle.tokenizers,
-        SearchOptions.of(decoding, options),
-        decoding.max_source,
-        workers=workers,
-    )
+    return translator_for(model, bundle.tokenizers, decoding, options, workers)
 
 
 def translate(

@@ -18,6 +18,7 @@ from nmt_cli.bench import endless
 from nmt_cli.search.batching import padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.translator import Translator
 
 Found = TypeVar("Found")
@@ -63,7 +64,8 @@ class Ours:
         model = models.open(job.folder, threads=job.workers * job.each, workers=job.workers)
         translator = model.translator(sentences=2)
         model = endless(translator.model) if job.forced else translator.model
-        self._translator: Translator = replace(translator, model=model)
+        search = BeamSearch(model, translator.tokenizers)
+        self._translator: Translator = replace(translator, search=search)
         self._job = job
 
     @cached_property
@@ -121,7 +123,7 @@ class Theirs:
             inter_threads=job.workers,
             intra_threads=job.each,
         )
-        self._model, self._tokenizers, self._job = loaded.model, loaded.tokenizers, job
+        self._model, self._tokenizers, self._job = loaded.search.model, loaded.tokenizers, job
 
     @cached_property
     def _sources(self) -> list[list[str]]:

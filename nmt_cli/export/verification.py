@@ -33,7 +33,7 @@ from nmt_cli.search.forced import forced_steps
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.step_model import StepModel
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.text.tokenizer import END_ID
 
 FORCED_SENTENCES = 16
@@ -127,9 +127,8 @@ def compare_with_model(
     checks = _compare_log_probs(trained, exported, source, target)
     lines = [*source, *HARD_LINES] if exact else source or list(filter(str.strip, HARD_LINES))
     for options in exported.searches if exact else exported.searches[-1:]:
-        translator = Translator(
-            trained.step_model, trained.run.tokenizers(), options, trained.decoding.max_source
-        )
+        translator = translator_for(trained.step_model, trained.run.tokenizers(), trained.decoding)
+        translator = replace(translator, options=options)
         ours, theirs = list(translator.translate(lines)), list(exported.translate(lines, options))
         if exact:
             checks += _compare_translations(exported, translator, lines, ours, theirs)

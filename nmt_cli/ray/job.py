@@ -4,6 +4,7 @@ Readers cut files into shards; actors translate them and write a file for each. 
 range of rows and a hash of everything that they depend on: a shard that exists is complete.
 """
 
+import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -242,11 +243,24 @@ class Work:
             yield {**empty, "start": 0, "end": 0, "problem": str(error)}
 
 
+class _Collector(logging.Handler):
+    """Appends messages to a list."""
+
+    def __init__(self, messages: list[str]) -> None:
+        super().__init__()
+        self._messages = messages
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Append the message of a record."""
+        self._messages.append(record.getMessage())
+
+
 class Actor:
     """Translates shards with bundles that it loads once."""
 
     def __init__(self, work: Work) -> None:
         self._work, self._warnings = work, list[str]()
+        logging.getLogger("nmt_cli").addHandler(_Collector(self._warnings))
         self._translator: Translator | None = None
 
     def __call__(self, row: Row) -> Row:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -20,6 +21,8 @@ from nmt_cli.ray.places import Place
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Line, Translator
 from nmt_cli.text.lines import COLUMN, decode_lines
+
+logger = logging.getLogger(__name__)
 
 # A shard ends after so many bytes, even if it has fewer rows than requested: this bounds memory.
 MOST_BYTES = 16 << 20
@@ -171,7 +174,7 @@ class ShardTranslator:
         options = self.options
         keeping = options.errors == COLUMN
         policy = replace(options, errors="strict") if keeping else options
-        form, warn = form_of(policy), self.translator.warn
+        form, warn = form_of(policy), logger.warning
         for number, raw in enumerate(raws, start=first):
             with_cr = options.input_format is not None
             try:

@@ -11,8 +11,7 @@ from nmt_cli.bundle.report import Check
 from nmt_cli.errors import NmtError, first_line
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.runtime.step_model import HINT
-from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import translator_for
 
 # Input that is hard for tokenizers and line handling.
 HARD_LINES = (
@@ -52,10 +51,8 @@ def check_bundle(bundle: Bundle) -> list[Check]:
     """
     manifest = bundle.manifest
     tensors = sum(len(graph.inputs) + len(graph.outputs) for graph in manifest.graphs)
-    decoding, tie = manifest.decoding, TIES[manifest.precision]
-    translator = Translator(
-        bundle.model, bundle.tokenizers, SearchOptions.of(decoding), decoding.max_source
-    )
+    tie = TIES[manifest.precision]
+    translator = translator_for(bundle.model, bundle.tokenizers, manifest.decoding)
     single = (next(translator.translate([line])) for line in HARD_LINES)
     changed = sum(
         one.text != other.text and not abs(one.score - other.score) <= tie

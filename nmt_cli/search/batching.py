@@ -1,5 +1,6 @@
 """Batches of sentences of similar length, run in parallel and made smaller if memory runs out."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -7,13 +8,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from nmt_cli.errors import NmtError, Say
+from nmt_cli.errors import ResourceError
 from nmt_cli.search.step_model import BatchTooLarge, Ids
 from nmt_cli.text.tokenizer import PAD_ID
 
 # Widths of batches are multiples of this. Matrix products sum in groups of four: a sentence's last
 # tokens must fall into the same group, however far the sentence is padded.
 WIDTH_STEP = 4
+
+logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 Rows = list[int]
@@ -33,7 +36,6 @@ def in_batches(
     budget: int,
     workers: int,
     work: Callable[[Rows], Sequence[Result]],
-    warn: Say,
 ) -> list[Result]:
     """Apply ``work`` to all rows in batches and return the results in order.
 
@@ -45,7 +47,7 @@ def in_batches(
         workers: batches run in parallel, each in its own thread.
 
     Raises:
-        NmtError: there is not enough memory for a single row.
+        ResourceError: there is not enough memory for a single row.
     """
 
     def run(rows: Rows) -> Sequence[Result]:
@@ -53,12 +55,12 @@ def in_batches(
             return work(rows)
         except BatchTooLarge:
             if len(rows) == 1:
-                raise NmtError(
+                raise ResourceError(
                     f"not enough memory for one sentence of {sizes[rows[0]]:,} tokens",
-                    "use a smaller --beam-size",
+                    "use a smaller `beam_size`",
                 ) from None
         half = len(rows) // 2
-        warn(f"not enough memory for {len(rows)} sentences at a time; trying {half}")
+        logger.warning(f"not enough memory for {len(rows)} sentences at a time; trying {half}")
         return [*run(rows[:half]), *run(rows[half:])]
 
     batches = list(batches_of(sizes, budget, workers))

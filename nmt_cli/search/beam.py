@@ -25,16 +25,17 @@ from numpy.typing import NDArray
 
 from nmt_cli.search.forced import aligning_layer
 from nmt_cli.search.greedy import greedy_search
-from nmt_cli.search.options import Request, SearchOptions
-from nmt_cli.search.processors import Processor
-from nmt_cli.search.ranking import (
+from nmt_cli.search.hypotheses import (
     Continuations,
     Hypothesis,
+    Segment,
     best,
     coverage_penalty,
     penalty,
     top_candidates,
 )
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.processors import Processor
 from nmt_cli.search.step_model import Floats, Ids, Mask, StepModel, worth_dropping
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
@@ -49,7 +50,7 @@ def beam_search(
     model: StepModel,
     source: Ids,
     options: SearchOptions,
-    requests: Sequence[Request] | None = None,
+    segments: Sequence[Segment] | None = None,
     processors: Sequence[Processor] = (),
     trace: "Trace | None" = None,
 ) -> list[list[Hypothesis]]:
@@ -57,7 +58,7 @@ def beam_search(
 
     Args:
         source: [B, S], framed and padded.
-        requests: what each translation must contain; None for nothing.
+        segments: what each translation must contain (their ids are not read); None for nothing.
         processors: change log-probabilities before tokens are ranked.
         trace: records the search for a lone sentence.
 
@@ -65,12 +66,12 @@ def beam_search(
         For each sentence, in order, ``options.n_best`` hypotheses, best first; fewer only if
         the vocabulary has no more.
     """
-    requests = requests or [Request()] * len(source)
-    limits = _limits(source, options, requests)
-    has_rules = bool(processors) or options.sample or any(each.required for each in requests)
+    segments = segments or [Segment()] * len(source)
+    limits = _limits(source, options, segments)
+    has_rules = bool(processors) or options.sample or any(segment.required for segment in segments)
     if options.beam_size == 1 and not (has_rules or options.coverage_penalty or trace):
         return greedy_search(model, source, limits, options)
-    beams = Beams(source, limits, options, requests)
+    beams = Beams(source, limits, options, segments)
     if trace:
         trace.begin(source)
     if has_rules:
@@ -98,11 +99,11 @@ def beam_search(
     return beams.best
 
 
-def _limits(source: Ids, options: SearchOptions, requests: Sequence[Request]) -> NDArray[np.int64]:
+def _limits(source: Ids, options: SearchOptions, segments: Sequence[Segment]) -> NDArray[np.int64]:
     """The maximum number of tokens of each translation, [B]."""
     longest = [
         max(options.limit(length), options.min_length + 1) + each.required
-        for length, each in zip((source != PAD_ID).sum(axis=1), requests, strict=True)
+        for length, each in zip((source != PAD_ID).sum(axis=1), segments, strict=True)
     ]
     return np.minimum(np.array(longest, np.int64), options.max_length)
 
@@ -114,10 +115,10 @@ class Beams:
     computed only then.
 
     Attributes:
-        requests: of all sentences.
+        segments: of all sentences.
         generators: of all sentences, for sampling.
         open: number of sentences that are not done.
-        rows: [B], index of each sentence's request and result.
+        rows: [B], index of each sentence's segment and result.
         limits: [B], maximum number of tokens.
         reach: float64 [B], length penalty at the limit.
         sums: float32 [B, K], summed log-probabilities of open beams, -inf where closed.
@@ -141,10 +142,10 @@ class Beams:
         source: Ids,
         limits: NDArray[np.int64],
         options: SearchOptions,
-        requests: Sequence[Request],
+        segments: Sequence[Segment],
     ) -> None:
         count, beams = len(source), options.beam_size
-        self.options, self.requests = options, requests
+        self.options, self.segments = options, segments
         self.open = count
         self.steps = 0
         self.rows = np.arange(count)
@@ -167,7 +168,7 @@ class Beams:
         if options.coverage_penalty:
             # Padding counts as covered: its logarithm is 0.
             self.coverage = np.repeat((source == PAD_ID).astype(np.float32)[:, None], beams, 1)
-        seeds = [(options.seed or 0, each.number) for each in requests if options.sample]
+        seeds = [(options.seed or 0, each.number) for each in segments if options.sample]
         self.generators = [np.random.default_rng(each) for each in seeds]
 
     def ancestry(self) -> Mask:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.search.constraints import constrained_best
+from nmt_cli.search.hypotheses import Continuations, best, top_candidates
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.processors import Processor
-from nmt_cli.search.ranking import Continuations, best, top_candidates
 from nmt_cli.search.step_model import Floats
 from nmt_cli.text.tokenizer import PAD_ID, START_ID
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 def choose(beams: "Beams", log_probs: Floats, processors: Sequence[Processor]) -> Continuations:
     """Choose the continuation of each slot; ``log_probs``, [B, K, V], are changed in place."""
-    requests = [beams.requests[row] for row in beams.rows.tolist()]
+    segments = [beams.segments[row] for row in beams.rows.tolist()]
     step, past, sums = beams.steps, beams.history(), beams.sums
     # Processors must not forbid what a sentence must contain.
     free = {
         row: log_probs[row].copy()
-        for row, each in enumerate(requests)
+        for row, each in enumerate(segments)
         if each.phrases or step < len(each.prefix)
     }
     for process in processors:
         process(log_probs, past)
-    for row, each in enumerate(requests):
+    for row, each in enumerate(segments):
         if step < len(each.prefix):
             token = each.prefix[step]
             log_probs[row] = -np.inf
@@ -48,7 +48,7 @@ def choose(beams: "Beams", log_probs: Floats, processors: Sequence[Processor]) -
             log_probs[row],
             unruled,
             past[row],
-            requests[row].phrases,
+            segments[row].phrases,
             slots=sums.shape[1] - int(beams.finished[row]),
             last=step + 1 >= beams.limits[row],
         )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.search.forced import aligning_layer
-from nmt_cli.search.ranking import top_candidates
+from nmt_cli.search.hypotheses import top_candidates
 from nmt_cli.search.step_model import Candidates, Floats, Ids, Mask, StepModel
 
 

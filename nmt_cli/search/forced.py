@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmt_cli.search.ranking import Hypothesis
+from nmt_cli.search.hypotheses import Hypothesis
 from nmt_cli.search.step_model import Floats, Ids, StepModel
 from nmt_cli.text.tokenizer import END_ID, START_ID, Tokenizer, TokenizerPair
 

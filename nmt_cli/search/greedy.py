@@ -6,8 +6,8 @@ A step of one sentence takes a tenth of a millisecond, of which that would be a 
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_cli.search.hypotheses import Hypothesis, penalty
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.ranking import Hypothesis, penalty
 from nmt_cli.search.step_model import Ids, StepModel, worth_dropping
 from nmt_cli.text.tokenizer import END_ID, START_ID
 

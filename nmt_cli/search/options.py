@@ -160,23 +160,3 @@ class SearchOptions(DecodingOptions):
         return min(
             self.max_length, math.ceil(self.length_ratio * source_tokens) + self.length_extra
         )
-
-
-@dataclass(frozen=True)
-class Request:
-    """What one sentence's translation must contain.
-
-    Attributes:
-        number: identifies the sentence for sampling; the same in each run.
-        prefix: tokens that the translation begins with.
-        phrases: tokens that must appear in it, each phrase contiguous.
-    """
-
-    number: int = 0
-    prefix: tuple[int, ...] = ()
-    phrases: tuple[tuple[int, ...], ...] = ()
-
-    @property
-    def required(self) -> int:
-        """How many tokens the prefix and the phrases have."""
-        return len(self.prefix) + sum(map(len, self.phrases))

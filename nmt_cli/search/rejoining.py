@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from nmt_cli.search.forced import Alignment, align_words
+from nmt_cli.search.hypotheses import Hypothesis
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.text.tokenizer import END_ID, UNK_ID, TokenizerPair
 
 LINE_BREAK = re.compile(r"[\r\n]+")

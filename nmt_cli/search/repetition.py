@@ -1,8 +1,7 @@
 """Translations that repeat themselves: the search fell into a loop."""
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 # These patterns mean the same in JavaScript, for the page of `nmt export --web`.
 # Some characters or words, four times in a row.
@@ -14,9 +13,6 @@ TOKEN_LOOP = re.compile(r"(.{1,60}?)\1\1", re.DOTALL)
 # ("initialized" and three times "ized"), only 2 helps.
 NO_REPEAT = (3, 2)
 
-Result = TypeVar("Result")
-Options = TypeVar("Options")
-
 
 def repeats(text: str, source: str) -> bool:
     """Whether a translation repeats itself although its source does not."""
@@ -26,19 +22,3 @@ def repeats(text: str, source: str) -> bool:
 def may_repeat(ids: Sequence[int]) -> bool:
     """Whether the text of these tokens may repeat itself, which takes longer to search."""
     return TOKEN_LOOP.search("".join(map(chr, ids))) is not None
-
-
-def search_again(
-    found: list[Result],
-    is_wrong: Callable[[int, Result], bool],
-    stricter: Sequence[Options],
-    search: Callable[[list[int], Options], Sequence[Result]],
-) -> None:
-    """Replace wrong results in place, trying stricter options in order until they help."""
-    again = list(range(len(found)))
-    for options in stricter:
-        again = [row for row in again if is_wrong(row, found[row])]
-        if not again:
-            return
-        for row, result in zip(again, search(again, options), strict=True):
-            found[row] = result

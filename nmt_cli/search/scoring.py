@@ -6,7 +6,7 @@ from itertools import compress, islice, zip_longest
 from typing import Any
 
 from nmt_cli.errors import NmtError
-from nmt_cli.search.ranking import penalty
+from nmt_cli.search.hypotheses import penalty
 from nmt_cli.search.translator import WINDOW, Translator
 from nmt_cli.text.tokenizer import END_ID, encode_lines
 

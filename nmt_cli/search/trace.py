@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nmt_cli.search.beam import Beams
-from nmt_cli.search.ranking import Continuations, coverage_penalty, penalty
+from nmt_cli.search.hypotheses import Continuations, coverage_penalty, penalty
 from nmt_cli.search.step_model import Candidates, Ids
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, TokenizerPair
 

@@ -1,30 +1,30 @@
 """Translate lines: split, tokenize, batch, search, detokenize and rejoin, in order."""
 
+import logging
 import math
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from nmt_cli.errors import NmtError, Say, silent
-from nmt_cli.search.batching import in_batches, padded
-from nmt_cli.search.beam import beam_search
-from nmt_cli.search.forced import force
-from nmt_cli.search.options import Request, SearchOptions
-from nmt_cli.search.processors import Processor, processors_of
-from nmt_cli.search.ranking import Hypothesis
+from nmt_cli.errors import InputError, NmtError
+from nmt_cli.search.batching import in_batches
+from nmt_cli.search.hypotheses import Hypothesis, Segment
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.rejoining import Found, Translation, rejoin
-from nmt_cli.search.repetition import NO_REPEAT, may_repeat, repeats, search_again
+from nmt_cli.search.segments import BeamSearch, SegmentSearch
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.text.capitals import in_capitals
 from nmt_cli.text.code import repair
 from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair, encode_lines
 
 if TYPE_CHECKING:
-    from nmt_cli.search.trace import Trace
+    from nmt_cli.recipe.decoding import DecodingConfig
+
+logger = logging.getLogger(__name__)
 
 # Lines read ahead, so that sentences of similar length can share a batch.
 WINDOW = 2048
@@ -53,20 +53,12 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Segment:
-    """What the model reads at a time: framed ids of a line, or of a part of an over-long one."""
-
-    ids: list[int]
-    request: Request
-
-
-@dataclass(frozen=True)
 class Translator:
-    """A model with its tokenizers and search options.
+    """Translates lines with a model's settings; :func:`translator_for` makes one.
 
     Attributes:
-        max_source: source tokens above which a line is split at sentence ends.
-        warn: receives a message when that happens.
+        search: translates batches of segments.
+        max_source: source tokens above which a line is split at sentence ends, with a warning.
         workers: batches searched in parallel, each in its own thread.
         batch_tokens: source tokens of a batch, padding included, at beam 1.
         name: of the input, for messages: put before ``line 3``.
@@ -74,25 +66,43 @@ class Translator:
             translation in capitals, unless that must contain given words.
         repair_code: copy code, addresses and long numbers that the translation misspells from the
             line, under the same condition.
-        trace: records the search; needs one worker and one sentence a batch.
     """
 
-    model: StepModel
+    search: SegmentSearch
     tokenizers: TokenizerPair
     options: SearchOptions
     max_source: int
-    warn: Say = silent
     workers: int = 1
     batch_tokens: int = BATCH_TOKENS
     name: str = ""
     fold_capitals: bool = False
     repair_code: bool = False
-    trace: "Trace | None" = None
 
-    @cached_property
-    def processors(self) -> tuple[Processor, ...]:
-        """The rules on log-probabilities that the options ask for."""
-        return processors_of(self.options, self.tokenizers.target)
+    @classmethod
+    def of(
+        cls,
+        search: SegmentSearch,
+        tokenizers: TokenizerPair,
+        decoding: "DecodingConfig",
+        options: DecodingOptions | None = None,
+        workers: int = 1,
+    ) -> "Translator":
+        """Make a translator with a model's settings; see :func:`translator_for`."""
+        return cls(
+            search,
+            tokenizers,
+            SearchOptions.of(decoding, options),
+            decoding.max_source,
+            workers,
+            fold_capitals=decoding.fold_capitals,
+            repair_code=decoding.repair_code,
+        )
+
+    @property
+    def model(self) -> StepModel:
+        """The step model of a translator that uses beam search."""
+        assert isinstance(self.search, BeamSearch)
+        return self.search.model
 
     def translate(
         self, lines: Iterable[str | Line], first_number: int = 1, seconds: float = math.inf
@@ -130,7 +140,7 @@ class Translator:
         prefix = self._encoded(self.options.prefix, "prefix") if self.options.prefix else ()
         for number, (line, pieces) in enumerate(zip(lines, split, strict=True), start=first_number):
             if len(pieces) > 1:
-                self.warn(
+                logger.warning(
                     f"{self.name}line {number}: longer than {self.max_source} tokens, "
                     f"translated in {len(pieces)} parts"
                 )
@@ -182,21 +192,21 @@ class Translator:
             return []
         where = f"{self.name}line {number}"
         if line.phrases and len(pieces) > 1:
-            raise NmtError(
+            raise InputError(
                 f"{where}: has constraints, and is longer than the model reads at a time",
                 "put its sentences on separate lines",
             )
         phrases = tuple(dict.fromkeys(self._encoded(each, where) for each in line.phrases))
         segments = [
-            Segment(ids, Request(number * _MOST_SEGMENTS + at, () if at else prefix, phrases))
+            Segment(ids, number * _MOST_SEGMENTS + at, () if at else prefix, phrases)
             for at, ids in enumerate(pieces)
         ]
-        required = segments[0].request.required
+        required = segments[0].required
         if required >= self.options.max_length:
-            raise NmtError(
-                f"{where}: prefix and constraints take {required} tokens; --max-length "
-                f"{self.options.max_length} includes the end token",
-                "use shorter constraints or a larger --max-length",
+            raise InputError(
+                f"{where}: prefix and constraints take {required} tokens; "
+                f"`max_length={self.options.max_length}` includes the end token",
+                "use shorter constraints or a larger `max_length`",
             )
         return segments
 
@@ -204,7 +214,7 @@ class Translator:
         (ids,) = self.tokenizers.target.encode([phrase])
         if not ids or UNK_ID in ids:
             problem = "has characters that the model does not know" if ids else "is blank"
-            raise NmtError(f"{where}: {phrase!r} {problem}", "use other words")
+            raise InputError(f"{where}: {phrase!r} {problem}", "use other words")
         return tuple(ids)
 
     def _search(self, segments: list[Segment]) -> list[Found]:
@@ -213,7 +223,7 @@ class Translator:
         def timed(rows: list[int]) -> list[Found]:
             batch = [segments[row] for row in rows]
             began = time.perf_counter()
-            results = self._search_batch(batch)
+            results = self.search.search(batch, self.options)
             seconds = (time.perf_counter() - began) / len(batch)
             # All at once, and beside other batches: together, lines take a third of the time.
             texts = iter(self.tokenizers.target.decode([each.ids for each in chain(*results)]))
@@ -224,43 +234,9 @@ class Translator:
 
         sizes = [len(each.ids) for each in segments]
         budget = max(1, self.batch_tokens // self.options.beam_size)
-        found = in_batches(sizes, budget, self.workers, timed, self.warn)
+        found = in_batches(sizes, budget, self.workers, timed)
         self._add_attention(found)
         return found
-
-    def _search_batch(self, batch: list[Segment]) -> list[list[Hypothesis]]:
-        """Search, and again where the best hypothesis is empty or repeats itself."""
-        options = self.options
-        found = self._beam_search(batch, options)
-        if options.sample or options.no_repeat_ngram is not None:
-            return found
-
-        def search(rows: list[int], stricter: SearchOptions) -> list[list[Hypothesis]]:
-            return self._beam_search([batch[row] for row in rows], stricter)
-
-        not_empty = replace(options, min_length=1)
-        search_again(found, lambda _, hypotheses: not hypotheses[0].ids, [not_empty], search)
-        search_again(
-            found,
-            lambda row, hypotheses: self._repeats(batch[row], hypotheses[0]),
-            [replace(options, no_repeat_ngram=size) for size in NO_REPEAT],
-            search,
-        )
-        return found
-
-    def _beam_search(self, batch: list[Segment], options: SearchOptions) -> list[list[Hypothesis]]:
-        source, requests = padded([each.ids for each in batch]), [each.request for each in batch]
-        if options is self.options:
-            processors = self.processors
-        else:
-            processors = processors_of(options, self.tokenizers.target)
-        return beam_search(self.model, source, options, requests, processors, self.trace)
-
-    def _repeats(self, segment: Segment, hypothesis: Hypothesis) -> bool:
-        if not may_repeat(hypothesis.ids):
-            return False
-        sides = (self.tokenizers.target, hypothesis.ids), (self.tokenizers.source, segment.ids)
-        return repeats(*(tokenizer.decode([ids])[0] for tokenizer, ids in sides))
 
     def _add_attention(self, found: list[Found]) -> None:
         """Add attention to the hypotheses that need it."""
@@ -284,12 +260,31 @@ class Translator:
             NmtError: the model does not provide attention, or there is not enough memory.
         """
 
-        def forced(rows: list[int]) -> list[Hypothesis]:
-            source, targets = zip(*(pairs[row] for row in rows), strict=True)
-            return force(self.model, padded(source), targets, attention)
+        def forced(rows: list[int]) -> Sequence[Hypothesis]:
+            return self.search.force([pairs[row] for row in rows], attention)
 
         sizes = [max(len(source), len(target)) for source, target in pairs]
-        return in_batches(sizes, self.batch_tokens, self.workers, forced, self.warn)
+        return in_batches(sizes, self.batch_tokens, self.workers, forced)
+
+
+def translator_for(
+    model: StepModel,
+    tokenizers: TokenizerPair,
+    decoding: "DecodingConfig",
+    options: DecodingOptions | None = None,
+    workers: int = 1,
+) -> Translator:
+    """Make a translator that searches with a step model.
+
+    Args:
+        decoding: settings of the model's recipe: defaults of the options, and how text is edited.
+        options: None for the settings.
+        workers: batches searched in parallel, each in its own thread.
+
+    Raises:
+        OptionError: the options contradict each other or the settings.
+    """
+    return Translator.of(BeamSearch(model, tokenizers), tokenizers, decoding, options, workers)
 
 
 def even_parts(ids: list[int], most: int) -> Iterator[list[int]]:

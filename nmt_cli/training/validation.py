@@ -13,8 +13,8 @@ from nmt_cli.data.batches import Batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.evaluate.systems import evaluate
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.translator import translator_for
 from nmt_cli.training.checkpoint import load_checkpoint, moving_averages
 from nmt_cli.training.cluster import broadcast
 from nmt_cli.training.devices import ONE_DEVICE, Devices, on_tensorflow, one_process
@@ -76,11 +76,11 @@ class Validator:
             )
             # Greedy search: beam 4 takes three times as long and raises all scores alike. Nor is a
             # loop searched again: a model has many at first.
-            self._translator = Translator(
+            self._translator = translator_for(
                 KerasStepModel(self._twin),
                 prepared.tokenizers(),
-                SearchOptions.of(decoding, DecodingOptions(beam_size=1, no_repeat_ngram=0)),
-                decoding.max_source,
+                decoding,
+                DecodingOptions(beam_size=1, no_repeat_ngram=0),
             )
 
     def validate(self, checkpoint: Path | None = None) -> ValidationResult:

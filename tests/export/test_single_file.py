@@ -22,9 +22,9 @@ from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.batching import padded
 from nmt_cli.search.beam import beam_search
+from nmt_cli.search.hypotheses import Hypothesis
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.processors import processors_of
-from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from nmt_cli.training.run import Run
@@ -181,8 +181,8 @@ def test_a_translation_that_repeats_itself_is_searched_again(
     folder = tiny_bundle(precision)
     write_file(Bundle(folder), folder, tmp_path)
     translator = load_bundle(folder, DecodingOptions(beam_size=3, n_best=2))
-    settings = translator.tokenizers, translator.options, translator.max_source
-    of_file = single_file.FileTranslator(single_file.load_file(tmp_path), *settings)
+    search = single_file.FileSearch(single_file.load_file(tmp_path), translator.tokenizers)
+    of_file = replace(translator, search=search, workers=1)
     expected = list(translator.translate(LINES))
     assert texts(of_file.translate(LINES)) == texts(expected)
     once = replace(translator.options, no_repeat_ngram=0)

@@ -9,12 +9,17 @@ import pytest
 from nmt_cli.errors import NmtError
 from nmt_cli.jobs.pairs import is_degenerate, report, synthesize
 from nmt_cli.search import translator
-from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import read_lines
 from nmt_cli.text.tokenizer import END_ID
-from tests.search.fakes import CHARACTERS, FIRST_CHARACTER_ID, FakeStepModel, copying, options
+from tests.search.fakes import (
+    FIRST_CHARACTER_ID,
+    FakeStepModel,
+    copying,
+    fake_translator,
+    options,
+)
 
-COPIER = Translator(FakeStepModel(copying), CHARACTERS, options(1), 1000)
+COPIER = fake_translator(FakeStepModel(copying))
 
 
 def special(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
@@ -35,7 +40,7 @@ def written(folder: Path) -> list[tuple[str, str]]:
 
 def test_sides_stay_aligned_and_useless_pairs_are_left_out(tmp_path: Path) -> None:
     once = replace(options(1), no_repeat_ngram=0)
-    model = Translator(FakeStepModel(special), CHARACTERS, once, 1000)
+    model = fake_translator(FakeStepModel(special), once)
     lines = ["one ", "", "?", "two", " \u3000", "!", "#", "three\u2028more", "!"]
     counts = synthesize(lines, model, tmp_path / "x.pt", tmp_path / "x.en")
     assert counts == {"blank": 2, "empty": 1, "degenerate": 3, "written": 3}
@@ -61,7 +66,7 @@ def test_at_most_one_window_is_read_ahead(tmp_path: Path, monkeypatch: pytest.Mo
             return super().encode(source)
 
     read_before: list[int] = []
-    model = Translator(Counting(copying), CHARACTERS, options(1), 1000)
+    model = fake_translator(Counting(copying))
     assert synthesize(lines(), model, tmp_path / "x.pt", tmp_path / "x.en")["written"] == 100
     assert read_before == [*range(8, 100, 8), 100]
     assert [pair[0] for pair in written(tmp_path)] == [f"line {row}" for row in range(1, 101)]

@@ -1,5 +1,6 @@
 """Every architecture exports, and its bundle translates like Keras, with nmt and without."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ from nmt_cli.export.verification import given_log_probs
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.runtime.load import Bundle
-from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.translator import translator_for
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 from tests.bundle.test_clients import assert_same_client
@@ -99,13 +100,12 @@ def test_a_bundle_translates_like_keras(run: Run, tmp_path: Path) -> None:
     assert found["log-probabilities, largest difference (16 sentences)"] < 3e-4
     model, _ = trained_model(run, run.last)
     for beam_size in (1, 4):
-        options = SearchOptions.of(
-            run.recipe.decoding, DecodingOptions(beam_size=beam_size, length_penalty=0.6)
+        options = DecodingOptions(beam_size=beam_size, length_penalty=0.6)
+        decoding = replace(run.recipe.decoding, max_source=20)
+        keras_translator = translator_for(
+            KerasStepModel(model), run.tokenizers(), decoding, options
         )
-        keras_translator = Translator(KerasStepModel(model), run.tokenizers(), options, 20)
-        bundle = load_bundle(
-            tmp_path / "bundle", DecodingOptions(beam_size=beam_size, length_penalty=0.6)
-        )
+        bundle = load_bundle(tmp_path / "bundle", options)
         found = [(each.text, each.score) for each in bundle.translate(lines())]
         assert_alike(keras_translator.translate(lines()), found)
         assert_same_client(tmp_path / "bundle", beam_size)

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from nmt_cli.export.verification import Gates, given_log_probs, is_cut
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.architecture import architecture
 from nmt_cli.runtime.check import HARD_LINES, TIE
-from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.translator import translator_for
 from nmt_cli.text.tokenizer import END_ID
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
@@ -112,7 +113,8 @@ def test_log_probabilities_match_the_model(exported):
         )
         framed, tokens = tokenizers.source.frame_source(source_ids), [*ids, END_ID]
         expected = given_log_probs(original, framed, ids)[np.arange(len(tokens)), tokens]
-        np.testing.assert_allclose(exported.log_probs(source_ids, ids), expected, atol=1e-4)
+        (forced,) = exported.force([(framed, ids)])
+        np.testing.assert_allclose(forced.token_scores, expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
@@ -126,8 +128,8 @@ def test_translations_match_the_model(exported, beam_size):
     lines = [" ".join(rng.choice(WORDS, rng.integers(1, 12))) for _ in range(40)]
     lines += [*HARD_LINES, ". ".join(lines[:12]) + ".", "", " ".join(WORDS * 12)]
     once = DecodingOptions(beam_size=beam_size, length_penalty=0.0, no_repeat_ngram=0)
-    options = SearchOptions.of(run.recipe.decoding, once)
-    translator = Translator(original, run.tokenizers(), options, 20)
+    decoding = replace(run.recipe.decoding, max_source=20)
+    translator = translator_for(original, run.tokenizers(), decoding, once)
     from_keras = list(translator.translate(lines))
     from_ctranslate2 = list(load_ctranslate2(folder, once).translate(lines))
     assert len(from_keras) == len(from_ctranslate2) == len(lines)
@@ -150,7 +152,7 @@ def test_weights_can_be_quantized(tiny_run, tmp_path, monkeypatch):
     assert found["log-probabilities, mean difference"] > 1e-4
     assert any(name.startswith("100 - chrF") for name in found)
     translator = load_ctranslate2(tmp_path / "model")
-    assert "int8" in translator.model.compute_type
+    assert "int8" in translator.search.model.compute_type
     assert len(list(translator.translate(["um dois três", ""]))) == 2
 
 

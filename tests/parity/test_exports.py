@@ -20,9 +20,9 @@ from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import bundle
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
-from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.rejoining import Translation
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 from tests.systems import WORDS, export_bundle, untrained_run
@@ -72,8 +72,8 @@ def search_once(beam_size: int) -> DecodingOptions:
 
 def keras_translator(run: Run, beam_size: int) -> Translator:
     model, _ = trained_model(run, run.last)
-    options = SearchOptions.of(run.recipe.decoding, search_once(beam_size))
-    return Translator(KerasStepModel(model), run.tokenizers(), options, 20)
+    decoding = replace(run.recipe.decoding, max_source=20)
+    return translator_for(KerasStepModel(model), run.tokenizers(), decoding, search_once(beam_size))
 
 
 @pytest.fixture(scope="module")

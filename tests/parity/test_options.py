@@ -7,10 +7,9 @@ import pytest
 
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.ensemble import EnsembleStepModel
-from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.scoring import score_pairs
-from nmt_cli.search.translator import Line, Translator
+from nmt_cli.search.translator import Line, Translator, translator_for
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 from tests.conftest import Once
@@ -35,9 +34,9 @@ def sides(request: pytest.FixtureRequest, once: Once) -> list[Translator]:
     folder = once(f"options-{request.param}", fill)
     run, bundle = Run.open(folder / "run"), folder / "bundle"
     model, _ = trained_model(run, run.checkpoint(1))
-    options = SearchOptions.of(run.recipe.decoding)
+    decoding = replace(run.recipe.decoding, max_source=20)
     return [
-        Translator(KerasStepModel(model), run.tokenizers(), options, 20),
+        translator_for(KerasStepModel(model), run.tokenizers(), decoding),
         replace(load_bundle(bundle), max_source=20),
     ]
 

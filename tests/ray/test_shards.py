@@ -25,9 +25,9 @@ from nmt_cli.ray.shards import Shard, ShardTranslator, read_shards
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import decode_lines
-from tests.search.fakes import CHARACTERS, FakeStepModel, copying, options
+from tests.search.fakes import FakeStepModel, copying, fake_translator
 
-COPIER = Translator(FakeStepModel(copying), CHARACTERS, options(1), 1000)
+COPIER = fake_translator(FakeStepModel(copying))
 CSV = '\ufeffid,text\r\n1,"two\nlines, ""quoted"""\r\n2,\r\n3,"two, commas"\r\n4,"\n"\r\n'
 FILES = {
     "plain": ("\ufeffone\n\ntwo\r\n\u2028three\nfour", {}),
@@ -185,7 +185,7 @@ class TestErrors:
                     raise RuntimeError("no translation\nof this")
                 return super().translate(lines, first_number)
 
-        return ShardTranslator(Poisoned(COPIER.model, CHARACTERS, options(1), 1000), given, "in")
+        return ShardTranslator(Poisoned(**vars(COPIER)), given, "in")
 
     def test_rows_that_cannot_be_translated(self) -> None:
         lines = [f"line {at}" for at in range(50)]

@@ -8,11 +8,14 @@ wrong `select` or a wrong order of tokens gives them a different history, and di
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.step_model import Candidates
+from nmt_cli.search.segments import BeamSearch
+from nmt_cli.search.step_model import Candidates, StepModel
+from nmt_cli.search.translator import Translator
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, TokenizerPair, grouped
 
 # Maps a sentence (its source row without padding) and a history (START excluded) to
@@ -191,6 +194,18 @@ class Characters:
 
 
 CHARACTERS = TokenizerPair(Characters(), Characters())
+
+
+def fake_translator(
+    model: StepModel,
+    search: SearchOptions | None = None,
+    max_source: int = 1000,
+    tokenizers: TokenizerPair = CHARACTERS,
+    **settings: Any,
+) -> Translator:
+    """Return a translator that searches greedily by default."""
+    beam_search = BeamSearch(model, tokenizers)
+    return Translator(beam_search, tokenizers, search or options(1), max_source, **settings)
 
 
 def options(beams: int = 4, alpha: float = 0.0, limit: int = 1000) -> SearchOptions:

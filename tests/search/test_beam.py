@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.beam import beam_search
+from nmt_cli.search.hypotheses import Hypothesis, penalty
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.ranking import Hypothesis, penalty
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 from tests.search.fakes import FakeStepModel, Follow, hashed, options, reference_search
 

@@ -13,7 +13,8 @@ from nmt_cli.search.beam import beam_search
 from nmt_cli.search.constraints import progress
 from nmt_cli.search.ensemble import EnsembleStepModel
 from nmt_cli.search.forced import force
-from nmt_cli.search.options import Request, SearchOptions
+from nmt_cli.search.hypotheses import Hypothesis, Segment, coverage_penalty, top_candidates
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.processors import (
     Processor,
     Suppress,
@@ -21,7 +22,6 @@ from nmt_cli.search.processors import (
     processors_of,
     require_length,
 )
-from nmt_cli.search.ranking import Hypothesis, coverage_penalty, top_candidates
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 from tests.search.fakes import CHARACTERS, FakeStepModel, Follow, hashed
 
@@ -46,15 +46,15 @@ def search_options(
 def search(
     follow: Follow,
     options: SearchOptions,
-    requests: list[Request] | None = None,
+    segments: list[Segment] | None = None,
     sources: list[tuple[int, ...]] | None = None,
     processors: tuple[Processor, ...] = (),
 ) -> list[list[Hypothesis]]:
-    sources = sources or [SOURCE] * len(requests or [SOURCE])
+    sources = sources or [SOURCE] * len(segments or [SOURCE])
     source = np.full((len(sources), max(map(len, sources))), PAD_ID, np.int32)
     for row, each in zip(source, sources, strict=True):
         row[: len(each)] = each
-    return beam_search(FakeStepModel(follow), source, options, requests, processors)
+    return beam_search(FakeStepModel(follow), source, options, segments, processors)
 
 
 def normalize(follow: Follow) -> Follow:
@@ -248,8 +248,8 @@ def test_a_prefix_is_forced_and_the_rest_is_searched(
     seed: int, beams: int, prefix: list[int]
 ) -> None:
     follow = hashed(seed, (A, B, C, D), end_from=3)
-    request = Request(prefix=tuple(prefix))
-    (found, free) = search(follow, search_options(beams), [request, Request()])
+    request = Segment(prefix=tuple(prefix))
+    (found, free) = search(follow, search_options(beams), [request, Segment()])
     assert found[0].ids[: len(prefix)] == prefix
     assert free == search(follow, search_options(beams))[0]
 
@@ -277,7 +277,7 @@ def test_processors_do_not_forbid_a_prefix_or_phrase() -> None:
     prefixed, phrased, plain = search(
         follow,
         search_options(2),
-        [Request(prefix=(CAT,)), Request(phrases=((CAT,),)), Request()],
+        [Segment(prefix=(CAT,)), Segment(phrases=((CAT,),)), Segment()],
         processors=(rule,),
     )
     assert prefixed[0].ids[0] == CAT
@@ -304,7 +304,7 @@ def test_every_phrase_appears_in_its_translation(
     seed: int, beams: int, drawn: list, end_from: int
 ) -> None:
     follow = hashed(seed, (A, B, C, D), end_from=end_from)
-    requests = [Request(prefix=prefix, phrases=tuple(each)) for each, prefix in drawn]
+    segments = [Segment(prefix=prefix, phrases=tuple(each)) for each, prefix in drawn]
     options = SearchOptions(
         beam_size=beams,
         length_penalty=0.6,
@@ -312,8 +312,8 @@ def test_every_phrase_appears_in_its_translation(
         length_ratio=1.0,
         length_extra=3,
     )
-    together = search(follow, options, requests)
-    for request, found in zip(requests, together, strict=True):
+    together = search(follow, options, segments)
+    for request, found in zip(segments, together, strict=True):
         assert all(contains(found[0].ids, each) for each in request.phrases)
         assert tuple(found[0].ids[: len(request.prefix)]) == request.prefix
         assert found == search(follow, options, [request])[0]  # the same in any batch
@@ -342,7 +342,7 @@ def test_a_wide_enough_beam_finds_the_best_with_the_phrases(
         length_ratio=0.0,
         length_extra=limit,
     )
-    found = search(follow, options, [Request(phrases=tuple(required))])[0][0]
+    found = search(follow, options, [Segment(phrases=tuple(required))])[0][0]
     assert found.score == pytest.approx(max(scores.values()), rel=1e-6)
 
 
@@ -368,7 +368,7 @@ def test_sample_frequencies_match_probabilities() -> None:
 
     count = 4000
     options = search_options(4, n_best=4, sample=True, seed=3)  # type: ignore[arg-type]
-    found = search(follow, options, [Request(number=each) for each in range(count // 4)])
+    found = search(follow, options, [Segment(number=each) for each in range(count // 4)])
     drawn = [each.ids[0] if each.ids else END_ID for four in found for each in four]
     for token, chance in chances.items():
         deviation = math.sqrt(count * chance * (1 - chance))
@@ -386,9 +386,9 @@ def test_samples_depend_only_on_seed_and_sentence_number(
 ) -> None:
     follow = normalize(hashed(seed, (A, B, C, D), end_from=1))
     options = search_options(count, n_best=count, sample=True, seed=seed % 1000, top_p=0.9)  # type: ignore[arg-type]
-    together = search(follow, options, [Request(number=each) for each in numbers])
+    together = search(follow, options, [Segment(number=each) for each in numbers])
     for number, found in zip(numbers, together, strict=True):
-        assert found == search(follow, options, [Request(number=number)])[0]
+        assert found == search(follow, options, [Segment(number=number)])[0]
         assert len(found) == count
         assert all(START_ID not in each.ids for each in found)
 

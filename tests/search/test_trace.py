@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import nmt_cli
 from nmt_cli.errors import OptionError
 from nmt_cli.search.beam import beam_search
+from nmt_cli.search.hypotheses import Hypothesis
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.trace import Candidate, Search, Trace
 from nmt_cli.text.tokenizer import END_ID
 from tests.harness import nmt
@@ -126,8 +126,8 @@ class TestCommand:
         assert json.loads(blank) == {"text": "", "score": 0.0, "searches": []}
 
     def test_a_second_search_is_shown(self, tiny_bundle: Any, monkeypatch: Any) -> None:
-        monkeypatch.setattr("nmt_cli.search.translator.may_repeat", lambda ids: True)
-        monkeypatch.setattr("nmt_cli.search.translator.repeats", lambda target, source: True)
+        monkeypatch.setattr("nmt_cli.search.segments.may_repeat", lambda ids: True)
+        monkeypatch.setattr("nmt_cli.search.segments.repeats", lambda target, source: True)
         with nmt_cli.open(tiny_bundle("float32")) as model:
             assert len(model.trace("the cat")[1]) == 3
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
+from nmt_cli.search import segments
 from nmt_cli.search import translator as module
 from nmt_cli.search.batching import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
@@ -26,15 +27,15 @@ from tests.search.fakes import (
     Characters,
     FakeStepModel,
     copying,
+    fake_translator,
     options,
 )
 
 
-def copier(max_source: int = 1000, beams: int = 1) -> tuple[Translator, FakeStepModel, list[str]]:
-    """Return a translator that copies, its model, and a list of its warnings."""
-    model, warnings = FakeStepModel(copying), list[str]()
-    translator = Translator(model, CHARACTERS, options(beams), max_source, warnings.append)
-    return translator, model, warnings
+def copier(max_source: int = 1000, beams: int = 1) -> tuple[Translator, FakeStepModel]:
+    """Return a translator that copies, and its model."""
+    model = FakeStepModel(copying)
+    return fake_translator(model, options(beams), max_source), model
 
 
 def texts(translator: Translator, lines: list[str]) -> list[str]:
@@ -50,17 +51,16 @@ def test_n_lines_in_n_lines_out_in_order(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "WINDOW", window)
-        translator, _, warnings = copier(beams=beams)
+        translator, _ = copier(beams=beams)
         translator = replace(translator, batch_tokens=budget)
         assert texts(translator, lines) == lines
-    assert warnings == []
 
 
 @given(st.lists(line, max_size=12), st.integers(1, 5), st.integers(1, 6))
 def test_split_lines_lose_no_text(lines: list[str], window: int, longest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "WINDOW", window)
-        translator, model, _ = copier(longest)
+        translator, model = copier(longest)
         found = texts(translator, lines)
     assert [re.sub(r"\s", "", each) for each in found] == [re.sub(r"\s", "", x) for x in lines]
     # Widths include END and are rounded up to a multiple of WIDTH_STEP.
@@ -68,15 +68,17 @@ def test_split_lines_lose_no_text(lines: list[str], window: int, longest: int) -
 
 
 def test_scores_and_ids() -> None:
-    translator, _, _ = copier()
+    translator, _ = copier()
     blank, short = translator.translate([" \u2060", "ab"])
     assert (blank.text, blank.score, blank.ids) == (" \u2060", 0, [])
     assert short.ids == [FIRST_CHARACTER_ID + ord(each) for each in "ab"]
     assert short.score == pytest.approx(3 * -0.125)
 
 
-def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
-    translator, model, warnings = copier(max_source=12)
+def test_a_long_line_is_split_at_sentence_ends_and_rejoined(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    translator, model = copier(max_source=12)
     lines = ["One, two?", "", "A first one. A second!  «A third?» The last…", "End."]
     assert texts(translator, lines) == [
         "One, two?",
@@ -84,16 +86,16 @@ def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
         "A first one. A second! «A third?» The last…",
         "End.",
     ]
-    assert warnings == ["line 3: longer than 12 tokens, translated in 4 parts"]
+    assert caplog.messages == ["line 3: longer than 12 tokens, translated in 4 parts"]
     assert model.widths == [(6, 16)]  # 13 with END, in steps of 4
 
 
-def test_a_long_sentence_is_cut_into_pieces() -> None:
-    translator, _, warnings = copier(max_source=4)
+def test_a_long_sentence_is_cut_into_pieces(caplog: pytest.LogCaptureFixture) -> None:
+    translator, _ = copier(max_source=4)
     # The pieces are joined by spaces, even where a word was cut.
     found = list(translator.translate(["abcdefghij. xy."]))
     assert found[0].text == "abcd efgh ij. xy."
-    assert warnings == ["line 1: longer than 4 tokens, translated in 4 parts"]
+    assert caplog.messages == ["line 1: longer than 4 tokens, translated in 4 parts"]
     assert found[0].ids == [FIRST_CHARACTER_ID + ord(each) for each in "abcdefghij.xy."]
     assert found[0].score == pytest.approx(-0.125 * (5 + 5 + 4 + 4))
 
@@ -123,7 +125,7 @@ def test_the_parts_of_a_sentence_are_even() -> None:
     ],
 )
 def test_sentence_ends(text: str, parts: int) -> None:
-    translator, _, _ = copier(max_source=12)
+    translator, _ = copier(max_source=12)
     ids = CHARACTERS.source.encode([text + " " * 12 if parts == 1 else text])
     assert len(ids[0]) > 12
     lines = [text + " " * 12 if parts == 1 else text]
@@ -132,18 +134,20 @@ def test_sentence_ends(text: str, parts: int) -> None:
     assert all(piece[-1] == END_ID and len(piece) <= 13 for piece in pieces)
 
 
-def test_a_line_at_the_limit_is_not_split() -> None:
-    translator, _, warnings = copier(max_source=5)
+def test_a_line_at_the_limit_is_not_split(caplog: pytest.LogCaptureFixture) -> None:
+    translator, _ = copier(max_source=5)
     assert texts(translator, ["a. b.", "a. b. "]) == ["a. b.", "a. b."]
-    assert warnings == ["line 2: longer than 5 tokens, translated in 2 parts"]
+    assert caplog.messages == ["line 2: longer than 5 tokens, translated in 2 parts"]
 
 
-def test_warnings_number_lines_across_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warnings_number_lines_across_windows(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(module, "WINDOW", 2)
-    translator, _, warnings = copier(max_source=3)
+    translator, _ = copier(max_source=3)
     lines = ["ab", "", "", "abcd", "", "ab. ab."]
     assert len(texts(translator, lines)) == 6
-    assert [each.split(":")[0] for each in warnings] == ["line 4", "line 6"]
+    assert [each.split(":")[0] for each in caplog.messages] == ["line 4", "line 6"]
 
 
 def test_at_most_one_window_is_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +170,7 @@ def test_at_most_one_window_is_read_ahead(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_fewer_long_lines_are_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WINDOW_CHARACTERS", 10)
-    translator, model, _ = copier()
+    translator, model = copier()
     lines = ["abcdef", "abcdef", "a", "b"]
     assert texts(translator, lines) == lines
     assert [shape[0] for shape in model.widths] == [2, 2]
@@ -186,7 +190,7 @@ def test_as_many_lines_are_read_ahead_as_take_some_seconds(monkeypatch: pytest.M
     clock = SimpleNamespace(monotonic=lambda: now, perf_counter=lambda: now)
     monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(module, "WINDOW", 200)
-    translator = Translator(Slow(copying), CHARACTERS, options(1), 1000)
+    translator = fake_translator(Slow(copying))
     lines = [f"line {number:4}" for number in range(600)]
 
     def windows(seconds: float) -> list[int]:
@@ -206,14 +210,14 @@ def test_as_many_lines_are_read_ahead_as_take_some_seconds(monkeypatch: pytest.M
 
 
 def test_line_breaks_in_a_translation_become_spaces() -> None:
-    translator, _, _ = copier()
+    translator, _ = copier()
     assert texts(translator, ["a\nb", "a\r\n\nb", "c\r"]) == ["a b", "a b", "c "]
     assert texts(copier(max_source=3)[0], ["a\rb\rc"]) == ["a b  c"]
 
 
 def test_batches_keep_the_budget_and_group_similar_lengths() -> None:
     lines = ["a" * length for length in (1, 9, 2, 30, 4, 4, 4, 9)]
-    translator, model, _ = copier(beams=2)
+    translator, model = copier(beams=2)
     translator = replace(translator, batch_tokens=40)
     assert texts(translator, lines) == lines
     # 20 tokens per batch at beam size 2; a longer line is a batch by itself.
@@ -237,7 +241,7 @@ def test_blank_lines_stay_as_they_are_and_other_text_is_never_blank() -> None:
 
     tokenizers = TokenizerPair(Dropping(), Dropping())
     search = replace(options(2), n_best=2)
-    translator = Translator(FakeStepModel(follow), tokenizers, search, 1000)
+    translator = fake_translator(FakeStepModel(follow), search, tokenizers=tokenizers)
     blank = ["\0", "\x85", "\u2028 \u3000", "\u2060", "\xad", "\u180e", "\ufeff\u200b", "\r\n"]
     found = list(translator.translate(blank))
     assert [each.text for each in found] == [*blank[:-1], " "]
@@ -254,8 +258,8 @@ def test_the_search_gets_padded_sources(monkeypatch: pytest.MonkeyPatch) -> None
         seen.append(source.copy())
         return original(model, source, *others)
 
-    original = module.beam_search
-    monkeypatch.setattr(module, "beam_search", spy)
+    original = segments.beam_search
+    monkeypatch.setattr(segments, "beam_search", spy)
     texts(copier()[0], ["a", "abc"])
     (source,) = seen
     a, b, c = (FIRST_CHARACTER_ID + ord(each) for each in "abc")
@@ -278,12 +282,13 @@ class _Small(FakeStepModel):
 
 
 @pytest.mark.parametrize("from_step", [0, 2])
-def test_a_batch_too_large_for_memory_is_halved_until_it_fits(from_step: int) -> None:
+def test_a_batch_too_large_for_memory_is_halved(
+    from_step: int, caplog: pytest.LogCaptureFixture
+) -> None:
     lines = ["abcd", "", "xyz", "abcde", "abc", "z.z.", "abcdef", "aaaa"]
-    warnings: list[str] = []
-    translator = Translator(_Small(2, from_step), CHARACTERS, options(1), 1000, warnings.append)
+    translator = fake_translator(_Small(2, from_step))
     assert texts(translator, lines) == lines
-    assert warnings == [
+    assert caplog.messages == [
         "not enough memory for 7 sentences at a time; trying 3",
         "not enough memory for 3 sentences at a time; trying 1",
         "not enough memory for 4 sentences at a time; trying 2",
@@ -291,8 +296,8 @@ def test_a_batch_too_large_for_memory_is_halved_until_it_fits(from_step: int) ->
 
 
 def test_one_sentence_too_large_for_memory_is_an_error() -> None:
-    translator = Translator(_Small(0, 0), CHARACTERS, options(3), 1000)
-    with pytest.raises(NmtError, match="memory .* one sentence of 3 tokens; .*--beam"):
+    translator = fake_translator(_Small(0, 0), options(3))
+    with pytest.raises(NmtError, match="memory .* one sentence of 3 tokens; .*`beam_size`"):
         texts(translator, ["ab"])
 
 
@@ -301,7 +306,7 @@ def test_one_sentence_too_large_for_memory_is_an_error() -> None:
 def test_parallel_workers_keep_the_order_of_lines(
     lines: list[str], workers: int, budget: int
 ) -> None:
-    translator, _, _ = copier()
+    translator, _ = copier()
     serial = list(replace(translator, batch_tokens=budget).translate(lines))
     found = list(replace(translator, batch_tokens=budget, workers=workers).translate(lines))
     assert found == serial
@@ -316,13 +321,13 @@ def test_workers_run_in_parallel_and_share_small_inputs() -> None:
             return super().encode(source)
 
     model = Waiting(copying)
-    translator = Translator(model, CHARACTERS, options(1), 1000, workers=3)
+    translator = fake_translator(model, workers=3)
     assert texts(translator, ["a", "bb", "cc"]) == ["a", "bb", "cc"]
     assert model.widths == [(1, 4)] * 3  # all three would fit in one batch
 
 
 def test_an_error_in_a_worker_reaches_the_caller() -> None:
-    translator = Translator(_Small(0, 0), CHARACTERS, options(1), 1000, workers=2)
+    translator = fake_translator(_Small(0, 0), workers=2)
     with pytest.raises(NmtError, match="not enough memory"):
         texts(translator, ["ab", "cd", "ef"])
 
@@ -345,7 +350,7 @@ class TestRepetition:
 
     def translator(self, **values: int | bool) -> Translator:
         settings = replace(options(values.get("beam_size", 1)), **values)
-        return Translator(FakeStepModel(self.looping), CHARACTERS, settings, 1000)
+        return fake_translator(FakeStepModel(self.looping), settings)
 
     @pytest.mark.parametrize("beams", [1, 3])
     @pytest.mark.parametrize("budget", [1, 30, 1000])
@@ -367,7 +372,7 @@ class TestRepetition:
             return {token: -0.125, END_ID: -9.0}
 
         words = TokenizerPair(Characters(), Words())
-        translator = Translator(FakeStepModel(follow), words, options(1), 1000)
+        translator = fake_translator(FakeStepModel(follow), tokenizers=words)
         assert texts(translator, ["x"]) == ["initializedizedized"]
 
     def test_scores_are_the_models_and_n_best_lists_are_whole(self) -> None:
@@ -393,7 +398,7 @@ def test_an_empty_translation_is_searched_again(beams: int) -> None:
         return {END_ID: -0.125, FIRST_CHARACTER_ID + ord("a"): -9.0}
 
     model = FakeStepModel(hasty)
-    translator = Translator(model, CHARACTERS, options(beams), 1000)
+    translator = fake_translator(model, options(beams))
     assert texts(translator, ["x", "", "y"]) == ["a", "", "a"]
     for once in (replace(options(1), sample=True), replace(options(beams), no_repeat_ngram=0)):
         assert texts(replace(translator, options=once), ["x"]) == [""]
@@ -449,7 +454,7 @@ def misspelling(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, 
 
 def test_misspelt_code_is_copied_from_the_line() -> None:
     line, wrong = "Call item_count", "Call item_cont"
-    plain = Translator(FakeStepModel(misspelling), CHARACTERS, options(1), 1000)
+    plain = fake_translator(FakeStepModel(misspelling))
     assert texts(plain, [line]) == [wrong]
     repairing = replace(plain, repair_code=True)
     (found,) = repairing.translate([line])
@@ -462,6 +467,6 @@ def test_misspelt_code_is_copied_from_the_line() -> None:
 
 def test_words_that_a_translation_must_contain_are_not_corrected() -> None:
     model = FakeStepModel(misspelling)
-    translator = Translator(model, CHARACTERS, options(1), 1000, repair_code=True)
+    translator = fake_translator(model, repair_code=True)
     (found,) = translator.translate([module.Line("Call item_count", ("item_cont",))])
     assert found.text == "Call item_cont"

@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 from tests.systems import toy_data
@@ -36,8 +37,9 @@ np.save(root / "jax.npy", attention(run))
 
 def translator_of(run: Run) -> Translator:
     model, _ = trained_model(run, run.last)
-    options = SearchOptions.of(run.recipe.decoding, DecodingOptions(beam_size=3))
-    return Translator(KerasStepModel(model), run.tokenizers(), options, 64)
+    decoding = replace(run.recipe.decoding, max_source=64)
+    options = DecodingOptions(beam_size=3)
+    return translator_for(KerasStepModel(model), run.tokenizers(), decoding, options)
 
 
 def translations(run: Run) -> list[str]:

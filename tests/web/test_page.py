@@ -23,7 +23,7 @@ from nmt_cli.export.onnx import single_file
 from nmt_cli.export.web import folder as web
 from nmt_cli.files import write_json
 from nmt_cli.runtime.check import HARD_LINES
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.translator import Translator
 from nmt_cli.text.code import repair
 from nmt_cli.training.run import Run
 from tests.cli.test_plot import CHROMIUM
@@ -169,13 +169,9 @@ def test_node_and_a_browser_translate_alike(
     EXPORTERS["web"].export(tiny_run, options, lambda line: None)
     assert "xx to yy" in (target / "MODEL_CARD.md").read_text(encoding="utf-8")
 
-    decoding = tiny_run.recipe.decoding
-    translator = single_file.FileTranslator(
-        single_file.load_file(target),
-        tiny_run.tokenizers(),
-        SearchOptions.of(decoding),
-        decoding.max_source,
-    )
+    tokenizers = tiny_run.tokenizers()
+    search = single_file.FileSearch(single_file.load_file(target), tokenizers)
+    translator = Translator.of(search, tokenizers, tiny_run.recipe.decoding)
     expected = [each.text for each in translator.translate(LINES)]
     once = replace(translator, options=replace(translator.options, no_repeat_ngram=0))
     assert expected != [each.text for each in once.translate(LINES)]

@@ -5,6 +5,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+
 from nmt_cli.bundle import TOKENIZER
 from nmt_cli.bundle.report import Check, Verification
 from nmt_cli.export.card import write_card
@@ -103,7 +105,12 @@ class _ExportedFolder(Exported):
             SearchOptions.of(trained.decoding, replace(once, beam_size=beam)) for beam in (1, 4)
         ]
         # One thread: several wait for each other at each product where other work takes a core.
-        self.translator = self._loaded = load_ctranslate2(folder, intra_threads=1)
+        self.translator = load_ctranslate2(folder, intra_threads=1)
 
     def log_probs(self, source: list[int], target: list[int]) -> LogProbs | None:
-        return self._loaded.log_probs(source, target)
+        if not source:  # CTranslate2 cannot read it
+            return None
+        (forced,) = self.translator.force(
+            [(self.translator.tokenizers.source.frame_source(source), target)]
+        )
+        return np.array(forced.token_scores, np.float32)

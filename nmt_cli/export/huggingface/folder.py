@@ -26,7 +26,7 @@ from nmt_cli.files import write_json
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import translator_for
 from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer, tag_piece
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPair
@@ -224,9 +224,6 @@ class _ImportedAgain(Exported):
         self.searches = [
             SearchOptions.of(trained.decoding, DecodingOptions(beam_size=beam)) for beam in (1, 4)
         ]
-        self.translator = Translator(
-            KerasStepModel(trained_model(run, run.best)[0]),
-            run.tokenizers(),
-            self.searches[0],
-            trained.decoding.max_source,
+        self.translator = translator_for(
+            KerasStepModel(trained_model(run, run.best)[0]), run.tokenizers(), trained.decoding
         )

@@ -35,8 +35,8 @@ from nmt_cli.lock import locked
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.runtime.shortlist import Shortlists
-from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.translator import translator_for
 from nmt_cli.training.run import Run
 
 CALIBRATION_PAIRS = 64
@@ -200,9 +200,8 @@ class _ExportedBundle(Exported):
             self.gates = replace(gates, bleu=gates.bleu + SHORTLIST_BLEU, chrf=chrf)
         # The models are compared: a second search makes more of small differences.
         once = DecodingOptions(no_repeat_ngram=0)
-        self.searches = [SearchOptions.of(manifest.decoding, once)]
-        longest = manifest.decoding.max_source
-        self.translator = Translator(bundle.model, bundle.tokenizers, self.searches[0], longest)
+        self.translator = translator_for(bundle.model, bundle.tokenizers, manifest.decoding, once)
+        self.searches = [self.translator.options]
 
     @property
     def approximate(self) -> bool:

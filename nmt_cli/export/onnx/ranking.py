@@ -69,7 +69,7 @@ def best_hypotheses(op: Ops, count: Any, kept: Values, more: Values, closed: Any
 
 
 def penalty(op: Ops, lengths: Any, alpha: Any) -> Any:
-    """Like nmt_cli.search.ranking.penalty."""
+    """Like nmt_cli.search.hypotheses.penalty."""
     lengths = op.Cast(lengths, to=ir.DataType.DOUBLE)
     return op.Pow(op.Div(op.Add(lengths, 5.0), 6.0), alpha)
 

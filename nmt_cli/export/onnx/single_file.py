@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
 from nmt_cli.bundle.report import Verification
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError, NmtError
 from nmt_cli.export.card import write_card
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.onnx.bundle import GATES, calibration_pairs
@@ -29,14 +29,15 @@ from nmt_cli.export.onnx.search import search_graph
 from nmt_cli.export.onnx.text import text_graph
 from nmt_cli.export.verification import Exported, Gates, compare_with_model, passed
 from nmt_cli.search.batching import padded
+from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.ranking import Hypothesis
 from nmt_cli.search.rejoining import Translation
-from nmt_cli.search.repetition import NO_REPEAT, repeats, search_again
-from nmt_cli.search.translator import Segment, Translator
+from nmt_cli.search.repetition import NO_REPEAT, repeats
+from nmt_cli.search.segments import search_again, with_retries
+from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
-from nmt_cli.text.tokenizer import PAD_ID, encode_lines
+from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair, encode_lines
 
 MODEL = "model.onnx"
 
@@ -150,12 +151,13 @@ class _ExportedFile(Exported):
 
     def __init__(self, trained: Trained, folder: Path, options: ExportOptions) -> None:
         self.precision, self.gates = options.precision, GATES.get(options.precision, Gates())
-        self.searches = [SearchOptions.of(trained.decoding)]
-        settings = trained.run.tokenizers(), self.searches[0], trained.decoding.max_source
+        tokenizers = trained.run.tokenizers()
         if options.with_tokenizer:
-            self.translator = Translator(trained.step_model, *settings)
+            self.translator = translator_for(trained.step_model, tokenizers, trained.decoding)
         else:
-            self.translator = FileTranslator(load_file(folder), *settings)
+            search = FileSearch(load_file(folder), tokenizers)
+            self.translator = Translator.of(search, tokenizers, trained.decoding)
+        self.searches = [self.translator.options]
 
     def log_probs(self, source: list[int], target: list[int]) -> None:
         return None
@@ -177,13 +179,26 @@ class _ExportedText(_ExportedFile):
             yield next(found) if each else next(iter(super().translate([line], options)))
 
 
-class FileTranslator(Translator):
-    """A translator whose model is the session of a file."""
+class FileSearch:
+    """A SegmentSearch by the session of a file."""
 
-    model: Any
+    def __init__(self, session: Any, tokenizers: TokenizerPair) -> None:
+        self._session, self._tokenizers = session, tokenizers
 
-    def _beam_search(self, batch: list[Segment], options: SearchOptions) -> list[list[Hypothesis]]:
-        return search_ids(self.model, padded([each.ids for each in batch]), options)
+    def search(
+        self, batch: Sequence[Segment], options: SearchOptions
+    ) -> Sequence[list[Hypothesis]]:
+        """Search, and again where a translation is empty or repeats itself."""
+        return with_retries(self._once, batch, options, self._tokenizers)
+
+    def _once(self, batch: Sequence[Segment], options: SearchOptions) -> list[list[Hypothesis]]:
+        return search_ids(self._session, padded([segment.ids for segment in batch]), options)
+
+    def force(
+        self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool
+    ) -> Sequence[Hypothesis]:
+        """Fail: a file only searches."""
+        raise ModelError("a single file neither scores nor aligns translations", "use a bundle")
 
 
 def load_file(folder: Path) -> Any:

@@ -125,7 +125,7 @@ class GraphSearch:
         )
 
     def _penalty(self, length: tf.Tensor) -> tf.Tensor:
-        """Like nmt_cli.search.ranking.penalty, in float64."""
+        """Like nmt_cli.search.hypotheses.penalty, in float64."""
         return ((5.0 + tf.cast(length, tf.float64)) / 6.0) ** self.decoding.length_penalty
 
 

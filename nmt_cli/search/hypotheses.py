@@ -1,4 +1,4 @@
-"""Hypotheses, their scores, and the best continuations of beams.
+"""What a search reads and finds: segments, hypotheses and their scores, continuations of beams.
 
 B sentences, K beams, C candidates a beam, V vocabulary.
 """
@@ -12,6 +12,28 @@ from nmt_cli.search.step_model import Candidates, Floats, Ids
 
 # Lower bound of coverage, which keeps its logarithm finite.
 _LEAST_COVERAGE = 1e-9
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A line, or a part of an over-long one, and what its translation must contain.
+
+    Attributes:
+        ids: with special tokens.
+        number: identifies the segment for sampling; the same in each run.
+        prefix: tokens that the translation begins with.
+        phrases: tokens that must appear in it, each phrase contiguous.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    number: int = 0
+    prefix: tuple[int, ...] = ()
+    phrases: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def required(self) -> int:
+        """The number of tokens of the prefix and the phrases."""
+        return len(self.prefix) + sum(map(len, self.phrases))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,142 @@
+"""The interface of everything that translates segments, and beam search behind it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from nmt_cli.search.batching import padded
+from nmt_cli.search.beam import beam_search
+from nmt_cli.search.forced import force
+from nmt_cli.search.hypotheses import Hypothesis, Segment
+from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.processors import Processor, processors_of
+from nmt_cli.search.repetition import NO_REPEAT, may_repeat, repeats
+from nmt_cli.search.step_model import StepModel
+from nmt_cli.text.tokenizer import TokenizerPair
+
+if TYPE_CHECKING:
+    from nmt_cli.search.trace import Trace
+
+Result = TypeVar("Result")
+Options = TypeVar("Options")
+
+
+class SegmentSearch(Protocol):
+    """Translates segments: a step model under our beam search, or a program with its own search.
+
+    Implementations may be called from several threads at a time.
+    """
+
+    def search(
+        self, batch: Sequence[Segment], options: SearchOptions
+    ) -> Sequence[list[Hypothesis]]:
+        """Return the hypotheses of each segment of a batch, best first, at least one.
+
+        Raises:
+            BatchTooLarge: there is not enough memory; a smaller batch may fit.
+            NmtError: the model cannot be run, or cannot do what the options request.
+        """
+
+    def force(
+        self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool
+    ) -> Sequence[Hypothesis]:
+        """Score given translations.
+
+        Args:
+            pairs: source ids with special tokens, and ids of the translation without END.
+            attention: also return the attention to the source.
+
+        Raises:
+            BatchTooLarge: there is not enough memory; fewer pairs may fit.
+            NmtError: the model cannot be run, or does not provide attention or scores.
+        """
+
+
+class BeamSearch:
+    """Beam search over a step model.
+
+    A search does not depend on the other segments of its batch.
+    """
+
+    def __init__(
+        self, model: StepModel, tokenizers: TokenizerPair, trace: "Trace | None" = None
+    ) -> None:
+        """``trace`` records the search; it needs batches of one segment."""
+        self.model, self._tokenizers, self._trace = model, tokenizers, trace
+        self._latest: tuple[SearchOptions, tuple[Processor, ...]] | None = None
+
+    def search(
+        self, batch: Sequence[Segment], options: SearchOptions
+    ) -> Sequence[list[Hypothesis]]:
+        """Search, and again where the best hypothesis is empty or repeats itself."""
+        return with_retries(self._once, batch, options, self._tokenizers)
+
+    def _once(self, batch: Sequence[Segment], options: SearchOptions) -> list[list[Hypothesis]]:
+        source = padded([segment.ids for segment in batch])
+        return beam_search(
+            self.model, source, options, batch, self._processors(options), self._trace
+        )
+
+    def _processors(self, options: SearchOptions) -> tuple[Processor, ...]:
+        """The rules that the options request; those of the latest options are kept."""
+        latest = self._latest
+        if latest is None or latest[0] is not options:
+            latest = self._latest = options, processors_of(options, self._tokenizers.target)
+        return latest[1]
+
+    def force(
+        self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool
+    ) -> Sequence[Hypothesis]:
+        """Score given translations."""
+        source, targets = zip(*pairs, strict=True)
+        return force(self.model, padded(source), targets, attention)
+
+
+def with_retries(
+    search: Callable[[Sequence[Segment], SearchOptions], list[list[Hypothesis]]],
+    batch: Sequence[Segment],
+    options: SearchOptions,
+    tokenizers: TokenizerPair,
+) -> list[list[Hypothesis]]:
+    """Search, and again with other options where the best hypothesis is empty or repeats itself.
+
+    Sampling, and options that limit repetition, are searched once.
+    """
+    results = search(batch, options)
+    if options.sample or options.no_repeat_ngram is not None:
+        return results
+
+    def again(rows: list[int], stricter: SearchOptions) -> list[list[Hypothesis]]:
+        return search([batch[row] for row in rows], stricter)
+
+    def is_empty(row: int, hypotheses: list[Hypothesis]) -> bool:
+        return not hypotheses[0].ids
+
+    def is_loop(row: int, hypotheses: list[Hypothesis]) -> bool:
+        ids = hypotheses[0].ids
+        if not may_repeat(ids):
+            return False
+        (source,) = tokenizers.source.decode([batch[row].ids])
+        (target,) = tokenizers.target.decode([ids])
+        return repeats(target, source)
+
+    search_again(results, is_empty, [replace(options, min_length=1)], again)
+    stricter = [replace(options, no_repeat_ngram=size) for size in NO_REPEAT]
+    search_again(results, is_loop, stricter, again)
+    return results
+
+
+def search_again(
+    results: list[Result],
+    is_wrong: Callable[[int, Result], bool],
+    stricter: Sequence[Options],
+    search: Callable[[list[int], Options], Sequence[Result]],
+) -> None:
+    """Replace wrong results in place, trying stricter options in order until they help."""
+    rows = list(range(len(results)))
+    for options in stricter:
+        rows = [row for row in rows if is_wrong(row, results[row])]
+        if not rows:
+            return
+        for row, result in zip(rows, search(rows, options), strict=True):
+            results[row] = result
