@@ -18,8 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.model import TransformerConfig
 from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.tokenizer import Tokenizer
 from nmt_cli.training.checkpoint import Progress, save_checkpoint

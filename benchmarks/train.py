@@ -50,8 +50,8 @@ from nmt_cli.data.batches import Batch, Batches
 from nmt_cli.data.corpus import sentence_pairs
 from nmt_cli.data.epochs import Epochs
 from nmt_cli.data.prepare import prepare
-from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.recipe.config import DataConfig, Recipe, TokenizerConfig, TrainingConfig
+from nmt_cli.recipe.model import TransformerConfig
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.lines import write_lines
 

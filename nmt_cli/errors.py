@@ -1,7 +1,8 @@
 """The errors that users see.
 
 NmtError                what is wrong, where, and how to fix it, in one line
-├── OptionError         an option, a setting or a recipe key: unknown, out of range, contradictory
+├── OptionError         an option or a setting: unknown, out of range or contradictory
+│   └── RecipeError     the same of a recipe's keys
 ├── InputError          text, records or documents that cannot be read or processed
 ├── OutputError         an output that exists already or cannot be written
 ├── ModelError          a model, run or prepared data that is missing, damaged or unsuitable
@@ -35,10 +36,14 @@ class NmtError(Exception):
 
 
 class OptionError(NmtError):
-    """An option, a setting or a recipe key is unknown, out of range or contradicts another.
+    """An option or a setting is unknown, out of range or contradicts another.
 
     Option names appear in back quotes, as in ``n_best=4``; the command line shows --n-best 4.
     """
+
+
+class RecipeError(OptionError):
+    """A key of a recipe is unknown, out of range or contradicts another."""
 
 
 class InputError(NmtError):

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.installed import model_folder
 from nmt_cli.errors import NmtError, OptionError, Say, silent
-from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.text.lines import is_blank
 from nmt_cli.text.tokenizer import Tokenizer
@@ -260,7 +259,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
         resolved = SearchOptions.of(self.decoding, options)
         for each in self._members:
-            positions = architecture_of(each.config).max_positions(each.config)
+            positions = each.config.position_limit
             if positions is not None and resolved.max_length > positions:
                 raise NmtError(
                     f"--max-length {resolved.max_length}: {each.folder} has learned positions for "

@@ -28,6 +28,8 @@ NonNegativeFloat = Annotated[float, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 Settings = TypeVar("Settings")
+# Returns a hint for an unknown key, given the known ones and what precedes them, as in "model.".
+Suggest = Callable[[str, Iterable[str], str], str]
 
 _NOUNS = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
 _PLURALS = {int: "whole numbers", float: "numbers", str: "strings"}
@@ -107,39 +109,7 @@ def check_settings(settings: Any) -> None:
             checked(value, item.type, f"`{item.name}`")
 
 
-def settings_from(
-    kind: type[Settings],
-    table: Mapping[str, Any],
-    where: str,
-    prefix: str = "",
-    suggest: Callable[[str], str] | None = None,
-) -> Settings:
-    """Make a dataclass of settings from a table of TOML or JSON.
-
-    Args:
-        kind: the dataclass.
-        table: its values by name; others keep their defaults. A single value may replace a list.
-        where: the file, for errors.
-        prefix: precedes the names of settings in errors, as in "model.".
-        suggest: returns a hint for an unknown key; by default, the nearest known one.
-
-    Raises:
-        OptionError: a key is unknown, or its value has another type or is out of range.
-    """
-    known: dict[str, Any] = {item.name: item.type for item in fields(kind) if item.init}  # type: ignore[arg-type]
-    values = {}
-    for key, value in table.items():
-        if key not in known:
-            hint = suggest(key) if suggest else did_you_mean(key, known, prefix)
-            raise OptionError(f"{where}: unknown key '{prefix}{key}'", hint)
-        if get_origin(known[key]) is tuple and isinstance(value, get_args(known[key])[0]):
-            values[key] = (value,)
-        else:
-            values[key] = checked(value, known[key], f"{where}: {prefix}{key}")
-    return kind(**values)
-
-
-def did_you_mean(word: object, known: Iterable[str], prefix: str = "") -> str:
+def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
     """Return a hint for an unknown word: the nearest known one, or all."""
     known = list(known)
     near = nearest(word, known)
@@ -152,6 +122,39 @@ def nearest(word: object, known: Iterable[str]) -> str:
 
     matches = get_close_matches(word, list(known), 1) if isinstance(word, str) else []
     return matches[0] if matches else ""
+
+
+def settings_from(
+    kind: type[Settings],
+    table: Mapping[str, Any],
+    where: str,
+    prefix: str = "",
+    suggest: Suggest = did_you_mean,
+) -> Settings:
+    """Make a dataclass of settings from a table of TOML or JSON.
+
+    Args:
+        kind: the dataclass.
+        table: its values by name; others keep their defaults. A single value may replace a list.
+        where: the file, for errors.
+        prefix: precedes the names of settings in errors, as in "model.".
+        suggest: returns a hint for an unknown key, given the known ones and the prefix; by
+            default, the nearest known key.
+
+    Raises:
+        OptionError: a key is unknown, or its value has another type or is out of range.
+    """
+    known: dict[str, Any] = {item.name: item.type for item in fields(kind) if item.init}  # type: ignore[arg-type]
+    values = {}
+    for key, value in table.items():
+        if key not in known:
+            hint = suggest(key, known, prefix)
+            raise OptionError(f"{where}: unknown key '{prefix}{key}'", hint)
+        if get_origin(known[key]) is tuple and isinstance(value, get_args(known[key])[0]):
+            values[key] = (value,)
+        else:
+            values[key] = checked(value, known[key], f"{where}: {prefix}{key}")
+    return kind(**values)
 
 
 def plain_type(kind: Any) -> Any:

@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nmt_cli.bundle.manifest import Manifest, TensorSpec
-from nmt_cli.recipe.architecture import ModelConfig, Shape, architecture_of
+from nmt_cli.recipe.model import ModelConfig, Shape
 
 Contract = tuple[list[TensorSpec], list[TensorSpec]]  # inputs, outputs
 
 
 def encoder_contract(config: ModelConfig) -> Contract:
     """Return the contract of the encoder."""
-    outputs = _floats(architecture_of(config).encoder_output(config))
+    outputs = _floats(config.encoder_output())
     return [TensorSpec("source", "int32", ("B", "S"))], outputs
 
 
 def decoder_contract(config: ModelConfig, target_vocab: int) -> Contract:
     """Return the contract of one step of the decoder."""
-    caches = architecture_of(config).caches(config)
+    caches = config.caches()
     inputs = [
         TensorSpec("tokens", "int32", ("B", "K")),
         TensorSpec("position", "int32", (1,)),
@@ -45,7 +45,7 @@ def decoder_contract(config: ModelConfig, target_vocab: int) -> Contract:
 def attention_contract(config: ModelConfig) -> Contract:
     """Return the contract of the step that returns attention weights."""
     inputs, (_, _, _, *caches) = decoder_contract(config, target_vocab=0)
-    shape = ("B", *architecture_of(config).cross_attention(config), "K", "S")
+    shape = ("B", *config.cross_attention(), "K", "S")
     return inputs, [TensorSpec("attention", "float", shape), *caches]
 
 
@@ -53,7 +53,7 @@ def self_attention_contract(config: ModelConfig) -> Contract:
     """Return the contract of the graph that returns self-attention, of T tokens that the decoder
     reads."""
     inputs = [TensorSpec("source", "int32", ("B", "S")), TensorSpec("target", "int32", ("B", "T"))]
-    return inputs, _floats(architecture_of(config).self_attention(config))
+    return inputs, _floats(config.self_attention())
 
 
 def shortlist_contract(config: ModelConfig, size: int, precision: str) -> Contract:

@@ -7,8 +7,8 @@ from typing import Any
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.bundle.reading import read_manifest
-from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import ModelConfig
 
 LICENCE = "The licence of the model depends on that of its training text."
 _CARD = """\
@@ -56,7 +56,7 @@ def model_card(manifest: Manifest) -> str:
         manifest=manifest,
         initial=f", after {initial['steps']} of {initial['name']}" if initial else "",
         shortlist=shortlist,
-        summary=architecture_of(config).summary(config),
+        summary=config.summary(),
         version=provenance.get("nmt_version", "?"),
         steps=provenance.get("steps", "?"),
         text=training_text(provenance),
@@ -124,13 +124,12 @@ def describe_system(
     vocabulary: dict[str, int],
 ) -> dict[str, Any]:
     """Return what a model is and how it decodes, for JSON; ``vocabulary`` has the sizes."""
-    architecture = architecture_of(config)
     sizes = vocabulary["source"], vocabulary["target"]
     return {
         "source": languages[0],
         "target": languages[1],
-        "summary": architecture.summary(config),
-        "parameters": architecture.count_parameters(config, *sizes),
+        "summary": config.summary(),
+        "parameters": config.count_parameters(*sizes),
         "vocabulary": vocabulary,
         "architecture": asdict(config),
         "decoding": asdict(decoding),

@@ -17,8 +17,8 @@ from msgspec import Meta
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.report import Verification
 from nmt_cli.files import write_json
-from nmt_cli.recipe.architecture import ModelConfig, architecture_of
 from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import ModelConfig
 
 FORMAT = 3
 DIGEST = "manifest_sha256"
@@ -134,8 +134,8 @@ class Manifest:
     @property
     def weights(self) -> int:
         """How many weights the architecture has."""
-        kind, vocabulary = architecture_of(self.architecture), self.vocabulary
-        return kind.count_parameters(self.architecture, vocabulary["source"], vocabulary["target"])
+        vocabulary = self.vocabulary
+        return self.architecture.count_parameters(vocabulary["source"], vocabulary["target"])
 
     @property
     def least_weights(self) -> int:

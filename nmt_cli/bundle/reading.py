@@ -3,10 +3,11 @@
 import hashlib
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -24,10 +25,10 @@ from nmt_cli.bundle.manifest import (
     manifest_digest,
 )
 from nmt_cli.bundle.values import HINT, converted, damaged, read_object, short
-from nmt_cli.errors import NmtError
-from nmt_cli.recipe.architecture import ModelConfig, architecture_of
+from nmt_cli.errors import ModelError, NmtError, OptionError
+from nmt_cli.options import settings_from
 from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.reading import section_from
+from nmt_cli.recipe.model import model_config
 from nmt_cli.text.folder import SPEC_FILE
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 
@@ -84,31 +85,35 @@ def read_manifest(folder: Path) -> Manifest:
     flat = tree | {"vocabulary": sizes, "architecture": {}, "decoding": {}}
     manifest = replace(
         converted(flat, Manifest, path),
-        architecture=_section(tree, "architecture", ModelConfig, WIDEST, path),
-        decoding=_section(tree, "decoding", DecodingConfig, _LONGEST, path),
+        architecture=_section(tree, "architecture", model_config, WIDEST, path),
+        decoding=_section(tree, "decoding", partial(settings_from, DecodingConfig), _LONGEST, path),
     )
     for problem in _problems(manifest):
         raise damaged(path, problem)
     return manifest
 
 
-def _section(tree: dict[str, Any], key: str, kind: type[Any], most: int, path: Path) -> Any:
+def _section(
+    tree: dict[str, Any], key: str, read: Callable[..., Any], most: int, path: Path
+) -> Any:
     """Read a table of the recipe, with the bounds that recipes leave open."""
     section = converted(tree.get(key), dict[str, Any], path, key)
     for name, value in section.items():
         limit = _MOST_LAYERS if name.endswith("_layers") else most
         if type(value) in (int, float) and value > limit:
             raise damaged(path, f"{key}.{name} must be at most {limit:,}, not {value:,}")
-    return section_from(kind, section, f"{path}, {key}")
+    try:
+        return read(section, str(path), f"{key}.")
+    except OptionError as error:
+        raise ModelError(error.message, error.hint) from None
 
 
 def _problems(manifest: Manifest) -> Iterator[str]:
     """Find values that no recipe allows, that exhaust the machine or contradict each other."""
     config = manifest.architecture
-    architecture = architecture_of(config)
-    if fault := architecture.fault(config):
-        yield f"architecture.{fault[0]}"
-    for name, shape in (architecture.encoder_output(config) | architecture.caches(config)).items():
+    if problem := config.problem():
+        yield f"architecture.{problem[0]}"
+    for name, shape in (config.encoder_output() | config.caches()).items():
         numbers = math.prod(each for each in shape if isinstance(each, int))
         if numbers > WIDEST:
             yield f"architecture: {name} has {numbers:,} numbers per column, at most {WIDEST:,}"

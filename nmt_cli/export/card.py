@@ -6,7 +6,6 @@ from nmt_cli import __version__
 from nmt_cli.bundle.description import LICENCE, training_text
 from nmt_cli.bundle.report import Verification
 from nmt_cli.export.exporter import Trained
-from nmt_cli.recipe.architecture import architecture_of
 
 _CARD = """\
 {header}# {recipe.label}: {recipe.data.source} to {recipe.data.target}, {form}
@@ -55,7 +54,7 @@ def write_card(
         header=header,
         recipe=recipe,
         form=form,
-        summary=architecture_of(recipe.model).summary(recipe.model),
+        summary=recipe.model.summary(),
         precision=precision,
         version=__version__,
         usage=usage,

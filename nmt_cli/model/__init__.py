@@ -1,1 +1,31 @@
-"""Keras models: shared layers, step graphs, and one folder per architecture."""
+"""Keras models: shared layers, step graphs, and one folder per architecture.
+
+The folder has the name of the architecture. Its ``network.py`` defines ``build_model`` and its
+``steps.py`` the class ``Steps``; the registry in nmt_cli.recipe.model has its settings.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import keras
+
+    from nmt_cli.model.step_graph import StepGraph
+    from nmt_cli.recipe.model import ModelConfig
+
+
+def build_model(
+    config: "ModelConfig", source_vocab: int, target_vocab: int, seed: int
+) -> "keras.Model":
+    """Build the training model, named like its architecture.
+
+    It maps source [B, S] and target [B, T] to logits [B, T, V], float32. The seed determines the
+    initial weights and dropout.
+    """
+    network = import_module(f"{__name__}.{config.architecture}.network")
+    return network.build_model(config, source_vocab, target_vocab, seed)
+
+
+def step_graph_of(model: "keras.Model") -> "StepGraph":
+    """Return the encoder and the decoder step of a training model."""
+    return import_module(f"{__name__}.{model.name}.steps").Steps(model)

@@ -14,7 +14,7 @@ from typing import Any, Self
 import keras
 from keras import ops
 
-from nmt_cli.recipe.architecture import ModelConfig, architecture
+from nmt_cli.recipe.model import ARCHITECTURES, ModelConfig
 from nmt_cli.text.tokenizer import PAD_ID
 
 # Added to attention scores of hidden positions. Finite, so that a row of nothing but padding
@@ -69,8 +69,8 @@ class Configured(SameShape):
     def from_config(cls, config: dict[str, Any]) -> Self:
         """Return the layer of a .keras file."""
         given = keras.saving.deserialize_keras_object(config)
-        kind = architecture(given["config"].pop("architecture"))
-        return cls(**{**given, "config": kind.config(**given["config"])})
+        kind = ARCHITECTURES[given["config"].pop("architecture")]
+        return cls(**{**given, "config": kind(**given["config"])})
 
 
 @keras.saving.register_keras_serializable("nmt_cli")

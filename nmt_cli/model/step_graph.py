@@ -13,7 +13,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.recipe.architecture import ModelConfig, Shape, architecture_of
+from nmt_cli.recipe.model import ModelConfig, Shape
 
 # Of the Keras backend.
 Tensors = list[Any]
@@ -36,9 +36,8 @@ class StepGraph(ABC):
     def __init__(self, model: keras.Model, config: ModelConfig) -> None:
         self.model = model
         self.config = config
-        architecture = architecture_of(config)
-        self.encoder_output = architecture.encoder_output(config)
-        self.caches = architecture.caches(config)
+        self.encoder_output = config.encoder_output()
+        self.caches = config.caches()
         self.target_embedding = model.get_layer("target_embedding")
         self.source_embedding = named_layer(model, "source_embedding") or self.target_embedding
         self.dense_logits = named_layer(model, "logits")

@@ -9,8 +9,8 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
+from nmt_cli.model import step_graph_of
 from nmt_cli.model.step_graph import Tensors, free_axes
-from nmt_cli.recipe.architecture import architecture, architecture_of
 from nmt_cli.search.step_model import Candidates, Floats, Ids, Mask
 
 
@@ -27,7 +27,7 @@ class KerasStepModel:
     """Runs a training model's step graphs on the Keras backend, with its current weights."""
 
     def __init__(self, model: keras.Model) -> None:
-        self.graph = architecture(model.name).step_graph(model)
+        self.graph = step_graph_of(model)
         if keras.backend.backend() == "tensorflow":
             self._trace()
         else:
@@ -127,7 +127,7 @@ class KerasStepModel:
 
     def self_attention(self, source: Ids, target: Ids) -> dict[str, Floats]:
         """Self-attention of both sides; see search.step_model."""
-        sides = architecture_of(self.graph.config).self_attention(self.graph.config)
+        sides = self.graph.config.self_attention()
         weights = self.graph.self_attention(source, target)
         return dict(zip(sides, map(ops.convert_to_numpy, weights), strict=True))
 

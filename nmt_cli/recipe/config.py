@@ -1,16 +1,27 @@
 """Every setting of a recipe, with its default.
 
-A recipe is a TOML file whose tables are the dataclasses below. Those of [model] belong to the
-architectures (nmt_cli.recipe.architecture).
+A recipe is a TOML file whose tables are the dataclasses below; [model] is in nmt_cli.recipe.model.
 """
 
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from nmt_cli.recipe.architecture import DEFAULT, ModelConfig, architecture, bounded, one_of
+from msgspec import Meta
+
+from nmt_cli.options import (
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    Share,
+    option,
+)
 from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import ModelConfig, TransformerConfig
+
+Decay = Annotated[float, Meta(ge=0, le=0.999999)]
 
 
 @dataclass(frozen=True)
@@ -20,81 +31,120 @@ class DataConfig:
     A corpus is written as ``tfds:NAME:SPLIT`` (TensorFlow Datasets), ``phrasebook:SPLIT``
     (shipped with nmt), ``FILE.tsv``, or ``PREFIX`` for the two files ``PREFIX.pt`` and
     ``PREFIX.en`` (the suffixes are the two languages).
-
-    Synthetic pairs are never held out. Their tag is one vocabulary entry, which translations never
-    contain (tagged back-translation, Caswell et al. 2019, https://arxiv.org/abs/1906.06442).
     """
 
-    source: str = "pt"
-    target: str = "en"
-    root: str = ""  # relative paths below start here; empty: the current folder
-    train: tuple[str, ...] = ()
-    # How often an epoch draws each pair of a corpus, by its name; others once.
-    weights: dict[str, float] = field(default_factory=dict)
-    # Licence and origin of a corpus, by its name, for the cards of exported models.
-    sources: dict[str, str] = field(default_factory=dict)
-    synthetic: tuple[str, ...] = ()  # corpora from nmt backtranslate or nmt distill
-    synthetic_tag: str = ""  # prepended to synthetic source lines, e.g. <BT>; empty: none
-    synthetic_ratio: float = bounded(0.0, 0.0)  # synthetic pairs per real pair; 0: all
-    dev: tuple[str, ...] = ()
-    test: tuple[str, ...] = ()
-    tsv_columns: tuple[str, ...] = ()  # languages of a TSV's columns; empty: source, target
-    tfds_dir: str = ""  # empty: the default of TensorFlow Datasets
-    max_characters: int = bounded(1000, 1)  # of either side
-    max_ratio: float = bounded(4.0, 1.0)  # of the two sides' character counts
-    max_tokens: int = bounded(128, 2)  # of either side, START and END included
+    source: str = option("pt", "Source language, as in file names and data sets.")
+    target: str = option("en", "Target language.")
+    root: str = option("", "Folder of the corpora; empty: the current folder.")
+    train: tuple[str, ...] = option((), "Corpora to train on.")
+    weights: dict[str, PositiveFloat] = option(
+        {}, "How often an epoch draws each pair of a corpus, by the corpus' name; others once."
+    )
+    sources: dict[str, str] = option(
+        {}, "Licence and origin of a corpus, by its name, for the cards of exported models."
+    )
+    synthetic: tuple[str, ...] = option(
+        (), "Corpora from nmt backtranslate or nmt distill; never held out."
+    )
+    # Tagged back-translation, Caswell et al. 2019, https://arxiv.org/abs/1906.06442. The tag is
+    # one vocabulary entry, which translations never contain.
+    synthetic_tag: str = option(
+        "", "Prepended to the sources of synthetic pairs, e.g. <BT>; empty: none."
+    )
+    synthetic_ratio: NonNegativeFloat = option(0.0, "Synthetic pairs per real pair; 0: all.")
+    dev: tuple[str, ...] = option(
+        (), "Corpora for validations; empty: held-out pairs of the training text."
+    )
+    test: tuple[str, ...] = option((), "Corpora for nmt evaluate.")
+    tsv_columns: tuple[str, ...] = option(
+        (), "Languages of a TSV file's columns; empty: source, target."
+    )
+    tfds_dir: str = option("", "Folder of TensorFlow Datasets; empty: its default.")
+    max_characters: PositiveInt = option(1000, "Drop pairs with a longer side.")
+    max_ratio: Annotated[float, Meta(ge=1)] = option(
+        4.0, "Drop pairs with a larger ratio of the sides' character counts."
+    )
+    max_tokens: Annotated[int, Meta(ge=2)] = option(
+        128, "Drop pairs with more tokens on a side, start and end included."
+    )
     # Shares of the training pairs, for sources that are not written like the training text.
-    lowercase: float = bounded(0.0, 0.0, 1.0)  # the source
-    uppercase: float = bounded(0.0, 0.0, 1.0)  # both sides
-    unpunctuated: float = bounded(0.0, 0.0, 1.0)  # both sides, without the mark that ends them
-    symbols: float = bounded(0.0, 0.0, 1.0)  # both sides, with emoji, symbols or foreign words
+    lowercase: Share = option(0.0, "Share of pairs whose source is lowercased.")
+    uppercase: Share = option(0.0, "Share of pairs whose sides are uppercased.")
+    unpunctuated: Share = option(0.0, "Share of pairs without final punctuation.")
+    symbols: Share = option(0.0, "Share of pairs with added emoji, symbols or foreign words.")
 
 
 @dataclass(frozen=True)
 class TokenizerConfig:
     """The [tokenizer] table: how text becomes ids."""
 
-    kind: str = one_of("sentencepiece", "wordpiece")
-    model: str = one_of("unigram", "bpe")  # SentencePiece only
-    vocab_size: int = bounded(8000, 8, 1_000_000)
-    joint: bool = True  # one vocabulary for both languages
-    byte_fallback: bool = True  # SentencePiece only
-    character_coverage: float = bounded(0.9999, 0.5, 1.0)  # SentencePiece only
-    lowercase: bool = False  # WordPiece only
+    kind: Literal["sentencepiece", "wordpiece"] = option("sentencepiece", "Kind of tokenizer.")
+    model: Literal["unigram", "bpe"] = option("unigram", "SentencePiece: its algorithm.")
+    vocab_size: Annotated[int, Meta(ge=8, le=1_000_000)] = option(
+        8000, "Maximum number of vocabulary entries."
+    )
+    joint: bool = option(True, "One vocabulary for both languages.")
+    byte_fallback: bool = option(True, "SentencePiece: bytes for unknown characters.")
+    character_coverage: Annotated[float, Meta(ge=0.5, le=1)] = option(
+        0.9999, "SentencePiece: share of characters that get a piece."
+    )
+    lowercase: bool = option(False, "WordPiece: ignore case and accents.")
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
     """The [training] table: how the model is trained."""
 
-    batch_tokens: int = bounded(4096, 0)  # of the longer side, padding included; 0: what fits
-    accumulate: int = bounded(1, 1)  # batches per optimizer step
-    max_steps: int = bounded(20_000, 1)
-    max_epochs: int = bounded(0, 0)  # passes over the training pairs; 0: no limit
-    max_minutes: float = bounded(0.0, 0.0)  # 0: no limit; resumed time counts
-    optimizer: str = one_of("adam", "adamw", "nadam", "muon")
-    schedule: str = one_of("inverse-sqrt", "cosine", "linear")
-    warmup_steps: int = bounded(4000, 1)
-    learning_rate: float = bounded(1.0, 0.0)  # factor on the paper's schedule
-    beta_1: float = bounded(0.9, 0.0, 0.999999)
-    beta_2: float = bounded(0.98, 0.0, 0.999999)
-    adam_epsilon: float = bounded(1e-9, 1e-16, 1e-2)
-    weight_decay: float = bounded(0.01, 0.0, 1.0)  # AdamW and Muon only
-    clip_norm: float = bounded(0.0, 0.0)  # global norm of the gradients; 0: no clipping
-    label_smoothing: float = bounded(0.1, 0.0, 0.9)
-    r_drop: float = bounded(0.0, 0.0)  # weight of the KL divergence of two passes; 0: one pass
-    sample_subwords: float = bounded(0.0, 0.0, 1.0)  # unigram: alpha; BPE: share of skipped merges
-    curriculum: int = bounded(0, 0)  # epochs until all long sentences are included
-    ema: float = bounded(0.0, 0.0, 0.999999)  # decay of the weights' moving average; 0: none
-    average: int = bounded(0, 0)  # last checkpoints averaged at the end; 0: none
-    precision: str = one_of("float32", "mixed_bfloat16", "mixed_float16")
-    checkpoint_every: int = bounded(0, 0)  # steps; 0: only at validations
-    keep: int = bounded(3, 1)  # newest checkpoints kept
-    validate_every: int = bounded(1000, 1)  # steps
-    validate_sentences: int = bounded(500, 1)  # translated at each validation
-    metric: str = one_of("bleu", "chrf", "loss")  # that selects the best checkpoint
-    patience: int = bounded(0, 0)  # validations without improvement before it stops; 0: no limit
-    log_every: int = bounded(50, 1)  # steps
+    batch_tokens: NonNegativeInt = option(
+        4096, "Tokens of a batch's wider side, padding included; 0: the most that memory allows."
+    )
+    accumulate: PositiveInt = option(1, "Batches per optimizer step.")
+    max_steps: PositiveInt = option(20_000, "Optimizer steps.")
+    max_epochs: NonNegativeInt = option(0, "Passes over the training pairs; 0: no limit.")
+    max_minutes: NonNegativeFloat = option(
+        0.0, "Minutes of training, also before it was resumed; 0: no limit."
+    )
+    optimizer: Literal["adam", "adamw", "nadam", "muon"] = option("adam", "Optimizer.")
+    schedule: Literal["inverse-sqrt", "cosine", "linear"] = option(
+        "inverse-sqrt", "Decay of the learning rate after the warm-up."
+    )
+    warmup_steps: PositiveInt = option(4000, "Steps until the learning rate is largest.")
+    learning_rate: NonNegativeFloat = option(
+        1.0, "Factor of d_model^-0.5 * warmup_steps^-0.5, the largest learning rate."
+    )
+    beta_1: Decay = option(0.9, "Decay of the gradients' mean.")
+    beta_2: Decay = option(0.98, "Decay of the gradients' variance.")
+    adam_epsilon: Annotated[float, Meta(ge=1e-16, le=1e-2)] = option(1e-9, "Epsilon of Adam.")
+    weight_decay: Share = option(0.01, "Weight decay of adamw and muon.")
+    clip_norm: NonNegativeFloat = option(
+        0.0, "Maximum global norm of the gradients; 0: no clipping."
+    )
+    label_smoothing: Annotated[float, Meta(ge=0, le=0.9)] = option(
+        0.1, "Probability mass spread over the vocabulary."
+    )
+    r_drop: NonNegativeFloat = option(
+        0.0, "R-Drop: weight of the divergence between two passes; 0: one pass."
+    )
+    sample_subwords: Share = option(
+        0.0, "Subword sampling: alpha of unigram, share of skipped merges of bpe; 0: none."
+    )
+    curriculum: NonNegativeInt = option(0, "Epochs until all long sentences are included.")
+    ema: Decay = option(0.0, "Decay of the weights' moving average; 0: none.")
+    average: NonNegativeInt = option(0, "Last checkpoints to average at the end; 0: none.")
+    precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] = option(
+        "float32", "Precision of products; weights stay float32."
+    )
+    checkpoint_every: NonNegativeInt = option(
+        0, "Steps between checkpoints; 0: only at validations."
+    )
+    keep: PositiveInt = option(3, "Newest checkpoints to keep.")
+    validate_every: PositiveInt = option(1000, "Steps between validations.")
+    validate_sentences: PositiveInt = option(500, "Sentences translated at each validation.")
+    metric: Literal["bleu", "chrf", "loss"] = option("bleu", "Selects the best checkpoint.")
+    patience: NonNegativeInt = option(
+        0, "Validations without improvement after which training stops; 0: no limit."
+    )
+    log_every: PositiveInt = option(50, "Steps between log entries.")
 
     @property
     def copies(self) -> int:
@@ -106,11 +156,11 @@ class TrainingConfig:
 class Recipe:
     """Everything needed to train and run one translation system."""
 
-    name: str = "model"
-    seed: int = bounded(1, 0)
+    name: str = option("model", "Name of the system; its folders are NAME-SOURCE-TARGET.")
+    seed: NonNegativeInt = option(1, "Seed of all randomness.")
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
-    model: ModelConfig = field(default_factory=lambda: architecture(DEFAULT).config())
+    model: ModelConfig = field(default_factory=TransformerConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 

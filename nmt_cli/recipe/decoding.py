@@ -1,19 +1,34 @@
 """The settings of the search, the only table of a recipe that bundles have beside [model]."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from nmt_cli.recipe.architecture import bounded
+from msgspec import Meta
+
+from nmt_cli.options import PositiveInt, option
+
+BeamSize = Annotated[int, Meta(ge=1, le=256)]
+Penalty = Annotated[float, Meta(ge=0, le=10)]
 
 
 @dataclass(frozen=True)
 class DecodingConfig:
     """The [decoding] table: defaults of the search."""
 
-    beam_size: int = bounded(4, 1, 256)
-    length_penalty: float = bounded(0.6, 0.0, 10.0)  # alpha of Wu et al. 2016, equation 14
-    max_length: int = bounded(256, 1)  # tokens, END included
-    length_ratio: float = bounded(1.5, 0.1)  # at most ratio * source + extra tokens
-    length_extra: int = bounded(10, 1)
-    max_source: int = bounded(128, 2)  # longer sources are split at sentence ends
-    fold_capitals: bool = False  # lines in capitals are translated in lower case
-    repair_code: bool = False  # code that the translation misspells is copied from the source
+    beam_size: BeamSize = option(4, "Number of hypotheses kept at each step; 1 is greedy search.")
+    # Wu et al. 2016, equation 14
+    length_penalty: Penalty = option(0.6, "GNMT's alpha; larger values favour longer translations.")
+    max_length: PositiveInt = option(256, "Maximum tokens of a translation, its end included.")
+    length_ratio: Annotated[float, Meta(ge=0.1)] = option(
+        1.5, "A translation has at most length_ratio * source tokens + length_extra tokens."
+    )
+    length_extra: PositiveInt = option(10, "See length_ratio.")
+    max_source: Annotated[int, Meta(ge=2)] = option(
+        128, "Maximum tokens of a source; longer ones are split at sentence ends."
+    )
+    fold_capitals: bool = option(
+        False, "Translate all-caps lines in lower case, and uppercase the translation."
+    )
+    repair_code: bool = option(
+        False, "Correct identifiers, addresses and long numbers that a translation misspells."
+    )

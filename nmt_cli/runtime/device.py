@@ -6,7 +6,7 @@ import onnxruntime
 
 from nmt_cli.errors import NmtError
 from nmt_cli.host import cores
-from nmt_cli.recipe.architecture import ModelConfig, architecture_of
+from nmt_cli.recipe.model import ModelConfig
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 DEVICES = ("auto", "cpu", "cuda")
@@ -91,5 +91,5 @@ def share_threads(
 
 def threads_for(config: ModelConfig, precision: str) -> int:
     """Threads inside the operators of a single batch: every core for a large model, else one."""
-    matrix = architecture_of(config).widest_product(config) * _WEIGHT_BYTES[precision]
+    matrix = config.widest_product() * _WEIGHT_BYTES[precision]
     return cores() if matrix >= _WORTH_SHARING else 1

@@ -4,12 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from nmt_cli.recipe.model import END_ID, PAD_ID, START_ID, UNK_ID
 from nmt_cli.text.lines import is_blank
-
-PAD_ID = 0
-UNK_ID = 1
-START_ID = 2
-END_ID = 3
 
 LARGEST_VOCABULARY = 32 << 20
 """Bytes of a vocabulary's file: a million pieces take about 25 MB."""

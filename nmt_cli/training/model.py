@@ -5,7 +5,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from nmt_cli.recipe.architecture import architecture_of
+from nmt_cli.model import build_model
 from nmt_cli.training.checkpoint import Progress, check_size, load_checkpoint
 from nmt_cli.training.devices import ONE_DEVICE, Devices, building, on_tensorflow
 from nmt_cli.training.loss import SmoothedCrossEntropy, TokenAccuracy
@@ -16,8 +16,7 @@ from nmt_cli.training.run import Run
 def new_model(run: Run, precision: str = "float32") -> keras.Model:
     """Build the run's model with initial weights, and make ``precision`` Keras' policy."""
     keras.config.set_dtype_policy(precision)
-    config, build = run.recipe.model, architecture_of(run.recipe.model).build
-    return build(config, run.source_vocab, run.target_vocab, run.recipe.seed)
+    return build_model(run.recipe.model, run.source_vocab, run.target_vocab, run.recipe.seed)
 
 
 def compiled_model(run: Run, devices: Devices = ONE_DEVICE) -> keras.Model:

@@ -24,7 +24,6 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.texts import EvaluationText
 from nmt_cli.files import read_record, replacing_folder, write_json
-from nmt_cli.recipe.architecture import architecture_of
 from nmt_cli.recipe.config import DataConfig, Recipe
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.folder import load_tokenizers
@@ -179,7 +178,7 @@ class Run:
     def weights(self) -> int:
         """How many weights the model has."""
         config, sizes = self.recipe.model, (self.source_vocab, self.target_vocab)
-        return architecture_of(config).count_parameters(config, *sizes)
+        return config.count_parameters(*sizes)
 
     @property
     def last(self) -> Path:

@@ -39,7 +39,7 @@ def refusal(folder: Path) -> str:
         (("name",), "a" * 5000, "too long"),
         (("source_language",), None, "source_language: Expected str, got null"),
         (("architecture",), [], "architecture: Expected object, got array"),
-        (("architecture", "heads"), "two", "architecture: heads must be a whole number"),
+        (("architecture", "heads"), "two", "architecture.heads must be a whole number"),
         (("architecture", "heads"), True, "heads must be a whole number, not True"),
         (("architecture", "heads"), 3, "architecture.d_model = 32 is not divisible by heads = 3"),
         (("architecture", "pad_ids"), [0, 3], "architecture.pad_ids = [0, 3] must be ids of"),

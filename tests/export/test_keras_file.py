@@ -10,7 +10,8 @@ import pytest
 
 from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
-from nmt_cli.recipe.architecture import architecture
+from nmt_cli.model import build_model
+from nmt_cli.recipe.model import ARCHITECTURES
 from nmt_cli.training.run import Run
 from tests.test_docs import ROOT
 
@@ -49,8 +50,7 @@ def test_a_file_is_verified_and_its_parts_compute_the_same(tiny_run: Run, tmp_pa
 def test_every_architecture_can_be_saved(
     tmp_path: Path, kind: str, settings: dict[str, Any]
 ) -> None:
-    made = architecture(kind)
-    model = made.build(made.config(d_model=16, **settings), 50, 60, 1)
+    model = build_model(ARCHITECTURES[kind](d_model=16, **settings), 50, 60, 1)
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
     assert [each.name for each in loaded.layers] == [each.name for each in model.layers]

@@ -16,7 +16,7 @@ from onnx import external_data_helper, numpy_helper
 from nmt_cli.bundle import APPEND, DECODER, ENCODER, WEIGHTS
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.export.onnx.graphs import write_graphs
-from nmt_cli.recipe.architecture import architecture_of
+from nmt_cli.model import build_model, step_graph_of
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.tokenizer import START_ID
@@ -175,12 +175,11 @@ def test_int8_is_at_most_thirty_percent_of_float32(tmp_path: Path, tiny_run: Run
         encoder_layers=1,
         decoder_layers=1,
     )
-    architecture = architecture_of(config)
-    model = architecture.build(config, 4000, 4000, seed=3)
+    model = build_model(config, 4000, 4000, seed=3)
     sizes = []
     for precision in ("float32", "int8"):
         (tmp_path / precision).mkdir()
-        write_graphs(architecture.step_graph(model), tmp_path / precision, precision)
+        write_graphs(step_graph_of(model), tmp_path / precision, precision)
         sizes.append((tmp_path / precision / WEIGHTS).stat().st_size)
     assert 0.25 * sizes[0] < sizes[1] <= 0.30 * sizes[0]
     parameters = 4 * sum(int(np.prod(each.shape)) for each in model.weights)

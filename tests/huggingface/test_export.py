@@ -15,8 +15,7 @@ from nmt_cli.export.exporter import EXPORTERS, ExportOptions, Trained
 from nmt_cli.export.huggingface.folder import marian_or_pegasus, write
 from nmt_cli.export.huggingface.importing import import_run
 from nmt_cli.models import open as open_model
-from nmt_cli.recipe.architecture import ModelConfig
-from nmt_cli.recipe.reading import section_from
+from nmt_cli.recipe.model import model_config
 from nmt_cli.training.checkpoint import read_checkpoint
 from nmt_cli.training.run import Run
 from tests.huggingface.test_import import check_like_transformers
@@ -90,7 +89,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 def test_what_transformers_lacks_is_named(
     keys: dict[str, Any], message: str, tiny_run: Run
 ) -> None:
-    config = section_from(ModelConfig, keys, "test")
+    config = model_config(keys, "test")
     with pytest.raises(NmtError, match=f"neither Marian nor Pegasus of transformers has {message}"):
         marian_or_pegasus(config, tiny_run.tokenizers())
 

@@ -6,9 +6,9 @@ import keras
 import numpy as np
 from keras import ops
 
+from nmt_cli.model import build_model
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.recipe.architecture import ModelConfig, architecture_of
-from nmt_cli.recipe.reading import section_from
+from nmt_cli.recipe.model import model_config
 
 VOCAB = 23
 
@@ -17,9 +17,9 @@ def tiny(**keys: object) -> keras.Model:
     """Build a model with random weights and biases; ``keys`` are those of [model]."""
     table = {"d_model": 16, "feed_forward": 32, "heads": 2}
     table |= {"encoder_layers": 2, "decoder_layers": 2, **keys}
-    config = section_from(ModelConfig, table, "test")
+    config = model_config(table, "test")
     target_vocab = VOCAB if config.embeddings in ("all", "source-target") else VOCAB + 4
-    model = architecture_of(config).build(config, VOCAB, target_vocab, seed=3)
+    model = build_model(config, VOCAB, target_vocab, seed=3)
     rng = np.random.default_rng(5)
     for weight in model.weights:  # biases and offsets start at zero and would hide errors
         weight.assign(weight + rng.normal(scale=0.1, size=weight.shape))

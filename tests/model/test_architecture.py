@@ -4,18 +4,15 @@ import json
 import subprocess
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nmt_cli.recipe.architecture import (
-    ARCHITECTURES,
-    ModelConfig,
-    architecture,
-    architecture_of,
-)
-from nmt_cli.recipe.reading import section_from
+import nmt_cli.model
+from nmt_cli.model import build_model, step_graph_of
+from nmt_cli.recipe.model import ARCHITECTURES, model_config
 from tests.model.models import VOCAB, batch
 
 # Together they cover every key of [model] that affects the number of weights.
@@ -44,14 +41,13 @@ TABLES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("keys", TABLES, ids=str)
 def test_parameters_and_tensors_match_the_model(keys: dict[str, Any]) -> None:
     table = {"d_model": 16, "feed_forward": 24, "heads": 2, "encoder_layers": 2}
-    config = section_from(ModelConfig, {**table, "decoder_layers": 2, **keys}, "test")
+    config = model_config({**table, "decoder_layers": 2, **keys}, "test")
     target_vocab = VOCAB if config.embeddings in ("all", "source-target") else VOCAB + 4
-    kind = architecture_of(config)
-    model = kind.build(config, VOCAB, target_vocab, seed=1)
-    assert kind.count_parameters(config, VOCAB, target_vocab) == model.count_params()
+    model = build_model(config, VOCAB, target_vocab, seed=1)
+    assert config.count_parameters(VOCAB, target_vocab) == model.count_params()
     assert model.name == config.architecture
 
-    graph = kind.step_graph(model)
+    graph = step_graph_of(model)
     assert graph.config == config
     source, target = batch()
     sizes = {"B": 3, "S": 7, "K": 2, "P": 0}
@@ -60,37 +56,36 @@ def test_parameters_and_tensors_match_the_model(keys: dict[str, Any]) -> None:
         return tuple(sizes.get(each, each) for each in shape)
 
     output = graph.encode(source)
-    shapes = [sized(each) for each in kind.encoder_output(config).values()]
+    shapes = [sized(each) for each in config.encoder_output().values()]
     assert [tuple(each.shape) for each in output] == shapes
-    caches = [np.zeros(sized(each), np.float32) for each in kind.caches(config).values()]
+    caches = [np.zeros(sized(each), np.float32) for each in config.caches().values()]
     ancestry = np.broadcast_to(np.eye(2, dtype=bool), (3, 2, 2))
     step = target[:, :2], np.array([0], np.int32), ancestry, output, caches
     weights, grown = graph.step_attention(*step)
     sizes["P"] = 2
-    shapes = [sized(each) for each in kind.caches(config).values()]
+    shapes = [sized(each) for each in config.caches().values()]
     assert [tuple(each.shape) for each in grown] == shapes
-    assert tuple(weights.shape) == sized(("B", *kind.cross_attention(config), "K", "S"))
+    assert tuple(weights.shape) == sized(("B", *config.cross_attention(), "K", "S"))
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_every_architecture_describes_its_default_model(name: str) -> None:
-    config = architecture(name).config()
-    kind = architecture_of(config)
+    config = ARCHITECTURES[name]()
     assert asdict(config)["architecture"] == name
-    assert kind.fault(config) is None
-    assert kind.summary(config).startswith("A ")
-    assert kind.widest_product(config) >= config.d_model**2
-    assert next(iter(kind.encoder_output(config))) == "source_mask"
+    assert config.problem() is None
+    assert config.summary().startswith("A ")
+    assert config.widest_product() >= config.d_model**2
+    assert next(iter(config.encoder_output())) == "source_mask"
+    assert Path(nmt_cli.model.__file__).with_name(name).is_dir()
 
 
-def test_the_registry_needs_no_keras() -> None:
+def test_reading_a_recipe_imports_no_model() -> None:
     script = (
         "import json, sys\n"
-        "from nmt_cli.recipe.architecture import ARCHITECTURES, architecture\n"
-        "for name in ARCHITECTURES: architecture(name)\n"
+        "from nmt_cli.recipe.reading import recipe_from\n"
+        "recipe_from({'model': {'architecture': 'rnn'}}, 'test')\n"
         "print(json.dumps(list(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     loaded = set(json.loads(done.stdout))
-    assert set(ARCHITECTURES.values()) <= loaded
-    assert not loaded & {"keras", "tensorflow", "jax", "numpy", "onnxruntime"}
+    assert not loaded & {"nmt_cli.model", "keras", "tensorflow", "jax", "numpy", "onnxruntime"}

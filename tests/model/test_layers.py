@@ -22,8 +22,8 @@ from nmt_cli.model.layers import (
     target_mask,
 )
 from nmt_cli.model.positions import LearnedPositions, PositionalEncoding, sinusoids
-from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.model.transformer.network import DecoderLayer, EncoderLayer
+from nmt_cli.recipe.model import TransformerConfig
 
 
 def numbers(*shape: int) -> np.ndarray:

@@ -1,15 +1,17 @@
 """An architecture added by a package and a registry entry trains, exports and translates."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 import nmt_cli
 from nmt_cli.bundle.reading import read_manifest
-from nmt_cli.recipe.architecture import ARCHITECTURES
+from nmt_cli.recipe.model import ARCHITECTURES
 from nmt_cli.training.devices import ONE_DEVICE
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import train
+from tests.model import averaging
 from tests.model.models import (
     check_beams,
     check_causality,
@@ -25,7 +27,8 @@ LINES = ["um dois três", "", "casa gato"]
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ARCHITECTURES, "averaging", "tests.model.averaging")
+    monkeypatch.setitem(ARCHITECTURES, "averaging", averaging.AveragingConfig)
+    monkeypatch.setitem(sys.modules, "nmt_cli.model.averaging", averaging)
 
 
 def test_it_trains_exports_and_translates(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from keras import ops
 
-from nmt_cli.model.transformer import ARCHITECTURE, TransformerConfig
+from nmt_cli.model import build_model, step_graph_of
+from nmt_cli.recipe.model import TransformerConfig
 from tests.model.models import (
     VOCAB,
     batch,
@@ -112,7 +113,7 @@ def test_an_ssru_computes_the_papers_equations():
 
 def test_ssrus_have_no_self_attention():
     source, target = batch()
-    (encoder,) = ARCHITECTURE.step_graph(tiny(decoder="ssru")).self_attention(source, target)
+    (encoder,) = step_graph_of(tiny(decoder="ssru")).self_attention(source, target)
     assert tuple(encoder.shape) == (3, 2, 2, 7, 7)
 
 
@@ -152,7 +153,7 @@ def test_parameters_of_a_known_model():
         norm="post",
         embeddings="none",
     )
-    model = ARCHITECTURE.build(config, 1000, 1000, seed=1)
+    model = build_model(config, 1000, 1000, seed=1)
     counts = {layer.name: layer.count_params() for layer in model.layers}
     sides = {
         side: sum(
@@ -164,7 +165,7 @@ def test_parameters_of_a_known_model():
     }
     assert sides == {"encoder": 5_768_192, "decoder": 9_971_712}
     assert counts["logits"] == 513_000
-    assert model.count_params() == ARCHITECTURE.count_parameters(config, 1000, 1000) == 16_252_904
+    assert model.count_params() == config.count_parameters(1000, 1000) == 16_252_904
 
 
 def test_the_output_shape_of_a_layer_of_the_paper():
@@ -178,7 +179,7 @@ def test_the_output_shape_of_a_layer_of_the_paper():
         decoder_layers=1,
         norm="post",
     )
-    model = ARCHITECTURE.build(config, 20, 20, seed=1)
+    model = build_model(config, 20, 20, seed=1)
     decoder = keras.Model(model.inputs, model.get_layer("decoder_0").output)
     ids = np.random.default_rng(0).integers(1, 20, (64, 5)).astype(np.int32)
     assert decoder([ids, ids]).shape == (64, 5, 512)
@@ -197,7 +198,7 @@ def test_source_and_target_may_have_different_lengths():
         positions="concatenated",
         embeddings="none",
     )
-    model = ARCHITECTURE.build(config, 8500, 8000, seed=1)
+    model = build_model(config, 8500, 8000, seed=1)
     layers = [model.get_layer(name).output for name in ("encoder_1", "decoder_1")]
     parts = keras.Model(model.inputs, [*layers, model.output])
     for source, target in ((62, 26), (38, 36)):
@@ -211,7 +212,7 @@ def test_weights_depend_only_on_the_seed():
     config = TransformerConfig(
         d_model=16, feed_forward=32, heads=2, encoder_layers=1, decoder_layers=1
     )
-    one, two, other = (ARCHITECTURE.build(config, VOCAB, VOCAB, seed) for seed in (1, 1, 2))
+    one, two, other = (build_model(config, VOCAB, VOCAB, seed) for seed in (1, 1, 2))
     for left, right in zip(one.get_weights(), two.get_weights(), strict=True):
         np.testing.assert_array_equal(left, right)
     assert not np.array_equal(one.get_weights()[0], other.get_weights()[0])

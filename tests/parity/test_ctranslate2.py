@@ -18,8 +18,8 @@ from nmt_cli.export.ctranslate2.folder import write
 from nmt_cli.export.ctranslate2.translator import SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions, Trained
 from nmt_cli.export.verification import Gates, given_log_probs, is_cut
+from nmt_cli.model import step_graph_of
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.recipe.architecture import architecture
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import translator_for
@@ -192,7 +192,7 @@ def test_an_unknown_quantization_is_refused(tiny_run, tmp_path):
 )
 def test_a_model_that_ctranslate2_cannot_run_is_refused(tiny_run, tmp_path, model, message):
     keras_model = tiny(**model)
-    graph = architecture(keras_model.name).step_graph(keras_model)
+    graph = step_graph_of(keras_model)
     with pytest.raises(NmtError) as caught:
         decoding = tiny_run.recipe.decoding
         spec.write_weights(graph, tiny_run.tokenizers(), decoding, None, tmp_path / "m")

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.recipe.model import TransformerConfig
 from nmt_cli.runtime import device
 from nmt_cli.runtime.device import (
     CPU,

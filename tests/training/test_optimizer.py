@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from nmt_cli.host import cores
-from nmt_cli.recipe.architecture import architecture_of
+from nmt_cli.model import build_model
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.training.loss import SmoothedCrossEntropy
@@ -58,7 +58,7 @@ def test_the_gradients_of_a_repeated_token_are_summed(
     architecture: str, embeddings: str, training: dict[str, Any]
 ) -> None:
     recipe = recipe_of(training, architecture=architecture, embeddings=embeddings)
-    model = architecture_of(recipe.model).build(recipe.model, 20, 20, seed=1)
+    model = build_model(recipe.model, 20, 20, seed=1)
     source = np.array([[5, 5, 5, 6, 3]], np.int32)
     before, after = np.array([[2, 7, 7, 7, 8]], np.int32), np.array([[7, 7, 7, 8, 3]], np.int32)
     with tf.GradientTape() as tape:

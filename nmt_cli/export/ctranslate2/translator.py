@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from nmt_cli.bundle import TOKENIZER
-from nmt_cli.errors import ModelError, NmtError
+from nmt_cli.errors import ModelError, NmtError, OptionError
 from nmt_cli.files import read_limited
+from nmt_cli.options import settings_from
 from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.reading import section_from
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
@@ -117,11 +117,19 @@ def load_ctranslate2(
         record = json.loads(read_limited(path))
         if record["format"] > FORMAT:
             raise NmtError(f"{folder}: exported by a newer nmt", "upgrade nmt")
-        decoding = section_from(DecodingConfig, record["decoding"], str(path))
+        decoding = settings_from(DecodingConfig, record["decoding"], str(path))
         model = ctranslate2.Translator(
             str(folder), inter_threads=inter_threads, intra_threads=intra_threads
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
+    except (
+        OptionError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RuntimeError,
+    ) as error:
         raise NmtError(
             f"{folder}: not a CTranslate2 model that nmt exported, or damaged ({error})",
             "create the folder with nmt export --ctranslate2",

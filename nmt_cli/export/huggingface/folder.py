@@ -24,7 +24,7 @@ from nmt_cli.export.huggingface.weights import their_names as names_of
 from nmt_cli.export.verification import Exported, compare_with_model, passed
 from nmt_cli.files import write_json
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.recipe.model import TransformerConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import translator_for
 from nmt_cli.text.folder import TokenizerSpec

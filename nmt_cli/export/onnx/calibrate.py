@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nmt_cli.bundle import ENCODER
 from nmt_cli.bundle.manifest import TensorSpec
 from nmt_cli.export.onnx.quantize import LARGEST_SIGNED, LARGEST_UNSIGNED
-from nmt_cli.recipe.architecture import ModelConfig, architecture_of
+from nmt_cli.recipe.model import ModelConfig
 from nmt_cli.text.tokenizer import START_ID
 
 # Of the largest value seen.
@@ -57,7 +57,7 @@ def calibrate(
         return found
 
     steps = [*protos.keys() - {ENCODER}]
-    shapes = architecture_of(config).caches(config)
+    shapes = config.caches()
     specs = [TensorSpec(name, "float", shape) for name, shape in shapes.items()]
     for source, target in pairs:
         encoded = run(ENCODER, {"source": np.array([source], np.int32)})

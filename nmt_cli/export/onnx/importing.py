@@ -23,8 +23,8 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
 from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
-from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.recipe.config import DataConfig, Recipe
+from nmt_cli.recipe.model import TransformerConfig
 from nmt_cli.training import RUN
 from nmt_cli.training.run import Run, read_held_out
 

@@ -17,7 +17,7 @@ import keras
 from keras import ops
 
 from nmt_cli.model.layers import Configured, PaddingMask, embeddings, float32_logits, word_dropout
-from nmt_cli.model.rnn import STATES, RecurrentConfig, cell_states
+from nmt_cli.recipe.model import RecurrentConfig
 
 _CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
 _LAYERS = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
@@ -77,7 +77,7 @@ class RecurrentDecoder(Configured):
         # To the states before the first step.
         self.bridges = [
             built(dense(width, activation="tanh", use_bias=True, name=f"first_{name}"))
-            for name in cell_states(config)
+            for name in config.cell_states()
         ]
         self.keys = None
         if config.attention != "luong-dot":
@@ -143,7 +143,7 @@ class RecurrentDecoder(Configured):
             attend: maps queries [N, d] to weighted sums of the encoder's output, [N, d].
             gaps: dropout masks of the inputs of all cells but the first.
         """
-        size = len(STATES[self.config.decoder_cell])
+        size = len(self.config.cell_states()) // self.config.decoder_layers
         entering = [x, attended] if self.config.input_feeding else [x]
         found = None
         if self.attends_before:
@@ -185,7 +185,7 @@ class RecurrentDecoder(Configured):
 def build_model(
     config: RecurrentConfig, source_vocab: int, target_vocab: int, seed: int
 ) -> keras.Model:
-    """Build the training model; see nmt_cli.recipe.architecture.Architecture.build."""
+    """Build the training model; see nmt_cli.model.build_model."""
     keras.utils.set_random_seed(seed)
     source_ids = keras.Input((None,), dtype="int32", name="source")
     target_ids = keras.Input((None,), dtype="int32", name="target")

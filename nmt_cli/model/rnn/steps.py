@@ -10,9 +10,9 @@ from keras import ops
 
 from nmt_cli.model.layers import padding_mask
 from nmt_cli.model.parents import Parents
-from nmt_cli.model.rnn import RecurrentConfig
 from nmt_cli.model.rnn.network import seen_tokens, summary_of
 from nmt_cli.model.step_graph import StepGraph, Tensors
+from nmt_cli.recipe.model import RecurrentConfig
 
 
 class Steps(StepGraph):

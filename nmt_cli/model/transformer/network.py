@@ -26,8 +26,8 @@ from nmt_cli.model.layers import (
 )
 from nmt_cli.model.parents import Parents
 from nmt_cli.model.positions import LearnedPositions, PositionalEncoding
-from nmt_cli.model.transformer import TransformerConfig
 from nmt_cli.model.transformer.ssru import SSRU
+from nmt_cli.recipe.model import TransformerConfig
 
 
 class _Block(Configured):
@@ -166,7 +166,7 @@ class DecoderLayer(_Block):
 def build_model(
     config: TransformerConfig, source_vocab: int, target_vocab: int, seed: int
 ) -> keras.Model:
-    """Build the training model; see nmt_cli.recipe.architecture.Architecture.build.
+    """Build the training model; see nmt_cli.model.build_model.
 
     The step graph finds layers by their names: "encoder_0", "decoder_3" and so on.
     """

@@ -12,7 +12,7 @@ from keras import ops
 from nmt_cli.model.layers import MASKED, padding_mask
 from nmt_cli.model.parents import Parents
 from nmt_cli.model.step_graph import StepGraph, Tensors, named_layer
-from nmt_cli.model.transformer import TransformerConfig
+from nmt_cli.recipe.model import TransformerConfig
 from nmt_cli.text.tokenizer import PAD_ID
 
 

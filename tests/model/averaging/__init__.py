@@ -3,43 +3,29 @@
 
 from dataclasses import dataclass, field
 
-from nmt_cli.recipe.architecture import (
-    Architecture,
-    CacheShape,
-    ModelConfig,
-    Shape,
-    dense_parameters,
-)
+from nmt_cli.recipe.model import CacheShape, ModelConfig, Shape, dense_parameters
 
 
 @dataclass(frozen=True)
 class AveragingConfig(ModelConfig):
     architecture: str = field(default="averaging", init=False)
 
+    def summary(self) -> str:
+        return f"An averaging model (width {self.d_model})"
 
-class Averaging(Architecture[AveragingConfig]):
-    config = AveragingConfig
+    def layer_parameters(self) -> int:
+        width = self.d_model
+        encoder = self.encoder_layers * dense_parameters(width, width)
+        return encoder + dense_parameters(2 * width, width)
 
-    def summary(self, config: AveragingConfig) -> str:
-        return f"An averaging model (width {config.d_model})"
+    def widest_product(self) -> int:
+        return 2 * self.d_model**2
 
-    def layer_parameters(self, config: AveragingConfig) -> int:
-        width = config.d_model
-        return config.encoder_layers * dense_parameters(width, width) + dense_parameters(
-            2 * width, width
-        )
+    def encoder_output(self) -> dict[str, Shape]:
+        return {"source_mask": ("B", 1, 1, "S"), "vectors": ("B", 1, "S", self.d_model)}
 
-    def widest_product(self, config: AveragingConfig) -> int:
-        return 2 * config.d_model**2
+    def caches(self) -> dict[str, CacheShape]:
+        return {"history": ("B", 1, "P", self.d_model)}
 
-    def encoder_output(self, config: AveragingConfig) -> dict[str, Shape]:
-        return {"source_mask": ("B", 1, 1, "S"), "vectors": ("B", 1, "S", config.d_model)}
-
-    def caches(self, config: AveragingConfig) -> dict[str, CacheShape]:
-        return {"history": ("B", 1, "P", config.d_model)}
-
-    def cross_attention(self, config: AveragingConfig) -> tuple[int, int]:
+    def cross_attention(self) -> tuple[int, int]:
         return 1, 1
-
-
-ARCHITECTURE = Averaging()
