@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.bundle.installed import model_folder
+from nmt_cli.bundle.packages import model_folder
 from nmt_cli.errors import NmtError, OptionError, Say, silent
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.text.lines import is_blank
@@ -67,7 +67,7 @@ def open(
         if kind_of(folder) == "bundle":
             from nmt_cli.runtime import load
 
-            members.append(load.Bundle(folder, warn, *hardware))
+            members.append(load.Bundle(folder, *hardware))
         elif hardware == (None, None, "cpu", None):
             members.append(_Run(folder))
         else:
@@ -109,7 +109,7 @@ def describe(path: Path) -> dict[str, Any]:
         NmtError: the folder is not a run or bundle, or its description is damaged.
     """
     if kind_of(path) == "bundle":
-        from nmt_cli.bundle.description import describe_bundle
+        from nmt_cli.bundle.card import describe_bundle
 
         return describe_bundle(path)
     from nmt_cli.training.description import describe_run

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from nmt_cli.bundle.contract import (
-    append_contract,
-    attention_contract,
-    columns_contract,
-    decoder_contract,
-    shortlist_contract,
+from nmt_cli.bundle.manifest import (
+    DIGEST,
+    Manifest,
+    append_signature,
+    attention_signature,
+    columns_signature,
+    decoder_signature,
+    shortlist_signature,
 )
-from nmt_cli.bundle.manifest import DIGEST, Manifest
 from nmt_cli.cli import cli
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.decoding import DecodingConfig
@@ -69,8 +70,8 @@ def test_every_key_and_tensor_of_a_bundle_is_explained() -> None:
     for kind in (Manifest, TokenizerSpec, DecodingConfig):
         names |= {each.name for each in dataclasses.fields(kind)}
     config = TransformerConfig()
-    graphs = [decoder_contract(config, 8), attention_contract(config), append_contract()]
-    graphs += [columns_contract(config, 8, "int8"), shortlist_contract(config, 8, "int8")]
+    graphs = [decoder_signature(config, 8), attention_signature(config), append_signature()]
+    graphs += [columns_signature(config, 8, "int8"), shortlist_signature(config, 8, "int8")]
     names |= {tensor.name for graph in graphs for side in graph for tensor in side}
     for name in names:
         depends = re.match("cross_|(new_)?self_", name)  # on the architecture

@@ -9,9 +9,7 @@ from shutil import copytree
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnx
 import pytest
-from onnx import helper
 
 from nmt_cli.bundle import WEIGHTS
 from nmt_cli.errors import NmtError
@@ -54,25 +52,6 @@ def unknown_field(folder: Path) -> None:
     enlarge(folder, "decoder.onnx", 3 << 30, bytes.fromhex("a206 8080808008"))
 
 
-def chained_products(folder: Path, operator: str = "Expand") -> None:
-    """40 products of matrices of 4,000 rows and columns, added to the scores as 0."""
-    model = onnx.load(folder / "decoder.onnx", load_external_data=False)
-    graph = model.graph
-    for node in graph.node:
-        node.output[:] = ["plain" if each == "scores" else each for each in node.output]
-    graph.initializer.append(helper.make_tensor("sizes", onnx.TensorProto.INT64, [2], [4000, 4000]))
-    graph.initializer.append(helper.make_tensor("zero", onnx.TensorProto.FLOAT, [], [0.0]))
-    inputs = ["zero", "sizes"] if operator == "Expand" else ["sizes"]
-    graph.node.append(helper.make_node(operator, inputs, ["matrix0"]))
-    for at in range(40):
-        names = [f"matrix{at}", "matrix0"], [f"matrix{at + 1}"]
-        graph.node.append(helper.make_node("MatMul", *names))
-    graph.node.append(helper.make_node("ReduceMax", ["matrix40"], ["last"], keepdims=0))
-    graph.node.append(helper.make_node("Add", ["plain", "last"], ["scores"]))
-    (folder / "decoder.onnx").write_bytes(model.SerializeToString())
-    harm.hide(folder)
-
-
 def inflating(path: Path, mebibytes: int) -> None:
     """Write a checkpoint of zeros, compressed to a thousandth."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -98,12 +77,12 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "tokenizer.json": (
         "bundle",
         lambda folder: enlarge(folder, "tokenizer/tokenizer.json", 1 << 30),
-        "files: tokenizer has 1,073,9",
+        "files: the rest has 1,073,9",
     ),
     "vocabulary": (
         "bundle",
         lambda folder: enlarge(folder, "tokenizer/joint.model", 1 << 30),
-        "files: tokenizer has 1,073,7",
+        "files: the rest has 1,073,7",
     ),
     "card": (
         "bundle",
@@ -113,18 +92,12 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "weights": (
         "bundle",
         lambda folder: enlarge(folder, WEIGHTS, 40 << 30),
-        "files: weights.bin has 42,949,672,960 bytes, at most 2,0",
+        "files: weights.bin has 42,949,672,960 bytes, at most ",
     ),
     "shortlist": (
         "shortlist",
         lambda folder: enlarge(folder, "shortlist.bin", 1 << 30),
         "files: shortlist.bin has 1,073,741,824 bytes, not 60,080",
-    ),
-    "products": ("bundle", chained_products, "decoder.onnx: 57 matrix products, at most 24 for"),
-    "generator": (
-        "bundle",
-        lambda folder: chained_products(folder, "ConstantOfShape"),
-        "decoder.onnx: not an ONNX file (no bundle needs the operator 'ConstantOfShape')",
     ),
     "checkpoint": (
         "run",

@@ -27,7 +27,10 @@ def translate(
     bundle: Path, lines: list[str], beams: int, threads: Threads, tokens: int
 ) -> list[Translation]:
     translator = load_bundle(
-        bundle, DecodingOptions(beam_size=beams), threads.workers * threads.each, threads.workers
+        bundle,
+        DecodingOptions(beam_size=beams),
+        threads.batches * threads.intra_op,
+        threads.batches,
     )
     return list(replace(translator, batch_tokens=tokens).translate(lines))
 

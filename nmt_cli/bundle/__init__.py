@@ -1,6 +1,6 @@
 """The translation bundle: a folder that translates without TensorFlow.
 
-manifest.json    what nmt_cli.bundle.manifest describes
+manifest.json    described by nmt_cli.bundle.manifest
 encoder.onnx     source ids to the encoder's output
 decoder.onnx     one step of the search
 append.onnx      appends to caches and selects sentences, for caches on a device
@@ -10,7 +10,7 @@ shortlist.*      tokens that may translate each source token; optional, with two
 columns.onnx     the softmax layer's columns of a sentence's shortlist
 shortlist.onnx   one step of the search over shortlists
 weights.bin      the weights of all graphs, each matrix once (ONNX external data)
-tokenizer/       as nmt_cli.text.folder reads it
+tokenizer/       described by nmt_cli.text.folder
 MODEL_CARD.md    the manifest for people
 """
 

@@ -1,30 +1,41 @@
 """The record of a bundle: its languages, settings, graphs, files and how it was verified.
 
 Format versions only ever add keys, so that a bundle of one released version loads in every later
-one. Formats 1 and 2 were never released. The manifest records the hashes of all other files, and
-its own under ``manifest_sha256``.
+one. The manifest records the hashes of all other files, and its own under ``manifest_sha256``.
+
+The signatures of the graphs follow from the [model] table. Axes: B sentences, S source positions,
+K beams, P columns of the caches, C candidates. The decoder writes its K new columns into the caches
+from column ``write_at`` on, and attends to all P. A bundle of precision float16 may have float16
+instead of float, the same type for an output and the input of the next call; one of precision int8
+has int8 ``output_columns``.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.bundle.report import Verification
+from nmt_cli.errors import VerificationError
 from nmt_cli.files import write_json
 from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.model import ModelConfig
+from nmt_cli.recipe.model import ModelConfig, Shape
 
 FORMAT = 3
 DIGEST = "manifest_sha256"
-WIDEST = 1 << 20  # far above any real model, far below what would exhaust a machine
+MAX_WIDTH = 1 << 20  # far above any real model, far below what would exhaust a machine
+PASSED: Literal["passed"] = "passed"
+SKIPPED: Literal["skipped"] = "skipped"
 
-Text = Annotated[str, Meta(min_length=1)]
+# Control characters break an error's single line or move a terminal's cursor.
+Text = Annotated[
+    str,
+    Meta(min_length=1, max_length=4096, pattern="^[^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]*$"),
+]
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,7 @@ class TensorSpec:
 
     def sized(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape with sizes in place of its named axes."""
-        return tuple(sizes[each] if isinstance(each, str) else each for each in self.shape)
+        return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in self.shape)
 
     def __str__(self) -> str:
         return f"{self.name} {self.dtype} [{', '.join(map(str, self.shape))}]"
@@ -45,7 +56,7 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class GraphSpec:
-    """The contract of one ONNX file."""
+    """The signature of one ONNX file."""
 
     file: Text
     opset: Annotated[int, Meta(ge=1, le=1000)]
@@ -66,14 +77,14 @@ class Shortlist:
     """A bundle's vocabulary shortlists: which target tokens a sentence's translation may have.
 
     Attributes:
-        size: N, tokens of each sentence's.
+        size: N, the number of tokens in each shortlist.
         translations: ids that LEXICON has for each source token.
         columns: the graph that gathers the softmax layer's columns of shortlists.
         step: the step of the search over shortlists.
     """
 
-    size: Annotated[int, Meta(ge=1, le=WIDEST)]
-    translations: Annotated[int, Meta(ge=1, le=WIDEST)]
+    size: Annotated[int, Meta(ge=1, le=MAX_WIDTH)]
+    translations: Annotated[int, Meta(ge=1, le=MAX_WIDTH)]
     columns: GraphSpec
     step: GraphSpec
 
@@ -86,6 +97,69 @@ class Shortlist:
 def id_bytes(vocabulary: int) -> int:
     """Return the bytes of a token's id in LEXICON."""
     return 2 if vocabulary <= 1 << 16 else 4
+
+
+@dataclass(frozen=True)
+class Check:
+    """One measurement of a verification.
+
+    Attributes:
+        name: what was measured; smaller is better.
+        value: the result, to four digits.
+        limit: the largest value that passes; None: for information only.
+        passed: whether the value is within the limit.
+    """
+
+    name: str
+    value: float
+    limit: float | None
+    passed: bool
+
+    @classmethod
+    def of(cls, name: str, value: float, limit: float | None = None) -> "Check":
+        """Compare a measurement with its limit; NaN never passes."""
+        value = float(f"{value:.4g}")
+        return cls(name, value, limit, limit is None or value <= limit)
+
+    def __str__(self) -> str:
+        bound = "" if self.limit is None else f" (at most {self.limit:g})"
+        return f"{self.name}: {self.value:g}{bound}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """How a bundle was compared with the trained model; by default it was not.
+
+    Attributes:
+        outcome: PASSED or SKIPPED; a bundle that fails is never written.
+        against: what the bundle was compared with.
+        checks: in the order in which they were made.
+        nmt_version, onnxruntime: versions of the software that made them.
+        version: format of this record.
+    """
+
+    outcome: Literal["passed", "skipped"] = SKIPPED
+    against: str = ""
+    checks: tuple[Check, ...] = ()
+    nmt_version: str = ""
+    onnxruntime: str = ""
+    version: Literal[1] = 1
+
+    def lines(self) -> list[str]:
+        """Return the report for people, one line per entry."""
+        if self.outcome == SKIPPED:
+            return ["skipped: this bundle was not compared with the trained model"]
+        head = f"{self.outcome}, against {self.against}"
+        if self.onnxruntime:
+            head += f" (nmt {self.nmt_version}, onnxruntime {self.onnxruntime})"
+        return [head, *map(str, self.checks)]
+
+
+def require_passed(checks: Sequence[Check], subject: str, hint: str) -> None:
+    """Raise a VerificationError that names the first check that failed, if any."""
+    for check in checks:
+        if not check.passed:
+            raise VerificationError(f"{subject}: verification failed: {check}", hint)
 
 
 @dataclass(frozen=True)
@@ -112,7 +186,7 @@ class Manifest:
     encoder: GraphSpec
     decoder: GraphSpec
     append: GraphSpec
-    files: dict[str, FileRecord]
+    files: dict[Text, FileRecord]
     attention: GraphSpec | None = None
     self_attention: GraphSpec | None = None
     shortlist: Shortlist | None = None
@@ -124,42 +198,24 @@ class Manifest:
 
     @property
     def graphs(self) -> list[GraphSpec]:
-        """The contracts of all ONNX files in the bundle."""
+        """The signatures of all ONNX files in the bundle."""
         graphs = [self.encoder, self.decoder, self.append]
-        graphs += [each for each in (self.attention, self.self_attention) if each]
+        graphs += [graph for graph in (self.attention, self.self_attention) if graph]
         if self.shortlist:
             graphs += [self.shortlist.columns, self.shortlist.step]
         return graphs
 
     @property
-    def weights(self) -> int:
-        """How many weights the architecture has."""
-        vocabulary = self.vocabulary
-        return self.architecture.count_parameters(vocabulary["source"], vocabulary["target"])
-
-    @property
-    def least_weights(self) -> int:
-        """How many numbers its graphs have at least: equal vectors, such as biases of a model that
-        was not trained, are stored once."""
-        return self.weights - 2 * self.weights // self.architecture.d_model
-
-    @property
-    def most_weights(self) -> int:
-        """How many numbers its graphs may have: the weights, two scales for each column of a
-        matrix (int8), and a few constants."""
-        return self.weights + 2 * self.weights // self.architecture.d_model + 1024
-
-    @property
     def caches(self) -> list[TensorSpec]:
         """The decoder's inputs that it also returns, with new columns."""
-        outputs = {each.name for each in self.decoder.outputs}
-        return [each for each in self.decoder.inputs if f"new_{each.name}" in outputs]
+        outputs = {tensor.name for tensor in self.decoder.outputs}
+        return [tensor for tensor in self.decoder.inputs if f"new_{tensor.name}" in outputs]
 
     def write(self, folder: Path) -> None:
         """Write manifest.json.
 
         Raises:
-            NmtError: the file cannot be written.
+            OutputError: the file cannot be written.
         """
         tree = asdict(self)
         tree[DIGEST] = manifest_digest(tree)
@@ -171,3 +227,135 @@ def manifest_digest(tree: dict[str, Any]) -> str:
     values = {key: value for key, value in tree.items() if key != DIGEST}
     text = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+Signature = tuple[list[TensorSpec], list[TensorSpec]]  # inputs, outputs
+
+
+def encoder_signature(config: ModelConfig) -> Signature:
+    """Return the signature of the encoder."""
+    outputs = _floats(config.encoder_output())
+    return [TensorSpec("source", "int32", ("B", "S"))], outputs
+
+
+def decoder_signature(config: ModelConfig, target_vocab: int) -> Signature:
+    """Return the signature of one step of the decoder."""
+    caches = config.caches()
+    inputs = [
+        TensorSpec("tokens", "int32", ("B", "K")),
+        TensorSpec("position", "int32", (1,)),
+        TensorSpec("ancestry", "bool", ("B", "K", "P")),
+        TensorSpec("write_at", "int64", ("B",)),
+        *encoder_signature(config)[1],
+        *_floats(caches),
+    ]
+    outputs = [
+        TensorSpec("scores", "float", ("B", "K", "C")),
+        TensorSpec("ids", "int32", ("B", "K", "C")),
+        TensorSpec("log_probs", "float", ("B", "K", target_vocab)),
+        *_floats(caches, "new_"),
+    ]
+    return inputs, outputs
+
+
+def attention_signature(config: ModelConfig) -> Signature:
+    """Return the signature of the step that returns attention weights."""
+    inputs, (_, _, _, *caches) = decoder_signature(config, target_vocab=0)
+    shape = ("B", *config.cross_attention(), "K", "S")
+    return inputs, [TensorSpec("attention", "float", shape), *caches]
+
+
+def self_attention_signature(config: ModelConfig) -> Signature:
+    """Return the signature of the graph that returns self-attention.
+
+    T is the number of tokens that the decoder reads.
+    """
+    inputs = [TensorSpec("source", "int32", ("B", "S")), TensorSpec("target", "int32", ("B", "T"))]
+    return inputs, _floats(config.self_attention())
+
+
+def shortlist_signature(config: ModelConfig, size: int, precision: str) -> Signature:
+    """Return the signature of the step that ranks only each sentence's shortlist."""
+    inputs, (scores, ids, _, *caches) = decoder_signature(config, target_vocab=0)
+    shortlist, gathered = columns_signature(config, size, precision)
+    return [*inputs, *shortlist, *gathered], [scores, ids, *caches]
+
+
+def columns_signature(config: ModelConfig, size: int, precision: str) -> Signature:
+    """Return the signature of the graph that gathers the softmax layer's columns of shortlists.
+
+    ``output_entries`` has the columns' scales (int8) and their biases, if there are any.
+    """
+    gathered = [TensorSpec("output_columns", "float", ("B", config.d_model, size))]
+    vectors = (precision == "int8") + (config.output_bias or not config.ties_softmax)
+    if vectors:
+        gathered.append(TensorSpec("output_entries", "float", ("B", vectors, size)))
+    return [TensorSpec("shortlist", "int32", ("B", size))], gathered
+
+
+def append_signature() -> Signature:
+    """Return the signature of the graph that joins columns to caches and selects sentences.
+
+    H, P, Q and D are free.
+    """
+    inputs = [
+        TensorSpec("values", "float", ("B", "H", "P", "D")),
+        TensorSpec("columns", "float", ("B", "H", "Q", "D")),
+        TensorSpec("rows", "int64", ("R",)),
+    ]
+    return inputs, [TensorSpec("joined", "float", ("R", "H", "P + Q", "D"))]
+
+
+def mismatch(actual: Sequence[TensorSpec], expected: Sequence[TensorSpec]) -> str:
+    """Describe the first difference between tensors and those of a signature; "" if none."""
+    theirs, ours = ({tensor.name: tensor for tensor in side} for side in (actual, expected))
+    for name in (*ours, *theirs):
+        if name not in theirs:
+            return f"{name} is missing"
+        if name not in ours:
+            return f"{name} is not in the signature"
+        if theirs[name] != ours[name]:
+            return f"{theirs[name]} should be {ours[name]}"
+    return ""
+
+
+def graphs_mismatch(manifest: Manifest) -> str:
+    """Describe the first difference between a manifest's graphs and their signatures."""
+    config, shortlist, precision = manifest.architecture, manifest.shortlist, manifest.precision
+    signatures = [
+        (manifest.encoder, encoder_signature(config)),
+        (manifest.decoder, decoder_signature(config, manifest.vocabulary["target"])),
+        (manifest.append, append_signature()),
+    ]
+    if manifest.attention:
+        signatures.append((manifest.attention, attention_signature(config)))
+    if manifest.self_attention:
+        signatures.append((manifest.self_attention, self_attention_signature(config)))
+    if shortlist:
+        size = shortlist.size
+        signatures.append((shortlist.columns, columns_signature(config, size, precision)))
+        signatures.append((shortlist.step, shortlist_signature(config, size, precision)))
+    for graph, signature in signatures:
+        for tensors, expected in zip((graph.inputs, graph.outputs), signature, strict=True):
+            actual = [_as_float(tensor, precision) for tensor in tensors]
+            if problem := mismatch(actual, expected):
+                return f"{graph.file}: {problem}"
+    produced = [*manifest.encoder.outputs, *(shortlist.columns.outputs if shortlist else ())]
+    for graph in manifest.graphs:
+        types = {tensor.name: tensor.dtype for tensor in (*produced, *graph.outputs)}
+        for tensor in graph.inputs:
+            dtype = types.get(tensor.name, types.get(f"new_{tensor.name}", tensor.dtype))
+            if dtype != tensor.dtype:
+                return f"{graph.file}: {tensor.name} is {tensor.dtype}, but is produced as {dtype}"
+    return ""
+
+
+def _as_float(tensor: TensorSpec, precision: str) -> TensorSpec:
+    """Replace a type that the precision allows instead of float."""
+    if precision == "float16" or (precision == "int8" and tensor.name == "output_columns"):
+        return replace(tensor, dtype=tensor.dtype.replace(precision, "float"))
+    return tensor
+
+
+def _floats(shapes: Mapping[str, Shape], prefix: str = "") -> list[TensorSpec]:
+    return [TensorSpec(f"{prefix}{name}", "float", shape) for name, shape in shapes.items()]

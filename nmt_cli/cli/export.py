@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nmt_cli.bundle.report import Check, require_passed
+from nmt_cli.bundle.manifest import Check, require_passed
 from nmt_cli.cli.options import PATH, find_model, find_run, option_group, say
 from nmt_cli.export.exporter import EXPORTERS, FLOAT32, ExportOptions
 from nmt_cli.files import standard_output

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.bundle.installed import model_folder
+from nmt_cli.bundle.packages import model_folder
 from nmt_cli.cli.options import PATH, say
 from nmt_cli.errors import OptionError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nmt_cli.bundle.report import Check, Verification
+from nmt_cli.bundle.manifest import Check, Verification
 from nmt_cli.cli.options import PATH, find_model, find_recipe, is_recipe, set_option
 from nmt_cli.files import standard_output
 from nmt_cli.frameworks import import_keras

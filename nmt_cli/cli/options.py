@@ -226,7 +226,7 @@ def find_recipe(name: str, overrides: tuple[str, ...]) -> "Recipe":
 
 def is_recipe(path: Path) -> bool:
     """Whether a path names a recipe and not a model."""
-    from nmt_cli.bundle.installed import installed_models
+    from nmt_cli.bundle.packages import installed_models
 
     name = str(path)
     known = name in recipe_names() and name not in installed_models()
@@ -263,7 +263,7 @@ def find_model(path: Path | None) -> Path:
     Raises:
         NmtError: there is none, or several are installed.
     """
-    from nmt_cli.bundle.installed import installed_models, model_folder
+    from nmt_cli.bundle.packages import installed_models, model_folder
 
     if path:
         return model_folder(path)

@@ -22,7 +22,7 @@ def package(
 
     Where the wheel is installed, nmt translate -m NAME and nmt_cli.open("NAME") use the model.
     """
-    from nmt_cli.bundle.package import write_wheel
+    from nmt_cli.bundle.packages import write_wheel
 
     folder = find_model(bundle)
     path = write_wheel(folder, output or Path(), name or _name(bundle, folder), version, force)
@@ -38,8 +38,8 @@ def _name(bundle: Path | None, folder: Path) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list of all that is known.")
 def models(as_json: bool) -> None:
     """List the installed models: name, languages, precision, size and scores."""
-    from nmt_cli.bundle.description import describe_bundle
-    from nmt_cli.bundle.installed import installed_models
+    from nmt_cli.bundle.card import describe_bundle
+    from nmt_cli.bundle.packages import installed_models
 
     standard_output()
     found = [describe_bundle(path) | {"name": name} for name, path in installed_models().items()]

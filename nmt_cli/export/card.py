@@ -1,31 +1,11 @@
-"""The card of an export: what it is, how to use it, its training text and its verification."""
+"""The model card of an export other than a bundle."""
 
 from pathlib import Path
 
 from nmt_cli import __version__
-from nmt_cli.bundle.description import LICENCE, training_text
-from nmt_cli.bundle.report import Verification
+from nmt_cli.bundle.card import CARD, card
+from nmt_cli.bundle.manifest import Verification
 from nmt_cli.export.exporter import Trained
-
-_CARD = """\
-{header}# {recipe.label}: {recipe.data.source} to {recipe.data.target}, {form}
-
-{summary} in {precision}, exported by nmt {version}.
-
-## Use
-
-{usage}
-
-## Training
-
-{licence}
-
-{text}
-
-## Verification
-
-{report}
-"""
 
 
 def write_card(
@@ -35,7 +15,7 @@ def write_card(
     form: str,
     usage: str,
     report: Verification,
-    name: str = "MODEL_CARD.md",
+    name: str = CARD,
     header: str = "",
 ) -> None:
     """Write the card of an export.
@@ -50,16 +30,11 @@ def write_card(
         header: precedes the card.
     """
     recipe = trained.run.recipe
-    card = _CARD.format(
-        header=header,
-        recipe=recipe,
-        form=form,
-        summary=recipe.model.summary(),
-        precision=precision,
-        version=__version__,
-        usage=usage,
-        licence=LICENCE,
-        text=training_text(trained.run.provenance()),
-        report="\n".join(f"- {line}" for line in report.lines()),
+    text = card(
+        f"{recipe.label}: {recipe.data.source} to {recipe.data.target}, {form}",
+        f"{recipe.model.summary()} in {precision}",
+        usage,
+        {"nmt_version": __version__, "steps": trained.steps, **trained.run.provenance()},
+        report,
     )
-    (folder / name).write_text(card, encoding="utf-8")
+    (folder / name).write_text(header + text, encoding="utf-8")

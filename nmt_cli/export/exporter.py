@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from nmt_cli.bundle import MANIFEST, PRECISIONS
-from nmt_cli.bundle.report import Verification
+from nmt_cli.bundle.manifest import Verification
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.files import replacing_folder
 from nmt_cli.frameworks import import_keras

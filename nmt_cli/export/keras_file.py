@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from nmt_cli.bundle import TOKENIZER
-from nmt_cli.bundle.report import Check, Verification
+from nmt_cli.bundle.manifest import Check, Verification
 from nmt_cli.errors import NmtError
 from nmt_cli.export.card import write_card
 from nmt_cli.export.exporter import ExportOptions, Trained

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli import __version__
-from nmt_cli.bundle.report import PASSED, Check, Verification
+from nmt_cli.bundle.manifest import PASSED, Check, Verification
 from nmt_cli.errors import NmtError
 from nmt_cli.evaluate.systems import System, compare, count, evaluate
 from nmt_cli.export.exporter import FLOAT32, Trained

@@ -23,7 +23,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from nmt_cli import models
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.bundle.installed import model_folder
+from nmt_cli.bundle.packages import model_folder
 from nmt_cli.errors import NmtError, Say, first_line
 from nmt_cli.files import failures
 from nmt_cli.frameworks import variable, without_stderr

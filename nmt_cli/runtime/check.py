@@ -1,4 +1,4 @@
-"""``nmt verify``: checks of a bundle that need only the bundle."""
+"""Checks of a bundle that need only the bundle, for ``nmt verify``."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.bundle.manifest import GraphSpec
-from nmt_cli.bundle.report import Check
-from nmt_cli.errors import NmtError, first_line
+from nmt_cli.bundle.manifest import Check, GraphSpec
+from nmt_cli.errors import ModelError, first_line
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.runtime.step_model import HINT
 from nmt_cli.search.translator import translator_for
@@ -44,12 +43,14 @@ Tensors = dict[str, NDArray[Any]]
 
 
 def check_bundle(bundle: Bundle) -> list[Check]:
-    """Check a loaded bundle: its files, the contract of its graphs, and that it translates.
+    """Check a loaded bundle: its files, the signatures of its graphs, and that it translates.
 
     Raises:
-        NmtError: a graph cannot be run, or an output has another type or shape than declared.
+        ModelError: a graph cannot be run, or an output has another type or shape than declared.
     """
     manifest = bundle.manifest
+    for graph in manifest.graphs:
+        bundle.model.session(graph)
     tensors = sum(len(graph.inputs) + len(graph.outputs) for graph in manifest.graphs)
     tie = TIES[manifest.precision]
     translator = translator_for(bundle.model, bundle.tokenizers, manifest.decoding)
@@ -59,9 +60,9 @@ def check_bundle(bundle: Bundle) -> list[Check]:
         for one, other in zip(single, translator.translate(HARD_LINES), strict=True)
     )
     return [
-        # Loading has compared both, and refuses a bundle where they differ.
+        # Loading compares both, and refuses a bundle where they differ.
         Check.of(f"files with a different hash, of {len(manifest.files)}", 0, 0),
-        Check.of(f"tensors that break the contract, of {tensors}", 0, 0),
+        Check.of(f"tensors that differ from the signatures, of {tensors}", 0, 0),
         *_graph_checks(bundle),
         Check.of(f"lines translated differently in a batch, of {len(HARD_LINES)}", changed, 0),
     ]
@@ -80,31 +81,31 @@ def _graph_checks(bundle: Bundle) -> list[Check]:
         "write_at": np.array([3, 3], np.int64),
         "ancestry": np.ones((2, 3, 6), np.bool_),
     }
-    for each in manifest.caches:
-        feed[each.name] = np.ones(each.sized(sizes), _DTYPES[each.dtype])
+    for cache in manifest.caches:
+        feed[cache.name] = np.ones(cache.sized(sizes), _DTYPES[cache.dtype])
     feed |= _outputs(bundle, manifest.encoder, feed, sizes)
-    found = _outputs(bundle, manifest.decoder, feed, sizes)
-    log_probs = found["log_probs"].astype(np.float64)
-    at_ids = np.take_along_axis(log_probs, found["ids"].astype(np.int64), axis=2)
+    outputs = _outputs(bundle, manifest.decoder, feed, sizes)
+    log_probs = outputs["log_probs"].astype(np.float64)
+    at_ids = np.take_along_axis(log_probs, outputs["ids"].astype(np.int64), axis=2)
     best = np.sort(log_probs, axis=2)[..., ::-1][..., : sizes["C"]]
     distance = _distance_from_one(np.exp(log_probs))
-    furthest = float(max(np.abs(at_ids - best).max(), np.abs(found["scores"] - best).max()))
+    difference = float(max(np.abs(at_ids - best).max(), np.abs(outputs["scores"] - best).max()))
     checks = [
         Check.of("sum of all probabilities, difference from 1", distance, tolerance),
-        Check.of("candidates, difference from the best log-probabilities", furthest, TIE),
+        Check.of("candidates, difference from the best log-probabilities", difference, TIE),
     ]
-    if short := manifest.shortlist:
-        ids = [rng.permutation(vocabulary["target"])[: short.size] for _ in range(2)]
+    if shortlist := manifest.shortlist:
+        ids = [rng.permutation(vocabulary["target"])[: shortlist.size] for _ in range(2)]
         feed["shortlist"] = np.sort(np.array(ids, np.int32))
-        feed |= _outputs(bundle, short.columns, feed, sizes)
-        sizes["C"] = min(sizes["C"], short.size)
-        ranked = _outputs(bundle, short.step, feed, sizes)
+        feed |= _outputs(bundle, shortlist.columns, feed, sizes)
+        sizes["C"] = min(sizes["C"], shortlist.size)
+        scores = _outputs(bundle, shortlist.step, feed, sizes)["scores"]
         kept = np.take_along_axis(log_probs, feed["shortlist"][:, None].astype(np.int64), axis=2)
         best = np.sort(kept, axis=2)[..., ::-1][..., : sizes["C"]]
         best -= np.log(np.exp(kept).sum(axis=2, keepdims=True))
-        furthest = float(np.abs(ranked["scores"] - best).max())
         name = "candidates of shortlists, difference from the best log-probabilities"
-        checks.append(Check.of(name, furthest, TIES[manifest.precision]))
+        difference = float(np.abs(scores - best).max())
+        checks.append(Check.of(name, difference, TIES[manifest.precision]))
     if manifest.attention:
         weights = _outputs(bundle, manifest.attention, feed, sizes)["attention"]
         distance = _distance_from_one(weights.astype(np.float64))
@@ -113,7 +114,7 @@ def _graph_checks(bundle: Bundle) -> list[Check]:
         feed["target"] = feed["tokens"]
         sizes["T"] = 3
         sides = _outputs(bundle, manifest.self_attention, feed, sizes).values()
-        distance = max(_distance_from_one(each.astype(np.float64)) for each in sides)
+        distance = max(_distance_from_one(weights.astype(np.float64)) for weights in sides)
         name = "sum of self-attention weights, difference from 1"
         checks.append(Check.of(name, distance, tolerance))
     return checks
@@ -124,20 +125,25 @@ def _distance_from_one(values: NDArray[np.float64]) -> float:
 
 
 def _outputs(bundle: Bundle, graph: GraphSpec, feed: Tensors, sizes: Mapping[str, int]) -> Tensors:
-    """Run a graph; its outputs by name, of the types and shapes that it declares."""
+    """Run a graph; return its outputs by name, of the types and shapes that it declares."""
     path = bundle.folder / graph.file
-    names = [each.name for each in graph.outputs]
+    names = [tensor.name for tensor in graph.outputs]
+    inputs = {tensor.name: feed[tensor.name] for tensor in graph.inputs}
     try:
-        values = bundle.model.session(graph).run(
-            names, {each.name: feed[each.name] for each in graph.inputs}
-        )
+        outputs = dict(zip(names, bundle.model.session(graph).run(names, inputs), strict=True))
+    except ModelError:
+        raise
     except Exception as error:  # ONNX Runtime's exceptions have no common base
-        raise NmtError(f"{path}: ONNX Runtime cannot run it ({first_line(error)})", HINT) from None
-    for each, value in zip(graph.outputs, values, strict=True):
-        wanted = (each.sized(sizes), np.dtype(_DTYPES[each.dtype]))
-        if (value.shape, value.dtype) != wanted:
-            raise NmtError(
-                f"{path}: {each.name} is {value.dtype} {value.shape}, not {wanted[1]} {wanted[0]}",
+        raise ModelError(
+            f"{path}: ONNX Runtime cannot run it ({first_line(error)})", HINT
+        ) from None
+    for tensor in graph.outputs:
+        value = outputs[tensor.name]
+        expected = (tensor.sized(sizes), np.dtype(_DTYPES[tensor.dtype]))
+        if (value.shape, value.dtype) != expected:
+            raise ModelError(
+                f"{path}: {tensor.name} is {value.dtype} {value.shape}, not {expected[1]} "
+                f"{expected[0]}",
                 HINT,
             )
-    return dict(zip(names, values, strict=True))
+    return outputs

@@ -1,7 +1,9 @@
 """The step model of a bundle, on ONNX Runtime.
 
-Bundles come from other machines: correct hashes do not make their graphs correct. Failures of
-ONNX Runtime and candidates that search cannot use become one clear error.
+Bundles come from other machines: correct hashes do not make their graphs correct. A graph must have
+the inputs and outputs that the manifest declares; ONNX Runtime refuses operators that it does not
+have, and weights outside the folder. All its failures and malformed outputs are raised as
+ModelError.
 """
 
 import math
@@ -16,13 +18,12 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli.bundle import ENCODER
-from nmt_cli.bundle.manifest import GraphSpec, Manifest
-from nmt_cli.errors import NmtError, first_line
+from nmt_cli.bundle import ENCODER, MANIFEST
+from nmt_cli.bundle.manifest import GraphSpec, Manifest, TensorSpec, mismatch
+from nmt_cli.errors import ModelError, NmtError, ResourceError, first_line
 from nmt_cli.runtime.device import CPU, CUDA
-from nmt_cli.runtime.device_state import DeviceState, encode_on_device
-from nmt_cli.runtime.host_state import HostState
 from nmt_cli.runtime.shortlist import Shortlists
+from nmt_cli.runtime.state import DeviceState, HostState, encode_on_device
 from nmt_cli.search.step_model import BatchTooLarge, Candidates, Floats, Ids, Mask
 
 OnnxState = HostState | DeviceState
@@ -43,9 +44,8 @@ class OnnxStepModel:
     """Runs a bundle's graphs (search.step_model.StepModel).
 
     Batches may run in several threads at the same time. A step uses up the state that it is
-    given. All methods raise NmtError if ONNX Runtime fails or a graph returns what search cannot
-    use (a wrong shape, a token outside the vocabulary, no number), and BatchTooLarge if memory runs
-    out.
+    given. All methods raise ModelError if ONNX Runtime fails or a graph returns what search cannot
+    use (a wrong shape, a token outside the vocabulary, NaN), and BatchTooLarge if memory runs out.
 
     Args:
         folder: of the bundle.
@@ -54,7 +54,8 @@ class OnnxStepModel:
         provider: ONNX Runtime's execution provider.
 
     Raises:
-        NmtError: ONNX Runtime cannot load a graph, or cannot start the provider.
+        ModelError: ONNX Runtime cannot load a graph, or a graph is not the declared one.
+        ResourceError: ONNX Runtime cannot start the provider.
     """
 
     def __init__(
@@ -66,12 +67,13 @@ class OnnxStepModel:
         self._vocab_size = self._candidates = manifest.vocabulary["target"]
         self._shortlists: Shortlists | None = None
         # On a GPU, the product with the whole vocabulary is cheap.
-        short = None if provider == CUDA else manifest.shortlist
+        shortlist = None if provider == CUDA else manifest.shortlist
+        self._encoder = self.session(manifest.encoder)
         # With shortlists, the step of the whole vocabulary is rarely needed, and loaded then.
-        graphs = [manifest.encoder, short.step if short else manifest.decoder]
-        self._encoder, self._step = map(self.session, graphs)
-        if short:
-            self._columns, self._candidates = self.session(short.columns), short.size
+        self._step = self.session(shortlist.step if shortlist else manifest.decoder)
+        if shortlist:
+            self._columns = self.session(shortlist.columns)
+            self._candidates = shortlist.size
             self._shortlists = Shortlists.read(folder, manifest)
         # Providers other than CUDA exchange host memory, and ONNX Runtime copies it.
         self._append = self.session(manifest.append) if provider == CUDA else None
@@ -79,10 +81,15 @@ class OnnxStepModel:
         self._dtype = np.float16 if self._caches[0].dtype == "float16" else np.float32
 
     def session(self, graph: GraphSpec) -> Any:
-        """ONNX Runtime's session of one of the bundle's graphs, loaded once."""
-        if graph.file in self._sessions:
-            return self._sessions[graph.file]
-        path, provider = self._folder / graph.file, self._provider
+        """Return ONNX Runtime's session of one of the bundle's graphs, loaded once."""
+        if graph.file not in self._sessions:
+            session = self._started(graph.file)
+            _check_signature(session, graph, self._folder / graph.file)
+            self._sessions[graph.file] = session
+        return self._sessions[graph.file]
+
+    def _started(self, file: str) -> Any:
+        path, provider = self._folder / file, self._provider
         # A program that imports onnxruntime before nmt_cli has its telemetry on.
         onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
@@ -92,7 +99,7 @@ class OnnxStepModel:
         options.enable_mem_pattern = False
         # Passes for another form of quantization; they take a fifth of the load time.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
-        if graph.file == ENCODER:
+        if file == ENCODER:
             # Otherwise its idle threads spin on the cores that the decoder needs.
             options.add_session_config_entry("session.force_spinning_stop", "1")
         try:
@@ -103,24 +110,24 @@ class OnnxStepModel:
             with _ONE_AT_A_TIME:
                 session = onnxruntime.InferenceSession(name, options, providers=providers)
         except UnicodeDecodeError:
-            problem = f"{path}: ONNX Runtime reads no path that is not valid UTF-8"
-            raise NmtError(problem, "rename the folder") from None
+            raise ModelError(
+                f"{path}: ONNX Runtime reads only paths that are valid UTF-8", "rename the folder"
+            ) from None
         except Exception as error:
-            raise NmtError(
+            raise ModelError(
                 f"{path}: ONNX Runtime cannot load it ({first_line(error)})", HINT
             ) from None
         if provider not in session.get_providers():
             # ONNX Runtime silently falls back to the CPU where a driver is missing.
-            raise NmtError(
+            raise ResourceError(
                 f"{provider}: the installed onnxruntime offers it, but cannot start it",
-                "check the device's driver and libraries, or use --device cpu",
+                "check the device's driver and libraries, or use `device=cpu`",
             )
-        self._sessions[graph.file] = session
         return session
 
     def encode(self, source: Ids) -> OnnxState:
         """Read source ids [B, S]."""
-        caches = {each.name: each.sized({"B": len(source), "P": 0}) for each in self._caches}
+        caches = {cache.name: cache.sized({"B": len(source), "P": 0}) for cache in self._caches}
         with self._failures():
             if self._append is None:
                 encoder_output = self._encode_in_slices(source)
@@ -132,34 +139,34 @@ class OnnxStepModel:
             return DeviceState(self._step, self._append, memory, encoder_output, caches)
 
     def _shortened(self, source: Ids) -> dict[str, NDArray[Any]]:
-        """The shortlists of a batch and their columns of the softmax layer, by name."""
+        """Return a batch's shortlists and their columns of the softmax layer, by name."""
         assert self._shortlists is not None
         shortlist = self._shortlists.of(source)
-        names = [each.name for each in self._columns.get_outputs()]
-        found = self._columns.run(names, {"shortlist": shortlist})
-        return dict(zip(names, found, strict=True), shortlist=shortlist)
+        names = [tensor.name for tensor in self._columns.get_outputs()]
+        values = self._columns.run(names, {"shortlist": shortlist})
+        return dict(zip(names, values, strict=True), shortlist=shortlist)
 
     def _encode_in_slices(self, source: Ids) -> dict[str, NDArray[Any]]:
-        """Run the encoder on a few sentences at a time; its outputs for all of them, by name."""
+        """Run the encoder on a few sentences at a time; return all its outputs by name."""
         count, width = source.shape
         outputs = {
-            each.name: np.empty(each.sized({"B": count, "S": width}), self._dtype)
-            for each in self._manifest.encoder.outputs
+            tensor.name: np.empty(tensor.sized({"B": count, "S": width}), self._dtype)
+            for tensor in self._manifest.encoder.outputs
         }
         rows = max(1, ENCODER_TOKENS // width)
         for start in range(0, count, rows):
-            part = slice(start, start + rows)
+            piece = slice(start, start + rows)
             binding = self._encoder.io_binding()
-            binding.bind_cpu_input("source", source[part])
+            binding.bind_cpu_input("source", source[piece])
             for name, values in outputs.items():
                 binding.bind_ortvalue_output(
-                    name, onnxruntime.OrtValue.ortvalue_from_numpy(values[part])
+                    name, onnxruntime.OrtValue.ortvalue_from_numpy(values[piece])
                 )
             self._encoder.run_with_iobinding(binding)
         return outputs
 
     def step(self, state: OnnxState, tokens: Ids, ancestry: Mask) -> tuple[Candidates, OnnxState]:
-        """Read one token a beam; see search.step_model."""
+        """Read one token per beam; see search.step_model."""
         try:  # not self._failures, which takes a hundredth of a step
             candidates = state.step(tokens, ancestry)
         except Exception as error:
@@ -172,7 +179,7 @@ class OnnxStepModel:
         if int(ids.view(np.uint32).max()) >= self._vocab_size:
             raise self._wrong(f"tokens outside the vocabulary of {self._vocab_size:,}")
         if math.isnan(scores.min()):
-            raise self._wrong("scores that are not numbers")
+            raise self._wrong("scores that are NaN")
         return candidates, state
 
     def log_probs(self, state: OnnxState, tokens: Ids, ancestry: Mask) -> tuple[Floats, OnnxState]:
@@ -192,7 +199,7 @@ class OnnxStepModel:
             weights = state.attention(session, tokens, ancestry)
         shape = (*weights.shape[:1], *weights.shape[3:4])
         if shape != tokens.shape or not np.isfinite(weights).all():
-            raise self._wrong("attention weights that are not numbers")
+            raise self._wrong("attention weights that are not finite")
         return weights
 
     def self_attention(self, source: Ids, target: Ids) -> dict[str, Floats]:
@@ -200,15 +207,17 @@ class OnnxStepModel:
         graph = self._manifest.self_attention
         if graph is None:
             return {}
-        session, names = self.session(graph), [each.name for each in graph.outputs]
+        session, names = self.session(graph), [tensor.name for tensor in graph.outputs]
         with self._failures():
-            found = session.run(names, {"source": source, "target": target})
-        if not all(np.isfinite(each).all() for each in found):
-            raise self._wrong("attention weights that are not numbers")
-        return {name: each.astype(np.float32) for name, each in zip(names, found, strict=True)}
+            sides = session.run(names, {"source": source, "target": target})
+        if not all(np.isfinite(weights).all() for weights in sides):
+            raise self._wrong("attention weights that are not finite")
+        return {
+            name: weights.astype(np.float32) for name, weights in zip(names, sides, strict=True)
+        }
 
     def select(self, state: OnnxState, rows: NDArray[np.int64]) -> OnnxState:
-        """The state of some of the sentences."""
+        """Return the state of some of the sentences."""
         with self._failures():
             return state.select(rows)
 
@@ -220,25 +229,39 @@ class OnnxStepModel:
             raise self._failure(error) from error
 
     def _failure(self, error: Exception) -> Exception:
-        """What to raise for an error of ONNX Runtime, whose exceptions have no common base."""
+        """Translate an error of ONNX Runtime, whose exceptions have no common base."""
         text = str(error).lower()
-        if isinstance(error, MemoryError) or any(each in text for each in _OUT_OF_MEMORY):
+        if isinstance(error, MemoryError) or any(message in text for message in _OUT_OF_MEMORY):
             return BatchTooLarge()
         return self._wrong(f"an error of ONNX Runtime: {first_line(error)}")
 
     def _wrong(self, problem: str) -> NmtError:
-        return NmtError(f"{self._folder}: its graphs returned {problem}", HINT)
+        return ModelError(f"{self._folder}: its graphs returned {problem}", HINT)
+
+
+def _check_signature(session: Any, graph: GraphSpec, path: Path) -> None:
+    """Compare the inputs and outputs of a loaded graph with the manifest's."""
+    for declared, tensors in (
+        (graph.inputs, session.get_inputs()),
+        (graph.outputs, session.get_outputs()),
+    ):
+        actual = [
+            TensorSpec(tensor.name, tensor.type[len("tensor(") : -1], tuple(tensor.shape))
+            for tensor in tensors
+        ]
+        if problem := mismatch(actual, declared):
+            raise ModelError(f"{path}: not the graph that {MANIFEST} describes ({problem})", HINT)
 
 
 def attention_graph(folder: Path, manifest: Manifest) -> GraphSpec:
-    """The bundle's step with attention weights.
+    """Return the bundle's step with attention weights.
 
     Raises:
-        NmtError: the bundle was exported without it.
+        ModelError: the bundle was exported without it.
     """
     if manifest.attention is None:
-        raise NmtError(
+        raise ModelError(
             f"{folder}: was exported without attention weights",
-            "export it again with nmt export --onnx --attention, or give the run",
+            "export it again with `attention`, or use the run",
         )
     return manifest.attention

@@ -1,4 +1,4 @@
-"""The description of a run in plain values, as nmt_cli.bundle.description has of bundles."""
+"""The description of a run in plain values, as nmt_cli.bundle.card has of bundles."""
 
 import math
 from contextlib import suppress
@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nmt_cli.bundle.description import LICENCE, describe_system
+from nmt_cli.bundle.card import LICENCE, describe_system
 from nmt_cli.errors import NmtError
 from nmt_cli.training.checkpoint import read_checkpoint
 from nmt_cli.training.log import read_log

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -189,18 +188,3 @@ HARMS: tuple[Harm, ...] = (
     hostile_value,
     hostile_text,
 )
-
-
-def hidden_value(folder: Path, rng: np.random.Generator) -> str:
-    """Do the same as :func:`hostile_value`, but update the digest."""
-    tree = read(folder)
-    places = [place for place in manifest_places(tree) if place[0] != DIGEST]
-    place = places[rng.integers(len(places))]
-    value = HOSTILE_VALUES[rng.integers(len(HOSTILE_VALUES))]
-    with suppress(UnicodeEncodeError):
-        write(folder, put(tree, place, value))
-    return f"{place} is {str(value)[:40]!r}"
-
-
-# Mostly flipped bits: with correct hashes, they reach ONNX Runtime.
-HIDDEN: tuple[Harm, ...] = (flip_bit, flip_bit, flip_bit, truncate, append, swap, hidden_value)

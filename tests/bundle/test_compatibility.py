@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.bundle.description import describe_bundle
+from nmt_cli.bundle.card import describe_bundle
+from nmt_cli.bundle.manifest import PASSED
 from nmt_cli.bundle.reading import read_manifest
-from nmt_cli.bundle.report import PASSED
 from nmt_cli.search.options import DecodingOptions
 from tests.translators import load_bundle
 

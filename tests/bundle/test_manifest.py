@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.bundle.manifest import DIGEST, FORMAT
+from nmt_cli.bundle.manifest import DIGEST, FORMAT, PASSED, SKIPPED, Check
 from nmt_cli.bundle.reading import check_files, read_manifest
-from nmt_cli.bundle.report import PASSED, SKIPPED, Check
 from nmt_cli.errors import NmtError
 from tests.bundle import harm
 
@@ -33,10 +32,10 @@ def refusal(folder: Path) -> str:
     [
         (("name",), "", "damaged (name: Expected str of length >= 1)"),
         (("name",), 7, "damaged (name: Expected str, got int)"),
-        (("name",), "a\nb", "control characters"),
-        (("name",), "\x1b[2J", "control characters"),
-        (("name",), "\ud800", "control characters"),
-        (("name",), "a" * 5000, "too long"),
+        (("name",), "a\nb", "name: Expected str matching regex"),
+        (("name",), "\x1b[2J", "name: Expected str matching regex"),
+        (("name",), "\ud800", "damaged (JSON is malformed"),
+        (("name",), "a" * 5000, "name: Expected str of length <= 4096"),
         (("source_language",), None, "source_language: Expected str, got null"),
         (("architecture",), [], "architecture: Expected object, got array"),
         (("architecture", "heads"), "two", "architecture.heads must be a whole number"),
@@ -48,10 +47,10 @@ def refusal(folder: Path) -> str:
         (("architecture", "heads"), 4, "should be cross_key_0 float [B, 4, S, 8]"),
         (("architecture", "d_model"), 2**40, "d_model must be at most 1,048,576"),
         (("architecture", "decoder_layers"), 10**9, "decoder_layers must be at most 1,000"),
-        (("architecture", "decoder_layers"), 1, "cross_key_1 is not in the contract"),
+        (("architecture", "decoder_layers"), 1, "cross_key_1 is not in the signature"),
         (("architecture", "decoder_layers"), 3, "cross_key_2 is missing"),
         (("architecture", "norm"), "per", "norm must be one of pre, post"),
-        (("architecture", "epsilon"), 1e300, "1e+300 is too large or not a number"),
+        (("architecture", "epsilon"), 1e300, "epsilon must be at most 1,048,576"),
         (("architecture", "head"), 2, "unknown key 'head'"),
         (("decoding", "beam_size"), 0, "beam_size must be between 1 and 256, not 0"),
         (("decoding", "beam_size"), None, "beam_size must be a whole number"),
@@ -92,11 +91,11 @@ def refusal(folder: Path) -> str:
         (("files", "../x"), HASH, "'../x' lies outside the bundle"),
         (("files", "a/../../x"), HASH, "lies outside the bundle"),
         (("files", "..\\x"), HASH, "..\\x: cannot be read (No such file or directory)"),
-        (("files", ""), HASH, ": is not a file"),
-        (("files", "a\0b"), HASH, "control characters"),
+        (("files", ""), HASH, "Expected str of length >= 1"),
+        (("files", "a\0b"), HASH, "Expected str matching regex"),
         (("files", "absent"), HASH, "absent: cannot be read (No such file or directory)"),
         (("files", "tokenizer"), HASH, "tokenizer: is not a file"),
-        (("precision",), "int4", "precision must be one of float32, int8, float16, not 'int4'"),
+        (("precision",), "int4", "precision must be one of float32, int8, float16"),
         (("metrics",), {}, "metrics: Expected array, got object"),
         (("metrics",), [{"set": "x"}], "metrics[0]: Object missing required field metric"),
         (("verification",), [], "verification: Expected object, got array"),
@@ -116,10 +115,8 @@ def refusal(folder: Path) -> str:
         (("format",), 0, "not a bundle's manifest"),
         (("format",), 2.0, "not a bundle's manifest"),
         (("format",), FORMAT + 1, f"newer nmt (format {FORMAT + 1}"),
-        (("new",), 10**400, "is too large or not a number"),
-        (("new",), float("nan"), "nan is too large or not a number"),
-        (("new",), float("-inf"), "-inf is too large or not a number"),
-        (("new",), [[[[[[[[[[]]]]]]]]]], "nested too deeply"),
+        (("new",), float("nan"), "damaged (JSON is malformed"),
+        (("new",), float("-inf"), "damaged (JSON is malformed"),
     ],
     ids=lambda value: repr(value)[:40],
 )
@@ -131,7 +128,7 @@ def test_invalid_values(bundle: Path, place: tuple[Any, ...], value: Any, fragme
 @pytest.mark.parametrize(
     ("old", "new", "fragment"),
     [
-        ('"name": "toy-xx-yy"', '"name": 1e999', "inf is too large or not a number"),
+        ('"name": "toy-xx-yy"', '"name": 1e999', "damaged (Number out of range"),
         ('"name": "toy-xx-yy"', '"name": "\udc80"', "damaged ("),
         ('"beam_size": 4', '"beam_size": 5', f"was changed after the export ({DIGEST} differs)"),
         (f'"{DIGEST}"', '"digest"', f"was changed after the export ({DIGEST} differs)"),

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nmt_cli.bundle.manifest import PASSED, SKIPPED, Verification
 from nmt_cli.bundle.reading import file_records, read_manifest
-from nmt_cli.bundle.report import PASSED, SKIPPED, Verification
 from nmt_cli.errors import NmtError
 from nmt_cli.export import verification
 from nmt_cli.export.exporter import ExportOptions
@@ -42,10 +42,11 @@ def tamper(monkeypatch: pytest.MonkeyPatch, scale: float) -> None:
     monkeypatch.setattr(onnx_bundle, "write_graphs", tampered)
 
 
-def test_a_bundle_is_loaded_without_a_warning(bundle: Path) -> None:
-    warnings: list[str] = []
-    opened = Bundle(bundle, warnings.append)
-    assert warnings == []
+def test_a_bundle_is_loaded_without_a_warning(
+    bundle: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened = Bundle(bundle)
+    assert caplog.messages == []
     assert all(each.passed for each in check_bundle(opened))
     manifest = opened.manifest
     names = [each.name for each in manifest.verification.checks]
@@ -67,22 +68,25 @@ def int8(tiny_bundle, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_bundle("int8"), tmp_path / "bundle"))
 
 
-def test_an_unverified_bundle_warns_until_it_is_verified(run: Run, int8: Path) -> None:
+def test_an_unverified_bundle_warns_until_it_is_verified(
+    run: Run, int8: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     assert read_manifest(int8).verification.outcome == SKIPPED
     assert "skipped" in (int8 / "MODEL_CARD.md").read_text(encoding="utf-8")
     (int8 / "notes.txt").write_text("mine\n", encoding="utf-8")
     for _ in range(2):
-        warnings: list[str] = []
-        Bundle(int8, warnings.append)
-        assert len(warnings) == 1
-        assert f"nmt verify {int8}" in warnings[0]
+        caplog.clear()
+        Bundle(int8)
+        (warning,) = caplog.messages
+        assert f"nmt verify {int8}" in warning
     verify(run, int8)
+    caplog.clear()
     manifest = read_manifest(int8)
     assert (manifest.precision, manifest.verification.outcome) == ("int8", PASSED)
     assert {row["metric"] for row in manifest.metrics} == {"BLEU", "chrF"}
     assert manifest.files == file_records(int8)
-    Bundle(int8, warnings.append)
-    assert len(warnings) == 1
+    Bundle(int8)
+    assert caplog.messages == []
     assert (int8 / "notes.txt").exists()
     assert [each.name for each in int8.parent.iterdir()] == ["bundle"]
     limits = {each.name.split(",")[0]: each.limit for each in manifest.verification.checks}

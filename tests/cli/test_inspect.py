@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nmt_cli.bundle.description import describe_bundle
+from nmt_cli.bundle.card import describe_bundle
 from nmt_cli.cli import cli
 from nmt_cli.training.checkpoint import read_checkpoint
 from nmt_cli.training.description import describe_run

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nmt_cli.bundle.report import Verification
+from nmt_cli.bundle.manifest import Verification
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.export.ctranslate2 import folder as folder_module
 from nmt_cli.export.ctranslate2 import spec

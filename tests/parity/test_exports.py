@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nmt_cli.bundle.manifest import Verification
 from nmt_cli.bundle.reading import read_manifest
-from nmt_cli.bundle.report import Verification
 from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import bundle

@@ -46,7 +46,7 @@ def test_a_provider_by_short_or_long_name(available: list[str], name: str) -> No
 
 
 def test_an_unknown_provider_lists_the_available_ones(available: list[str]) -> None:
-    with pytest.raises(NmtError, match="--provider Abacus: .* does not offer it; it offers CPU;"):
+    with pytest.raises(NmtError, match="`provider=Abacus`: .* does not offer it; it offers CPU;"):
         find_provider(provider="Abacus")
 
 

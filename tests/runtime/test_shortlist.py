@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmt_cli.bundle.report import require_passed
+from nmt_cli.bundle.manifest import require_passed
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.device import Threads

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime import step_model
-from nmt_cli.runtime.device_state import DeviceState
-from nmt_cli.runtime.host_state import HostState
+from nmt_cli.runtime.state import DeviceState, HostState
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.options import SearchOptions

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from nmt_cli.bundle import TOKENIZER
-from nmt_cli.bundle.report import Check, Verification
+from nmt_cli.bundle.manifest import Check, Verification
 from nmt_cli.export.card import write_card
 from nmt_cli.export.ctranslate2.spec import write_weights
 from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, load_ctranslate2

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from nmt_cli.bundle.report import Verification
+from nmt_cli.bundle.manifest import Verification
 from nmt_cli.errors import NmtError, silent
 from nmt_cli.export.card import write_card
 from nmt_cli.export.exporter import FLOAT32, ExportOptions, Trained

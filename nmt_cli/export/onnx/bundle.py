@@ -20,10 +20,9 @@ from nmt_cli.bundle import (
     SHORTLIST,
     TOKENIZER,
 )
-from nmt_cli.bundle.description import model_card
-from nmt_cli.bundle.manifest import Manifest, Shortlist
+from nmt_cli.bundle.card import bundle_card
+from nmt_cli.bundle.manifest import PASSED, Check, Manifest, Shortlist, Verification, require_passed
 from nmt_cli.bundle.reading import TOKEN_IDS, file_records, read_manifest
-from nmt_cli.bundle.report import PASSED, Check, Verification, require_passed
 from nmt_cli.data.lexicon import sample, shortlist_tables
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError, Say
@@ -211,5 +210,5 @@ class _ExportedBundle(Exported):
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the card and the manifest, with the hashes of all files."""
-    (folder / "MODEL_CARD.md").write_text(model_card(manifest), encoding="utf-8")
+    (folder / "MODEL_CARD.md").write_text(bundle_card(manifest), encoding="utf-8")
     replace(manifest, files=file_records(folder)).write(folder)

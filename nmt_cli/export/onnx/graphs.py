@@ -1,6 +1,6 @@
 """The step graphs as ONNX, through tf2onnx.
 
-Inputs and outputs follow the bundle's tensor contract. The new columns of a cache have its name
+Inputs and outputs follow the bundle's signatures. The new columns of a cache have its name
 with ``new_`` before it.
 """
 
@@ -16,17 +16,18 @@ import tensorflow as tf
 import tf2onnx
 
 from nmt_cli.bundle import APPEND, ATTENTION, COLUMNS, DECODER, ENCODER, SELF_ATTENTION, SHORTLIST
-from nmt_cli.bundle.contract import (
-    Contract,
-    append_contract,
-    attention_contract,
-    columns_contract,
-    decoder_contract,
-    encoder_contract,
-    self_attention_contract,
-    shortlist_contract,
+from nmt_cli.bundle.manifest import (
+    GraphSpec,
+    Signature,
+    TensorSpec,
+    append_signature,
+    attention_signature,
+    columns_signature,
+    decoder_signature,
+    encoder_signature,
+    self_attention_signature,
+    shortlist_signature,
 )
-from nmt_cli.bundle.manifest import GraphSpec, TensorSpec
 from nmt_cli.export.onnx.calibrate import Pairs, calibrate
 from nmt_cli.export.onnx.graph_pass import RULES, apply_rules
 from nmt_cli.export.onnx.half import half
@@ -58,7 +59,7 @@ def write_graphs(
     pairs: Pairs = (),
     shortlist: int = 0,
 ) -> dict[str, GraphSpec]:
-    """Write the graphs and their weights; returns the graphs' contracts by file name.
+    """Write the graphs and their weights; returns the graphs' signatures by file name.
 
     Args:
         graph: what to write.
@@ -67,15 +68,15 @@ def write_graphs(
         shortlist: ids of each sentence's vocabulary shortlist; 0 for no such graphs.
     """
     config, specs = graph.config, {}
-    protos, contracts = make_graphs(graph, precision, rules, attention, pairs)
+    protos, signatures = make_graphs(graph, precision, rules, attention, pairs)
     if shortlist:
-        contracts[COLUMNS] = columns_contract(config, shortlist, precision)
-        contracts[SHORTLIST] = shortlist_contract(config, shortlist, precision)
+        signatures[COLUMNS] = columns_signature(config, shortlist, precision)
+        signatures[SHORTLIST] = shortlist_signature(config, shortlist, precision)
         protos[COLUMNS] = columns_graph(protos[DECODER])
         protos[SHORTLIST] = shortlist_graph(protos[DECODER])
-    for name, contract in contracts.items():
+    for name, signature in signatures.items():
         proto = protos[name]
-        inputs, outputs = map(_named, (proto.graph.input, proto.graph.output), contract)
+        inputs, outputs = map(_named, (proto.graph.input, proto.graph.output), signature)
         onnx.checker.check_model(proto, full_check=False)
         specs[name] = GraphSpec(name, OPSET, inputs, outputs)
     save_with_shared_weights(protos, folder)
@@ -88,8 +89,8 @@ def make_graphs(
     rules: Sequence[str] = tuple(RULES),
     attention: str | None = None,
     pairs: Pairs = (),
-) -> tuple[dict[str, onnx.ModelProto], dict[str, Contract]]:
-    """Return the finished graphs and their contracts, by file name.
+) -> tuple[dict[str, onnx.ModelProto], dict[str, Signature]]:
+    """Return the finished graphs and their signatures, by file name.
 
     Args:
         graph: what to convert.
@@ -104,20 +105,20 @@ def make_graphs(
         return [tf.concat([tf.gather(values, rows), tf.gather(columns, rows)], axis=2)]
 
     config = graph.config
-    parts: list[tuple[str, Callable[..., Any], Contract]] = [
-        (ENCODER, graph.encode, encoder_contract(config)),
-        (DECODER, _step(graph, graph.step), decoder_contract(config, graph.vocab_size)),
-        (APPEND, append, append_contract()),
+    parts: list[tuple[str, Callable[..., Any], Signature]] = [
+        (ENCODER, graph.encode, encoder_signature(config)),
+        (DECODER, _step(graph, graph.step), decoder_signature(config, graph.vocab_size)),
+        (APPEND, append, append_signature()),
     ]
     if attention:
-        parts.append((ATTENTION, _step(graph, graph.step_attention), attention_contract(config)))
-    own = self_attention_contract(config)
+        parts.append((ATTENTION, _step(graph, graph.step_attention), attention_signature(config)))
+    own = self_attention_signature(config)
     if attention == "all" and own[1]:  # a recurrent model has none
         parts.append((SELF_ATTENTION, graph.self_attention, own))
     protos = {}
-    for name, function, contract in parts:
+    for name, function, signature in parts:
         write = ENCODERS.get(config.architecture) if name == ENCODER else None
-        proto = write(graph, TF2ONNX_OPSET) if write else convert(function, contract)
+        proto = write(graph, TF2ONNX_OPSET) if write else convert(function, signature)
         share_transposed(proto)
         _write_in_place(proto, graph)
         protos[name] = apply_rules(proto, rules)
@@ -129,7 +130,7 @@ def make_graphs(
             protos[name] = quantize(protos[name], sizes.get(name))
         elif precision == "float16":
             protos[name] = half(protos[name])
-    return protos, {name: contract for name, _, contract in parts}
+    return protos, {name: signature for name, _, signature in parts}
 
 
 def _step(graph: StepGraph, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -145,21 +146,21 @@ def _step(graph: StepGraph, function: Callable[..., Any]) -> Callable[..., Any]:
     return step
 
 
-def convert(function: Callable[..., Any], contract: Contract) -> onnx.ModelProto:
-    """Convert a function of tensors, whose names are those of the contract."""
-    inputs, outputs = contract
+def convert(function: Callable[..., Any], signature: Signature) -> onnx.ModelProto:
+    """Convert a function of tensors, whose names are those of the signature."""
+    inputs, outputs = signature
 
     def named(*tensors: Any) -> dict[str, Any]:
         return dict(zip([each.name for each in outputs], function(*tensors), strict=True))
 
-    signature = [
+    tensors = [
         tf.TensorSpec(free_axes(each.shape), _DTYPES[each.dtype], each.name)
         for each in inputs
         if each.name != WRITE_AT
     ]
     logging.getLogger("tf2onnx").setLevel(logging.ERROR)
     graph = tf.function(named, autograph=False)
-    return tf2onnx.convert.from_function(graph, signature, opset=TF2ONNX_OPSET)[0]
+    return tf2onnx.convert.from_function(graph, tensors, opset=TF2ONNX_OPSET)[0]
 
 
 def _write_in_place(proto: onnx.ModelProto, graph: StepGraph) -> None:
@@ -179,9 +180,9 @@ def _write_in_place(proto: onnx.ModelProto, graph: StepGraph) -> None:
     proto.opset_import[0].version, proto.ir_version = OPSET, IR_VERSION
 
 
-def _named(values: Any, contract: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
-    """Name the axes of a graph's tensors; returns their contract, with the graph's own types."""
-    wanted, specs = {each.name: each for each in contract}, []
+def _named(values: Any, signature: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
+    """Name the axes of a graph's tensors; returns their signature, with the graph's own types."""
+    wanted, specs = {each.name: each for each in signature}, []
     for value in values:
         tensor, spec = value.type.tensor_type, wanted[value.name]
         for dimension, axis in zip(tensor.shape.dim, spec.shape, strict=True):

@@ -2,7 +2,7 @@
 
 It is the search of `nmt_cli/search/beam.py` in standard operators, with the same sums in the same
 order: translations are the same to the last bit. The decoder's step is the body of a ``Loop``.
-Another one around it does what `nmt_cli/runtime/host_state.py` does from time to time: it reserves
+Another one around it does what `nmt_cli/runtime/state.py` does from time to time: it reserves
 columns of the caches for the next steps, and drops sentences that are done.
 
 Shapes: B sentences, S source positions, K beams, N hypotheses returned, C candidates a beam,
@@ -31,7 +31,7 @@ from nmt_cli.export.onnx.ranking import (
 from nmt_cli.export.onnx.weights import share_with_body
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.model import Shape
-from nmt_cli.runtime.host_state import SHARE_AHEAD, STEPS_AHEAD, VECTOR
+from nmt_cli.runtime.state import SHARE_AHEAD, STEPS_AHEAD, VECTOR
 from nmt_cli.search.batching import WIDTH_STEP
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 

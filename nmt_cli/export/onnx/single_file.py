@@ -19,7 +19,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
-from nmt_cli.bundle.report import Verification
+from nmt_cli.bundle.manifest import Verification
 from nmt_cli.errors import ModelError, NmtError
 from nmt_cli.export.card import write_card
 from nmt_cli.export.exporter import ExportOptions, Trained

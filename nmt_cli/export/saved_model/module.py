@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from nmt_cli.bundle.report import Verification
+from nmt_cli.bundle.manifest import Verification
 from nmt_cli.export.exporter import ExportOptions, Trained
 from nmt_cli.export.saved_model.search import GraphSearch
 from nmt_cli.export.saved_model.tokenizer import GraphTokenizer

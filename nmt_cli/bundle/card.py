@@ -1,0 +1,167 @@
+"""Describe bundles, and what exports and runs have in common: model cards and plain values."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nmt_cli.bundle import MANIFEST
+from nmt_cli.bundle.manifest import Manifest, Verification
+from nmt_cli.bundle.reading import read_manifest
+from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import ModelConfig
+
+CARD = "MODEL_CARD.md"
+LICENCE = "The licence of the model depends on the licences of its training text."
+_CARD = """\
+# {title}
+
+{summary}, exported by nmt {version}.
+
+## Use
+
+{usage}
+
+## Training
+
+Steps: {steps}{initial}. {licence}
+
+{text}
+{scores}
+## Verification
+
+{report}
+"""
+_USAGE = """\
+    nmt translate -m THIS_FOLDER file.txt
+
+It needs onnxruntime, sentencepiece and numpy, not TensorFlow. Without nmt: nmt's page
+docs/reference/bundle-format.md specifies the files and has a short client."""
+
+
+def card(
+    title: str,
+    summary: str,
+    usage: str,
+    provenance: dict[str, Any],
+    report: Verification,
+    scores: Sequence[dict[str, Any]] | None = None,
+) -> str:
+    """Return the model card of an export, in Markdown.
+
+    Args:
+        title: the model's name, its languages, and what the export is.
+        summary: half a sentence, e.g. "A Transformer (...) in int8".
+        usage: a section in Markdown.
+        provenance: as a manifest records it.
+        report: of its verification.
+        scores: as a manifest's metrics; None leaves the section out.
+    """
+    initial = provenance.get("initial")
+    return _CARD.format(
+        title=title,
+        summary=summary,
+        version=provenance.get("nmt_version", "?"),
+        usage=usage,
+        steps=provenance.get("steps", "?"),
+        initial=f", after {initial['steps']} of {initial['name']}" if initial else "",
+        licence=LICENCE,
+        text=_training_text(provenance),
+        scores="" if scores is None else _scores(scores),
+        report="\n".join(f"- {line}" for line in report.lines()),
+    )
+
+
+def bundle_card(manifest: Manifest) -> str:
+    """Return the model card of a bundle."""
+    shortlist = ""
+    if manifest.shortlist:
+        shortlist = f" with vocabulary shortlists of {manifest.shortlist.size} tokens"
+    config = manifest.architecture
+    return card(
+        f"{manifest.name}: {manifest.source_language} to {manifest.target_language}",
+        f"{config.summary()} in {manifest.precision}{shortlist}",
+        _USAGE,
+        manifest.provenance,
+        manifest.verification,
+        manifest.metrics,
+    )
+
+
+def _training_text(provenance: dict[str, Any]) -> str:
+    """Name the corpora, their sizes and licences, in a paragraph or a table."""
+    rows = provenance.get("sources")
+    if not rows:
+        return f"Training text: {', '.join(provenance.get('corpora', [])) or 'not recorded'}."
+    table = ["| training text | pairs | licence and source |", "|---|---|---|"]
+    for row in rows:
+        pairs = "" if row["pairs"] is None else f"{row['pairs']:,}"
+        table.append(f"| {row['corpus']} | {pairs} | {row['source'] or 'not recorded'} |")
+    return "\n".join(table)
+
+
+def _scores(metrics: Sequence[dict[str, Any]]) -> str:
+    rows = ["Not evaluated at export."]
+    if metrics:
+        rows = ["| set | metric | score | signature |", "|---|---|---|---|"]
+    for row in metrics:
+        score = f"{row['metric']} | {row['value']:.2f} | `{row['signature']}`"
+        rows.append(f"| {row['set']} | {score} |")
+    return "\n".join(["", "## Scores", "", *rows, ""])
+
+
+def describe_bundle(folder: Path) -> dict[str, Any]:
+    """Return everything that a bundle's manifest records, for JSON.
+
+    "damaged" names files that are missing or have another size than in the manifest; nmt verify
+    compares their contents, too.
+
+    Raises:
+        ModelError: the folder is not a bundle, or the manifest is damaged or of a newer format.
+    """
+    manifest = read_manifest(folder)
+    files = {name: record.bytes for name, record in manifest.files.items()}
+    sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    graphs = {graph.file: asdict(graph) for graph in manifest.graphs}
+    for graph in graphs.values():
+        del graph["file"]
+    return {
+        "path": str(folder),
+        "kind": "bundle",
+        "format": manifest.format,
+        "name": manifest.name,
+        **describe_system(
+            manifest.architecture,
+            manifest.decoding,
+            (manifest.source_language, manifest.target_language),
+            manifest.vocabulary,
+        ),
+        "precision": manifest.precision,
+        "shortlist": manifest.shortlist.size if manifest.shortlist else None,
+        "bytes": (folder / MANIFEST).stat().st_size + sum(files.values()),
+        "files": files,
+        "damaged": [name for name, size in files.items() if sizes.get(folder / name) != size],
+        "scores": manifest.metrics,
+        "verification": asdict(manifest.verification),
+        "provenance": manifest.provenance,
+        "licence": LICENCE,
+        "graphs": graphs,
+    }
+
+
+def describe_system(
+    config: ModelConfig,
+    decoding: DecodingConfig,
+    languages: tuple[str, str],
+    vocabulary: dict[str, int],
+) -> dict[str, Any]:
+    """Return what a model is and how it decodes, for JSON; ``vocabulary`` has the sizes."""
+    return {
+        "source": languages[0],
+        "target": languages[1],
+        "summary": config.summary(),
+        "parameters": config.count_parameters(vocabulary["source"], vocabulary["target"]),
+        "vocabulary": vocabulary,
+        "architecture": asdict(config),
+        "decoding": asdict(decoding),
+    }
