@@ -145,7 +145,7 @@ class TestBundle:
     def test_a_damaged_manifest(self, bundle: Path, tmp_path: Path) -> None:
         folder = Path(shutil.copytree(bundle, tmp_path / "toy"))
         (folder / "manifest.json").write_text("{}", encoding="utf-8")
-        assert_fails(nmt("inspect", folder, cwd=tmp_path), "not a bundle's manifest")
+        assert_fails(nmt("inspect", folder, cwd=tmp_path), "damaged (no format number)")
 
 
 class TestRun:

@@ -44,9 +44,7 @@ def test_a_damaged_bundle(workdir: Path) -> None:
 
 
 def test_no_bundle(workdir: Path) -> None:
-    assert_fails(
-        nmt("verify", RUN, cwd=workdir), f"{RUN}: not a bundle", "make one with nmt export"
-    )
+    assert_fails(nmt("verify", RUN, cwd=workdir), f"{RUN}: not a bundle", "(no manifest.json)")
     assert_fails(nmt("verify", "absent", cwd=workdir), "absent: no such run or bundle")
     assert nmt("verify", BUNDLE, "--checkpoint", "x", cwd=workdir).code == 2
 
