@@ -4,14 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from numpy.typing import NDArray
 
 from nmt_cli.bundle import DECODER, ENCODER
-from nmt_cli.export.onnx.calibrate import LARGEST_ERROR, best_size, calibrate
+from nmt_cli.export.onnx.calibrate import MAX_ERROR, best_size, calibrate
 from nmt_cli.export.onnx.quantize import quantize
 from nmt_cli.training.run import Run
+from tests.export.graphs import loaded
 
 RNG = np.random.default_rng(3)
 
@@ -47,40 +47,40 @@ def test_the_sizes_are_those_of_what_the_products_read(
     tiny_bundle: Callable[[str], Path], tiny_run: Run
 ) -> None:
     """The model's graphs in float32, and their first products by hand."""
-    protos = {name: onnx.load(tiny_bundle("float32") / name) for name in (ENCODER, DECODER)}
+    models = {name: loaded(tiny_bundle("float32") / name) for name in (ENCODER, DECODER)}
     pairs = [([5, 9, 7, 3], [6, 8]), ([4, 3], [])]
-    sizes = calibrate(protos, tiny_run.recipe.model, pairs)
-    for name, proto in protos.items():
-        matrices = [node for node in proto.graph.node if node.op_type == "MatMul"]
+    sizes = calibrate(models, tiny_run.recipe.model, pairs)
+    for name, model in models.items():
+        matrices = [node for node in model.graph if node.op_type == "MatMul"]
         assert len(sizes[name]) == len(matrices)
         assert all(size > 0 for size in sizes[name].values())
-    assert calibrate(protos, tiny_run.recipe.model, []) == {ENCODER: {}, DECODER: {}}
+    assert calibrate(models, tiny_run.recipe.model, []) == {ENCODER: {}, DECODER: {}}
 
 
 def test_a_few_very_large_values_round_all_others_to_zero() -> None:
     values = RNG.normal(size=(500, 8)).astype(np.float32)
-    assert best_size(values)[1] < LARGEST_ERROR
+    assert best_size(values)[1] < MAX_ERROR
     values[0] = 50.0
-    assert best_size(values)[1] > LARGEST_ERROR
+    assert best_size(values)[1] > MAX_ERROR
 
 
 def test_a_product_with_a_large_error_keeps_a_scale_per_row(
     tiny_bundle: Callable[[str], Path], tiny_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    protos = {name: onnx.load(tiny_bundle("float32") / name) for name in (ENCODER, DECODER)}
+    models = {name: loaded(tiny_bundle("float32") / name) for name in (ENCODER, DECODER)}
     pairs = [([5, 9, 7, 3], [6, 8])]
     seen: list[float] = []
 
     def second_is_bad(values: NDArray[np.float32]) -> tuple[float, float]:
         seen.append(best_size(values)[0])
-        return seen[-1], 2 * LARGEST_ERROR if len(seen) == 2 else 0.0
+        return seen[-1], 2 * MAX_ERROR if len(seen) == 2 else 0.0
 
     monkeypatch.setattr("nmt_cli.export.onnx.calibrate.best_size", second_is_bad)
-    sizes = calibrate(protos, tiny_run.recipe.model, pairs)
+    sizes = calibrate(models, tiny_run.recipe.model, pairs)
     products = [
-        node for proto in protos.values() for node in proto.graph.node if node.op_type == "MatMul"
+        node for model in models.values() for node in model.graph if node.op_type == "MatMul"
     ]
     assert sum(map(len, sizes.values())) == len(products) - 1
-    quantized = quantize(protos[ENCODER], sizes[ENCODER])
+    quantized = quantize(models[ENCODER], sizes[ENCODER])
     # Only rows with scales of their own are divided by them.
-    assert [node.op_type for node in quantized.graph.node].count("Div") == 1
+    assert [node.op_type for node in quantized.graph].count("Div") == 1

@@ -6,12 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import onnxruntime
 import pytest
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from nmt_cli.export.onnx.graph_pass import apply_rules
+from nmt_cli.export.onnx import graph_pass
 
 RNG = np.random.default_rng(9)
 # Square, so that a wrong rewrite still broadcasts.
@@ -65,6 +66,10 @@ def graph(
         [numpy_helper.from_array(np.asarray(each), name) for name, each in constants.items()],
     )
     return helper.make_model(proto, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def apply_rules(proto: onnx.ModelProto) -> onnx.ModelProto:
+    return ir.to_proto(graph_pass.apply_rules(ir.from_proto(proto)))
 
 
 def run(proto: onnx.ModelProto, inputs: Values) -> list[NDArray]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import onnxruntime
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from nmt_cli.export.onnx.quantize import LARGEST_WEIGHT, quantize, quantized_columns
+from nmt_cli.export.onnx.quantize import MAX_WEIGHT, quantize, quantized_columns
 from nmt_cli.export.onnx.weights import save_with_shared_weights, share_transposed
 
 RNG = np.random.default_rng(5)
@@ -52,7 +53,8 @@ def product(relu: bool = False, size: float | None = None) -> onnx.ModelProto:
     nodes = [helper.make_node("MatMul", ["r" if relu else "x", "w"], ["y"])]
     if relu:
         nodes.insert(0, helper.make_node("Relu", ["x"], ["r"]))
-    return quantize(model(nodes, w=WEIGHT), {} if size is None else {"w": size})
+    sizes = {} if size is None else {"w": size}
+    return ir.to_proto(quantize(ir.from_proto(model(nodes, w=WEIGHT)), sizes))
 
 
 def expected_product(x: NDArray[np.float32], zero: int, largest: int) -> NDArray[np.float32]:
@@ -75,12 +77,12 @@ def expected_product(x: NDArray[np.float32], zero: int, largest: int) -> NDArray
 def test_rounding_errors_are_at_most_half_a_step(matrix: NDArray[np.float32]) -> None:
     values, scales = quantized_columns(matrix)
     assert values.dtype == np.int8
-    assert np.abs(values.astype(int)).max() <= LARGEST_WEIGHT
+    assert np.abs(values.astype(int)).max() <= MAX_WEIGHT
     assert (np.abs(matrix - values * scales) <= scales * 0.5001 + 1e-6 * np.abs(matrix)).all()
 
 
 def test_sums_of_two_products_fit_in_sixteen_bits() -> None:
-    assert 2 * 255 * LARGEST_WEIGHT < 2**15
+    assert 2 * 255 * MAX_WEIGHT < 2**15
 
 
 @pytest.mark.parametrize(("relu", "zero", "largest"), [(False, 128, 127), (True, 0, 255)])
@@ -140,11 +142,11 @@ def test_an_embedding_tied_to_the_output_layer_is_stored_once(tmp_path: Path) ->
     logits = helper.make_node("MatMul", ["h", "t"], ["y"])
     table = np.tile(TABLE, (1, 1))
     proto = model([lookup, total, logits], e=table, t=np.ascontiguousarray(table.T))
-    expected = run(proto, WEIGHT.T)
-    share_transposed(proto)
-    assert [each.name for each in proto.graph.initializer] == ["e"]
-    np.testing.assert_allclose(run(proto, WEIGHT.T), expected, rtol=1e-5)
-    quantized = quantize(proto)
+    expected, shared = run(proto, WEIGHT.T), ir.from_proto(proto)
+    share_transposed(shared)
+    assert [*shared.graph.initializers] == ["e"]
+    np.testing.assert_allclose(run(ir.to_proto(shared), WEIGHT.T), expected, rtol=1e-5)
+    quantized = ir.to_proto(quantize(shared))
     sizes = [
         each.dims for each in quantized.graph.initializer if each.data_type == onnx.TensorProto.INT8
     ]
@@ -166,11 +168,11 @@ def test_weights_shared_by_two_graphs_are_stored_once(tmp_path: Path) -> None:
         helper.make_node("Gather", ["e", "ids"], ["v"], axis=0),
         helper.make_node("Add", ["x", "v"], ["y"]),
     ]
-    protos = {name: model(nodes, e=large) for name in ("a.onnx", "b.onnx")}
-    expected = run(protos["a.onnx"], WEIGHT.T)
-    save_with_shared_weights(protos, tmp_path)
+    proto = model(nodes, e=large)
+    expected, names = run(proto, WEIGHT.T), ("a.onnx", "b.onnx")
+    save_with_shared_weights({name: ir.from_proto(proto) for name in names}, tmp_path)
     assert (tmp_path / "weights.bin").stat().st_size == large.nbytes
-    for name in protos:
+    for name in names:
         assert (tmp_path / name).stat().st_size < large.nbytes
         found = onnxruntime.InferenceSession(tmp_path / name, providers=["CPUExecutionProvider"])
         ids = np.arange(5, dtype=np.int32)

@@ -57,7 +57,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     """
     run, recipe = trained.run, trained.run.recipe
     shortlists = _shortlists(run, options.prepared) if options.shortlist else None
-    graphs = write_graphs(
+    graphs, stored = write_graphs(
         trained.step_model.graph,
         folder,
         options.precision,
@@ -84,6 +84,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         attention=graphs.get(ATTENTION),
         self_attention=graphs.get(SELF_ATTENTION),
         shortlist=short,
+        stored_weights=stored,
         files={},
         precision=options.precision,
         provenance={"nmt_version": __version__, "steps": trained.steps, **run.provenance()},

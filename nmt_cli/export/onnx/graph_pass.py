@@ -1,4 +1,4 @@
-"""Rewriting the output of tf2onnx into forms that ONNX Runtime fuses.
+"""Rewrite the output of tf2onnx into forms that ONNX Runtime fuses.
 
 Each rule is a pattern and its replacement; `benchmarks/graph_pass.py` measures each. The result
 is standard ONNX, and is verified like any other graph.
@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 import onnx_ir as ir
-from onnx_ir.passes.common import CommonSubexpressionEliminationPass, RemoveUnusedNodesPass
-from onnxscript.rewriter import RewriteRule, RewriteRuleSet, rewrite
+from onnx_ir.passes.common import (
+    CommonSubexpressionEliminationPass,
+    RemoveUnusedNodesPass,
+    ShapeInferencePass,
+)
+from onnxscript.rewriter import RewriteRuleSet, rewrite
 
-# In patterns, operators are methods of `op`. Constants are variables of the pattern, which the
-# rule's check inspects.
+from nmt_cli.export.onnx.ops import rule
+from nmt_cli.export.onnx.weights import record_scale
 
 
 def _layer_norm(op: Any, x: Any, epsilon: Any, scale: Any, offset: Any, axes: Any) -> Any:
@@ -76,12 +79,12 @@ def _slice(
 
 def _plain_slice(op: Any, x: Any, start: Any, end: Any, **rest: Any) -> Any:
     """Drop what depends on constants; float16 could not represent the ends."""
-    return op.Slice(x, start, end, op.Constant(value=ir.tensor(np.array([2], np.int32))))
+    return op.Slice(x, start, end, np.array([2], np.int32))
 
 
 def _is_slice(context: Any, **values: Any) -> bool:
     wanted = {"step": [1] * 3, "axes": [0, 1, 2], "zero": [0], "bounds": [1e9, 1e9, -1e9]}
-    return all(_constant(values[name]) == each for name, each in wanted.items())
+    return all(_constant(values[name]) == value for name, value in wanted.items())
 
 
 def _attend(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
@@ -105,7 +108,7 @@ def _attention_turned(op: Any, query: Any, key: Any, value: Any, mask: Any) -> A
 
 
 def _is_attention(context: Any, query: Any, key: Any, value: Any, mask: Any) -> bool:
-    shapes = [each.shape for each in (query, key, value, mask)]
+    shapes = [operand.shape for operand in (query, key, value, mask)]
     if any(shape is None or len(shape) != 4 for shape in shapes):
         return False
     return mask.shape[2] != 1  # Attention needs a row of the mask for each query
@@ -134,7 +137,7 @@ def _attention_heads(
 def _are_heads(
     context: Any, query: Any, key: Any, value: Any, split: Any, split_value: Any, **rest: Any
 ) -> bool:
-    if any(each.shape is None or len(each.shape) != 3 for each in (query, key, value)):
+    if any(side.shape is None or len(side.shape) != 3 for side in (query, key, value)):
         return False
     return _heads(split) == _heads(split_value) is not None
 
@@ -157,15 +160,14 @@ def _top_k_of_blocks(op: Any, values: Any, count: Any) -> Any:
     """
     width = values.shape[-1]
     block = _block_width(width) or width
-    last = _vector(op, [-1])
-    maxima = op.ReduceMax(op.Reshape(values, _vector(op, [0, 0, -1, block])), last, keepdims=0)
-    some = op.Min(count, _vector(op, [width // block]))
-    _, best = op.TopK(maxima, some, _outputs=2)
-    blocks, _ = op.TopK(best, some, largest=0, _outputs=2)  # [B, K, C], ascending
-    starts = op.Mul(op.Unsqueeze(blocks, last), _vector(op, [block]))
-    ids = op.Reshape(op.Add(starts, _vector(op, list(range(block)))), _vector(op, [0, 0, -1]))
-    scores, places = op.TopK(op.GatherElements(values, ids, axis=-1), count, _outputs=2)
-    return scores, op.GatherElements(ids, places, axis=-1)
+    maxima = op.ReduceMax(op.Reshape(values, [0, 0, -1, block]), [-1], keepdims=0)
+    some = op.Min(count, [width // block])
+    _, best = op.TopK(maxima, some, outputs=2)
+    blocks, _ = op.TopK(best, some, largest=0, outputs=2)  # [B, K, C], ascending
+    starts = op.Mul(op.Unsqueeze(blocks, [-1]), [block])
+    ids = op.Reshape(op.Add(starts, list(range(block))), [0, 0, -1])
+    scores, indices = op.TopK(op.GatherElements(values, ids, axis=-1), count, outputs=2)
+    return scores, op.GatherElements(ids, indices, axis=-1)
 
 
 def _is_top_k(context: Any, values: Any, count: Any) -> bool:
@@ -178,50 +180,50 @@ def _is_top_k(context: Any, values: Any, count: Any) -> bool:
 
 def _block_width(width: int) -> int | None:
     """The divisor of a row's width nearest to the fastest one measured; None if none is near."""
-    near = [each for each in range(32, 257) if width % each == 0 and width // each >= 8]
-    return min(near, key=lambda each: abs(each - 80), default=None)
+    near = [block for block in range(32, 257) if width % block == 0 and width // block >= 8]
+    return min(near, key=lambda block: abs(block - 80), default=None)
 
 
 RULES = {
-    "layer norm": RewriteRule(_layer_norm, _fused_layer_norm, _is_layer_norm),
-    "take": RewriteRule(_take, _plain_take, _is_take),
-    "slice": RewriteRule(_slice, _plain_slice, _is_slice, remove_nodes=False),
-    "attention": RewriteRule(_attend, _attention, _is_attention),
-    "attention, turned": RewriteRule(_attend_turned, _attention_turned, _is_attention),
-    "heads": RewriteRule(_attend_heads, _attention_heads, _are_heads, remove_nodes=False),
-    "top k": RewriteRule(_top_k, _top_k_of_blocks, _is_top_k),
+    "layer norm": rule(_layer_norm, _fused_layer_norm, _is_layer_norm),
+    "take": rule(_take, _plain_take, _is_take),
+    "slice": rule(_slice, _plain_slice, _is_slice, remove_nodes=False),
+    "attention": rule(_attend, _attention, _is_attention),
+    "attention, turned": rule(_attend_turned, _attention_turned, _is_attention),
+    "heads": rule(_attend_heads, _attention_heads, _are_heads, remove_nodes=False),
+    "top k": rule(_top_k, _top_k_of_blocks, _is_top_k),
 }
 
 
-def apply_rules(proto: onnx.ModelProto, rules: Sequence[str] = tuple(RULES)) -> onnx.ModelProto:
+def apply_rules(model: ir.Model, rules: Sequence[str] = tuple(RULES)) -> ir.Model:
     """Apply rules, by name, until none matches."""
-    model = ir.from_proto(onnx.shape_inference.infer_shapes(proto))
-    _fold_scales(model.graph)
+    ShapeInferencePass(check_type=False, strict_mode=False, data_prop=False)(model)
+    _fold_scales(model)
     if rules:
         model = rewrite(model, RewriteRuleSet([RULES[name] for name in rules], commute=True))
     CommonSubexpressionEliminationPass()(model)
     RemoveUnusedNodesPass()(model)
-    return ir.to_proto(model)
+    return model
 
 
-def _fold_scales(graph: Any) -> None:
+def _fold_scales(model: ir.Model) -> None:
     """Scale the matrix and bias of attention's query projection once, instead of its output.
 
     The scale attribute of Attention is slower.
     """
-    for node in list(graph):
+    for node in list(model.graph):
         if node.op_type == "Mul" and not node.outputs[0].is_graph_output():
             factor, value = node.inputs if _is_scalar(node.inputs[0]) else node.inputs[::-1]
             if _is_scalar(factor) and _scale_projection(
-                graph, value, factor.const_value.numpy().item()
+                model, value, factor.const_value.numpy().item()
             ):
                 node.outputs[0].replace_all_uses_with(value)
-                graph.remove(node, safe=True)
+                model.graph.remove(node, safe=True)
 
 
-def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
+def _scale_projection(model: ir.Model, value: Any, factor: float) -> bool:
     """Scale what a value is computed from: (a part of) the columns of ``x W + b``."""
-    constants, reshapes, (place, parts) = [], [], (0, 1)
+    constants, reshapes, (part, parts) = [], [], (0, 1)
     while True:
         node = value.producer()
         readers = [user for user, _ in value.uses() if user.op_type != "Shape"]
@@ -229,7 +231,7 @@ def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
             return False
         splits = node.op_type == "Split" and len(node.inputs) == 1 and parts == 1
         if splits and node.attributes["axis"].value == -1:
-            place, parts = value.index(), len(node.outputs)
+            part, parts = value.index(), len(node.outputs)
         elif node.op_type == "Reshape" and parts > 1:
             reshapes.append(node.inputs[1])
         elif node.op_type in ("Add", "MatMul") and node.inputs[1].const_value is not None:
@@ -240,17 +242,21 @@ def _scale_projection(graph: Any, value: Any, factor: float) -> bool:
             break
         value = node.inputs[0]
     columns = constants[-1][1].shape[-1]
-    if any(each.shape.rank() == 0 or each.shape[-1] != columns for _, each in constants):
+    shapes = [constant.shape for _, constant in constants]
+    if any(shape.rank() == 0 or shape[-1] != columns for shape in shapes):
         return False
     if any(_sizes(shape)[-1] != columns for shape in reshapes):
         return False
     width = columns // parts
+    start, end = part * width, (part + 1) * width
     for node, constant in constants:
         scaled = constant.const_value.numpy().copy()
-        scaled[..., place * width : (place + 1) * width] *= factor
-        initializer = ir.val(f"{constant.name}_scaled", const_value=ir.tensor(scaled))
-        graph.register_initializer(initializer)
+        scaled[..., start:end] *= factor
+        name = f"{constant.name}_scaled"
+        initializer = ir.val(name, const_value=ir.tensor(scaled))
+        model.graph.register_initializer(initializer)
         node.replace_input_with(1, initializer)
+        record_scale(model, constant.name, name, factor, (start, end))
     return True
 
 
@@ -262,16 +268,12 @@ def _sizes(shape: Any) -> list[int | None]:
     if node is not None and node.op_type == "Cast":
         return _sizes(node.inputs[0])
     if node is not None and node.op_type == "Concat":
-        return [size for each in node.inputs for size in _sizes(each)]
+        return [size for part in node.inputs for size in _sizes(part)]
     return [None]
 
 
 def _is_scalar(value: Any) -> bool:
     return value is not None and value.const_value is not None and value.const_value.size == 1
-
-
-def _vector(op: Any, values: list[int]) -> Any:
-    return op.Constant(value=ir.tensor(np.array(values, np.int64)))
 
 
 def _constant(value: Any) -> Any:

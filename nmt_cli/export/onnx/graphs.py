@@ -1,7 +1,7 @@
-"""The step graphs as ONNX, through tf2onnx.
+"""Convert the step graphs to ONNX, through tf2onnx.
 
-Inputs and outputs follow the bundle's signatures. The new columns of a cache have its name
-with ``new_`` before it.
+Inputs and outputs follow the bundle's signatures. A cache with its new columns has the cache's name
+after ``new_``.
 """
 
 import logging
@@ -11,14 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import onnx
+import numpy as np
+import onnx_ir as ir
 import tensorflow as tf
 import tf2onnx
+from onnx_ir.passes.common import CheckerPass
 
 from nmt_cli.bundle import APPEND, ATTENTION, COLUMNS, DECODER, ENCODER, SELF_ATTENTION, SHORTLIST
 from nmt_cli.bundle.manifest import (
     GraphSpec,
     Signature,
+    StoredWeight,
     TensorSpec,
     append_signature,
     attention_signature,
@@ -31,16 +34,20 @@ from nmt_cli.bundle.manifest import (
 from nmt_cli.export.onnx.calibrate import Pairs, calibrate
 from nmt_cli.export.onnx.graph_pass import RULES, apply_rules
 from nmt_cli.export.onnx.half import half
+from nmt_cli.export.onnx.ops import IR_VERSION, OPSET
 from nmt_cli.export.onnx.quantize import quantize
 from nmt_cli.export.onnx.recurrent import recurrent_encoder
 from nmt_cli.export.onnx.shortlist import columns_graph, shortlist_graph
-from nmt_cli.export.onnx.weights import save_with_shared_weights, share_transposed
+from nmt_cli.export.onnx.weights import (
+    name_weights,
+    save_with_shared_weights,
+    share_transposed,
+    stored_weights,
+)
 from nmt_cli.model.step_graph import StepGraph, free_axes
 
-TF2ONNX_OPSET = 18  # the newest that tf2onnx 1.17 writes
-# Of the graphs: the first with both Attention and TensorScatter. Operators of tf2onnx's opset
-# have the same meaning in it.
-OPSET, IR_VERSION = 24, 11
+# The newest that tf2onnx 1.17 writes. Its operators have the same meaning in OPSET.
+TF2ONNX_OPSET = 18
 WRITE_AT = "write_at"
 # tf2onnx copies the graph before each of its optimizers, to continue without one that fails. This
 # variable, whatever its value, turns that off: an export takes a third less time.
@@ -58,29 +65,34 @@ def write_graphs(
     attention: str | None = None,
     pairs: Pairs = (),
     shortlist: int = 0,
-) -> dict[str, GraphSpec]:
-    """Write the graphs and their weights; returns the graphs' signatures by file name.
+) -> tuple[dict[str, GraphSpec], dict[str, StoredWeight]]:
+    """Write the graphs and their weights.
 
     Args:
-        graph: what to write.
+        graph: encoder and step of a trained model.
         folder: exists.
         precision, rules, attention, pairs: see :func:`make_graphs`.
         shortlist: ids of each sentence's vocabulary shortlist; 0 for no such graphs.
+
+    Returns:
+        The graphs' signatures, by file name; where encoder and decoder store the model's weights,
+        by name.
     """
     config, specs = graph.config, {}
-    protos, signatures = make_graphs(graph, precision, rules, attention, pairs)
+    models, signatures = make_graphs(graph, precision, rules, attention, pairs)
     if shortlist:
         signatures[COLUMNS] = columns_signature(config, shortlist, precision)
         signatures[SHORTLIST] = shortlist_signature(config, shortlist, precision)
-        protos[COLUMNS] = columns_graph(protos[DECODER])
-        protos[SHORTLIST] = shortlist_graph(protos[DECODER])
-    for name, signature in signatures.items():
-        proto = protos[name]
-        inputs, outputs = map(_named, (proto.graph.input, proto.graph.output), signature)
-        onnx.checker.check_model(proto, full_check=False)
-        specs[name] = GraphSpec(name, OPSET, inputs, outputs)
-    save_with_shared_weights(protos, folder)
-    return specs
+        models[COLUMNS] = columns_graph(models[DECODER])
+        models[SHORTLIST] = shortlist_graph(models[DECODER])
+    for file, signature in signatures.items():
+        model = models[file]
+        inputs, outputs = map(_signed, (model.graph.inputs, model.graph.outputs), signature)
+        CheckerPass()(model)
+        specs[file] = GraphSpec(file, OPSET, inputs, outputs)
+    stored = {**stored_weights(models[DECODER]), **stored_weights(models[ENCODER])}
+    save_with_shared_weights({file: models[file] for file in signatures}, folder)
+    return specs, stored
 
 
 def make_graphs(
@@ -89,22 +101,23 @@ def make_graphs(
     rules: Sequence[str] = tuple(RULES),
     attention: str | None = None,
     pairs: Pairs = (),
-) -> tuple[dict[str, onnx.ModelProto], dict[str, Signature]]:
+) -> tuple[dict[str, ir.Model], dict[str, Signature]]:
     """Return the finished graphs and their signatures, by file name.
 
     Args:
-        graph: what to convert.
+        graph: encoder and step of a trained model.
         precision: one of nmt_cli.bundle.PRECISIONS.
-        rules: of the graph pass; benchmarks/graph_pass.py leaves some out.
+        rules: names of the graph pass's rules; benchmarks/graph_pass.py leaves some out.
         attention: "cross" to also return the step with attention weights, "all" for self-attention,
             too.
-        pairs: what int8 is calibrated with; see nmt_cli.export.onnx.calibrate.calibrate.
+        pairs: text that int8 is calibrated with; see nmt_cli.export.onnx.calibrate.calibrate.
     """
 
     def append(values: Any, columns: Any, rows: Any) -> list[Any]:
         return [tf.concat([tf.gather(values, rows), tf.gather(columns, rows)], axis=2)]
 
     config = graph.config
+    weights = {weight.path: np.asarray(weight) for weight in graph.model.weights}
     parts: list[tuple[str, Callable[..., Any], Signature]] = [
         (ENCODER, graph.encode, encoder_signature(config)),
         (DECODER, _step(graph, graph.step), decoder_signature(config, graph.vocab_size)),
@@ -112,84 +125,83 @@ def make_graphs(
     ]
     if attention:
         parts.append((ATTENTION, _step(graph, graph.step_attention), attention_signature(config)))
-    own = self_attention_signature(config)
-    if attention == "all" and own[1]:  # a recurrent model has none
-        parts.append((SELF_ATTENTION, graph.self_attention, own))
-    protos = {}
-    for name, function, signature in parts:
-        write = ENCODERS.get(config.architecture) if name == ENCODER else None
-        proto = write(graph, TF2ONNX_OPSET) if write else convert(function, signature)
-        share_transposed(proto)
-        _write_in_place(proto, graph)
-        protos[name] = apply_rules(proto, rules)
-    other = (APPEND, SELF_ATTENTION)
-    steps = {name: proto for name, proto in protos.items() if name not in other}
+    self_attention = self_attention_signature(config)
+    if attention == "all" and self_attention[1]:  # a recurrent model has none
+        parts.append((SELF_ATTENTION, graph.self_attention, self_attention))
+    models = {}
+    for file, function, signature in parts:
+        write = ENCODERS.get(config.architecture) if file == ENCODER else None
+        model = write(graph) if write else convert(function, signature)
+        share_transposed(model)
+        name_weights(model, file, weights)
+        _write_in_place(model, graph)
+        models[file] = apply_rules(model, rules)
+    steps = {file: model for file, model in models.items() if file not in (APPEND, SELF_ATTENTION)}
     sizes = calibrate(steps, config, pairs) if precision == "int8" else {}
-    for name in protos:
+    for file in models:
         if precision == "int8":
-            protos[name] = quantize(protos[name], sizes.get(name))
+            models[file] = quantize(models[file], sizes.get(file))
         elif precision == "float16":
-            protos[name] = half(protos[name])
-    return protos, {name: signature for name, _, signature in parts}
+            models[file] = half(models[file])
+    return models, {file: signature for file, _, signature in parts}
 
 
 def _step(graph: StepGraph, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A step of single tensors, which returns what it found and the grown caches."""
+    """Return a step of single tensors, which returns its results and the grown caches."""
     count = len(graph.encoder_output)
 
     def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> tuple[Any, ...]:
-        *found, grown = function(
+        *results, grown = function(
             tokens, position, ancestry, list(state[:count]), list(state[count:])
         )
-        return *found, *grown
+        return *results, *grown
 
     return step
 
 
-def convert(function: Callable[..., Any], signature: Signature) -> onnx.ModelProto:
+def convert(function: Callable[..., Any], signature: Signature) -> ir.Model:
     """Convert a function of tensors, whose names are those of the signature."""
     inputs, outputs = signature
 
-    def named(*tensors: Any) -> dict[str, Any]:
-        return dict(zip([each.name for each in outputs], function(*tensors), strict=True))
+    def named(*values: Any) -> dict[str, Any]:
+        return dict(zip([spec.name for spec in outputs], function(*values), strict=True))
 
     tensors = [
-        tf.TensorSpec(free_axes(each.shape), _DTYPES[each.dtype], each.name)
-        for each in inputs
-        if each.name != WRITE_AT
+        tf.TensorSpec(free_axes(spec.shape), _DTYPES[spec.dtype], spec.name)
+        for spec in inputs
+        if spec.name != WRITE_AT
     ]
     logging.getLogger("tf2onnx").setLevel(logging.ERROR)
     graph = tf.function(named, autograph=False)
-    return tf2onnx.convert.from_function(graph, tensors, opset=TF2ONNX_OPSET)[0]
+    proto, _ = tf2onnx.convert.from_function(graph, tensors, opset=TF2ONNX_OPSET)
+    return ir.from_proto(proto)
 
 
-def _write_in_place(proto: onnx.ModelProto, graph: StepGraph) -> None:
+def _write_in_place(model: ir.Model, graph: StepGraph) -> None:
     """Let the decoder write its columns into caches of a fixed width instead of appending them.
 
     If a caller uses the same memory for a cache as input and output, nothing is copied. Columns
     that are not yet filled are masked for every beam.
     """
-    caches = {each.name for each in proto.graph.input if each.name in graph.caches}
-    for node in proto.graph.node:
-        if node.op_type == "Concat" and node.input[0] in caches:
-            node.op_type = "TensorScatter"
-            node.input.append(WRITE_AT)
+    caches = [value for value in model.graph.inputs if value.name in graph.caches]
     if caches:
-        kind = onnx.TensorProto.INT64
-        proto.graph.input.append(onnx.helper.make_tensor_value_info(WRITE_AT, kind, ["B"]))
-    proto.opset_import[0].version, proto.ir_version = OPSET, IR_VERSION
+        write_at = ir.val(WRITE_AT, ir.DataType.INT64, ["B"])
+        model.graph.inputs.append(write_at)
+    for cache in caches:
+        for node in cache.consumers():
+            if node.op_type == "Concat" and node.inputs[0] is cache:
+                node.op_type = "TensorScatter"
+                node.resize_inputs(len(node.inputs) + 1)
+                node.replace_input_with(len(node.inputs) - 1, write_at)
+    model.graph.opset_imports[""], model.ir_version = OPSET, IR_VERSION
 
 
-def _named(values: Any, signature: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
-    """Name the axes of a graph's tensors; returns their signature, with the graph's own types."""
-    wanted, specs = {each.name: each for each in signature}, []
+def _signed(values: Sequence[ir.Value], signature: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
+    """Name the axes of a graph's tensors; returns their specs, with the graph's own types."""
+    specs = {spec.name: spec for spec in signature}
     for value in values:
-        tensor, spec = value.type.tensor_type, wanted[value.name]
-        for dimension, axis in zip(tensor.shape.dim, spec.shape, strict=True):
-            if isinstance(axis, str):
-                dimension.dim_param = axis
-            else:
-                dimension.dim_value = axis
-        kind = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
-        specs.append(replace(spec, dtype=kind))
-    return tuple(specs)
+        value.shape = ir.Shape(specs[str(value.name)].shape)
+    return tuple(
+        replace(specs[str(value.name)], dtype=ir.DataType(value.dtype or 0).name.lower())
+        for value in values
+    )

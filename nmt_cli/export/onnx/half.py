@@ -1,71 +1,113 @@
-"""float16 graphs, for processors that compute in it, such as GPUs."""
+"""Convert graphs to float16, for processors that compute in it, such as GPUs."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import onnx
-from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
-from onnxruntime.transformers.onnx_model import OnnxModel
+import numpy as np
+import onnx_ir as ir
+from onnx_ir.passes.common import (
+    RemoveUnusedNodesPass,
+    ShapeInferencePass,
+    TopologicalSortPass,
+)
+from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST
 
-# Kept in float32: float16 cannot represent all positions above 2,048, and search sums
-# log-probabilities.
-_WIDE_OPERATORS = ("Range", "Sin", "Cos", "LogSoftmax")
+from nmt_cli.export.onnx.ops import Ops
+
+# Stay in float32: float16 cannot represent all positions above 2,048, and search sums
+# log-probabilities. ONNX Runtime lacks float16 kernels for its own list of operators.
+_WIDE_OPERATORS = {*DEFAULT_OP_BLOCK_LIST, "Sin", "Cos", "LogSoftmax"}
 _WIDE_OUTPUTS = ("scores", "log_probs")
+_FLOAT, _HALF = ir.DataType.FLOAT, ir.DataType.FLOAT16
 
 
-def half(proto: onnx.ModelProto) -> onnx.ModelProto:
+def half(model: ir.Model) -> ir.Model:
     """Convert a graph to float16, encoder output and caches included."""
-    for number, node in enumerate(proto.graph.node):
-        node.name = node.name or f"node_{number}"
-    converted = convert_float_to_float16(
-        proto,
-        keep_io_types=[each.name for each in proto.graph.output if each.name in _WIDE_OUTPUTS],
-        op_block_list=[*DEFAULT_OP_BLOCK_LIST, *_WIDE_OPERATORS],
-        node_block_list=[*_after_log_softmax(proto.graph), *_recurrent(proto.graph)],
-    )
-    # The converter appends a cast for each reader of a tensor, all with the same output.
-    written: set[str] = set()
-    for node in list(converted.graph.node):
-        if node.output[0] in written:
-            converted.graph.node.remove(node)
-        written.add(node.output[0])
-    _keep_wide(converted.graph)
-    model = OnnxModel(converted)
-    model.prune_graph(allow_remove_graph_inputs=False)  # a step may not use `position`
-    model.topological_sort()
-    return model.model
+    ShapeInferencePass(check_type=False, strict_mode=False, data_prop=False)(model)
+    graph, wide = model.graph, _wide_nodes(model.graph)
+    for value in graph.initializers.values():
+        if value.dtype == _FLOAT and any(node not in wide for node in value.consumers()):
+            value.const_value = _half_tensor(value.const_value)
+            value.dtype = _HALF
+    for value in graph.inputs:
+        _narrow(value)
+    for node in graph:
+        if node not in wide:
+            _narrow_node(node)
+    casts = _Casts(graph)
+    for node in list(graph):
+        for index, value in enumerate(node.inputs):
+            if value is not None:
+                node.replace_input_with(index, casts.of(value, _FLOAT if node in wide else _HALF))
+    for index, value in enumerate(list(graph.outputs)):
+        name = value.name
+        cast = casts.of(value, _FLOAT if name in _WIDE_OUTPUTS else _HALF)
+        if cast is not value:
+            value.name, cast.name = f"{name}_before_cast", name
+            graph.outputs[index] = cast
+    RemoveUnusedNodesPass()(model)
+    TopologicalSortPass()(model)
+    return model
 
 
-def _after_log_softmax(graph: Any) -> Iterator[str]:
-    """Names of the nodes that read log-probabilities, directly or indirectly."""
-    wide: set[str] = set()
-    for node in graph.node:
-        if node.op_type == "LogSoftmax":
-            wide.update(node.output)
-        elif wide & set(node.input):
-            wide.update(node.output)
-            yield node.name
+def _wide_nodes(graph: ir.Graph) -> set[ir.Node]:
+    """Return the nodes that stay in float32.
 
-
-def _recurrent(graph: Any) -> Iterator[str]:
-    """Names of all nodes but the embedding, if the graph has recurrent operators.
-
-    ONNX Runtime has no float16 kernels for them on the CPU, and 1.31 crashes when it loads a graph
-    that mixes them with float16 operators.
+    Among them are those that read log-probabilities, directly or indirectly. In a graph with
+    recurrent operators, only the embedding is converted: ONNX Runtime has no float16 kernels for
+    them on the CPU, and 1.31 crashes when it loads a graph that mixes them with float16 operators.
     """
-    if any(node.op_type in ("LSTM", "GRU") for node in graph.node):
-        yield from (node.name for node in graph.node if node.op_type != "Gather")
+    if any(node.op_type in ("LSTM", "GRU") for node in graph):
+        return {node for node in graph if node.op_type != "Gather"}
+    wide: set[ir.Node] = set()
+    log_probs: set[Any] = set()
+    for node in graph:
+        follows = node.op_type == "LogSoftmax" or not log_probs.isdisjoint(node.inputs)
+        if follows:
+            log_probs.update(node.outputs)
+        if follows or node.op_type in _WIDE_OPERATORS:
+            wide.add(node)
+    return wide
 
 
-def _keep_wide(graph: Any) -> None:
-    """Skip casts to float16 and back, which would round."""
-    casts = {
-        node.output[0]: (node.input[0], node.attribute[0].i)
-        for node in graph.node
-        if node.op_type == "Cast"
-    }
-    for node in graph.node:
-        if node.op_type == "Cast" and node.attribute[0].i == onnx.TensorProto.FLOAT:
-            source, kind = casts.get(node.input[0], ("", 0))
-            if kind == onnx.TensorProto.FLOAT16:
-                node.input[0] = source
+def _narrow(value: ir.Value) -> None:
+    if value.dtype == _FLOAT:
+        value.dtype = _HALF
+
+
+def _narrow_node(node: ir.Node) -> None:
+    """Convert a node's outputs, its constants and the type of a Cast."""
+    for value in node.outputs:
+        _narrow(value)
+    for name, attribute in list(node.attributes.items()):
+        if attribute.type == ir.AttributeType.TENSOR and attribute.value.dtype == _FLOAT:
+            node.attributes[name] = ir.AttrTensor(name, _half_tensor(attribute.value))
+    if node.op_type == "Cast" and node.attributes["to"].as_int() == _FLOAT:
+        node.attributes["to"] = ir.AttrInt64("to", _HALF)
+
+
+def _half_tensor(tensor: Any) -> Any:
+    """Convert a tensor; what float16 cannot represent becomes the number nearest to it but 0."""
+    values, info = tensor.numpy(), np.finfo(np.float16)
+    sizes = np.clip(np.abs(values), info.smallest_subnormal, info.max)
+    exact = (values == 0) | ~np.isfinite(values)
+    return ir.tensor(np.where(exact, values, np.copysign(sizes, values)).astype(np.float16))
+
+
+class _Casts:
+    """Casts of values to the type that a reader needs, one for all readers of a value."""
+
+    def __init__(self, graph: ir.Graph) -> None:
+        self._op = Ops(graph)
+        self._casts: dict[ir.Value, ir.Value] = {}
+
+    def of(self, value: ir.Value, dtype: ir.DataType) -> ir.Value:
+        """Return a float value as this type, any other as it is."""
+        if value.dtype not in (_FLOAT, _HALF) or value.dtype == dtype:
+            return value
+        if value not in self._casts:
+            source, node = value, value.producer()
+            if node is not None and node.op_type == "Cast" and dtype == _FLOAT:
+                source = node.inputs[0]  # float16 in between would round
+            self._casts[value] = self._op.Cast(source, to=dtype)
+            self._casts[value].dtype, self._casts[value].shape = dtype, value.shape
+        return self._casts[value]

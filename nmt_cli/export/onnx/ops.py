@@ -1,4 +1,4 @@
-"""Writing ONNX operators as method calls, and loops as functions."""
+"""Write ONNX operators as method calls, and loops as functions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 from onnx_ir.passes.common import NameFixPass, TopologicalSortPass
+from onnxscript.rewriter import RewriteRule
 
+# Of finished graphs: the first opset with both Attention and TensorScatter.
+OPSET, IR_VERSION = 24, 11
 # Values by name.
 State = dict[str, Any]
 
@@ -16,49 +19,64 @@ class Ops:
 
     Python's numbers and lists become constants of type bool, int64 and float64. The graph is not
     sorted.
+
+    Args:
+        target: the graph, or the context of a rewriting rule.
     """
 
-    def __init__(self, graph: Any) -> None:
-        self._tape = ir.tape.Tape(graph)
+    def __init__(self, target: Any) -> None:
+        self._in_rule = not isinstance(target, ir.Graph)
+        self._builder = target if self._in_rule else ir.tape.Tape(target)
 
     def weight(self, name: str, values: Any) -> ir.Value:
-        """A tensor that the graph stores under a name."""
-        return self._tape.initializer(ir.tensor(np.asarray(values), name=name))
+        """Return a tensor that the graph stores under a name."""
+        return self._builder.initializer(ir.tensor(np.asarray(values), name=name))
 
     def __getattr__(self, operator: str) -> Callable[..., Any]:
         def add(*inputs: Any, outputs: int = 1, domain: str = "", **attributes: Any) -> Any:
-            values = [self._value(each) for each in inputs]
-            found = self._tape.op_multi_out(
-                operator, values, attributes, num_outputs=outputs, domain=domain
-            )
-            return found[0] if outputs == 1 else found
+            values = [self.value(one) for one in inputs]
+            results = self._add(operator, values, attributes, outputs, domain)
+            return results[0] if outputs == 1 else results
 
         return add
 
-    def _value(self, value: Any) -> Any:
+    def _add(
+        self, operator: str, inputs: list[Any], attributes: State, outputs: int, domain: str = ""
+    ) -> Any:
+        """Add a node and return its outputs, in whichever way the builder does."""
+        if self._in_rule:
+            given = {"_outputs": outputs, "_domain": domain, **attributes}
+            results = self._builder.op(operator, *inputs, **given)
+            return [results] if outputs == 1 else results
+        return self._builder.op_multi_out(
+            operator, inputs, attributes, num_outputs=outputs, domain=domain
+        )
+
+    def value(self, value: Any) -> Any:
+        """Return a constant of a number or array; a value of the graph or None as it is."""
         if value is None or isinstance(value, ir.Value):
             return value
-        return self._tape.op("Constant", [], {"value": ir.tensor(np.asarray(value))})
+        return self._add("Constant", [], {"value": ir.tensor(np.asarray(value))}, 1)[0]
 
     def vector(self, *numbers: Any) -> Any:
-        """A vector of numbers, known or computed."""
-        return self.Concat(*(self.Reshape(each, [1]) for each in numbers), axis=0)
+        """Return a vector of numbers, constant or computed."""
+        return self.Concat(*(self.Reshape(number, [1]) for number in numbers), axis=0)
 
     def size(self, value: Any, axis: int) -> Any:
-        """The size of an axis, int64 [1]."""
+        """Return the size of an axis, int64 [1]."""
         return self.Shape(value, start=axis, end=axis + 1)
 
     def full(self, number: Any, *sizes: Any) -> Any:
-        """A tensor of one number."""
+        """Return a tensor of one number."""
         return self.Expand(number, self.vector(*sizes))
 
     def count(self, size: Any) -> Any:
-        """The numbers below a size [1], int64."""
+        """Return the numbers below a size [1], int64."""
         return self.Range(0, self.Squeeze(size), 1)
 
     def widen(self, value: Any, columns: Any, axis: int, axes: int) -> Any:
         """Append columns of zeros to one of the axes of a value."""
-        after = [columns if each == axis else 0 for each in range(axes)]
+        after = [columns if index == axis else 0 for index in range(axes)]
         return self.Pad(value, self.vector(*[0] * axes, *after))
 
     def loop(
@@ -72,25 +90,47 @@ class Ops:
             graph: becomes the body; None for an empty one.
         """
         graph = graph or ir.Graph([], [], nodes=[], name="body")
-        start = {name: self._value(each) for name, each in state.items()}
-        own = {name: ir.Value(name=name) for name in start}
-        more, after = body(Ops(graph), own)
+        start = {name: self.value(value) for name, value in state.items()}
+        before = {name: ir.Value(name=name) for name in start}
+        more, after = body(Ops(graph), before)
         turn = ir.val("turn", ir.DataType.INT64, []), ir.val("goes_on", ir.DataType.BOOL, [])
-        graph.inputs[:] = [*turn, *own.values()]
+        graph.inputs[:] = [*turn, *before.values()]
         graph.outputs[:] = [more, *(after[name] for name in start)]
-        inputs, loop = (
-            [None, self._value(True), *start.values()],
-            {"body": ir.AttrGraph("body", graph)},
-        )
-        found = self._tape.op_multi_out("Loop", inputs, loop, num_outputs=len(start))
-        return dict(zip(start, found, strict=True))
+        inputs = [None, self.value(True), *start.values()]
+        results = self._add("Loop", inputs, {"body": ir.AttrGraph("body", graph)}, len(start))
+        return dict(zip(start, results, strict=True))
 
 
-def finish(model: ir.Model) -> None:
-    """Sort the nodes, and give each value a name that none has in a loop or around it."""
+def rule(
+    pattern: Callable[..., Any],
+    replacement: Callable[..., Any],
+    check: Callable[..., bool],
+    **options: Any,
+) -> RewriteRule:
+    """Return a rewriting rule whose replacement gets `Ops`.
+
+    The operators of a pattern are methods of its ``op``. Its constants are variables, which the
+    check inspects.
+    """
+
+    def replace(context: Any, **values: Any) -> Any:
+        return replacement(Ops(context), **values)
+
+    return RewriteRule(pattern, replace, check, **options)
+
+
+def output(value: ir.Value, name: str, dtype: Any, shape: Any) -> ir.Value:
+    """Give a value the name, type and shape of a graph's output."""
+    value.name, value.dtype, value.shape = name, dtype, ir.Shape(shape)
+    return value
+
+
+def finish(model: ir.Model) -> ir.Model:
+    """Sort the nodes, and give each value a name that no other value has in or around a loop."""
     TopologicalSortPass()(model)
     for number, node in enumerate(model.graph.all_nodes()):
-        for place, value in enumerate(node.outputs):
+        for index, value in enumerate(node.outputs):
             if not value.is_graph_output():  # NameFixPass overlooks names that follow a loop
-                value.name = f"value_{number}_{place}"
+                value.name = f"value_{number}_{index}"
     NameFixPass()(model)
+    return model

@@ -1,4 +1,4 @@
-"""Matrix products in 8-bit integers, with standard ONNX operators.
+"""Compute matrix products in 8-bit integers, with standard ONNX operators.
 
 A product ``x W`` of float rows becomes ``s_x (q_x Q_W) s_w``. Each column of W has a scale,
 computed here. All rows of x share a constant one if the size of their values is known from
@@ -15,36 +15,36 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import onnx
 import onnx_ir as ir
 from numpy.typing import NDArray
 from onnx_ir.passes.common import CommonSubexpressionEliminationPass, RemoveUnusedNodesPass
-from onnxscript.rewriter import RewriteRule, RewriteRuleSet, rewrite
+from onnxscript.rewriter import RewriteRuleSet, rewrite
 
-LARGEST_WEIGHT = 64
+from nmt_cli.export.onnx.ops import Ops, rule
+
+MAX_WEIGHT = 64
 # Signed activations are stored with 128 added; those after a ReLU use all 256 steps.
-ZERO_POINT, LARGEST_SIGNED, LARGEST_UNSIGNED = 128, 127, 255
+ZERO_POINT, MAX_SIGNED, MAX_UNSIGNED = 128, 127, 255
 # Prevents a scale of zero for a column of zeros.
 TINY = 1e-30
 
 
-def quantize(proto: onnx.ModelProto, sizes: Mapping[str, float] | None = None) -> onnx.ModelProto:
+def quantize(model: ir.Model, sizes: Mapping[str, float] | None = None) -> ir.Model:
     """Rewrite every product with a constant matrix, and every embedding, in 8 bits.
 
     Args:
-        proto: a float graph.
+        model: a float graph.
         sizes: by name of the matrix, the size of the values it is multiplied with.
     """
-    model = ir.from_proto(proto)
     model = rewrite(model, _Quantizer(model.graph.inputs[0], sizes or {}).rules())
     CommonSubexpressionEliminationPass()(model)
     RemoveUnusedNodesPass()(model)
-    return ir.to_proto(model)
+    return model
 
 
 def quantized_columns(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """An int8 matrix and the scales of its columns; their product approximates the matrix."""
-    scales = np.maximum(np.abs(matrix).max(axis=0), TINY) / LARGEST_WEIGHT
+    """Return an int8 matrix and the scales of its columns, whose product approximates a matrix."""
+    scales = np.maximum(np.abs(matrix).max(axis=0), TINY) / MAX_WEIGHT
     return np.round(matrix / scales).astype(np.int8), scales.astype(np.float32)
 
 
@@ -66,15 +66,16 @@ class _Quantizer:
         self._embeddings: dict[str, tuple[Any, Any]] = {}
 
     def rules(self) -> RewriteRuleSet:
+        """Return the rules for products, products with an embedding transposed, and look-ups."""
         return RewriteRuleSet(
             [
-                RewriteRule(lambda op, x, weight: op.MatMul(x, weight), self._product, _is_matrix),
-                RewriteRule(
+                rule(lambda op, x, weight: op.MatMul(x, weight), self._product, _is_matrix),
+                rule(
                     lambda op, x, weight: op.MatMul(x, op.Transpose(weight, perm=[1, 0])),
                     self._transposed_product,
                     _is_matrix,
                 ),
-                RewriteRule(
+                rule(
                     lambda op, weight, ids: op.Gather(weight, ids, axis=0),
                     self._look_up,
                     _is_matrix,
@@ -82,52 +83,51 @@ class _Quantizer:
             ]
         )
 
-    def _product(self, op: Any, x: Any, weight: Any) -> Any:
+    def _product(self, op: Ops, x: Any, weight: Any) -> Any:
         values, scales = quantized_columns(weight.const_value.numpy())
-        matrix = op.initializer(ir.tensor(values), f"{weight.name}_int8")
+        matrix = op.weight(f"{weight.name}_int8", values)
         return self._scaled(op, x, matrix, scales, weight.name)
 
-    def _transposed_product(self, op: Any, x: Any, weight: Any) -> Any:
+    def _transposed_product(self, op: Ops, x: Any, weight: Any) -> Any:
         """An embedding as softmax layer: stored once, transposed when it is loaded."""
         values, scales = self._rows(op, weight)
         matrix = op.Transpose(values, perm=[1, 0])
         return self._scaled(op, x, matrix, scales.const_value.numpy(), weight.name)
 
-    def _look_up(self, op: Any, weight: Any, ids: Any) -> Any:
+    def _look_up(self, op: Ops, weight: Any, ids: Any) -> Any:
         values, scales = self._rows(op, weight)
         vectors = op.Cast(op.Gather(values, ids, axis=0), to=ir.DataType.FLOAT)
-        return op.Mul(vectors, op.Unsqueeze(op.Gather(scales, ids, axis=0), _vector(op, [-1])))
+        return op.Mul(vectors, op.Unsqueeze(op.Gather(scales, ids, axis=0), [-1]))
 
-    def _rows(self, op: Any, weight: Any) -> tuple[Any, Any]:
-        """An embedding [V, d] as int8 [V, d] and scales [V]."""
+    def _rows(self, op: Ops, weight: Any) -> tuple[Any, Any]:
+        """Return an embedding [V, d] as int8 [V, d] and scales [V]."""
         if weight.name not in self._embeddings:
             values, scales = quantized_columns(weight.const_value.numpy().T)
-            values = np.ascontiguousarray(values.T)
             self._embeddings[weight.name] = (
-                op.initializer(ir.tensor(values), f"{weight.name}_int8"),
-                op.initializer(ir.tensor(scales), f"{weight.name}_scales"),
+                op.weight(f"{weight.name}_int8", np.ascontiguousarray(values.T)),
+                op.weight(f"{weight.name}_scales", scales),
             )
         return self._embeddings[weight.name]
 
-    def _scaled(self, op: Any, x: Any, matrix: Any, scales: NDArray[np.float32], name: str) -> Any:
-        """``x W`` of rows [N, d] from an int8 matrix and the scales of its columns."""
-        zero, largest = (0, LARGEST_UNSIGNED) if _is_positive(x) else (ZERO_POINT, LARGEST_SIGNED)
-        zero_point = op.Constant(value=ir.tensor(np.uint8(zero)))
-        constant = self._sizes.get(name)
-        if constant is None:
-            sizes = op.ReduceMax(x if zero == 0 else op.Abs(x), _vector(op, [-1]), keepdims=1)
+    def _scaled(self, op: Ops, x: Any, matrix: Any, scales: NDArray[np.float32], name: str) -> Any:
+        """Return ``x W`` of rows [N, d], given an int8 matrix and the scales of its columns."""
+        zero, largest = (0, MAX_UNSIGNED) if _is_positive(x) else (ZERO_POINT, MAX_SIGNED)
+        zero_point = op.value(np.uint8(zero))
+        size = self._sizes.get(name)
+        if size is None:
+            sizes = op.ReduceMax(x if zero == 0 else op.Abs(x), [-1], keepdims=1)
             # A row of zeros has size 0 and arbitrary integers: the result is 0.
             x, step = op.Div(x, sizes), 1.0 / largest  # sizes [N, 1]
         else:
-            step = constant / largest
-        integers = op.QuantizeLinear(x, _number(op, step), zero_point)
-        factors = op.initializer(ir.tensor(scales * np.float32(step)), f"{name}_factors")
+            step = size / largest
+        integers = op.QuantizeLinear(x, np.float32(step), zero_point)
+        factors = op.weight(f"{name}_factors", scales * np.float32(step))
         product = op.Cast(op.MatMulInteger(integers, matrix, zero_point), to=ir.DataType.FLOAT)
         # ONNX Runtime fuses a product, its cast and a scale if the scale is a number computed at
         # run time (here 1) times a constant.
-        some = op.Min(op.Size(self._tokens), op.Constant(value=ir.tensor(np.int64(1))))
-        scaled = op.Mul(product, op.Mul(op.Cast(some, to=ir.DataType.FLOAT), factors))
-        return scaled if constant is not None else op.Mul(scaled, sizes)
+        one = op.Min(op.Size(self._tokens), np.int64(1))
+        scaled = op.Mul(product, op.Mul(op.Cast(one, to=ir.DataType.FLOAT), factors))
+        return scaled if size is not None else op.Mul(scaled, sizes)
 
 
 def _is_positive(x: Any) -> bool:
@@ -135,11 +135,3 @@ def _is_positive(x: Any) -> bool:
     while node is not None and node.op_type == "Reshape":
         node = node.inputs[0].producer()
     return node is not None and node.op_type == "Relu"
-
-
-def _number(op: Any, value: float) -> Any:
-    return op.Constant(value=ir.tensor(np.float32(value)))
-
-
-def _vector(op: Any, values: list[int]) -> Any:
-    return op.Constant(value=ir.tensor(np.array(values, np.int64)))

@@ -1,4 +1,4 @@
-"""The encoder of a recurrent model as ONNX, written by hand.
+"""Write the encoder of a recurrent model as ONNX.
 
 ONNX has operators for recurrent layers; tf2onnx would write loops instead.
 
@@ -9,21 +9,20 @@ from typing import Any
 
 import keras
 import numpy as np
-import onnx
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from nmt_cli.export.onnx.ops import Ops
+from nmt_cli.export.onnx.ops import IR_VERSION, OPSET, Ops, output
 from nmt_cli.model.layers import MASKED
 from nmt_cli.text.tokenizer import PAD_ID
 
 Weights = NDArray[np.float32]
 
 
-def recurrent_encoder(graph: Any, opset: int) -> onnx.ModelProto:
-    """Write :meth:`Steps.encode` as a graph with the same inputs and outputs."""
+def recurrent_encoder(graph: Any) -> ir.Model:
+    """Write the step graph's :meth:`encode` as a graph with the same inputs and outputs."""
     source = ir.val("source", ir.DataType.INT32, ["B", "S"])
-    encoder = ir.Graph([source], [], nodes=[], opset_imports={"": opset}, name="encoder")
+    encoder = ir.Graph([source], [], nodes=[], opset_imports={"": OPSET}, name="encoder")
     op = Ops(encoder)
     tokens = op.Cast(source, to=ir.DataType.INT64)
     seen = op.Cast(op.Greater(tokens, PAD_ID), to=ir.DataType.INT32)
@@ -40,16 +39,14 @@ def recurrent_encoder(graph: Any, opset: int) -> onnx.ModelProto:
     for index, layer in enumerate(graph.encoder_layers):
         x, summary = _recurrent(op, layer, f"encoder_{index}", x, lengths)
     decoder = graph.decoder
-    output = op.Transpose(x, perm=[1, 0, 2])  # [B, S, d]
-    keys = _dense(op, decoder.keys, output) if decoder.keys else output
+    values = op.Transpose(x, perm=[1, 0, 2])  # [B, S, d]
+    keys = _dense(op, decoder.keys, values) if decoder.keys else values
     first = [_dense(op, bridge, summary) for bridge in decoder.bridges]  # each [B, d]
 
-    found = [(mask, [1, 2]), (keys, [1]), (output, [1]), *((each, [1, 2]) for each in first)]
-    for (name, shape), (value, axes) in zip(graph.encoder_output.items(), found, strict=True):
-        named = op.Unsqueeze(value, axes)
-        named.name, named.shape, named.dtype = name, ir.Shape(shape), ir.DataType.FLOAT
-        encoder.outputs.append(named)
-    return ir.to_proto(ir.Model(encoder, ir_version=onnx.IR_VERSION))
+    outputs = [(mask, [1, 2]), (keys, [1]), (values, [1]), *((state, [1, 2]) for state in first)]
+    for (name, shape), (value, axes) in zip(graph.encoder_output.items(), outputs, strict=True):
+        encoder.outputs.append(output(op.Unsqueeze(value, axes), name, ir.DataType.FLOAT, shape))
+    return ir.Model(encoder, ir_version=IR_VERSION)
 
 
 def _recurrent(
@@ -59,8 +56,8 @@ def _recurrent(
     is_lstm = isinstance(layer.forward_layer, keras.layers.LSTM)
     sides = [_direction(side.cell, is_lstm) for side in (layer.forward_layer, layer.backward_layer)]
     weights = [
-        op.weight(f"{name}_{part}", np.stack(each))
-        for part, each in zip(("input", "recurrent", "bias"), zip(*sides, strict=True), strict=True)
+        op.weight(f"{name}_{part}", np.stack(both))
+        for part, both in zip(("input", "recurrent", "bias"), zip(*sides, strict=True), strict=True)
     ]
     width = layer.forward_layer.units
     settings = {"direction": "bidirectional", "hidden_size": width, "outputs": 2}
@@ -77,11 +74,11 @@ def _direction(cell: Any, is_lstm: bool) -> tuple[Weights, Weights, Weights]:
     """Return weights in ONNX's layout: [gates * H, inputs], [gates * H, H], [2 * gates * H].
 
     Gates of an LSTM are input, forget, cell, output in Keras, and input, output, forget, cell in
-    ONNX. Those of a GRU are update, reset, hidden in both.
+    ONNX. A GRU's are update, reset, hidden in both.
     """
-    arrays = [np.asarray(each) for each in (cell.kernel, cell.recurrent_kernel, cell.bias)]
+    arrays = [np.asarray(weight) for weight in (cell.kernel, cell.recurrent_kernel, cell.bias)]
     if is_lstm:
-        gates = [np.split(each, 4, axis=-1) for each in arrays]
+        gates = [np.split(array, 4, axis=-1) for array in arrays]
         arrays = [np.concatenate([i, o, f, c], axis=-1) for i, f, c, o in gates]
         arrays[2] = np.concatenate([arrays[2], np.zeros_like(arrays[2])])
     kernel, recurrent, bias = arrays

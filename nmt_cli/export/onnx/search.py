@@ -1,4 +1,4 @@
-"""Beam search as an ONNX graph, made of the finished encoder and step of a bundle.
+"""Write beam search as an ONNX graph, around the finished encoder and step of a bundle.
 
 It is the search of `nmt_cli/search/beam.py` in standard operators, with the same sums in the same
 order: translations are the same to the last bit. The decoder's step is the body of a ``Loop``.
@@ -13,21 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
-from nmt_cli.errors import NmtError
-from nmt_cli.export.onnx.ops import Ops, State, finish
-from nmt_cli.export.onnx.ranking import (
-    NO_SCORE,
-    NO_SUM,
-    best_continuations,
-    best_hypotheses,
-    forbid,
-    of_beams,
-    penalty,
-)
+from nmt_cli.errors import OutputError
+from nmt_cli.export.onnx.ops import Ops, State, finish, output
 from nmt_cli.export.onnx.weights import share_with_body
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.model import Shape
@@ -35,46 +25,46 @@ from nmt_cli.runtime.state import SHARE_AHEAD, STEPS_AHEAD, VECTOR
 from nmt_cli.search.batching import WIDTH_STEP
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
-# Of a file, by the format, with space for the graph.
-LARGEST_WEIGHTS = 2_000_000_000
+# The format allows 2 GiB for a file; the rest is for the graph.
+MAX_WEIGHTS = 2_000_000_000
+# Scores of an empty slot and of a missing hypothesis.
+NO_SUM, NO_SCORE = -np.float32("inf"), -np.float64("inf")
+
+Values = tuple[Any, Any]
 
 
 def search_graph(
-    encoder: onnx.ModelProto,
-    decoder: onnx.ModelProto,
-    caches: Mapping[str, Shape],
-    decoding: DecodingConfig,
-) -> onnx.ModelProto:
-    """Return the graph of a whole translator of token ids.
+    encoder: ir.Model, decoder: ir.Model, caches: Mapping[str, Shape], decoding: DecodingConfig
+) -> ir.Model:
+    """Turn a bundle's encoder and step into the graph of a whole translator of token ids.
 
-    Its inputs are ``source`` int32 [B, L], framed and padded with PAD_ID; ``beam_size``,
+    Its inputs are ``source`` int32 [B, L], with END and padded with PAD_ID; ``beam_size``,
     ``n_best``, ``max_length``, ``min_length`` and ``no_repeat_ngram`` int64 [1];
     ``length_penalty`` float64 [1].
     Its outputs are ``ids`` int32 [B, N, T], the best translations without END_ID, best first,
     padded with PAD_ID, and ``scores`` float32 [B, N], -inf where a sentence has fewer translations.
 
     Args:
-        encoder: as in a bundle.
-        decoder: likewise; the step without shortlists.
+        encoder: becomes the result.
+        decoder: the step without shortlists; becomes a part of the result.
         caches: shapes of the decoder's caches.
-        decoding: how long translations may be; its other settings are inputs.
+        decoding: limits the length of translations; its other settings are inputs.
 
     Raises:
-        NmtError: the weights do not fit into one file.
+        OutputError: the weights do not fit into one file.
     """
-    model, step = ir.from_proto(encoder), ir.from_proto(decoder)
-    share_with_body(model.graph, step.graph)
-    weights = [*model.graph.initializers.values(), *step.graph.initializers.values()]
-    size = sum(each.const_value.nbytes for each in weights)
-    if size > LARGEST_WEIGHTS:
-        raise NmtError(
-            f"--single-file: the weights take {size / 1e9:.1f} GB, and an ONNX file holds 2",
-            "use --quantize int8, or export a bundle with --onnx only",
+    share_with_body(encoder.graph, decoder.graph)
+    graphs = encoder.graph, decoder.graph
+    weights = [value.const_value for graph in graphs for value in graph.initializers.values()]
+    size = sum(tensor.nbytes for tensor in weights)
+    if size > MAX_WEIGHTS:
+        raise OutputError(
+            f"the weights take {size / 1e9:.1f} GB, and an ONNX file holds 2",
+            "use `quantize=int8`, or export a bundle",
         )
-    _Search(model.graph, step.graph, caches, decoding).build()
-    RemoveUnusedNodesPass()(model)
-    finish(model)
-    return ir.to_proto(model)
+    _Search(encoder.graph, decoder.graph, caches, decoding).build()
+    RemoveUnusedNodesPass()(encoder)
+    return finish(encoder)
 
 
 class _Search:
@@ -97,31 +87,32 @@ class _Search:
         self._max_length = ir.val("max_length", ir.DataType.INT64, [1])
         self._min_length = ir.val("min_length", ir.DataType.INT64, [1])
         self._no_repeat = ir.val("no_repeat_ngram", ir.DataType.INT64, [1])
-        self._encoder_output = {each.name: each for each in encoder.outputs}
+        self._encoder_output = {value.name: value for value in encoder.outputs}
 
     def build(self) -> None:
         """Make the encoder's graph that of the whole search."""
-        op, (given,) = Ops(self._graph), self._graph.inputs
+        op, (source,) = Ops(self._graph), self._graph.inputs
         missing = op.Mod(op.Sub(0, op.size(self._source, 1)), WIDTH_STEP)
-        given.replace_all_uses_with(op.widen(self._source, missing, 1, 2))
-        found = op.loop(self._start(op), self._some_steps)
-        is_end = op.Equal(found["result_ids"], np.int32(END_ID))
-        ids = op.Where(is_end, np.int32(PAD_ID), found["result_ids"])
-        scores = op.Cast(found["result_scores"], to=ir.DataType.FLOAT)
-        ids.name, ids.dtype, ids.shape = "ids", ir.DataType.INT32, ir.Shape(["B", "N", "T"])
-        scores.name, scores.dtype, scores.shape = "scores", ir.DataType.FLOAT, ir.Shape(["B", "N"])
+        source.replace_all_uses_with(op.widen(self._source, missing, 1, 2))
+        end = op.loop(self._start(op), self._some_steps)
+        is_end = op.Equal(end["result_ids"], np.int32(END_ID))
+        ids = op.Where(is_end, np.int32(PAD_ID), end["result_ids"])
+        scores = op.Cast(end["result_scores"], to=ir.DataType.FLOAT)
         lengths = self._alpha, self._max_length, self._min_length
         options = self._beams, self._n_best, *lengths, self._no_repeat
         self._graph.inputs[:] = [self._source, *options]
-        self._graph.outputs[:] = [ids, scores]
+        self._graph.outputs[:] = [
+            output(ids, "ids", ir.DataType.INT32, ["B", "N", "T"]),
+            output(scores, "scores", ir.DataType.FLOAT, ["B", "N"]),
+        ]
 
     def _start(self, op: Ops) -> State:
-        """The state before the first step."""
+        """Return the state before the first step."""
         count, beams, decoding = op.size(self._source, 0), self._beams, self._decoding
         is_token = op.Cast(op.Not(op.Equal(self._source, np.int32(PAD_ID))), to=ir.DataType.INT64)
         lengths = op.Cast(op.ReduceSum(is_token, [1], keepdims=0), to=ir.DataType.DOUBLE)
-        reach = op.Cast(op.Ceil(op.Mul(lengths, decoding.length_ratio)), to=ir.DataType.INT64)
-        limits = op.Min(op.Add(reach, decoding.length_extra), self._max_length)
+        ratio = op.Cast(op.Ceil(op.Mul(lengths, decoding.length_ratio)), to=ir.DataType.INT64)
+        limits = op.Min(op.Add(ratio, decoding.length_extra), self._max_length)
         first = op.Where(op.Equal(op.count(beams), 0), np.float32(0), NO_SUM)
         zero = next(iter(self._encoder_output.values())).dtype.numpy().type(0)
         no_scores, _ = op.TopK(op.full(NO_SCORE, count, beams), self._n_best, outputs=2)
@@ -155,19 +146,23 @@ class _Search:
         step, scores, ids = (state[name] for name in ("step", "result_scores", "result_ids"))
         keep = op.Squeeze(op.NonZero(op.Not(state["done"])), [0])
         whole = ("step", "result_scores", "result_ids")
-        kept = {k: op.Gather(v, keep, axis=0) for k, v in state.items() if k not in whole}
+        kept = {
+            name: op.Gather(value, keep, axis=0)
+            for name, value in state.items()
+            if name not in whole
+        }
         ahead = op.Max(STEPS_AHEAD, op.Div(step, round(1 / SHARE_AHEAD)))
-        columns = op.Mul(op.Add(step, ahead), self._beams)
-        reserved = op.Mul(op.Div(op.Add(columns, VECTOR - 1), VECTOR), VECTOR)
+        needed = op.Mul(op.Add(step, ahead), self._beams)
+        reserved = op.Mul(op.Div(op.Add(needed, VECTOR - 1), VECTOR), VECTOR)
         new = op.Sub(reserved, op.size(kept["lineage"], 2))
         kept["lineage"] = op.widen(kept["lineage"], new, 2, 3)
         kept |= {name: op.widen(kept[name], new, 2, 4) for name in self._caches}
         names = ("rows", "limits", "reach", *self._encoder_output)
         fixed = {name: kept.pop(name) for name in names}
-        places = self._places(op, op.size(keep, 0))
+        columns = self._first_columns(op, op.size(keep, 0))
 
         def advance(op: Ops, state: State) -> tuple[Any, State]:
-            state = self._advance(op, {**state, **fixed}, reserved, places)
+            state = self._advance(op, {**state, **fixed}, reserved, columns)
             needed = op.Mul(op.Add(state["step"], 1), self._beams)
             enough = op.Squeeze(op.LessOrEqual(needed, reserved))
             return op.And(enough, _any_open(op, state)), state
@@ -182,19 +177,20 @@ class _Search:
             "result_ids": op.ScatterND(ids, rows, after["best_ids"]),
         }
 
-    def _places(self, op: Ops, count: Any) -> dict[Any, Any]:
-        """By number of heads, the indices [B, h, K, 3] of the first K columns of a cache."""
-        places = {}
+    def _first_columns(self, op: Ops, count: Any) -> dict[Any, Any]:
+        """Return, by number of heads, the indices [B, h, K, 3] of a cache's first K columns."""
+        columns = {}
         for heads in {shape[1] for shape in self._caches.values()}:
             shape = op.vector(count, heads, self._beams)
             indices = op.Transpose(op.NonZero(op.Expand(True, shape)), perm=[1, 0])
-            places[heads] = op.Reshape(indices, op.Concat(shape, [3], axis=0))
-        return places
+            columns[heads] = op.Reshape(indices, op.Concat(shape, [3], axis=0))
+        return columns
 
-    def _advance(self, op: Ops, state: State, reserved: Any, places: Mapping[Any, Any]) -> State:
-        """One step: rank candidates, fill free slots, keep the best finished, close sentences."""
+    def _advance(self, op: Ops, state: State, reserved: Any, columns: Mapping[Any, Any]) -> State:
+        """Take one step: rank candidates, fill free slots, keep the best finished hypotheses, and
+        close sentences."""
         ancestry = self._ancestry(op, state, reserved)
-        scores, ids, caches = self._step(op, {**state, "ancestry": ancestry}, places)
+        scores, ids, caches = self._step(op, {**state, "ancestry": ancestry}, columns)
         step = op.Add(state["step"], 1)
         parents, last, sums = best_continuations(op, self._beams, state["sums"], scores, ids)
         free = op.Unsqueeze(op.Sub(self._beams, state["finished"]), [1])
@@ -239,39 +235,102 @@ class _Search:
         return dict(zip(("best_scores", "best_ids"), best, strict=True)), done
 
     def _ancestry(self, op: Ops, state: State, reserved: Any) -> Any:
-        """The columns of each beam's past and of its last token, [B, K, R]."""
+        """Return the columns of each beam's past and of its last token, [B, K, R]."""
         used = op.Mul(state["step"], self._beams)
-        own = op.Unsqueeze(op.Add(used, op.count(self._beams)), [1])  # [K, 1]
-        return op.Or(state["lineage"], op.Equal(op.count(reserved), own))
+        last = op.Unsqueeze(op.Add(used, op.count(self._beams)), [1])  # [K, 1]
+        return op.Or(state["lineage"], op.Equal(op.count(reserved), last))
 
     def _step(
-        self, op: Ops, state: State, places: Mapping[Any, Any]
+        self, op: Ops, state: State, columns: Mapping[Any, Any]
     ) -> tuple[Any, Any, dict[str, Any]]:
         """Connect the decoder's step; returns scores and ids [B, K, C], and the caches."""
-        step, names = state["step"], [each.name for each in self._decoder.outputs]
+        step, names = state["step"], [value.name for value in self._decoder.outputs]
         used = op.vector(0, 0, op.Mul(step, self._beams))
-        places = {heads: op.Add(each, used) for heads, each in places.items()}
+        columns = {heads: op.Add(first, used) for heads, first in columns.items()}
         for node in list(self._decoder):
             # In a loop, TensorScatter would copy the cache, too, with a warning at each step.
             if node.op_type == "TensorScatter":
-                cache, columns, _ = node.inputs
-                grown = op.ScatterND(cache, places[self._caches[cache.name][1]], columns)
+                cache, new, _ = node.inputs
+                grown = op.ScatterND(cache, columns[self._caches[cache.name][1]], new)
                 node.outputs[0].replace_all_uses_with(grown, replace_graph_outputs=True)
-        found = dict(zip(names, self._decoder.outputs, strict=True))
+        outputs = dict(zip(names, self._decoder.outputs, strict=True))
         position = op.Cast(op.Reshape(step, [1]), to=ir.DataType.INT32)
-        given = {**state, "tokens": state["last"], "position": position}
-        for each in self._decoder.inputs:
-            if each.name in given:
-                each.replace_all_uses_with(given[each.name])
+        inputs = {**state, "tokens": state["last"], "position": position}
+        for value in self._decoder.inputs:
+            if value.name in inputs:
+                value.replace_all_uses_with(inputs[value.name])
         (softmax,) = (node for node in self._decoder if node.op_type == "LogSoftmax")
         (log_probs,) = softmax.outputs  # not the output of that name: in float16, it is a cast
         readers = list(log_probs.uses())
         allowed = forbid(op, self._no_repeat, self._min_length, log_probs, state["history"])
-        for node, place in readers:
-            node.replace_input_with(place, allowed)
-        return found["scores"], found["ids"], {k: found[f"new_{k}"] for k in self._caches}
+        for node, index in readers:
+            node.replace_input_with(index, allowed)
+        caches = {name: outputs[f"new_{name}"] for name in self._caches}
+        return outputs["scores"], outputs["ids"], caches
 
 
 def _any_open(op: Ops, state: State) -> Any:
     is_open = op.Cast(op.Not(state["done"]), to=ir.DataType.INT32)
     return op.Cast(op.ReduceMax(is_open, keepdims=0), to=ir.DataType.BOOL)
+
+
+def forbid(op: Ops, size: Any, min_length: Any, log_probs: Any, past: Any) -> Any:
+    """Forbid to repeat a sequence of ``size`` tokens, and the end before ``min_length`` tokens.
+
+    Args:
+        size: int64 [1]; 0 for no limit.
+        min_length: int64 [1].
+        log_probs: of the next token, float32 [B, K, V].
+        past: int32 [B, K, t].
+
+    Returns:
+        The log-probabilities, -inf for a token that must not follow.
+    """
+    length, back = op.size(past, 2), op.Range(1, op.Squeeze(size), 1)
+    positions, padded = op.count(length), op.widen(past, 1, 2, 3)  # Gather refuses an empty axis
+    # The size - 1 tokens before each token, and before the next one.
+    before = op.Gather(padded, op.Max(op.Sub(op.Unsqueeze(positions, [1]), back), 0), axis=2)
+    last = op.Gather(padded, op.Max(op.Sub(length, back), 0), axis=2)
+    differs = op.Cast(op.Not(op.Equal(before, op.Unsqueeze(last, [2]))), to=ir.DataType.INT32)
+    repeats = op.Equal(op.ReduceSum(differs, [3], keepdims=0), np.int32(0))
+    is_ngram = op.And(op.Greater(size, 0), op.Less(op.Sub(size, 2), positions))
+    limits = op.Where(op.And(repeats, is_ngram), NO_SUM, -NO_SUM)
+    shape = op.Concat(op.size(past, 0), op.size(past, 1), [1], axis=0)
+    end = op.Expand(np.int32(END_ID), shape)
+    end_limit = op.Expand(op.Where(op.Less(length, min_length), NO_SUM, -NO_SUM), shape)
+    tokens, limits = op.Concat(past, end, axis=2), op.Concat(limits, end_limit, axis=2)
+    return op.ScatterElements(log_probs, tokens, limits, axis=2, reduction="min")
+
+
+def best_continuations(op: Ops, beams: Any, sums: Any, scores: Any, ids: Any) -> tuple[Any, ...]:
+    """Return parents, tokens and sums [B, K] of the K best of candidates [B, K, C]."""
+    totals = op.Reshape(op.Add(op.Unsqueeze(sums, [2]), scores), [0, -1])  # [B, K * C]
+    # TopK keeps the order of equal values: equal totals are ordered by token, then by beam.
+    ids, by_token = op.TopK(op.Reshape(ids, [0, -1]), op.size(totals, 1), largest=0, outputs=2)
+    totals = op.GatherElements(totals, by_token, axis=1)
+    sums, order = op.TopK(totals, beams, outputs=2)
+    parents = op.Div(op.GatherElements(by_token, order, axis=1), op.size(scores, 2))
+    return parents, op.GatherElements(ids, order, axis=1), sums
+
+
+def best_hypotheses(op: Ops, count: Any, kept: Values, more: Values, closed: Any) -> Values:
+    """Return the N best of two sets of hypotheses, each with scores [B, N] and ids [B, N, t].
+
+    Where ``closed``, [B, 1], the ``kept`` ones come first, in their order.
+    """
+    first = op.Where(op.Greater(kept[0], NO_SCORE), -NO_SCORE, NO_SCORE)
+    rank = op.Concat(op.Where(closed, first, kept[0]), more[0], axis=1)
+    _, order = op.TopK(rank, count, outputs=2)
+    scores, ids = (op.Concat(*both, axis=1) for both in zip(kept, more, strict=True))
+    return op.GatherElements(scores, order, axis=1), of_beams(op, ids, order)
+
+
+def penalty(op: Ops, lengths: Any, alpha: Any) -> Any:
+    """Return the length penalty of nmt_cli.search."""
+    lengths = op.Cast(lengths, to=ir.DataType.DOUBLE)
+    return op.Pow(op.Div(op.Add(lengths, 5.0), 6.0), alpha)
+
+
+def of_beams(op: Ops, values: Any, beams: Any) -> Any:
+    """Select the values [B, K, ...] of some beams [B, K] of each sentence."""
+    return op.GatherND(values, op.Unsqueeze(beams, [-1]), batch_dims=1)

@@ -1,4 +1,4 @@
-"""The graphs of a vocabulary shortlist, made from the finished step of the decoder.
+"""Make the graphs of a vocabulary shortlist from the finished step of the decoder.
 
 Instead of one product with the vocabulary's matrix, the step computes one for each sentence, with
 the columns of its own shortlist. Another graph gathers them, once per batch. No sum of a sentence
@@ -10,16 +10,15 @@ Shapes: B sentences, K beams, N ids of a shortlist, C candidates, V vocabulary, 
 from collections.abc import Sequence
 from typing import Any
 
-import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
-from nmt_cli.export.onnx.ops import Ops
+from nmt_cli.export.onnx.ops import Ops, output
 
 _PRODUCTS = ("MatMul", "MatMulInteger")
 
 
-def columns_graph(decoder: onnx.ModelProto) -> onnx.ModelProto:
+def columns_graph(decoder: ir.Model) -> ir.Model:
     """Return the graph that gathers columns [B, d, N] of the softmax layer's matrix.
 
     If the layer multiplies or adds vectors [V], it also gathers their entries, [B, vectors, N].
@@ -28,18 +27,18 @@ def columns_graph(decoder: onnx.ModelProto) -> onnx.ModelProto:
     op, ids = layer.op, layer.ids
     axis, order = (0, [0, 2, 1]) if layer.transposed else (1, [1, 0, 2])
     columns = op.Transpose(op.Gather(layer.matrix, ids, axis=axis), perm=order)
-    outputs = [_renamed(columns, layer.columns)]
+    outputs = [_like(columns, layer.columns)]
     if layer.vectors:
-        rows = [op.Unsqueeze(op.Gather(each, ids), [1]) for each in layer.vectors]
-        outputs.append(_renamed(op.Concat(*rows, axis=1), layer.entries))
+        rows = [op.Unsqueeze(op.Gather(vector, ids), [1]) for vector in layer.vectors]
+        outputs.append(_like(op.Concat(*rows, axis=1), layer.entries))
     return layer.finished([ids], outputs)
 
 
-def shortlist_graph(decoder: onnx.ModelProto) -> onnx.ModelProto:
+def shortlist_graph(decoder: ir.Model) -> ir.Model:
     """Return the step that ranks only each sentence's shortlist."""
     layer = _LastLayer(decoder)
     op, ids, inputs = layer.op, layer.ids, list(layer.graph.inputs)
-    (tokens,) = (each for each in inputs if each.name == "tokens")
+    (tokens,) = (value for value in inputs if value.name == "tokens")
     by_sentence = op.Concat(op.Shape(tokens), [-1], axis=0)  # [B, K, -1]
     rows, _, *zero_point = layer.product.inputs
     product = getattr(op, layer.product.op_type)
@@ -53,33 +52,34 @@ def shortlist_graph(decoder: onnx.ModelProto) -> onnx.ModelProto:
         elif node.op_type == "Mul":  # int8: sizes of the rows, [B * K, 1]
             logits = op.Mul(logits, op.Reshape(node.inputs[1], by_sentence))
     count = op.Min(op.Shape(tokens, start=1), op.Shape(ids, start=1))
-    scores, places = op.TopK(op.LogSoftmax(logits, axis=-1), count, outputs=2)
-    best = op.GatherElements(ids, op.Reshape(places, [0, -1]), axis=1)
-    best = op.Reshape(best, op.Shape(places))
-    outputs = {each.name: each for each in layer.graph.outputs}
-    found = [_renamed(scores, outputs["scores"]), _renamed(best, outputs["ids"])]
-    found += [each for name, each in outputs.items() if name.startswith("new_")]
-    given = [ids, layer.columns, *([layer.entries] if layer.vectors else [])]
-    return layer.finished([*inputs, *given], found)
+    scores, indices = op.TopK(op.LogSoftmax(logits, axis=-1), count, outputs=2)
+    best = op.GatherElements(ids, op.Reshape(indices, [0, -1]), axis=1)
+    best = op.Reshape(best, op.Shape(indices))
+    step = {value.name: value for value in layer.graph.outputs}
+    outputs = [_like(scores, step["scores"]), _like(best, step["ids"])]
+    outputs += [value for name, value in step.items() if name.startswith("new_")]
+    gathered = [ids, layer.columns, *([layer.entries] if layer.vectors else [])]
+    return layer.finished([*inputs, *gathered], outputs)
 
 
 class _LastLayer:
-    """The softmax layer of a step, and what replaces it.
+    """The softmax layer of a copy of a step, and what replaces it.
 
     Attributes:
         op: adds operators to the graph.
         product: the product with the layer's matrix.
         matrix: as the bundle stores it; ``transposed`` if that is an embedding [V, d].
-        following: operators from there to LogSoftmax, with the vector [V] that they use, if any.
+        following: the operators from the product to LogSoftmax, each with the vector [V] that it
+            reads, or None.
         vectors: all of these.
         ids, columns, entries: inputs of the new step.
     """
 
-    def __init__(self, decoder: onnx.ModelProto) -> None:
-        self._model = ir.from_proto(decoder)
+    def __init__(self, decoder: ir.Model) -> None:
+        self._model = decoder.clone()
         self.graph = self._model.graph
         self.op = Ops(self.graph)
-        (node,) = (each for each in self.graph if each.op_type == "LogSoftmax")
+        (node,) = (node for node in self.graph if node.op_type == "LogSoftmax")
         self.following: list[tuple[Any, Any]] = []
         while (node := node.inputs[0].producer()).op_type not in _PRODUCTS:
             self.following.insert(0, (node, _vector(node)))
@@ -94,29 +94,27 @@ class _LastLayer:
         dtype = self.vectors[0].dtype if self.vectors else None
         self.entries = ir.val("output_entries", dtype, [None] * 3)
 
-    def finished(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> onnx.ModelProto:
-        """The graph with other inputs and outputs, and what these need."""
-        for own, new in ((self.graph.inputs, inputs), (self.graph.outputs, outputs)):
-            own.clear()
-            own.extend(new)
+    def finished(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> ir.Model:
+        """Return the graph with other inputs and outputs, and only what these need."""
+        self.graph.inputs[:] = inputs
+        self.graph.outputs[:] = outputs
         RemoveUnusedNodesPass()(self._model)
-        return ir.to_proto(self._model)
+        return self._model
 
 
 def _vector(node: Any) -> Any:
-    """The constant that an operator applies to each row of logits, or None.
+    """Return the constant that an operator applies to each row of logits, or None.
 
     Int8 multiplies it by a computed 1 first.
     """
     for value in node.inputs[1:]:
         factors = [value, *(value.producer().inputs if value.producer() else ())]
         if node.op_type in ("Add", "Mul"):
-            return next((each for each in factors if each.is_initializer()), None)
+            return next((factor for factor in factors if factor.is_initializer()), None)
     return None
 
 
-def _renamed(value: Any, like: Any) -> Any:
+def _like(value: Any, other: Any) -> Any:
     """Give a new value the name, type and shape of another, which loses its name."""
-    value.name, value.dtype, value.shape = like.name, like.dtype, like.shape
-    like.name = f"former_{like.name}"
-    return value
+    name, other.name = other.name, f"former_{other.name}"
+    return output(value, name, other.dtype, other.shape)

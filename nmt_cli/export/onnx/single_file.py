@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import onnxruntime
 from numpy.typing import NDArray
 
@@ -27,6 +26,7 @@ from nmt_cli.export.onnx.bundle import GATES, calibration_pairs
 from nmt_cli.export.onnx.graphs import make_graphs
 from nmt_cli.export.onnx.search import search_graph
 from nmt_cli.export.onnx.text import text_graph
+from nmt_cli.export.onnx.weights import serialized
 from nmt_cli.export.verification import Exported, Gates, compare_with_model, passed
 from nmt_cli.search.batching import padded
 from nmt_cli.search.hypotheses import Hypothesis, Segment
@@ -123,12 +123,14 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
             "contain only sentencepiece",
             "export it without --with-tokenizer",
         )
-    protos, _ = make_graphs(graph, options.precision, pairs=calibration_pairs(run))
-    found = search_graph(protos[ENCODER], protos[DECODER], graph.caches, trained.decoding)
+    graphs, _ = make_graphs(graph, options.precision, pairs=calibration_pairs(run))
+    model = search_graph(graphs[ENCODER], graphs[DECODER], graph.caches, trained.decoding)
     if isinstance(target, SentencePieceTokenizer) and options.with_tokenizer:
-        models = [(folder / TOKENIZER / each).read_bytes() for each in (spec.source, spec.target)]
-        found = text_graph(found, models[0], models[1], target.silent_ids)
-    onnx.save(found, str(folder / MODEL))
+        tokenizers = [
+            (folder / TOKENIZER / name).read_bytes() for name in (spec.source, spec.target)
+        ]
+        model = text_graph(model, tokenizers[0], tokenizers[1], target.silent_ids)
+    (folder / MODEL).write_bytes(serialized(model))
 
 
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:

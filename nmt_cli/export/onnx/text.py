@@ -10,46 +10,43 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-import onnx
 import onnx_ir as ir
 
-from nmt_cli.export.onnx.ops import Ops, State, finish
+from nmt_cli.export.onnx.ops import Ops, State, finish, output
 from nmt_cli.text.tokenizer import PAD_ID
 
 DOMAIN = "ai.onnx.contrib"
 
 
-def text_graph(
-    proto: onnx.ModelProto, source: bytes, target: bytes, silent: Collection[int]
-) -> onnx.ModelProto:
-    """Return a search with ``text``, string [B], instead of ``source``, and ``translation``,
+def text_graph(model: ir.Model, source: bytes, target: bytes, silent: Collection[int]) -> ir.Model:
+    """Give a search ``text``, string [B], instead of ``source``, and ``translation``,
     string [B, N], instead of ``ids``.
 
     A line without tokens is its own translation, N times, with a score of 0.
 
     Args:
-        proto: as `nmt_cli.export.onnx.search.search_graph` returns it.
+        model: see nmt_cli.export.onnx.search.search_graph; becomes the result.
         source: SentencePiece model.
         target: likewise.
         silent: target ids without text.
     """
-    model = ir.from_proto(proto)
     graph, op, text = model.graph, Ops(model.graph), ir.val("text", ir.DataType.STRING, ["B"])
-    (given, *settings), (ids, scores) = list(graph.inputs), list(graph.outputs)
-    framed, lengths = _tokenized(op, text, source)
-    given.replace_all_uses_with(framed)
+    (ids_in, *settings), (ids, scores) = list(graph.inputs), list(graph.outputs)
+    tokens, lengths = _tokenized(op, text, source)
+    ids_in.replace_all_uses_with(tokens)
     is_blank = op.Unsqueeze(op.Equal(lengths, 1), [1])  # only the end token
     texts = _detokenized(op, text, ids, target, silent)
-    found = op.Where(is_blank, op.Unsqueeze(text, [1]), op.Reshape(texts, op.Shape(scores)))
-    scores.name, score = "all_scores", op.Where(is_blank, np.float32(0), scores)
-    for value, name, kind in ((found, "translation", text.dtype), (score, "scores", scores.dtype)):
-        value.name, value.dtype, value.shape = name, kind, ir.Shape(["B", "N"])
-    graph.inputs[:], graph.outputs[:] = [text, *settings], [found, score]
+    texts = op.Where(is_blank, op.Unsqueeze(text, [1]), op.Reshape(texts, op.Shape(scores)))
+    scores.name, all_scores = "all_scores", op.Where(is_blank, np.float32(0), scores)
+    graph.inputs[:] = [text, *settings]
+    graph.outputs[:] = [
+        output(texts, "translation", text.dtype, ["B", "N"]),
+        output(all_scores, "scores", scores.dtype, ["B", "N"]),
+    ]
     graph.opset_imports[DOMAIN] = 1
-    finish(model)
     # It warns of bytes in attributes, where these operators expect their models.
     logging.getLogger("onnx_ir").setLevel(logging.ERROR)
-    return ir.to_proto(model)
+    return finish(model)
 
 
 def _tokenized(op: Ops, text: Any, source: bytes) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""The weights of a bundle's graphs in one file, each matrix once.
+"""The weights of a bundle's graphs: their names, and one file that stores each matrix once.
 
 Encoder and decoder share embeddings, and the softmax layer may be the embedding transposed.
 ONNX calls such a file external data: a tensor names the file, its offset and its length.
@@ -6,77 +6,127 @@ ONNX calls such a file external data: a tensor names the file, its offset and it
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import numpy_helper
-from onnx.external_data_helper import set_external_data
+import onnx_ir as ir
+from onnx_ir.passes.common import TopologicalSortPass
 
 from nmt_cli.bundle import WEIGHTS
+from nmt_cli.bundle.manifest import StoredWeight
+from nmt_cli.export.onnx.ops import Ops
 
 # Smaller tensors stay inside the graph, where shape inference needs some of them.
-_SMALLEST = 1024
+_MIN_BYTES = 1024
 # Runtimes map the file into memory: matrices start at page boundaries.
 _PAGE = 4096
 
 
-def share_transposed(proto: onnx.ModelProto) -> None:
+def share_transposed(model: ir.Model) -> None:
     """Replace constants that are another constant transposed by a Transpose of that one.
 
     Runtimes fold it when they load the graph.
     """
-    matrices = {each.name: each for each in proto.graph.initializer if len(each.dims) == 2}
-    by_content = {_digest(numpy_helper.to_array(each)): each for each in matrices.values()}
-    looked_up = {node.input[0] for node in proto.graph.node if node.op_type == "Gather"}
-    for name, tensor in matrices.items():
-        values = numpy_helper.to_array(tensor)
-        twin = by_content.get(_digest(values.T))
-        if twin is None or twin.name == name or twin.name not in looked_up:
+    matrices = dict(_matrices(model.graph))
+    for matrix in list(matrices.values()):
+        twin = matrices.get(_digest(matrix.const_value.numpy().T))
+        if twin is None or twin is matrix:
             continue
-        proto.graph.initializer.remove(tensor)
-        node = onnx.helper.make_node("Transpose", [twin.name], [name], perm=[1, 0])
-        proto.graph.node.insert(0, node)
+        if any(node.op_type == "Gather" for node in twin.consumers()):
+            matrix.replace_all_uses_with(Ops(model.graph).Transpose(twin, perm=[1, 0]))
+            del model.graph.initializers[matrix.name]
+    TopologicalSortPass()(model)
 
 
-def share_with_body(graph: Any, body: Any) -> None:
-    """Let a loop's body read matrices that its outer graph also has from there; both are IR.
+def share_with_body(graph: ir.Graph, body: ir.Graph) -> None:
+    """Let a loop's body read matrices that its outer graph also has from there.
 
     Other weights stay in the body: ONNX Runtime packs only those for its products.
     """
-
-    def matrices(of: Any) -> Iterator[tuple[str, Any]]:
-        for each in list(of.initializers.values()):
-            if len(each.shape) == 2:
-                yield _digest(each.const_value.numpy()), each
-
-    known = dict(matrices(graph))
-    for digest, each in matrices(body):
+    known = dict(_matrices(graph))
+    for digest, matrix in list(_matrices(body)):
         if digest in known:
-            each.replace_all_uses_with(known[digest])
-            del body.initializers[each.name]
+            matrix.replace_all_uses_with(known[digest])
+            del body.initializers[matrix.name]
 
 
-def save_with_shared_weights(protos: Mapping[str, onnx.ModelProto], folder: Path) -> None:
+def _matrices(graph: ir.Graph) -> Iterator[tuple[str, Any]]:
+    for value in list(graph.initializers.values()):
+        if value.const_value.shape.rank() == 2:
+            yield _digest(value.const_value.numpy()), value
+
+
+def name_weights(model: ir.Model, file: str, weights: Mapping[str, np.ndarray]) -> None:
+    """Name the tensors of a converted graph like the model's weights, and record which is which.
+
+    Weights are recognized by their values. Several weights may have equal values, and conversion
+    has changed some, which stay without a record.
+
+    Args:
+        model: the graph; its metadata gets the records, see :func:`stored_weights`.
+        file: its name in the bundle.
+        weights: by name.
+    """
+    tensors: dict[str, ir.Value] = {}
+    by_content = {
+        _digest(value.const_value.numpy()): value for value in model.graph.initializers.values()
+    }
+    for name, values in weights.items():
+        value = by_content.get(_digest(values))
+        if value is not None:
+            tensors[name] = value
+            value.name = name
+    model.meta[WEIGHTS] = {
+        name: StoredWeight(file, str(value.name)) for name, value in tensors.items()
+    }
+
+
+def record_scale(
+    model: ir.Model, before: str, after: str, factor: float, columns: tuple[int, int]
+) -> None:
+    """Record that another tensor, with scaled columns, replaces one."""
+    stored = stored_weights(model)
+    for name, weight in stored.items():
+        if weight.tensor == before:
+            stored[name] = replace(weight, tensor=after, factor=factor, columns=columns)
+
+
+def stored_weights(model: ir.Model) -> dict[str, StoredWeight]:
+    """Return where a graph stores which of the model's weights, by their names."""
+    return model.meta.setdefault(WEIGHTS, {})
+
+
+def save_with_shared_weights(models: Mapping[str, ir.Model], folder: Path) -> None:
     """Write graphs, by file name, and their weights to WEIGHTS; removes them from the graphs."""
-    places: dict[str, tuple[int, int]] = {}
+    blocks: dict[str, tuple[int, int]] = {}
     with (folder / WEIGHTS).open("wb") as stream:
-        for name, proto in protos.items():
-            for tensor in proto.graph.initializer:
-                values = np.ascontiguousarray(numpy_helper.to_array(tensor))
-                if values.nbytes < _SMALLEST:
+        for model in models.values():
+            for value in model.graph.initializers.values():
+                array = value.const_value.numpy()
+                if array.nbytes < _MIN_BYTES:
                     continue
-                digest = _digest(values)
-                if digest not in places:
+                digest = _digest(array)
+                if digest not in blocks:
                     stream.write(b"\0" * (-stream.tell() % _PAGE))
-                    places[digest] = (stream.tell(), values.nbytes)
-                    stream.write(values.tobytes())
-                tensor.ClearField("float_data")
-                tensor.raw_data = b""  # set_external_data wants one
-                set_external_data(tensor, WEIGHTS, *places[digest])
-                tensor.ClearField("raw_data")
-            onnx.save(proto, str(folder / name))
+                    blocks[digest] = (stream.tell(), array.nbytes)
+                    stream.write(array.tobytes())
+                value.const_value = ir.ExternalTensor(
+                    WEIGHTS,
+                    *blocks[digest],
+                    value.const_value.dtype,
+                    shape=value.const_value.shape,
+                    name=value.name,
+                    base_dir=folder,
+                )
+    for name, model in models.items():
+        (folder / name).write_bytes(serialized(model))
+
+
+def serialized(model: ir.Model) -> bytes:
+    """Return a graph as the content of an ONNX file."""
+    return ir.to_proto(model).SerializeToString()
 
 
 def _digest(values: np.ndarray) -> str:
