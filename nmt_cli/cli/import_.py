@@ -47,12 +47,12 @@ def import_(
             raise OptionError(
                 "`source`, `target` and `normalize-punctuation` are for models from Hugging Face"
             )
-        from nmt_cli.export.onnx.importing import import_bundle
+        from nmt_cli.export.importing.bundle import import_bundle
 
-        place = import_bundle(folder, output, dev, force, say)
+        place = import_bundle(folder, output, dev, force)
         say(f"run written to {place}; next: nmt train RECIPE --init-from {place}")
         return
-    from nmt_cli.export.huggingface.importing import import_run
+    from nmt_cli.export.importing.huggingface import import_huggingface
 
-    place = import_run(folder, output, (source, target), dev, force, normalize_punctuation, say)
+    place = import_huggingface(folder, output, (source, target), dev, force, normalize_punctuation)
     say(f"run written to {place}; next: nmt export {place} --onnx --quantize int8")

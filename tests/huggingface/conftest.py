@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.export.huggingface.importing import import_run
+from nmt_cli.export.importing.huggingface import import_huggingface
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def imported(folders: Path, tmp_path_factory: pytest.TempPathFactory) -> Callabl
 
     def make(name: str) -> Path:
         if not (runs / name).exists():
-            import_run(folders / name, runs / name, say=lambda line: None)
+            import_huggingface(folders / name, runs / name)
         return runs / name
 
     return make

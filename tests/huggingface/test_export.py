@@ -13,7 +13,7 @@ import pytest
 from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions, Trained
 from nmt_cli.export.huggingface.folder import marian_or_pegasus, write
-from nmt_cli.export.huggingface.importing import import_run
+from nmt_cli.export.importing.huggingface import import_huggingface
 from nmt_cli.models import open as open_model
 from nmt_cli.recipe.model import model_config
 from nmt_cli.training.checkpoint import read_checkpoint
@@ -38,7 +38,7 @@ def unverified(run: Run, folder: Path) -> Path:
 def again(run: Run, folder: Path) -> Run:
     """Export and import a run."""
     exported = unverified(run, folder / "exported")
-    return Run.open(import_run(exported, folder / "again", say=lambda line: None))
+    return Run.open(import_huggingface(exported, folder / "again"))
 
 
 @pytest.mark.parametrize("name", ["tags", pytest.param("separate", marks=pytest.mark.slow)])

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.export.huggingface.importing import import_run
+from nmt_cli.export.importing.huggingface import import_huggingface
 from nmt_cli.models import open as open_model
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.search.batching import padded
@@ -195,7 +195,7 @@ def test_what_cannot_be_imported_is_named(name: str, folders: Path, tmp_path: Pa
     shutil.copytree(folders / "shared", folder)
     damage(folder)
     with pytest.raises(NmtError, match=message):
-        import_run(folder, tmp_path / "run", say=lambda line: None)
+        import_huggingface(folder, tmp_path / "run")
     assert [each.name for each in tmp_path.iterdir()] == ["marian"]
 
 

@@ -12,15 +12,15 @@ import numpy as np
 from keras import ops
 
 from nmt_cli.bundle.manifest import Verification
-from nmt_cli.errors import NmtError, silent
+from nmt_cli.errors import NmtError
 from nmt_cli.export.card import write_card
 from nmt_cli.export.exporter import FLOAT32, ExportOptions, Trained
 from nmt_cli.export.huggingface.config import CONFIG, EPSILON, GENERATION, TOKENIZER
-from nmt_cli.export.huggingface.importing import import_run
-from nmt_cli.export.huggingface.pieces import TAG
 from nmt_cli.export.huggingface.safetensors import WEIGHTS, Tensors, write_safetensors
 from nmt_cli.export.huggingface.weights import BIAS, DECODER, ENCODER, LOGITS, SHARED, split
 from nmt_cli.export.huggingface.weights import their_names as names_of
+from nmt_cli.export.importing.huggingface import import_huggingface
+from nmt_cli.export.importing.pieces import TAG
 from nmt_cli.export.verification import Exported, compare_with_model, passed
 from nmt_cli.files import write_json
 from nmt_cli.model.step_model import KerasStepModel
@@ -205,7 +205,7 @@ def _weights(trained: Trained, config: TransformerConfig, shared: bool) -> Tenso
 def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
     """Import a folder again, compare it with its model, and write its card with the report."""
     with TemporaryDirectory(prefix="nmt-huggingface-") as work:
-        exported = _ImportedAgain(trained, import_run(folder, Path(work, "run"), say=silent))
+        exported = _ImportedAgain(trained, import_huggingface(folder, Path(work, "run")))
         report = passed(trained, compare_with_model(trained, exported)[0])
     usage = _USAGE.format(decoding=trained.decoding)
     header = _HEADER.format(data=trained.run.recipe.data)

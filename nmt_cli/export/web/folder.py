@@ -14,7 +14,7 @@ from typing import Any
 from nmt_cli.bundle import TOKENIZER
 from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import ExportOptions, Trained, node_package
-from nmt_cli.export.huggingface.pieces import read_spm
+from nmt_cli.export.importing.pieces import read_spm
 from nmt_cli.export.onnx import single_file
 from nmt_cli.files import write_json
 from nmt_cli.search.repetition import LOOP, NO_REPEAT, TOKEN_LOOP

@@ -1,16 +1,15 @@
-"""The job of ``nmt import``: a folder of a Marian or Pegasus model becomes a run."""
+"""Import a folder of Hugging Face's transformers: a Marian or Pegasus model becomes a run."""
 
 import re
-from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.errors import NmtError, OptionError, first_line
+from nmt_cli.errors import ModelError, OptionError, ResourceError, first_line
 from nmt_cli.export.huggingface.config import (
     CONFIG,
     GENERATION,
@@ -21,7 +20,6 @@ from nmt_cli.export.huggingface.config import (
     read_config,
     read_settings,
 )
-from nmt_cli.export.huggingface.pieces import Vocabulary, read_spm, read_vocabulary, reordered
 from nmt_cli.export.huggingface.safetensors import WEIGHTS, Tensors, read_safetensors
 from nmt_cli.export.huggingface.weights import (
     BIAS,
@@ -34,53 +32,45 @@ from nmt_cli.export.huggingface.weights import (
     taken,
     their_names,
 )
-from nmt_cli.files import replacing_folder
-from nmt_cli.frameworks import import_keras
-from nmt_cli.lock import locked
+from nmt_cli.export.importing.base import ImportedModel, Shapes, Weights, write_run
+from nmt_cli.export.importing.pieces import Vocabulary, read_spm, read_vocabulary, reordered
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.text.folder import TokenizerSpec
-from nmt_cli.training import RUN
-from nmt_cli.training.run import Run, read_held_out
 
 TORCH = "pytorch_model.bin"
-# Of logits of tokens that no translation contains. Its float32 neighbours are 6e-5 away, so that
+# Logit of tokens that no translation contains. Its float32 neighbours are 6e-5 away, so that
 # exports can be compared, and any probability becomes 0.
 SUPPRESSED = -1000.0
 
 
-def import_run(
+def import_huggingface(
     folder: Path,
     output: Path | None = None,
     languages: tuple[str | None, str | None] = (None, None),
     dev: str | None = None,
     force: bool = False,
     normalize_punctuation: bool = False,
-    say: Callable[[str], None] = print,
 ) -> Path:
-    """Import a folder; returns that of the run.
+    """Make a run of a folder; returns the run's folder.
 
     Args:
-        folder: with config.json, vocab.json, source.spm, target.spm and weights.
-        output: run folder to write; None for one under runs/, named after the model.
+        folder: has config.json, vocab.json, source.spm, target.spm and weights.
         languages: source and target; None for those that the folder names.
-        dev: corpus whose lines calibrate and verify exports of the run, as in data.dev.
-        force: replace an existing run.
         normalize_punctuation: normalize that of sources, as before the training of OPUS-MT models.
-        say: receives messages for the user.
+        output, dev, force: see nmt_cli.export.importing.base.write_run, also for errors.
 
     Raises:
         OptionError: the folder does not name its languages, and none are given.
-        NmtError: the folder is not such a model, is damaged, or has what nmt lacks; ``dev`` cannot
-            be read; the run exists already, is in use, or cannot be written.
+        ModelError: the folder is not such a model, is damaged, or has what nmt lacks.
     """
     config = read_config(folder)
     settings = read_settings(folder / TOKENIZER, TokenizerConfig)
     generation = _generation(folder)
     models = [read_spm(folder / name) for name in ("source.spm", "target.spm")]
     source, target = _vocabularies(folder, config, settings, generation, models)
-    tensors, where = _weights(folder)
-    bias = _bias(tensors, config, target, where)
-    matrices = _matrices(tensors, config, where)
+    tensors, path = _tensors(folder)
+    bias = _bias(tensors, config, target, path)
+    matrices = _matrices(tensors, config, path)
     # Some versions of transformers share nothing if the softmax layer is separate.
     shared = config.share_encoder_decoder_embeddings and np.array_equal(*matrices[:2])
     tree = {
@@ -90,31 +80,30 @@ def import_run(
         "decoding": _decoding_table(generation),
     }
     recipe = recipe_from(tree, where=str(folder / CONFIG))
-    held_out = read_held_out(dev, recipe.data)
-    place = output or Path("runs", recipe.label)
-    with locked(place):
-        if (place / RUN).exists() and not force:
-            raise NmtError(f"{place}: a run already exists", "replace it with --force")
-        with replacing_folder(place, RUN) as work, TemporaryDirectory() as tokenizer:
-            punctuation = recipe.data.source if normalize_punctuation else ""
-            _write_tokenizers(Path(tokenizer), models, (source, target), punctuation)
-            sizes = len(source.tokens), len(target.tokens)
-            run = Run(work, recipe, *sizes, prepared_key="")
-            run.write(Path(tokenizer), *held_out)
-            over_vocabulary = {
-                "source_embedding/matrix": matrices[0][source.rows],
-                "target_embedding/matrix": matrices[1][target.rows],
-                "target_embedding/bias": bias,
-                "logits/kernel": matrices[2][target.rows].T,
-                "logits/bias": bias,
-            }
-            _write_weights(run, tensors, over_vocabulary, where)
-    say(f"{sizes[1]:,} target tokens, {run.weights:,} weights")
-    return place
+    over_vocabulary = {
+        "source_embedding/matrix": matrices[0][source.rows],
+        "target_embedding/matrix": matrices[1][target.rows],
+        "target_embedding/bias": bias,
+        "logits/kernel": matrices[2][target.rows].T,
+        "logits/bias": bias,
+    }
+    punctuation = recipe.data.source if normalize_punctuation else ""
+    model = ImportedModel(
+        recipe,
+        (len(source.tokens), len(target.tokens)),
+        partial(
+            _write_tokenizers,
+            models=models,
+            vocabularies=(source, target),
+            punctuation=punctuation,
+        ),
+        partial(_weights, tensors, over_vocabulary, path),
+    )
+    return write_run(model, output, dev, force)
 
 
 def _generation(folder: Path) -> GenerationConfig:
-    """Settings of the search, which older folders have in config.json."""
+    """Read the settings of the search, which older folders have in config.json."""
     path = folder / GENERATION
     return read_settings(path if path.exists() else folder / CONFIG, GenerationConfig)
 
@@ -126,11 +115,13 @@ def _vocabularies(
     generation: GenerationConfig,
     models: list[Any],
 ) -> tuple[Vocabulary, Vocabulary]:
-    """The vocabularies of source and target, without tokens that the search must not choose."""
+    """Read the vocabularies of source and target, and which tokens no translation contains."""
     if settings.separate_vocabs and config.share_encoder_decoder_embeddings:
-        raise NmtError(f"{folder / TOKENIZER}: separate_vocabs, but config.json shares embeddings")
+        raise ModelError(
+            f"{folder / TOKENIZER}: separate_vocabs, but config.json shares embeddings"
+        )
     if not settings.separate_vocabs and config.target_vocab != config.vocab_size:
-        raise NmtError(f"{folder / TOKENIZER}: no separate_vocabs, but config.json has two sizes")
+        raise ModelError(f"{folder / TOKENIZER}: no separate_vocabs, but config.json has two sizes")
     if settings.separate_vocabs:
         source = read_vocabulary(folder / "vocab.json", config.vocab_size, config, models[0])
         path = folder / "target_vocab.json"
@@ -138,41 +129,41 @@ def _vocabularies(
     else:
         source = read_vocabulary(folder / "vocab.json", config.vocab_size, config, *models)
         target = source
-    bad = {each[0] for each in generation.bad_words_ids or [] if len(each) == 1}
+    bad = {ids[0] for ids in generation.bad_words_ids or [] if len(ids) == 1}
     silent = {number for number, row in enumerate(target.rows) if row in bad} | target.silent
     return source, Vocabulary(target.tokens, target.rows, frozenset(silent))
 
 
-def _weights(folder: Path) -> tuple[Tensors, Path]:
-    """The weights, and the file they come from."""
+def _tensors(folder: Path) -> tuple[Tensors, Path]:
+    """Read the weights; also returns their file."""
     path = folder / WEIGHTS
     if path.exists():
         return read_safetensors(path), path
     path = folder / TORCH
     if not path.exists():
-        raise NmtError(f"{folder}: has neither {WEIGHTS} nor {TORCH}")
+        raise ModelError(f"{folder}: has neither {WEIGHTS} nor {TORCH}")
     if not find_spec("torch"):
-        raise NmtError(f"{path}: needs torch", "pip install torch")
+        raise ResourceError(f"{path}: needs torch", "pip install torch")
     import torch
 
     try:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
-        return {name: each.float().numpy() for name, each in loaded.items()}, path
+        return {name: tensor.float().numpy() for name, tensor in loaded.items()}, path
     except Exception as error:  # torch raises many kinds
-        raise NmtError(f"{path}: damaged, or not only weights ({first_line(error)})") from None
+        raise ModelError(f"{path}: damaged, or not only weights ({first_line(error)})") from None
 
 
 def _matrices(
-    tensors: Tensors, config: HuggingFaceConfig, where: Path
+    tensors: Tensors, config: HuggingFaceConfig, path: Path
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    """The embeddings of source and target, and the matrix of the softmax layer.
+    """Return the embeddings of source and target, and the matrix of the softmax layer.
 
     Tied weights are stored once, under any of their names.
     """
 
     def matrix(size: int, *names: str) -> NDArray[np.float32]:
-        name = next((each for each in names if each in tensors), names[0])
-        return taken(tensors, name, (size, config.d_model), str(where))
+        name = next((name for name in names if name in tensors), names[0])
+        return taken(tensors, name, (size, config.d_model), str(path))
 
     softmax = [LOGITS] if config.tie_word_embeddings else []
     source, target = [ENCODER], [DECODER, *softmax]
@@ -184,12 +175,12 @@ def _matrices(
 
 
 def _bias(
-    tensors: Tensors, config: HuggingFaceConfig, target: Vocabulary, where: Path
+    tensors: Tensors, config: HuggingFaceConfig, target: Vocabulary, path: Path
 ) -> NDArray[np.float32]:
-    """The bias of the softmax layer; transformers allows it to be missing."""
+    """Return the bias of the softmax layer; transformers allows it to be missing."""
     bias = np.zeros((1, config.target_vocab), np.float32)
     if BIAS in tensors:
-        bias = taken(tensors, BIAS, bias.shape, str(where))
+        bias = taken(tensors, BIAS, bias.shape, str(path))
     bias = bias[0, target.rows]
     bias[list(target.silent)] = SUPPRESSED
     return bias
@@ -198,12 +189,12 @@ def _bias(
 def _names(
     folder: Path, languages: tuple[str | None, str | None], settings: TokenizerConfig
 ) -> dict[str, Any]:
-    """The keys of a recipe that name the system."""
+    """Return the keys of a recipe that name the system."""
     name = folder.resolve().name
-    # As OPUS-MT names its models, e.g. opus-mt-en-de.
-    found = re.fullmatch(r".+-([A-Za-z_]+)-([A-Za-z_]+)", name)
-    source = languages[0] or settings.source_lang or (found and found[1])
-    target = languages[1] or settings.target_lang or (found and found[2])
+    # OPUS-MT's names, e.g. opus-mt-en-de.
+    match = re.fullmatch(r".+-([A-Za-z_]+)-([A-Za-z_]+)", name)
+    source = languages[0] or settings.source_lang or (match and match[1])
+    target = languages[1] or settings.target_lang or (match and match[2])
     if not (source and target):
         raise OptionError(f"{folder} does not name its languages: give `source` and `target`")
     data = {"source": source, "target": target}
@@ -237,22 +228,18 @@ def _write_tokenizers(
     TokenizerSpec("sentencepiece", *names, punctuation=punctuation).write(folder)
 
 
-def _write_weights(
-    run: Run, tensors: Tensors, over_vocabulary: dict[str, NDArray[np.float32]], where: Path
-) -> None:
-    """Build the run's model, set its weights and save them as its best checkpoint."""
-    import_keras()
-    from nmt_cli.training.checkpoint import Progress, save_checkpoint
-    from nmt_cli.training.model import new_model
-
-    model = new_model(run)
+def _weights(tensors: Tensors, over_vocabulary: Weights, path: Path, shapes: Shapes) -> Weights:
+    """Return the run's weights; all of the file's must be used."""
     used = {BIAS, *POSITIONS, SHARED, ENCODER, DECODER, LOGITS}
-    for weight in model.weights:
-        value = over_vocabulary.get(weight.path)
-        if value is None:
-            value = join(weight.path, weight.shape, tensors, str(where))
-            used.update(their_names(weight.path))
-        weight.assign(value)
+    weights: Weights = {}
+    for name, shape in shapes.items():
+        if name in over_vocabulary:
+            weights[name] = over_vocabulary[name]
+            continue
+        weights[name] = join(name, shape, tensors, str(path))
+        used.update(their_names(name))
     if extra := sorted(tensors.keys() - used):
-        raise NmtError(f"{where}: has {len(extra)} weights that nmt's model lacks, e.g. {extra[0]}")
-    save_checkpoint(run.best, model, Progress())
+        raise ModelError(
+            f"{path}: has {len(extra)} weights that nmt's model lacks, e.g. {extra[0]}"
+        )
+    return weights

@@ -1,0 +1,1 @@
+"""Make runs of models that other programs or exports wrote: a module for each source."""

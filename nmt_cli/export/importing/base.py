@@ -1,0 +1,84 @@
+"""Write an imported model as a run: the part that all sources share."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_cli.errors import OutputError
+from nmt_cli.files import replacing_folder
+from nmt_cli.frameworks import import_keras
+from nmt_cli.lock import locked
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.training import RUN
+from nmt_cli.training.run import Run, read_held_out
+
+Weights = dict[str, NDArray[np.float32]]
+Shapes = Mapping[str, tuple[int, ...]]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ImportedModel:
+    """A model to import, and how to read its large parts.
+
+    Attributes:
+        recipe: has the keys that the source records.
+        sizes: of the source and target vocabularies.
+        write_tokenizers: fills an empty folder.
+        read_weights: returns the model's weights, given their names and shapes.
+        initial: see Run.initial.
+    """
+
+    recipe: Recipe
+    sizes: tuple[int, int]
+    write_tokenizers: Callable[[Path], object]
+    read_weights: Callable[[Shapes], Weights]
+    initial: dict[str, Any] = field(default_factory=dict)
+
+
+def write_run(model: ImportedModel, output: Path | None, dev: str | None, force: bool) -> Path:
+    """Write an imported model as a run; returns the run's folder.
+
+    Args:
+        model: what to write.
+        output: folder to write; None for one under runs/, named after the model.
+        dev: corpus whose lines calibrate and verify exports of the run, as in data.dev.
+        force: replace an existing run.
+
+    Raises:
+        OutputError: the run exists already, or cannot be written.
+        BusyError: another process uses the folder.
+        NmtError: ``dev`` or a part of the model cannot be read.
+    """
+    held_out = read_held_out(dev, model.recipe.data)
+    folder = output or Path("runs", model.recipe.label)
+    with locked(folder):
+        if (folder / RUN).exists() and not force:
+            raise OutputError(f"{folder}: a run already exists", "replace it with `force`")
+        with replacing_folder(folder, RUN) as work, TemporaryDirectory() as tokenizers:
+            model.write_tokenizers(Path(tokenizers))
+            run = Run(work, model.recipe, *model.sizes, prepared_key="", initial=model.initial)
+            run.write(Path(tokenizers), *held_out)
+            _write_weights(run, model.read_weights)
+    logger.info(f"{model.sizes[1]:,} target tokens, {run.weights:,} weights")
+    return folder
+
+
+def _write_weights(run: Run, read: Callable[[Shapes], Weights]) -> None:
+    """Build the run's model, set its weights and save them as its best checkpoint."""
+    import_keras()
+    from nmt_cli.training.checkpoint import Progress, save_checkpoint
+    from nmt_cli.training.model import new_model
+
+    model = new_model(run)
+    values = read({weight.path: tuple(weight.shape) for weight in model.weights})
+    for weight in model.weights:
+        weight.assign(values[weight.path])
+    save_checkpoint(run.best, model, Progress())

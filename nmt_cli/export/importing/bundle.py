@@ -1,0 +1,87 @@
+"""Import a bundle: its weights become those of a run."""
+
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
+from nmt_cli.bundle.manifest import Manifest, StoredWeight
+from nmt_cli.bundle.reading import check_files, read_manifest
+from nmt_cli.errors import ModelError
+from nmt_cli.export.importing.base import ImportedModel, Shapes, Weights, write_run
+from nmt_cli.recipe.config import DataConfig, Recipe
+
+
+def import_bundle(
+    folder: Path, output: Path | None = None, dev: str | None = None, force: bool = False
+) -> Path:
+    """Make a run of a bundle, to train it further or to export it again; returns the run's folder.
+
+    Args:
+        folder: the bundle.
+        output, dev, force: see nmt_cli.export.importing.base.write_run, also for errors.
+
+    Raises:
+        ModelError: the bundle is damaged, or does not record where its graphs store the weights.
+    """
+    manifest = read_manifest(folder)
+    check_files(folder, manifest)
+    source, target = manifest.source_language, manifest.target_language
+    recipe = Recipe(
+        name=manifest.name.removesuffix(f"{source}-{target}").rstrip("-"),
+        data=DataConfig(source=source, target=target),
+        model=manifest.architecture,
+        decoding=manifest.decoding,
+    )
+    provenance = manifest.provenance
+    steps = provenance.get("steps", 0) + provenance.get("initial", {}).get("steps", 0)
+    model = ImportedModel(
+        recipe,
+        (manifest.vocabulary["source"], manifest.vocabulary["target"]),
+        partial(shutil.copytree, folder / TOKENIZER, dirs_exist_ok=True),
+        partial(_read_weights, folder, manifest),
+        {"name": manifest.name, "steps": steps, "sources": provenance.get("sources", [])},
+    )
+    return write_run(model, output, dev, force)
+
+
+def _read_weights(folder: Path, manifest: Manifest, shapes: Shapes) -> Weights:
+    """Return the model's weights; int8 and float16 are converted to float32."""
+    graphs = {file: ir.load(folder / file).graph for file in (ENCODER, DECODER)}
+    weights: Weights = {}
+    for name, shape in shapes.items():
+        stored = manifest.stored_weights.get(name)
+        if stored is None:
+            raise ModelError(
+                f"{folder}: does not record where its graphs store {name}",
+                "only Transformers with attention in the decoder can be imported; train from its "
+                "run, with nmt train --init-from RUN",
+            )
+        weights[name] = _weight(graphs[stored.file].initializers, stored)
+        if weights[name].shape != shape:
+            raise ModelError(f"{folder}: {name} has shape {weights[name].shape}, not {shape}")
+    return weights
+
+
+def _weight(tensors: dict[str, Any], stored: StoredWeight) -> NDArray[np.float32]:
+    def array(suffix: str) -> NDArray[np.float32]:
+        return tensors[stored.tensor + suffix].const_value.numpy().astype(np.float32)
+
+    if stored.tensor in tensors:
+        values = array("")
+    elif f"{stored.tensor}_scales" in tensors:  # an embedding; each row has a scale
+        values = array("_int8") * array("_scales")[:, None]
+    else:  # a matrix; the scale of a column includes that of the input
+        (product,) = tensors[f"{stored.tensor}_int8"].consumers()
+        scale = product.inputs[0].producer().inputs[1]
+        values = array("_int8") * (
+            array("_factors") / ir.convenience.get_const_tensor(scale).numpy()
+        )
+    start, end = stored.columns
+    values[..., start:end] /= stored.factor
+    return values
