@@ -85,17 +85,17 @@ class Attention(keras.layers.Layer):
         return layer
 
     def _split_heads(self, joined: Any, length: Any, sizes: list[int]) -> list[Any]:
-        """Split [B, T, columns] or rows [B * T, columns] into tensors [B, h, T, size / h]; each
-        takes its size in columns."""
+        """Split [B, T, columns] or rows [B * T, columns] into a tensor [B, h, T, size / h] for each
+        size."""
         cuts: int | list[int] = len(sizes)  # a number for equal sizes, which exports can fuse
         if len(set(sizes)) > 1:
             cuts = list(accumulate(sizes[:-1]))
         columns = [joined] if len(sizes) == 1 else ops.split(joined, cuts, axis=-1)
         split = [
-            ops.reshape(each, (-1, length, self.heads, size // self.heads))
-            for each, size in zip(columns, sizes, strict=True)
+            ops.reshape(part, (-1, length, self.heads, size // self.heads))
+            for part, size in zip(columns, sizes, strict=True)
         ]
-        return [ops.transpose(each, (0, 2, 1, 3)) for each in split]
+        return [ops.transpose(part, (0, 2, 1, 3)) for part in split]
 
     def _project_rows(self, mixed: Any) -> Any:
         """Project [B, h, K, v] to rows [B * K, d]."""

@@ -1,4 +1,4 @@
-"""Masks, embedding, softmax, normalization and feed-forward, written with keras.ops only.
+"""Masks, embeddings, positions, normalization and feed-forward, written with keras.ops only.
 
 Shapes: B batch, T positions, d model width, V vocabulary, S source positions.
 
@@ -7,6 +7,7 @@ further arguments are called ``kwargs``.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Self
@@ -32,8 +33,8 @@ def padding_mask(ids: Any, dtype: str, pad_ids: Sequence[int] = (PAD_ID,)) -> An
 
 def causal_mask(length: Any, dtype: str) -> Any:
     """Return the additive mask [1, 1, T, T]: 0 on and below the diagonal, MASKED above."""
-    places = ops.arange(length)
-    later = ops.expand_dims(places, 0) > ops.expand_dims(places, 1)
+    positions = ops.arange(length)
+    later = ops.expand_dims(positions, 0) > ops.expand_dims(positions, 1)
     return ops.expand_dims(ops.expand_dims(ops.cast(later, dtype) * MASKED, 0), 0)
 
 
@@ -68,9 +69,9 @@ class Configured(SameShape):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
         """Return the layer of a .keras file."""
-        given = keras.saving.deserialize_keras_object(config)
-        kind = ARCHITECTURES[given["config"].pop("architecture")]
-        return cls(**{**given, "config": kind(**given["config"])})
+        options = keras.saving.deserialize_keras_object(config)
+        settings = options.pop("config")
+        return cls(ARCHITECTURES[settings.pop("architecture")](**settings), **options)
 
 
 @keras.saving.register_keras_serializable("nmt_cli")
@@ -153,6 +154,70 @@ class TokenEmbedding(keras.layers.Layer):
         return vectors * math.sqrt(self.d_model) if self.scaled else vectors
 
 
+def sinusoids(positions: Any, d_model: int, interleaved: bool = True) -> Any:
+    """Return sinusoidal vectors, float32 [T, d], for positions [T].
+
+    ``PE(pos, 2i) = sin(pos / 10000^(2i/d))``, ``PE(pos, 2i+1) = cos(...)`` of the same angle
+    (Vaswani et al. 2017, section 3.5). ``d_model`` is even, any length works. Not interleaved, all
+    sines come before all cosines, as in the TensorFlow tutorial.
+    """
+    rates = [10000.0 ** (-2 * i / d_model) for i in range(d_model // 2)]
+    angles = ops.expand_dims(ops.cast(positions, "float32"), 1) * ops.convert_to_tensor([rates])
+    if not interleaved:
+        return ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=1)
+    waves = ops.stack([ops.sin(angles), ops.cos(angles)], axis=2)  # [T, d/2, 2]
+    return ops.reshape(waves, (-1, d_model))
+
+
+class _Positions(SameShape, ABC):
+    """Adds a vector for each position."""
+
+    def call(self, vectors: Any) -> Any:
+        """Add the vectors of positions 0 .. T - 1 to [B, T, d]."""
+        table = self.at(ops.arange(ops.shape(vectors)[1]), vectors.shape[-1])
+        return vectors + ops.cast(table, vectors.dtype)
+
+    @abstractmethod
+    def at(self, positions: Any, d_model: int) -> Any:
+        """Return float32 [T, d] for positions [T]."""
+
+
+@keras.saving.register_keras_serializable("nmt_cli")
+class PositionalEncoding(_Positions):
+    """Adds :func:`sinusoids`."""
+
+    def __init__(self, interleaved: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.interleaved = interleaved
+
+    def at(self, positions: Any, d_model: int) -> Any:
+        """Return sinusoids."""
+        return sinusoids(positions, d_model, self.interleaved)
+
+
+@keras.saving.register_keras_serializable("nmt_cli")
+class LearnedPositions(_Positions):
+    """Adds a learned vector for each position (Gehring et al. 2017, section 3.1,
+    https://arxiv.org/abs/1705.03122). Padding beyond ``length`` shares the last vector."""
+
+    def __init__(self, length: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.length = length
+
+    def build(self, inputs_shape: Any) -> None:
+        """Create the table [length, d], initialized like an unscaled embedding."""
+        width = inputs_shape[-1]
+        self.table = self.add_weight(
+            name="table",
+            shape=(self.length, width),
+            initializer=keras.initializers.RandomNormal(stddev=width**-0.5),
+        )
+
+    def at(self, positions: Any, d_model: int) -> Any:
+        """Return rows of the table."""
+        return ops.take(self.table, ops.minimum(positions, self.length - 1), axis=0)
+
+
 @keras.saving.register_keras_serializable("nmt_cli")
 class LayerNorm(SameShape):
     """Normalizes the last axis (Ba et al. 2016), always in float32.
@@ -185,7 +250,7 @@ def gelu(x: Any) -> Any:
     return 0.5 * x * (1.0 + ops.erf(x * math.sqrt(0.5)))
 
 
-# That of SwiGLU is its gate's.
+# SwiGLU's activation is its gate's.
 ACTIVATIONS = {"relu": ops.relu, "gelu": gelu, "swish": ops.silu, "swiglu": ops.silu}
 
 
@@ -236,10 +301,10 @@ class FeedForward(keras.layers.Layer):
 
     def _widened(self, inputs: Any) -> Any:
         """Compute the same in training, with extra hidden units that are always 0."""
-        more = (0, 16)
-        inner = ops.pad(ops.convert_to_tensor(self.inner.kernel), ((0, 0), more))
-        bias = ops.pad(ops.convert_to_tensor(self.inner.bias), (more,))
-        outer = ops.pad(ops.convert_to_tensor(self.outer.kernel), (more, (0, 0)))
+        extra = (0, 16)
+        inner = ops.pad(ops.convert_to_tensor(self.inner.kernel), ((0, 0), extra))
+        bias = ops.pad(ops.convert_to_tensor(self.inner.bias), (extra,))
+        outer = ops.pad(ops.convert_to_tensor(self.outer.kernel), (extra, (0, 0)))
         hidden = self.drop(self._activate(ops.matmul(inputs, inner) + bias), training=True)
         return ops.matmul(hidden, outer) + ops.convert_to_tensor(self.outer.bias)
 

@@ -15,20 +15,20 @@ from keras import ops
 
 from nmt_cli.recipe.model import ModelConfig, Shape
 
-# Of the Keras backend.
+# Tensors of the Keras backend.
 Tensors = list[Any]
 
 
 def free_axes(shape: Shape) -> list[int | None]:
     """Return a shape in TensorFlow's notation."""
-    return [each if isinstance(each, int) else None for each in shape]
+    return [size if isinstance(size, int) else None for size in shape]
 
 
 class StepGraph(ABC):
     """Encoder and decoder step of one training model.
 
     Attributes:
-        encoder_output: names and shapes of what :meth:`encode` returns, in order.
+        encoder_output: names and shapes of the results of :meth:`encode`, in order.
         caches: names and shapes of the decoder's caches, in order.
         vocab_size: V, of the target side.
     """
@@ -49,7 +49,7 @@ class StepGraph(ABC):
 
     @abstractmethod
     def encode(self, source: Any) -> Tensors:
-        """Read source ids [B, S]; returns what :attr:`encoder_output` names."""
+        """Read source ids [B, S]; returns the tensors of :attr:`encoder_output`."""
 
     def step(
         self, tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
@@ -60,8 +60,8 @@ class StepGraph(ABC):
             tokens: int32 [B, K], last token of each beam.
             position: int32 [1], the step's number, from 0.
             ancestry: bool [B, K, P + K], the columns that each beam may see, the new ones last.
-            encoder_output: what :meth:`encode` returned.
-            caches: what :attr:`caches` names.
+            encoder_output: the results of :meth:`encode`.
+            caches: the tensors of :attr:`caches`.
 
         Returns:
             scores float32 [B, K, K] and ids int32 [B, K, K] of the best continuations;
@@ -86,8 +86,8 @@ class StepGraph(ABC):
     ) -> tuple[Any, Tensors]:
         """Like :meth:`step`, but return the attention to the source, float32 [B, L, h, K, S] for L
         layers of h heads, and the caches."""
-        _, grown, seen = self.decode(tokens, position, ancestry, encoder_output, caches)
-        return ops.stack(seen, axis=1), grown
+        _, grown, attention = self.decode(tokens, position, ancestry, encoder_output, caches)
+        return ops.stack(attention, axis=1), grown
 
     @abstractmethod
     def decode(
@@ -112,3 +112,39 @@ class StepGraph(ABC):
 def named_layer(model: keras.Model, name: str) -> Any:
     """Return the layer with a name, or None."""
     return next((layer for layer in model.layers if layer.name == name), None)
+
+
+class Parents:
+    """Finds the states of each beam's parent, the beam of the step before that it continues.
+
+    Like the caches of attention, those of states only grow: the columns of step t are t * K to
+    t * K + K - 1, and unused ones may follow. A step reads only the columns of the step before.
+
+    Args:
+        ancestry: bool [B, K, P + K], the columns that belong to each beam's past, and its own.
+        position: int32 [1], number of the step.
+        beams, columns: K and P.
+    """
+
+    def __init__(self, ancestry: Any, position: Any, beams: Any, columns: Any) -> None:
+        self._is_first = ops.cast(ops.equal(position, 0), "float32")  # [1]
+        end = ops.squeeze(position) * beams
+        start = end - beams  # at the first step, columns -K to 0: an empty range
+        if keras.backend.backend() == "jax":  # it cannot slice a range that it does not know
+            numbers = ops.arange(columns)
+            window = ops.logical_and(numbers >= start, numbers < end)
+            self._window, parents = slice(None), ops.logical_and(ancestry[:, :, :columns], window)
+        else:
+            self._window = slice(start, end)
+            parents = ancestry[:, :, self._window]
+        self._parents = ops.expand_dims(ops.cast(parents, "float32"), 1)  # [B, 1, K, K]
+
+    def rows(self, cache: Any, first: Any = None) -> Any:
+        """Return the parents' columns of a cache [B, 1, P, d] as rows [B * K, d].
+
+        At the first step they are ``first``, [B, 1, 1, d], or zeros.
+        """
+        states = ops.matmul(self._parents, cache[:, :, self._window])
+        if first is not None:
+            states = states + self._is_first * first
+        return ops.reshape(states, (-1, cache.shape[-1]))

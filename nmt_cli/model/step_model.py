@@ -1,4 +1,4 @@
-"""The step contract over a Keras model."""
+"""The step model of a Keras model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,26 +62,29 @@ class KerasStepModel:
         encode, step = self._compiled(self.graph.encode), self._compiled(self.graph.step)
 
         def encode_filled(source: Any) -> Tensors:
-            return [each[: len(source)] for each in encode(_filled(np.asarray(source), 0))]
+            outputs = encode(_filled(np.asarray(source), 0))
+            return [tensor[: len(source)] for tensor in outputs]
 
         def step_filled(
             tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
         ) -> tuple[Any, Any, Any, Tensors]:
             rows, columns = len(tokens), caches[0].shape[2]
-            past, own = np.split(np.asarray(ancestry), [columns], axis=2)
+            past, current = np.split(np.asarray(ancestry), [columns], axis=2)
             past = _filled(past, 2)  # no beam sees the padding
-            room = past.shape[2]
+            width = past.shape[2]
             *ranked, grown = step(
                 _filled(np.asarray(tokens), 0),
                 np.asarray(position),
-                _filled(np.concatenate([past, own], axis=2), 0),
-                [_filled(np.asarray(each), 0) for each in encoder_output],
-                [_filled(_filled(np.asarray(each), 2), 0) for each in caches],
+                _filled(np.concatenate([past, current], axis=2), 0),
+                [_filled(np.asarray(tensor), 0) for tensor in encoder_output],
+                [_filled(_filled(np.asarray(cache), 2), 0) for cache in caches],
             )
-            scores, ids, log_probs = (each[:rows] for each in ranked)
-            new = [each[:rows, :, room:] for each in grown]
-            pairs = zip(caches, new, strict=True)
-            caches = [np.concatenate([np.asarray(old), each], axis=2) for old, each in pairs]
+            scores, ids, log_probs = (tensor[:rows] for tensor in ranked)
+            pairs = zip(caches, grown, strict=True)
+            caches = [
+                np.concatenate([np.asarray(cache), wider[:rows, :, width:]], axis=2)
+                for cache, wider in pairs
+            ]
             return scores, ids, log_probs, caches
 
         self._encode, self._step = encode_filled, step_filled
@@ -98,7 +101,10 @@ class KerasStepModel:
             with keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True))):
                 return function(*inputs)
 
-        return lambda *inputs: jax.device_get(stateless([each.value for each in variables], inputs))
+        def compiled(*inputs: Any) -> Any:
+            return jax.device_get(stateless([variable.value for variable in variables], inputs))
+
+        return compiled
 
     def encode(self, source: Ids) -> KerasState:
         """Read source ids [B, S]."""
@@ -121,12 +127,12 @@ class KerasStepModel:
         return np.array(ops.convert_to_numpy(log_probs)), state  # a copy that the caller may change
 
     def attention(self, state: KerasState, tokens: Ids, ancestry: Mask) -> Floats:
-        """Attention of the next step to the source; see search.step_model."""
+        """Return the attention of the next step to the source; see search.step_model."""
         weights, _ = self._attention(*_inputs(state, tokens, ancestry))
         return ops.convert_to_numpy(weights)
 
     def self_attention(self, source: Ids, target: Ids) -> dict[str, Floats]:
-        """Self-attention of both sides; see search.step_model."""
+        """Return the self-attention of both sides; see search.step_model."""
         sides = self.graph.config.self_attention()
         weights = self.graph.self_attention(source, target)
         return dict(zip(sides, map(ops.convert_to_numpy, weights), strict=True))
@@ -144,8 +150,8 @@ class KerasStepModel:
 
         def chosen(tensors: Tensors) -> Tensors:
             if keras.backend.backend() == "jax":  # ops.take would compile for every shape
-                return [np.asarray(each)[rows] for each in tensors]
-            return [ops.take(each, rows.astype(np.int32), axis=0) for each in tensors]
+                return [np.asarray(tensor)[rows] for tensor in tensors]
+            return [ops.take(tensor, rows.astype(np.int32), axis=0) for tensor in tensors]
 
         return KerasState(chosen(state.encoder_output), chosen(state.caches), state.steps)
 
@@ -154,8 +160,8 @@ def _inputs(
     state: KerasState, tokens: Ids, ancestry: Mask
 ) -> tuple[Any, Any, Any, Tensors, Tensors]:
     """Return the arguments of :meth:`StepGraph.step`."""
-    ours = (tokens, np.array([state.steps], np.int32), ancestry)
-    tokens, position, ancestry = map(ops.convert_to_tensor, ours)
+    arrays = (tokens, np.array([state.steps], np.int32), ancestry)
+    tokens, position, ancestry = map(ops.convert_to_tensor, arrays)
     return tokens, position, ancestry, state.encoder_output, state.caches
 
 

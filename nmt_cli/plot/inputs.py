@@ -18,8 +18,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from nmt_cli.errors import NmtError
-from nmt_cli.model.layers import causal_mask, padding_mask, target_mask
-from nmt_cli.model.positions import sinusoids
+from nmt_cli.model.layers import causal_mask, padding_mask, sinusoids, target_mask
 from nmt_cli.models import TranslationModel
 from nmt_cli.plot.figure import matrix, new_figure
 from nmt_cli.recipe.config import Recipe

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -68,8 +69,10 @@ def graph(
     return helper.make_model(proto, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
 
 
-def apply_rules(proto: onnx.ModelProto) -> onnx.ModelProto:
-    return ir.to_proto(graph_pass.apply_rules(ir.from_proto(proto)))
+def apply_rules(
+    proto: onnx.ModelProto, rules: Sequence[str] = tuple(graph_pass.RULES)
+) -> onnx.ModelProto:
+    return ir.to_proto(graph_pass.apply_rules(ir.from_proto(proto), rules))
 
 
 def run(proto: onnx.ModelProto, inputs: Values) -> list[NDArray]:

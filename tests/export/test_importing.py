@@ -95,7 +95,7 @@ def test_what_cannot_be_imported_is_named(
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").touch()
     done = nmt("import", bundle, "-o", "run", cwd=tmp_path)
-    assert done.message == "nmt: run: a run already exists; replace it with --force"
+    assert "run: a run already exists" in done.message
     damaged = tmp_path / "damaged"
     shutil.copytree(bundle, damaged)
     (damaged / ENCODER).unlink()

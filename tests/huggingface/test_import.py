@@ -91,7 +91,7 @@ def test_the_command_writes_a_run_that_translates(folders: Path, tmp_path: Path)
     done = nmt("translate", "-m", "runs/opus-mt-de-en", cwd=tmp_path, stdin=b"um gato\n")
     assert done.out == b"mu otag\n"
     again = nmt("import", "opus-mt-de-en", cwd=tmp_path)
-    assert again.message.endswith(": a run already exists; replace it with --force")
+    assert ": a run already exists" in again.message
 
 
 def test_punctuation_of_sources_can_be_normalized(folders: Path, tmp_path: Path) -> None:

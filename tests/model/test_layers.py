@@ -14,14 +14,16 @@ from nmt_cli.model.layers import (
     MASKED,
     FeedForward,
     LayerNorm,
+    LearnedPositions,
     PaddingMask,
+    PositionalEncoding,
     TargetMask,
     TokenEmbedding,
     causal_mask,
     padding_mask,
+    sinusoids,
     target_mask,
 )
-from nmt_cli.model.positions import LearnedPositions, PositionalEncoding, sinusoids
 from nmt_cli.model.transformer.network import DecoderLayer, EncoderLayer
 from nmt_cli.recipe.model import TransformerConfig
 

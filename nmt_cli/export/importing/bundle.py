@@ -62,13 +62,18 @@ def _read_weights(folder: Path, manifest: Manifest, shapes: Shapes) -> Weights:
                 "only Transformers with attention in the decoder can be imported; train from its "
                 "run, with nmt train --init-from RUN",
             )
-        weights[name] = _weight(graphs[stored.file].initializers, stored)
+        try:
+            weights[name] = _weight(graphs[stored.file].initializers, stored)
+        except (KeyError, ValueError):
+            raise ModelError(f"{folder}: {stored.file} does not store {name} as recorded") from None
         if weights[name].shape != shape:
             raise ModelError(f"{folder}: {name} has shape {weights[name].shape}, not {shape}")
     return weights
 
 
 def _weight(tensors: dict[str, Any], stored: StoredWeight) -> NDArray[np.float32]:
+    """Return a weight in float32, given the initializers of its graph."""
+
     def array(suffix: str) -> NDArray[np.float32]:
         return tensors[stored.tensor + suffix].const_value.numpy().astype(np.float32)
 

@@ -145,20 +145,20 @@ class RecurrentDecoder(Configured):
         """
         size = len(self.config.cell_states()) // self.config.decoder_layers
         entering = [x, attended] if self.config.input_feeding else [x]
-        found = None
+        context = None
         if self.attends_before:
-            found = attend(states[-size])  # the topmost hidden state
-            entering.append(found)
+            context = attend(states[-size])  # the topmost hidden state
+            entering.append(context)
         x = ops.concatenate(entering, axis=-1)
         after: list[Any] = []
         for layer, cell in enumerate(self.cells):
             if layer and gaps:
                 x = x * gaps[layer - 1]
-            x, own = cell(x, states[layer * size : (layer + 1) * size])
-            after.extend(own)
-        if found is None:
-            found = attend(x)
-        return self.combine(ops.concatenate([found, x], axis=-1)), after
+            x, cell_states = cell(x, states[layer * size : (layer + 1) * size])
+            after.extend(cell_states)
+        if context is None:
+            context = attend(x)
+        return self.combine(ops.concatenate([context, x], axis=-1)), after
 
     def attend(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
         """Return the context vectors [B * K, d] of queries [B * K, d]."""

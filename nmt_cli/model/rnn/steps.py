@@ -9,9 +9,8 @@ import keras
 from keras import ops
 
 from nmt_cli.model.layers import padding_mask
-from nmt_cli.model.parents import Parents
 from nmt_cli.model.rnn.network import seen_tokens, summary_of
-from nmt_cli.model.step_graph import StepGraph, Tensors
+from nmt_cli.model.step_graph import Parents, StepGraph, Tensors
 from nmt_cli.recipe.model import RecurrentConfig
 
 
@@ -50,10 +49,10 @@ class Steps(StepGraph):
         states = [
             parents.rows(cache, start) for cache, start in zip(caches, [*first, None], strict=False)
         ]
-        seen: Tensors = []
+        attention: Tensors = []
 
         def attend(query: Any) -> Any:
-            seen.append(self.decoder.weights_of(query, beams, keys, mask))
+            attention.append(self.decoder.weights_of(query, beams, keys, mask))
             return self.decoder.attend(query, beams, keys, values, mask)
 
         x = self.target_embedding(ops.reshape(tokens, (-1,)))  # [B * K, d]
@@ -62,6 +61,6 @@ class Steps(StepGraph):
         shape = (-1, 1, beams, self.config.d_model)
         pairs = zip(caches, [*cells, attended], strict=False)
         grown = [
-            ops.concatenate([cache, ops.reshape(each, shape)], axis=2) for cache, each in pairs
+            ops.concatenate([cache, ops.reshape(state, shape)], axis=2) for cache, state in pairs
         ]
-        return attended, grown, seen
+        return attended, grown, attention

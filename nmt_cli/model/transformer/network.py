@@ -17,15 +17,16 @@ from nmt_cli.model.layers import (
     Configured,
     FeedForward,
     LayerNorm,
+    LearnedPositions,
     PaddingMask,
+    PositionalEncoding,
     TargetMask,
     TokenEmbedding,
     embeddings,
     float32_logits,
     word_dropout,
 )
-from nmt_cli.model.parents import Parents
-from nmt_cli.model.positions import LearnedPositions, PositionalEncoding
+from nmt_cli.model.step_graph import Parents
 from nmt_cli.model.transformer.ssru import SSRU
 from nmt_cli.recipe.model import TransformerConfig
 
@@ -49,10 +50,10 @@ class _Block(Configured):
             layer.build(inputs_shape)
             return layer
 
-        def attention(kind: type[Attention], name: str) -> Any:
+        def attention(layer_type: type[Attention], name: str) -> Any:
             sizes = config.heads, config.key_size, config.value_size
             rate, bias = config.attention_dropout, config.attention_bias
-            return built(kind(*sizes, rate, bias, dtype=policy, name=name))
+            return built(layer_type(*sizes, rate, bias, dtype=policy, name=name))
 
         def norm(name: str) -> LayerNorm:
             return built(LayerNorm(config.epsilon, dtype=policy, name=name))
@@ -131,7 +132,6 @@ class DecoderLayer(_Block):
         self, x: Any, encoder_output: Any, self_mask: Any, cross_mask: Any, training: bool = False
     ) -> Any:
         """Map [B, T, d] to [B, T, d], attending to encoder_output [B, S, d]; masks are additive."""
-
         attended = self._attended(x, self_mask, training)
         normed = self._normed(attended, self.cross_norm)
         mixed = self.cross(normed, encoder_output, cross_mask, training=training)
@@ -157,10 +157,10 @@ class DecoderLayer(_Block):
         mixed, *grown = self.attention.step(normed, beams, *caches, past)
         x = self._added(x, mixed, self.attention_norm, training=False)
         normed = self._normed(x, self.cross_norm)
-        seen = self.cross.step_weights(normed, beams, cross[0], cross_mask)
+        weights = self.cross.step_weights(normed, beams, cross[0], cross_mask)
         mixed = self.cross.step(normed, beams, *cross, cross_mask)
         x = self._added(x, mixed, self.cross_norm, training=False)
-        return self._fed_forward(x, training=False), grown, seen
+        return self._fed_forward(x, training=False), grown, weights
 
 
 def build_model(
@@ -203,11 +203,11 @@ def _positions(config: TransformerConfig) -> tuple[Any, Any]:
         return None, None
     if config.positions != "learned":
         interleaved = config.positions == "sinusoidal"
-        source, target = (PositionalEncoding(interleaved, name=each) for each in names)
+        source, target = (PositionalEncoding(interleaved, name=name) for name in names)
     elif config.shared_positions:
         source = target = LearnedPositions(config.max_positions, name="positions")
     else:
-        source, target = (LearnedPositions(config.max_positions, name=each) for each in names)
+        source, target = (LearnedPositions(config.max_positions, name=name) for name in names)
     return source, target
 
 

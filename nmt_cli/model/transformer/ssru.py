@@ -19,11 +19,11 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.model.parents import Parents
+from nmt_cli.model.step_graph import Parents
 
 
 class SSRU(keras.layers.Layer):
-    """Maps a sequence to its states; both matrices are one, that of the forget gate first."""
+    """Maps a sequence to its states; both matrices are one, the forget gate's columns first."""
 
     def build(self, inputs_shape: Any) -> None:
         """Create the matrices [d, 2d], each with Glorot's limit, and the gate's bias [d]."""
@@ -58,7 +58,7 @@ class SSRU(keras.layers.Layer):
 
     def step(self, rows: Any, beams: Any, states: Any, parents: Parents) -> tuple[Any, Any]:
         """Process one step of K beams, rows [B * K, d]; also return the cache of states,
-        [B, 1, P, d], with K more columns. ``parents`` are where each beam's last state is."""
+        [B, 1, P, d], with K more columns. ``parents`` finds each beam's last state."""
         forget, added = self._forget_and_added(rows)
         width = rows.shape[-1]
         state = added + forget * (parents.rows(states) - added)

@@ -10,8 +10,7 @@ import keras
 from keras import ops
 
 from nmt_cli.model.layers import MASKED, padding_mask
-from nmt_cli.model.parents import Parents
-from nmt_cli.model.step_graph import StepGraph, Tensors, named_layer
+from nmt_cli.model.step_graph import Parents, StepGraph, Tensors, named_layer
 from nmt_cli.recipe.model import TransformerConfig
 from nmt_cli.text.tokenizer import PAD_ID
 
@@ -50,10 +49,10 @@ class Steps(StepGraph):
         if self.source_positions is not None:
             x = self.source_positions(x)
         length = ops.shape(source)[1]
-        every = _rows(mask, length)
+        row_masks = _rows(mask, length)
         x = ops.reshape(x, (-1, x.shape[-1]))  # rows; see decode
         for layer in self.encoder_layers:
-            x = layer.rows(x, length, every)
+            x = layer.rows(x, length, row_masks)
         if self.encoder_norm:
             x = self.encoder_norm(x)
         projected = [layer.cross.project(x, length) for layer in self.decoder_layers]
@@ -76,17 +75,17 @@ class Steps(StepGraph):
         if self.target_positions is not None:
             x = x + self.target_positions.at(position, x.shape[-1])  # [B * K, d]
         grown: Tensors = []
-        seen: Tensors = []
-        share = 1 if self._recurrent else 2  # caches of a layer
+        attention: Tensors = []
+        count = 1 if self._recurrent else 2  # caches of a layer
         for index, layer in enumerate(self.decoder_layers):
             sides = cross[2 * index], cross[2 * index + 1]
-            own = caches[share * index : share * (index + 1)]
-            x, own, weights = layer.step(x, beams, sides, own, past, source_mask)
-            grown.extend(own)
-            seen.append(weights)
+            before = caches[count * index : count * (index + 1)]
+            x, after, weights = layer.step(x, beams, sides, before, past, source_mask)
+            grown.extend(after)
+            attention.append(weights)
         if self.decoder_norm:
             x = self.decoder_norm(x)
-        return x, [*grown, *masked], seen
+        return x, [*grown, *masked], attention
 
     def _self_mask(self, tokens: Any, ancestry: Any, caches: Tensors) -> tuple[Any, Tensors]:
         """Return the mask [B, 1, K, P + K] of self-attention, and the cache of pad symbols if
@@ -95,14 +94,14 @@ class Steps(StepGraph):
         mask = ops.expand_dims(hidden, 1)
         if not self._hides:
             return mask, []
-        own = ops.transpose(padding_mask(tokens, "float32", self.pad_ids), (0, 1, 3, 2))
-        masked = ops.concatenate([caches[-1], own], axis=2)
+        new = ops.transpose(padding_mask(tokens, "float32", self.pad_ids), (0, 1, 3, 2))
+        masked = ops.concatenate([caches[-1], new], axis=2)
         return ops.minimum(mask, ops.transpose(masked, (0, 1, 3, 2))), [masked]
 
     def self_attention(self, source: Any, target: Any) -> Tensors:
         """Return the training model's self-attention; none of SSRUs."""
         layers = [*self.encoder_layers, *self.decoder_layers]
-        inputs = keras.Model(self.model.inputs, [each.input for each in layers])([source, target])
+        inputs = keras.Model(self.model.inputs, [layer.input for layer in layers])([source, target])
         split, pairs = len(self.encoder_layers), list(zip(layers, inputs, strict=True))
         encoder = [layer.attention_weights(x, mask) for layer, (x, mask) in pairs[:split]]
         if self._recurrent:
