@@ -33,6 +33,7 @@ lint: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate_cli.py --check
+	$(BIN)/python docs/generate_recipe_keys.py --check
 	$(BIN)/python -m tools.size
 
 format: $(VENV)/dev
@@ -41,6 +42,7 @@ format: $(VENV)/dev
 
 docs: $(VENV)/dev
 	$(BIN)/python docs/generate_cli.py
+	$(BIN)/python docs/generate_recipe_keys.py
 
 # Each set of installed packages has a marker file, newer than the files that define the set.
 $(VENV)/train: pyproject.toml constraints.txt Makefile

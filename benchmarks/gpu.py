@@ -2,7 +2,7 @@
 
     python benchmarks/gpu.py [--recipe NAME] [--set KEY=VALUE] [--steps N] [--device D] [--work DIR]
 
-Needs the extra ``gpu`` (docs/gpu.md). It trains the recipe, the phrasebook by default, in each
+Needs the extra ``gpu`` (docs/training.md). It trains the recipe, the phrasebook by default, in each
 precision, exports the float32 run in float32 and float16, and translates the recipe's first test
 set with both on the device, at beam 4 and beam 1, and with float32 on the CPU, to compare. The
 trainings use what Keras finds; with ``KERAS_BACKEND=jax``, JAX. Exports are verified on the CPU.

@@ -63,8 +63,7 @@ def read_record(path: Path, kind: type[Record], newest: int, name: str, remedy: 
     except (FileNotFoundError, NotADirectoryError):
         raise ModelError(f"{path.parent}: not {name} (no {path.name})", remedy) from None
     except (OSError, ValueError, RecursionError) as error:
-        reason = str(error).replace("`", "")
-        raise ModelError(f"{path}: damaged ({reason})", remedy) from None
+        raise ModelError(f"{path}: damaged ({error})", remedy) from None
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The documentation matches the code: keys, links, commands, and the examples of the Python API."""
+"""The documentation matches the code: links, names of files, commands, recipes and examples."""
 
 import dataclasses
 import re
@@ -10,22 +10,10 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from nmt_cli.bundle.manifest import (
-    DIGEST,
-    Manifest,
-    append_signature,
-    attention_signature,
-    columns_signature,
-    decoder_signature,
-    shortlist_signature,
-)
+from nmt_cli.bundle.manifest import DIGEST, Manifest
 from nmt_cli.cli import cli
-from nmt_cli.recipe.config import Recipe
-from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.model import ARCHITECTURES, TransformerConfig
 from nmt_cli.recipe.reading import load_recipe, recipe_from
 from nmt_cli.text.folder import TokenizerSpec
-from nmt_cli.training.run import SAFE_TO_CHANGE
 
 if TYPE_CHECKING:
     from nmt_cli.training.run import Run
@@ -41,53 +29,30 @@ PAGES = [
 RECIPES = sorted((ROOT / "recipes").glob("*.toml"))
 FOLDERS = {"nmt_cli", "benchmarks", "tests", "tools", "docs", "recipes"}
 PACKAGES = {path.name for path in (ROOT / "nmt_cli").iterdir() if path.is_dir()}
-TRAINING = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 
-def test_every_key_of_a_recipe_is_explained() -> None:
-    sections = [(each.name, each.type) for each in dataclasses.fields(Recipe)]
-    sections += [("model", kind) for kind in ARCHITECTURES.values()]
-    for name, section in sections:
-        keys = [name]
-        if dataclasses.is_dataclass(section):
-            keys = [each.name for each in dataclasses.fields(section)]
-        for key in keys:
-            assert f"`{key}`" in TRAINING, f"{name}: {key}"
-
-
-def test_every_safe_key_is_listed() -> None:
-    listed = TRAINING.partition("cannot change the weights")[2].partition("## The model")[0]
-    for section, keys in SAFE_TO_CHANGE.items():
-        for key in keys or (f"[{section}]",):
-            assert f"`{key}`" in listed or f"`{section}.{key}`" in listed, key
-
-
-def test_every_key_and_tensor_of_a_bundle_is_explained() -> None:
+def test_every_key_of_a_bundle_has_a_row_in_its_specification() -> None:
     page = (ROOT / "docs" / "reference" / "bundle-format.md").read_text(encoding="utf-8")
-    names = {DIGEST}
-    for kind in (Manifest, TokenizerSpec, DecodingConfig):
-        names |= {each.name for each in dataclasses.fields(kind)}
-    config = TransformerConfig()
-    graphs = [decoder_signature(config, 8), attention_signature(config), append_signature()]
-    graphs += [columns_signature(config, 8, "int8"), shortlist_signature(config, 8, "int8")]
-    names |= {tensor.name for graph in graphs for side in graph for tensor in side}
-    for name in names:
-        depends = re.match("cross_|(new_)?self_", name)  # on the architecture
-        assert depends or f"`{name}`" in page, name
+    cells = re.findall(r"^\| (`.*?) \|", page, re.M)
+    rows = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    for kind in (Manifest, TokenizerSpec):
+        assert {item.name for item in dataclasses.fields(kind)} <= rows
+    assert DIGEST in rows
 
 
-def test_the_recipe_of_the_readme_is_valid() -> None:
-    (block,) = re.findall(r"^ *```toml\n(.*?)```", README, re.M | re.S)
-    recipe = recipe_from(tomllib.loads(block), where="README.md")
-    assert recipe.label == "mine-de-en"
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_recipes_in_the_pages_are_valid(page: Path) -> None:
+    for block in re.findall(r"^ *```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.M | re.S):
+        values = tomllib.loads(block)
+        values.pop("extends", None)
+        recipe_from(values, where=page.name)
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_recipes_are_valid_and_have_a_source_for_each_corpus_or_none(path: Path) -> None:
     data = load_recipe(path).data
-    names = {each.rpartition("/")[2].replace(":", ".") for each in data.train}
+    names = {corpus.rpartition("/")[2].replace(":", ".") for corpus in data.train}
     assert data.weights.keys() <= names
     if not path.stem.endswith("-student"):  # the sources of its teacher's text
         assert data.sources.keys() in (set(), names)
@@ -116,7 +81,7 @@ def test_named_files_exist(page: Path) -> None:
 def anchors(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as on GitHub."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
-    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", [*PAGES, *RECIPES], ids=lambda page: str(page.relative_to(ROOT)))
@@ -128,7 +93,7 @@ def test_commands_exist(page: Path) -> None:
         while isinstance(command, click.Group) and words and words[0].islower():
             assert words[0] in command.commands, " ".join(words)
             command = command.commands[words.pop(0)]
-        known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+        known = {name for item in command.params for name in (*item.opts, *item.secondary_opts)}
         for word in words:
             if re.fullmatch(r"--?[a-z][a-z0-9-]*", word):
                 assert word in known | {"-h", "--help"}, f"nmt {command.name} {word}"
@@ -140,9 +105,11 @@ def calls(page: Path) -> Iterator[list[str]]:
     if page.suffix == ".toml":
         code = re.findall(r"^# (.*)$", text, re.M)
     else:
-        fenced = re.findall(r"^ *```(?!python)\w*\n(.*?)```", text, re.M | re.S)
+        fences = re.findall(r"^ *```(.*?)\n(.*?)```", text, re.M | re.S)
+        fenced = [block for language, block in fences if language != "python"]
         indented = re.findall(r"^    .*$", text, re.M)
-        spans = re.findall(r"(?<!`)`([^`]+)`(?!`)", text)
+        prose = re.sub(r"^ *```.*?```", "", text, flags=re.M | re.S)
+        spans = re.findall(r"(?<!`)`([^`]+)`(?!`)", prose)
         code = [*"\n".join([*fenced, *indented]).replace("\\\n", " ").split("\n"), *spans]
     for line in code:
         # Up to the end of the command: a pipe, a closing bracket or quote, or a comment.

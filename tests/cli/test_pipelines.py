@@ -1,4 +1,4 @@
-"""Run the examples of docs/pipelines.md unchanged."""
+"""Run the examples of docs/translating.md unchanged."""
 
 import os
 import re
@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import nmt
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "translating.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S)
 MAKEFILE = re.search(r"^```make\n(.*?)^```$", PAGE, re.M | re.S)
 LINES = 12

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from nmt_cli.data.variants import (
+from nmt_cli.data.symbols import (
     COMMON,
     Pair,
     with_emoji,

@@ -15,7 +15,7 @@ from nmt_cli.recipe.model import ARCHITECTURES
 from nmt_cli.training.run import Run
 from tests.test_docs import ROOT
 
-PAGE = (ROOT / "docs" / "exporting.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "export-formats.md").read_text(encoding="utf-8")
 UNUSUAL = {
     "decoder": "ssru",
     "positions": "learned",

@@ -36,7 +36,7 @@ from tests.systems import untrained_run
 from tests.test_docs import ROOT
 from tests.translators import load_bundle
 
-EXPORTING = (ROOT / "docs" / "exporting.md").read_text(encoding="utf-8")
+EXPORTING = (ROOT / "docs" / "reference" / "export-formats.md").read_text(encoding="utf-8")
 needs_extensions = pytest.mark.skipif(
     find_spec("onnxruntime_extensions") is None, reason="needs onnxruntime-extensions"
 )
