@@ -22,7 +22,7 @@ from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.model import TransformerConfig
 from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.tokenizer import Tokenizer
-from nmt_cli.training.checkpoint import Progress, save_checkpoint
+from nmt_cli.training.checkpoint import TrainingState, save_checkpoint
 from nmt_cli.training.model import compiled_model
 from nmt_cli.training.run import Run
 
@@ -62,7 +62,7 @@ def make_run(folder: Path, tokenizer_from: Path, lines: int) -> None:
         sys.exit(f"{tokenizer_from}: needs one joint vocabulary of {VOCAB:,}, not {sizes}")
     text = made_up_lines(tokenizers.source, lines)
     run.write(tokenizer_from / "tokenizer", text, text)
-    save_checkpoint(run.checkpoint(1), compiled_model(run), Progress(step=1))
+    save_checkpoint(run.checkpoint(1), compiled_model(run), TrainingState(step=1))
 
 
 def main() -> None:

@@ -22,8 +22,7 @@ from pathlib import Path
 from ablation import TIMED, WARM, Row, slug
 from train_sides import marian_config
 
-from nmt_cli.data.batches import Position
-from nmt_cli.data.epochs import training_batches
+from nmt_cli.data.batches import Position, training_batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.files import replacing
 from nmt_cli.recipe.config import Recipe
@@ -55,7 +54,7 @@ class Training:
         from torch.nn.functional import cross_entropy
 
         config, loss = self._recipe.training, math.nan
-        batches = itertools.islice(self.epochs.from_(Position()), steps)
+        batches = itertools.islice(self.epochs.starting_at(Position()), steps)
         for step, (_, batch, _) in enumerate(batches, start=1):
             source, target_in, target_out = (torch.from_numpy(each).long() for each in batch)
             with torch.autocast("cpu", torch.bfloat16, config.precision == "mixed_bfloat16"):

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import nmt_cli
-from nmt_cli.data.symbols import with_emoji, with_foreign_word, with_symbol
+from nmt_cli.data.variants import with_emoji, with_foreign_word, with_symbol
 from nmt_cli.text.lines import read_lines
 
 LINES = 300

@@ -46,9 +46,8 @@ import train_sides
 from machine import machine
 from train_sides import PRODUCT, sequence
 
-from nmt_cli.data.batches import Batch, Batches
+from nmt_cli.data.batches import Batch, Batches, Epochs
 from nmt_cli.data.corpus import sentence_pairs
-from nmt_cli.data.epochs import Epochs
 from nmt_cli.data.prepare import prepare
 from nmt_cli.recipe.config import DataConfig, Recipe, TokenizerConfig, TrainingConfig
 from nmt_cli.recipe.model import TransformerConfig
@@ -113,7 +112,7 @@ def chosen_recipe(options: argparse.Namespace, place: Path) -> Recipe:
 def measure(options: argparse.Namespace, place: Path) -> dict[str, Any]:
     """Start the sides, let them take turns, and collect their answers."""
     recipe = chosen_recipe(options, place)
-    prepared = prepare(recipe, place / "prepared", say=lambda line: print(line, file=sys.stderr))
+    prepared = prepare(recipe, place / "prepared")
     (place / "recipe.toml").write_text(recipe.dump(), encoding="utf-8")
     tokenizers = prepared.tokenizers()
     vocab = [each.vocab_size for each in (tokenizers.source, tokenizers.target)]

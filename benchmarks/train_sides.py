@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 # Before TensorFlow: nmt_cli sets its switches.
-from nmt_cli.data.batches import Batch, Batches, Position
-from nmt_cli.data.epochs import Epochs
+from nmt_cli.data.batches import Batch, Batches, Epochs, Position
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
@@ -64,9 +63,9 @@ def nmt_side(
     import keras
     import tensorflow as tf
 
-    from nmt_cli.data.epochs import training_batches
+    from nmt_cli.data.batches import training_batches
     from nmt_cli.training.devices import Devices, cpu_devices
-    from nmt_cli.training.feed import Feed
+    from nmt_cli.training.feed import BatchFeed
     from nmt_cli.training.model import compiled_model
     from nmt_cli.training.run import Run
     from nmt_cli.training.train import AsyncCallbacks
@@ -75,7 +74,7 @@ def nmt_side(
     recipe = replace(recipe, training=replace(recipe.training, precision=policy))
     devices = Devices(cpu_devices(recipe, count))
     model = compiled_model(Run(Path(), recipe, *vocab, ""), devices)
-    feed = Feed(lambda: sequence(training_batches(recipe, prepared))[1], devices)
+    feed = BatchFeed(lambda: sequence(training_batches(recipe, prepared))[1], devices)
     a, b = tf.random.normal(PRODUCT[:2]), tf.random.normal(PRODUCT[1:])
     turns, traces = Turns(lambda: tf.matmul(a, b).numpy()), [0]
     step = model.train_step
@@ -188,7 +187,7 @@ def sequence(epochs: Epochs) -> tuple[int, Sequence]:
     first = dict(reversed(epochs.order(0)))
     make = epochs.batches(0).make
     shapes = ((Position(), make(*each), Position()) for each in first.items())
-    return len(first), itertools.chain(shapes, epochs.from_(Position()))
+    return len(first), itertools.chain(shapes, epochs.starting_at(Position()))
 
 
 def main(place: str, side: str, attention: str, devices: str, *sizes: str) -> None:

@@ -63,7 +63,8 @@ def read_record(path: Path, kind: type[Record], newest: int, name: str, remedy: 
     except (FileNotFoundError, NotADirectoryError):
         raise ModelError(f"{path.parent}: not {name} (no {path.name})", remedy) from None
     except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: damaged ({error})", remedy) from None
+        reason = str(error).replace("`", "")
+        raise ModelError(f"{path}: damaged ({reason})", remedy) from None
 
 
 @contextmanager

@@ -112,7 +112,7 @@ def describe(path: Path) -> dict[str, Any]:
         from nmt_cli.bundle.card import describe_bundle
 
         return describe_bundle(path)
-    from nmt_cli.training.description import describe_run
+    from nmt_cli.training.run import describe_run
 
     return describe_run(path)
 

@@ -11,7 +11,7 @@ from nmt_cli.data.prepared import Prepared
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import recipe_from
-from nmt_cli.training.checkpoint import Progress, read_checkpoint, save_checkpoint
+from nmt_cli.training.checkpoint import TrainingState, read_checkpoint, save_checkpoint
 from nmt_cli.training.model import compiled_model
 from nmt_cli.training.run import Run
 
@@ -70,7 +70,7 @@ def toy_data(folder: Path, **sections: dict[str, object]) -> tuple[Recipe, Prepa
     """Return a recipe and its prepared data under ``folder``."""
     write_toy_corpus(folder)
     recipe = toy_recipe(folder, **sections)
-    return recipe, prepare(recipe, folder / "prepared", say=lambda line: None)
+    return recipe, prepare(recipe, folder / "prepared")
 
 
 def untrained_run(folder: Path, **sections: dict[str, object]) -> Run:
@@ -85,7 +85,7 @@ def untrained_run(folder: Path, **sections: dict[str, object]) -> Run:
     rng = np.random.default_rng(7)
     for weight in model.weights:
         weight.assign(weight + rng.normal(scale=0.3, size=weight.shape))
-    save_checkpoint(run.checkpoint(1), model, Progress(step=1))
+    save_checkpoint(run.checkpoint(1), model, TrainingState(step=1))
     return run
 
 
@@ -94,7 +94,7 @@ def rewound(run: Run, folder: Path, step: int) -> Path:
     shutil.copytree(run.folder, folder)
     copy = Run.open(folder)
     for path in (*copy.checkpoints(), copy.best):
-        if path.exists() and read_checkpoint(path, only_progress=True)[1].step > step:
+        if path.exists() and read_checkpoint(path, only_state=True)[1].step > step:
             path.unlink()
     assert copy.last == copy.checkpoint(step)
     return folder

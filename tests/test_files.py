@@ -236,12 +236,12 @@ class TestRecord:
                 "{folder}: written by a newer nmt (format 3, this one reads up to 2)",
             ),
             (b'{"format": "1"}', "{path}: damaged (no format number)"),
-            (b'{"format": 1}', "{path}: damaged (Object missing required field `name`)"),
+            (b'{"format": 1}', "{path}: damaged (Object missing required field name)"),
             (
                 b'{"format": 1, "name": 1}',
-                "{path}: damaged (Expected `str`, got `int` - at `$.name`)",
+                "{path}: damaged (Expected str, got int - at $.name)",
             ),
-            (b"[]", "{path}: damaged (Expected `object`, got `array`)"),
+            (b"[]", "{path}: damaged (Expected object, got array)"),
         ],
     )
     def test_a_clear_error(self, tmp_path: Path, content: bytes | None, message: str) -> None:

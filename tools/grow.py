@@ -18,7 +18,7 @@ from nmt_cli.files import replacing_folder
 from nmt_cli.frameworks import import_keras
 from nmt_cli.training import RUN
 from nmt_cli.training.checkpoint import (
-    Progress,
+    TrainingState,
     inference_weights,
     read_checkpoint,
     save_checkpoint,
@@ -73,7 +73,7 @@ def grow(folder: Path, output: Path, layers: int) -> None:
                 place, kept = places[int(layer.removeprefix("encoder_"))]
                 layer = f"encoder_{place}"
             weight.assign(weights[f"weights/{layer}/{rest}"] * (kept or not rest.startswith(ENDS)))
-        save_checkpoint(grown.best, model, Progress())
+        save_checkpoint(grown.best, model, TrainingState())
 
 
 def main() -> None:

@@ -204,14 +204,15 @@ def _candidates(
 
 
 def _test_sets(models: Sequence[Path], by: Sequence[str]) -> list[EvaluationText]:
+    from nmt_cli.data.corpus import read_test_sets
     from nmt_cli.models import kind_of
-    from nmt_cli.training.run import read_test_sets
+    from nmt_cli.training.run import Run
 
     for folder in map(find_model, models):
         if kind_of(folder) == "bundle":
             hint = "give --source and --reference, or name its run, as in -m runs/NAME"
             raise NmtError(f"{folder}: a bundle names no test set", hint)
-    texts = read_test_sets(models)
+    texts = read_test_sets({folder: Run.open(folder).recipe.data for folder in models})
     if "domain" in by and len(texts) == 1:
         reason = f"the recipe of {models[0]} names only one test set, which is one domain"
         raise NmtError(reason, "give --source, --reference and --domains")

@@ -35,7 +35,7 @@ def inspect(model: Path | None, overrides: tuple[str, ...], as_json: bool) -> No
     if model and is_recipe(model):
         recipe = find_recipe(str(model), overrides)
         import_keras()
-        from nmt_cli.training.forecast import forecast
+        from nmt_cli.training.model import forecast
 
         found = forecast(recipe)
         rows = _recipe_rows(found)

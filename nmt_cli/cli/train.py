@@ -30,7 +30,7 @@ def prepare(recipe: str, overrides: tuple[str, ...], output: Path | None, force:
     from nmt_cli.data.prepare import prepare as prepare_data
 
     loaded = find_recipe(recipe, overrides)
-    prepare_data(loaded, output or PREPARED / loaded.label, force, say)
+    prepare_data(loaded, output or PREPARED / loaded.label, force)
 
 
 @click.command(epilog="\b\nExample: nmt train docs-pt-en --set data.root=corpora --resume")
@@ -44,7 +44,7 @@ def train(recipe: str, overrides: tuple[str, ...], options: TrainOptions) -> Non
     """
     command = ["nmt", "train", recipe]
     command += [word for each in overrides for word in ("--set", each)]
-    folder = run_training(find_recipe(recipe, overrides), options, command, say)
+    folder = run_training(find_recipe(recipe, overrides), options, command)
     if not options.process_id:
         say(f"run written to {folder}; next: nmt export {folder} --onnx")
 
@@ -77,7 +77,7 @@ def average(
     The mean of a training's last checkpoints often translates better than each of them. Export
     it with nmt export --checkpoint.
     """
-    from nmt_cli.training.checkpoint import average_run
+    from nmt_cli.training.averaging import average_run
     from nmt_cli.training.run import Run
 
     folder = find_run(run)

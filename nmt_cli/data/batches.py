@@ -1,80 +1,30 @@
 """Token-budget batches of token arrays: deterministic, seekable, with a bounded set of shapes.
 
-Pairs of similar length are padded to a common width from the list below, with as many rows as the
+Pairs of similar length are padded to a common width from WIDTHS, with as many rows as the token
 budget allows, including padding. The order of an epoch depends only on the seed and the epoch's
 number, so a position (epoch, index) is all that a checkpoint needs.
+
+With training.sample_subwords, each epoch draws different subwords (subword regularization for
+unigram models, BPE-dropout for BPE), which depend only on the seed and the epoch.
 """
 
+import functools
 import math
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.errors import NmtError
+from nmt_cli.data.prepared import Prepared, TokenArray
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
-# Differences grow with the width: padding stays near 10% with few shapes.
+# The steps grow with the width: padding stays near 10% with few shapes.
 WIDTHS = (8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
-
-
-class TokenArray:
-    """Read-only sequences of ids: one flat array and the offsets of its rows.
-
-    Attributes:
-        ids: int32 [tokens], all sequences concatenated.
-        offsets: int64 [sequences + 1]; sequence i is ``ids[offsets[i]:offsets[i + 1]]``.
-    """
-
-    def __init__(self, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
-        self.ids = ids
-        self.offsets = offsets
-
-    @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]]) -> "TokenArray":
-        """Pack sequences into one array in memory."""
-        offsets = np.cumsum([0, *map(len, sequences)], dtype=np.int64)
-        flat = (token for sequence in sequences for token in sequence)
-        return cls(np.fromiter(flat, np.int32, int(offsets[-1])), offsets)
-
-    @classmethod
-    def open(cls, stem: Path) -> "TokenArray":
-        """Map ``stem.ids.npy`` and ``stem.offsets.npy``.
-
-        Raises:
-            NmtError: a file is missing, truncated or not a token array.
-        """
-        try:
-            ids = np.load(f"{stem}.ids.npy", mmap_mode="r", allow_pickle=False)
-            offsets = np.load(f"{stem}.offsets.npy", allow_pickle=False)
-            if (ids.dtype, offsets.dtype) != (np.int32, np.int64) or ids.shape != tuple(
-                offsets[-1:]
-            ):
-                raise ValueError("not token arrays")
-        except (OSError, ValueError, IndexError, EOFError) as error:
-            raise NmtError(
-                f"{stem}.*.npy: cannot be read ({error})", "run nmt prepare --force"
-            ) from None
-        return cls(ids, offsets)
-
-    def save(self, stem: Path) -> None:
-        """Write ``stem.ids.npy`` and ``stem.offsets.npy``."""
-        np.save(f"{stem}.ids.npy", self.ids)
-        np.save(f"{stem}.offsets.npy", self.offsets)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, index: int) -> NDArray[np.int32]:
-        return self.ids[self.offsets[index] : self.offsets[index + 1]]
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each sequence, [sequences]."""
-        return np.diff(self.offsets)
 
 
 class Batch(NamedTuple):
@@ -103,14 +53,14 @@ class Batches:
     """All batches of a parallel corpus.
 
     Args:
-        source: framed source sequences.
+        source: source sequences with their special tokens.
         target: target sequences without START and END.
         batch_tokens: maximum rows times width, including padding, of either side.
         seed: random seed of the order.
         copies: consecutive rows per pair, within the budget.
-        longest: the largest width, even if no pair needs it, as pairs of another epoch may.
-        weights: how often an epoch draws each pair, [pairs]: 2.3 is twice, and in three of ten
-            epochs once more; None: once.
+        max_width: the largest width even if no pair needs it: pairs of another epoch may.
+        weights: how often an epoch draws each pair, [pairs]. Weight 2.3: twice per epoch, and a
+            third time with probability 0.3. None: once.
     """
 
     def __init__(
@@ -120,23 +70,23 @@ class Batches:
         batch_tokens: int,
         seed: int,
         copies: int = 1,
-        longest: int = 0,
+        max_width: int = 0,
         weights: NDArray[np.float32] | None = None,
     ) -> None:
         self.source, self.target = source, target
         self.batch_tokens, self.seed, self.copies = batch_tokens, seed, copies
         self.weights = weights
         needed = np.maximum(source.lengths, target.lengths + 1)
-        widest = int(needed.max(initial=max(longest, WIDTHS[0])))
-        ladder = [*WIDTHS, *range(WIDTHS[-1] + 32, widest, 32)]
-        self.widths = [each for each in ladder if each < widest] + [widest]
+        widest = int(needed.max(initial=max(max_width, WIDTHS[0])))
+        widths = [*WIDTHS, *range(WIDTHS[-1] + 32, widest, 32)]
+        self.widths = [width for width in widths if width < widest] + [widest]
         self._bucket = np.searchsorted(self.widths, needed)
         self._by_length = np.argsort(needed, kind="stable")
 
-    def epoch(self, epoch: int, share: float = 1.0) -> list[tuple[int, NDArray[np.int64]]]:
+    def order(self, epoch: int, share: float = 1.0) -> list[tuple[int, NDArray[np.int64]]]:
         """Return (width, row numbers) of each batch of an epoch, numbered from 0.
 
-        With ``share``, only that share of the pairs is used, the shortest ones.
+        ``share`` is the share of the pairs to use, the shortest ones.
         """
         rng = np.random.default_rng([self.seed, epoch])
         used = np.zeros(len(self.source), bool)
@@ -150,7 +100,7 @@ class Batches:
         for bucket, width in enumerate(self.widths):
             rows = order[self._bucket[order] == bucket]
             size = self.pairs_of(width)
-            batches += [(width, rows[at : at + size]) for at in range(0, len(rows), size)]
+            batches += [(width, rows[start : start + size]) for start in range(0, len(rows), size)]
         return [batches[index] for index in rng.permutation(len(batches))]
 
     def pairs_of(self, width: int) -> int:
@@ -161,22 +111,94 @@ class Batches:
         """Make a batch of the given pairs, padded to the full shape of its width."""
         shape = (self.pairs_of(width), width)
         batch = Batch(*(np.full(shape, PAD_ID, np.int32) for _ in range(3)))
-        for at, row in enumerate(rows):
+        for index, row in enumerate(rows):
             source, target = self.source[row], self.target[row]
-            batch.source[at, : len(source)] = source
-            batch.target_in[at, 0] = START_ID
-            batch.target_in[at, 1 : len(target) + 1] = target
-            batch.target_out[at, : len(target)] = target
-            batch.target_out[at, len(target)] = END_ID
-        return Batch(*(np.repeat(each, self.copies, axis=0) for each in batch))
+            batch.source[index, : len(source)] = source
+            batch.target_in[index, 0] = START_ID
+            batch.target_in[index, 1 : len(target) + 1] = target
+            batch.target_out[index, : len(target)] = target
+            batch.target_out[index, len(target)] = END_ID
+        return Batch(*(np.repeat(side, self.copies, axis=0) for side in batch))
 
     def once(self) -> Iterator[tuple[Position, Batch, Position]]:
-        """Yield the batches of epoch 0, for validation, as :meth:`Epochs.from_` does."""
-        for index, (width, rows) in enumerate(self.epoch(0)):
+        """Yield the batches of epoch 0, for validation, as :meth:`Epochs.starting_at` does."""
+        for index, (width, rows) in enumerate(self.order(0)):
             yield Position(0, index), self.make(width, rows), Position(0, index + 1)
 
     def efficiency(self) -> float:
         """Return the share of target cells that are tokens, not padding, in one epoch."""
-        batches = self.epoch(0)
+        batches = self.order(0)
         cells = sum(self.pairs_of(width) * width for width, _ in batches)
         return sum(int((self.target.lengths[rows] + 1).sum()) for _, rows in batches) / cells
+
+
+class Epochs:
+    """The batches of a training, epoch by epoch, from any position.
+
+    Args:
+        batches: returns the batches of an epoch, given its number.
+        curriculum: number of epochs that use only the shorter pairs; their share grows with the
+            square root of the epoch's number (Platanios et al. 2019,
+            https://arxiv.org/abs/1903.09848, equation 7, with an initial competence of 0.1).
+    """
+
+    def __init__(self, batches: Callable[[int], Batches], curriculum: int = 0) -> None:
+        self._batches = functools.lru_cache(maxsize=1)(batches)
+        self._lock = threading.Lock()
+        self._curriculum = curriculum
+
+    def batches(self, epoch: int) -> Batches:
+        """Return the batches of an epoch. One thread at a time makes them: sampling has a global
+        seed."""
+        with self._lock:
+            return self._batches(epoch)
+
+    def share(self, epoch: int) -> float:
+        """Return the share of the pairs that an epoch uses, in (0, 1]."""
+        if epoch >= self._curriculum:
+            return 1.0
+        return math.sqrt(epoch / self._curriculum * (1 - 0.1**2) + 0.1**2)
+
+    def order(self, epoch: int) -> list[tuple[int, NDArray[np.int64]]]:
+        """Return (width, row numbers) of each batch of an epoch."""
+        return self.batches(epoch).order(epoch, self.share(epoch))
+
+    def starting_at(self, start: Position) -> Iterator[tuple[Position, Batch, Position]]:
+        """Yield (position, batch, next position) of the training batches, endlessly."""
+        epoch, index = start.epoch, start.index
+        while True:
+            batches, order = self.batches(epoch), self.order(epoch)
+            while index < len(order):
+                is_last = index + 1 == len(order)
+                following = Position(epoch + 1, 0) if is_last else Position(epoch, index + 1)
+                yield Position(epoch, index), batches.make(*order[index]), following
+                index += 1
+            epoch, index = epoch + 1, 0
+
+
+def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
+    """Return the training batches of a recipe from its prepared data."""
+    config, seed, weights = recipe.training, recipe.seed, prepared.weights()
+    if not config.sample_subwords:
+        arrays = prepared.arrays("train")
+        fixed = Batches(*arrays, config.batch_tokens, seed, config.copies, weights=weights)
+        return Epochs(lambda epoch: fixed, config.curriculum)
+    text, tokenizers = prepared.text("train"), prepared.tokenizers()
+    limit = recipe.data.max_tokens
+
+    def sample(tokenizer: object, lines: list[str], number: int) -> list[list[int]]:
+        """Draw subwords of lines; a sample of more than ``limit`` tokens is not used."""
+        assert isinstance(tokenizer, SentencePieceTokenizer), "recipe rules refuse others"
+        drawn = tokenizer.sample(lines, config.sample_subwords, seed * 1_000_003 + number)
+        pairs = zip(drawn, tokenizer.encode(lines), strict=True)
+        return [ids if len(ids) + 1 <= limit else default for ids, default in pairs]
+
+    def sampled(epoch: int) -> Batches:
+        sources = sample(tokenizers.source, text.source, 2 * epoch)
+        targets = sample(tokenizers.target, text.target, 2 * epoch + 1)
+        framed = [tokenizers.source.frame_source(ids) for ids in sources]
+        # The longest pair differs between epochs, and each new width would be compiled.
+        arrays = TokenArray.of(framed), TokenArray.of(targets)
+        return Batches(*arrays, config.batch_tokens, seed, config.copies, limit, weights)
+
+    return Epochs(sampled, config.curriculum)

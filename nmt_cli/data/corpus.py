@@ -1,4 +1,4 @@
-"""Reading the corpora of a recipe.
+"""Read the corpora of a recipe.
 
 A corpus specification is one of
 
@@ -17,14 +17,15 @@ import io
 import logging
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nmt_cli.errors import NmtError, first_line
+from nmt_cli.errors import InputError, NmtError, OptionError, ResourceError, first_line
+from nmt_cli.evaluate.texts import EvaluationText
 from nmt_cli.frameworks import import_keras
 from nmt_cli.recipe.config import DataConfig
 from nmt_cli.text.lines import decode_lines, read_lines, reading
@@ -61,68 +62,118 @@ def read_corpus(specification: str, config: DataConfig) -> Corpus:
     """Read one corpus of a recipe.
 
     Raises:
-        NmtError: a file is missing or not valid UTF-8, the sides have different lengths, a line
+        OptionError: the specification is malformed.
+        InputError: a file is missing or not valid UTF-8, the sides have different lengths, a line
             of a table has too few columns, or TensorFlow Datasets cannot get the data.
     """
-    kind, _, rest = specification.partition(":")
-    if kind == "phrasebook":
+    prefix, _, rest = specification.partition(":")
+    if prefix == "phrasebook":
         return _phrasebook(rest, config)
-    if kind == "tfds":
+    if prefix == "tfds":
         return _tfds(rest, config)
     path = Path(config.root) / specification
     if not specification or not path.name:
-        raise NmtError(f"'{specification}' is no corpus", "see data.train, data.dev, data.test")
-    paths = [path.with_name(f"{path.name}.{each}") for each in (config.source, config.target)]
-    for each in [path] if path.suffix == ".tsv" else paths:
-        if not each.exists():
-            raise NmtError(
-                f"{each}: no such file",
-                "set the folder of the corpora with --set data.root=DIR; comments in the recipe "
-                "say where its data comes from",
+        raise OptionError(
+            f"'{specification}' is not a corpus", "see data.train, data.dev, data.test"
+        )
+    paths = [path.with_name(f"{path.name}.{side}") for side in (config.source, config.target)]
+    for file in [path] if path.suffix == ".tsv" else paths:
+        if not file.exists():
+            raise InputError(
+                f"{file}: no such file",
+                "set the folder of the corpora with data.root; comments in the recipe explain "
+                "where its data comes from",
             )
     if path.suffix == ".tsv":
         return _tsv(path, config)
     source, target = map(read_lines, paths)
     if len(source) != len(target):
-        raise NmtError(
+        raise InputError(
             f"{paths[0]} has {len(source)} lines, {paths[1]} has {len(target)}",
             "parallel files need one sentence per line, aligned",
         )
     return Corpus(path.name, source, target)
 
 
+def read_held_out(corpus: str | None, config: DataConfig) -> tuple[list[str], list[str]]:
+    """Read the held-out lines of an imported run: a corpus as in data.dev, or None for none.
+
+    Raises:
+        InputError: a file is missing or not valid UTF-8, or the sides have different lengths.
+    """
+    if corpus is None:
+        return [], []
+    try:
+        pairs = read_corpus(corpus, config)
+    except NmtError as error:
+        hint = f"give a PREFIX: the text is in PREFIX.{config.source} and PREFIX.{config.target}"
+        raise InputError(error.message, hint) from None
+    return list(pairs.source), list(pairs.target)
+
+
+def read_test_sets(configs: Mapping[Path, DataConfig]) -> list[EvaluationText]:
+    """Read the test sets of several runs, which must be the same. Each set is a domain.
+
+    Args:
+        configs: the [data] table of each run's recipe.
+
+    Raises:
+        InputError: a recipe names no test sets or different ones, or a set is empty or cannot be
+            read.
+    """
+    first: list[EvaluationText] = []
+    for folder, config in configs.items():
+        texts = []
+        for name in config.test:
+            corpus = read_corpus(name, config)
+            if not len(corpus):
+                raise InputError(f"nothing to evaluate: {corpus.name} is empty", "see data.test")
+            domains = [corpus.name] * len(corpus)
+            texts.append(EvaluationText(corpus.name, corpus.source, [corpus.target], domains))
+        first = first or texts
+        if not texts or texts != first:
+            reason = f"the recipe of {folder} names no test set"
+            if texts:
+                reason = (
+                    f"the recipes of {next(iter(configs))} and {folder} name different test sets"
+                )
+            raise InputError(reason, "give `source` and `reference`")
+    return first
+
+
 def _tsv(path: Path, config: DataConfig) -> Corpus:
     columns = config.tsv_columns or (config.source, config.target)
     for language in (config.source, config.target):
         if language not in columns:
-            raise NmtError(
+            raise OptionError(
                 f"{path}: data.tsv_columns {list(columns)} has no column '{language}'",
                 f"list the languages of the columns in order, e.g. "
                 f'data.tsv_columns=["{config.source}", "{config.target}"]',
             )
-    where = [columns.index(config.source), columns.index(config.target)]
+    source_column, target_column = columns.index(config.source), columns.index(config.target)
+    needed = max(source_column, target_column) + 1
     source, target = [], []
     with reading(path) as stream:
         for number, line in enumerate(decode_lines(stream, str(path)), start=1):
             fields = line.split("\t")
-            if len(fields) <= max(where):
-                raise NmtError(
-                    f"{path}, line {number}: {len(fields)} column(s), {max(where) + 1} needed",
+            if len(fields) < needed:
+                raise InputError(
+                    f"{path}, line {number}: {len(fields)} column(s), {needed} needed",
                     "separate the columns by one tab",
                 )
-            source.append(fields[where[0]])
-            target.append(fields[where[1]])
+            source.append(fields[source_column])
+            target.append(fields[target_column])
     return Corpus(path.stem, source, target)
 
 
 def _phrasebook(split: str, config: DataConfig) -> Corpus:
     if {config.source, config.target} != {"pt", "en"}:
-        raise NmtError(
+        raise OptionError(
             f"the phrasebook is in pt and en, not {config.source} and {config.target}",
             "set data.source and data.target to these two",
         )
     pairs = sentence_pairs(split)
-    source, target = ([pair[each] for pair in pairs] for each in (config.source, config.target))
+    source, target = ([pair[side] for pair in pairs] for side in (config.source, config.target))
     return Corpus(f"phrasebook.{split}", source, target)
 
 
@@ -130,15 +181,15 @@ def sentence_pairs(split: str) -> list[dict[str, str]]:
     """Return the phrasebook's pairs of one split in order, each {"pt": ..., "en": ...}.
 
     tools/phrasebook in the source repository generates them. Dev (300 pairs) and test (1,000)
-    contain no sentence of another split, in either language, even if case and punctuation are
+    contain no sentence of another split in either language, even if case and punctuation are
     ignored, and no word that is not in train. About one in twenty-five combinations of a verb and
     its object (wash, dress) or of a noun and its adjective (box, heavy) occurs in test only.
 
     Raises:
-        NmtError: there is no such split.
+        OptionError: there is no such split.
     """
     if split not in SPLITS:
-        raise NmtError(f"phrasebook:{split}: no such split", "choose train, dev or test")
+        raise OptionError(f"phrasebook:{split}: no such split", "choose train, dev or test")
     packed = files("nmt_cli.data").joinpath("phrasebook.tsv.bz2").read_bytes()
     rows = (line.split("\t") for line in bz2.decompress(packed).decode("utf-8").splitlines())
     return [{"pt": pt, "en": en} for name, pt, en in rows if name == split]
@@ -147,13 +198,13 @@ def sentence_pairs(split: str) -> list[dict[str, str]]:
 def _tfds(rest: str, config: DataConfig) -> Corpus:
     name, _, split = rest.rpartition(":")
     if not name or not split:
-        raise NmtError(f"tfds:{rest}: not of the form tfds:NAME:SPLIT")
+        raise OptionError(f"tfds:{rest}: not of the form tfds:NAME:SPLIT")
     builder = _tfds_builder(name, split, config)
     corpus = Corpus(f"{name.replace('/', '-')}.{split}", [], [])
     sides = {config.source: corpus.source, config.target: corpus.target}
     for language in sides:
         if language not in builder.info.features:
-            raise NmtError(
+            raise OptionError(
                 f"{builder.name} has no language '{language}' "
                 f"(it has {', '.join(builder.info.features)})",
                 "set data.source and data.target",
@@ -164,7 +215,7 @@ def _tfds(rest: str, config: DataConfig) -> Corpus:
                 # A line break inside a record would break the alignment of the prepared text.
                 lines.append(re.sub(r"[\r\n]+", " ", record[language].decode("utf-8")))
     except Exception as error:
-        raise NmtError(
+        raise InputError(
             f"{builder.data_path}: split '{split}' cannot be read ({_reason(error)})",
             "delete the folder and download it again",
         ) from None
@@ -177,10 +228,10 @@ def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
         import tensorflow_datasets as tfds
         from tensorflow_datasets.core.download import downloader
     except ImportError:
-        raise NmtError(
+        raise ResourceError(
             f"tfds:{name} needs tensorflow-datasets", "pip install 'nmt_cli[train]'"
         ) from None
-    # Ten retries with doubling pauses would take 200 s without internet.
+    # The default of ten retries with doubling pauses takes 200 s without internet.
     downloader.MAX_RETRIES = min(downloader.MAX_RETRIES, 4)
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     if not sys.stderr.isatty():
@@ -190,24 +241,24 @@ def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
         if not builder.data_path.exists():
             with contextlib.redirect_stdout(io.StringIO()):  # messages about unknown sizes
                 builder.download_and_prepare()
-    except Exception as error:  # of many kinds: no network, no such name, an incomplete folder
-        raise NmtError(
+    except Exception as error:  # of many types: no network, no such name, an incomplete folder
+        raise InputError(
             f"TensorFlow Datasets cannot get {name} ({_reason(error)})",
             "nmt train phrasebook works offline; for this data set, copy its folder from a machine "
-            "that has it and give --set data.tfds_dir=DIR",
+            "that has it and set data.tfds_dir",
         ) from None
     if split not in builder.info.splits:
-        raise NmtError(
+        raise OptionError(
             f"{name} in {builder.data_path} has no split '{split}' "
             f"(it has {', '.join(sorted(builder.info.splits)) or 'none'})",
-            "download the whole data set, or choose other splits with --set data.train=..., "
-            "data.dev=..., data.test=...",
+            "download the whole data set, or choose other splits in data.train, data.dev and "
+            "data.test",
         )
     return builder
 
 
 def _reason(error: Exception) -> str:
-    """Return what went wrong, in one short line."""
+    """Return the reason in one short line."""
     request = getattr(error, "request", None)  # of an exception of the library requests
     if isinstance(error, OSError) and request is not None:
         return f"cannot connect to {urlsplit(request.url).hostname}"

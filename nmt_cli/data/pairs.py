@@ -4,19 +4,22 @@ A tag before each synthetic source marks it as machine-written for the model (Ca
 https://arxiv.org/abs/1906.06442); sources to translate have no tag.
 """
 
+import logging
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nmt_cli.data.corpus import Corpus
-from nmt_cli.errors import NmtError, Say
+from nmt_cli.errors import InputError, OptionError
 from nmt_cli.recipe.config import DataConfig, Recipe
 
-HELD_OUT = 500  # maximum number of pairs
+logger = logging.getLogger(__name__)
+
+MAX_HELD_OUT = 500  # pairs
 HOLD_OUT_EVERY = 20  # hold out at most one pair in this many
-# The length ratio is not applied if the longer side has at most this many characters: it means
-# little for short texts ("Sim.", "Yes, please.").
-SHORT = 20
+# The length ratio applies only if the longer side has more characters: it means little for short
+# texts ("Sim.", "Yes, please.").
+SHORT_CHARACTERS = 20
 
 
 @dataclass
@@ -47,7 +50,7 @@ class Cleaning:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs to use: training pairs, development pairs, and what became of those read."""
+    """Training and development pairs, with the counts of cleaning."""
 
     real: Corpus
     synthetic: Corpus
@@ -56,22 +59,22 @@ class Pairs:
     synthetic_counts: Cleaning
 
 
-def choose_pairs(recipe: Recipe, texts: dict[str, list[Corpus]], say: Say) -> Pairs:
+def choose_pairs(recipe: Recipe, texts: dict[str, list[Corpus]]) -> Pairs:
     """Clean the training text, hold out development pairs if needed, draw synthetic pairs.
 
     ``texts`` are the recipe's corpora "train", "dev" and "synthetic".
 
     Raises:
-        NmtError: no pair is left to train on, or to validate with.
+        InputError: no pair is left to train on, or to validate with.
     """
     data, dev = recipe.data, texts["dev"]
     seen: set[tuple[str, str]] = set()
     real, counts = clean(texts["train"], data, seen)
-    made, synthetic_counts = clean(texts["synthetic"], data, seen)
+    synthetic, synthetic_counts = clean(texts["synthetic"], data, seen)
     if not counts.read:
-        raise NmtError(f"data.train: no lines in {', '.join(data.train)}")
+        raise InputError(f"data.train: no lines in {', '.join(data.train)}")
     if not real:
-        raise NmtError(
+        raise InputError(
             f"none of {counts.read:,} pairs is left after cleaning",
             "see data.max_characters and data.max_ratio",
         )
@@ -81,21 +84,23 @@ def choose_pairs(recipe: Recipe, texts: dict[str, list[Corpus]], say: Say) -> Pa
         [line for corpus in dev for line in corpus.target],
     )
     if not dev:
-        every = max(HOLD_OUT_EVERY, -(-len(real) // HELD_OUT))
-        held = range(every - 1, len(real), every)
-        held_out = replace(real.select(held), name="dev")
-        real = real.select(row for row in range(len(real)) if row not in held)
-        made = without_held_out(made, held_out)
-        say(f"data.dev is empty: {len(held_out):,} training pairs are held out instead")
+        every = max(HOLD_OUT_EVERY, -(-len(real) // MAX_HELD_OUT))
+        rows = range(every - 1, len(real), every)
+        held_out = replace(real.select(rows), name="dev")
+        real = real.select(row for row in range(len(real)) if row not in rows)
+        synthetic = without_held_out(synthetic, held_out)
+        logger.info(f"data.dev is empty: {len(held_out):,} training pairs are held out instead")
     if not held_out:
-        raise NmtError(
+        raise InputError(
             f"no development pairs: data.dev has none, and {len(real):,} training pairs are too "
             "few to hold any out",
             f"set data.dev, or give at least {HOLD_OUT_EVERY} training pairs",
         )
-    drawn = draw(made, len(real), data.synthetic_ratio, recipe.seed)
-    if len(drawn) < len(made):
-        say(f"data.synthetic_ratio: {len(drawn):,} of {len(made):,} synthetic pairs are drawn")
+    drawn = draw(synthetic, len(real), data.synthetic_ratio, recipe.seed)
+    if len(drawn) < len(synthetic):
+        logger.info(
+            f"data.synthetic_ratio: {len(drawn):,} of {len(synthetic):,} synthetic pairs are drawn"
+        )
     return Pairs(real, drawn, held_out, counts, synthetic_counts)
 
 
@@ -104,7 +109,7 @@ def clean(
 ) -> tuple[Corpus, Cleaning]:
     """Concatenate corpora, strip white space, and drop bad pairs.
 
-    Pairs that were ``seen`` before count as duplicates; the pairs kept are added to them.
+    Pairs in ``seen`` count as duplicates; the pairs kept are added to it.
     """
     counts = Cleaning()
     kept = Corpus("train", [], [])
@@ -117,7 +122,7 @@ def clean(
                 counts.empty += 1
             elif longer > config.max_characters:
                 counts.too_long += 1
-            elif longer > SHORT and longer > config.max_ratio * shorter:
+            elif longer > SHORT_CHARACTERS and longer > config.max_ratio * shorter:
                 counts.ratio += 1
             elif (source, target) in seen:
                 counts.duplicate += 1
@@ -153,19 +158,19 @@ def draw(synthetic: Corpus, real: int, ratio: float, seed: int) -> Corpus:
 
 
 def mix(real: Corpus, synthetic: Corpus, tag: str) -> Corpus:
-    """Concatenate real and synthetic pairs; the sources of the latter begin with the tag, if any.
+    """Concatenate real and synthetic pairs, with the tag, if any, before each synthetic source.
 
     Raises:
-        NmtError: the tag occurs in the text, where decoding would drop it.
+        OptionError: the tag occurs in the text, where decoding would drop it.
     """
     if not tag:
         sources = synthetic.source
     else:
         for lines in (real.source, real.target, synthetic.source, synthetic.target):
-            found = next((line for line in lines if tag in line), None)
-            if found is not None:
-                raise NmtError(
-                    f"data.synthetic_tag: {tag} occurs in the text: {found[:60]!r}",
+            tagged = next((line for line in lines if tag in line), None)
+            if tagged is not None:
+                raise OptionError(
+                    f"data.synthetic_tag: {tag} occurs in the text: {tagged[:60]!r}",
                     "choose a tag that does not",
                 )
         sources = [f"{tag} {line}" for line in synthetic.source]

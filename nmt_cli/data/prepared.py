@@ -3,10 +3,11 @@
 prepared.json   format version, key, languages, names of the test sets, counts, pairs of each corpus
 tokenizer/      learned from the training text
 SPLIT.SIDE.*    token arrays of "train" and "dev", source and target
-train.weights.npy  of the training pairs, if the recipe has data.weights
+train.weights.npy  weights of the training pairs, if the recipe has data.weights
 NAME.LANG.txt   plain text of train, dev and the test sets
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -14,9 +15,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.data.batches import TokenArray
 from nmt_cli.data.corpus import Corpus
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError
 from nmt_cli.files import read_record
 from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.lines import read_lines
@@ -24,7 +24,63 @@ from nmt_cli.text.tokenizer import TokenizerPair
 
 PREPARED = "prepared.json"
 WEIGHTS = "train.weights.npy"
-FORMAT = 2  # 2: with the training text, for subword sampling and for messages
+FORMAT = 2
+
+
+class TokenArray:
+    """Read-only sequences of ids: one flat array and the offsets of its rows.
+
+    Attributes:
+        ids: int32 [tokens], all sequences concatenated.
+        offsets: int64 [sequences + 1]; sequence i is ``ids[offsets[i]:offsets[i + 1]]``.
+    """
+
+    def __init__(self, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+        self.ids = ids
+        self.offsets = offsets
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int]]) -> "TokenArray":
+        """Pack sequences into one array in memory."""
+        offsets = np.cumsum([0, *map(len, sequences)], dtype=np.int64)
+        flat = (token for sequence in sequences for token in sequence)
+        return cls(np.fromiter(flat, np.int32, int(offsets[-1])), offsets)
+
+    @classmethod
+    def open(cls, stem: Path) -> "TokenArray":
+        """Map ``stem.ids.npy`` and ``stem.offsets.npy``.
+
+        Raises:
+            ModelError: a file is missing, truncated or not a token array.
+        """
+        try:
+            ids = np.load(f"{stem}.ids.npy", mmap_mode="r", allow_pickle=False)
+            offsets = np.load(f"{stem}.offsets.npy", allow_pickle=False)
+            if (ids.dtype, offsets.dtype) != (np.int32, np.int64) or ids.shape != tuple(
+                offsets[-1:]
+            ):
+                raise ValueError("not token arrays")
+        except (OSError, ValueError, IndexError, EOFError) as error:
+            raise ModelError(
+                f"{stem}.*.npy: cannot be read ({error})", "run nmt prepare --force"
+            ) from None
+        return cls(ids, offsets)
+
+    def save(self, stem: Path) -> None:
+        """Write ``stem.ids.npy`` and ``stem.offsets.npy``."""
+        np.save(f"{stem}.ids.npy", self.ids)
+        np.save(f"{stem}.offsets.npy", self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> NDArray[np.int32]:
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each sequence, [sequences]."""
+        return np.diff(self.offsets)
 
 
 class _Record(TypedDict):
@@ -58,7 +114,7 @@ class Prepared:
         """Open a folder that ``nmt prepare`` wrote.
 
         Raises:
-            NmtError: the folder is missing, damaged, or of a newer format.
+            ModelError: the folder is missing, damaged, or of a newer format.
         """
         remedy = "run nmt prepare --force"
         return cls(
@@ -70,18 +126,23 @@ class Prepared:
         return load_tokenizers(self.folder / "tokenizer")
 
     def arrays(self, split: str) -> tuple[TokenArray, TokenArray]:
-        """Open the source (framed) and target arrays of "train" or "dev"."""
+        """Open the source and target arrays of "train" or "dev".
+
+        The source has its special tokens, the target has none.
+        """
         stem = self.folder / split
-        sides = (stem.with_suffix(".source"), stem.with_suffix(".target"))
-        return TokenArray.open(sides[0]), TokenArray.open(sides[1])
+        return (
+            TokenArray.open(stem.with_suffix(".source")),
+            TokenArray.open(stem.with_suffix(".target")),
+        )
 
     def weights(self) -> NDArray[np.float32] | None:
-        """How often an epoch draws each training pair; None: once."""
+        """Return how often an epoch draws each training pair; None: once."""
         path = self.folder / WEIGHTS
         try:
             return np.load(path, allow_pickle=False) if path.exists() else None
         except (OSError, ValueError, EOFError) as error:
-            raise NmtError(f"{path}: damaged ({error})", "run nmt prepare --force") from None
+            raise ModelError(f"{path}: damaged ({error})", "run nmt prepare --force") from None
 
     def text(self, name: str) -> Corpus:
         """Read the text of "train" (the pairs in the arrays), "dev" or one of ``tests``."""

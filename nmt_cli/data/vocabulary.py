@@ -1,4 +1,4 @@
-"""Learning the subword vocabularies of a corpus."""
+"""Learn the subword vocabularies of a corpus."""
 
 import io
 import itertools
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import InputError
 from nmt_cli.files import replacing_path
 from nmt_cli.frameworks import import_keras
 from nmt_cli.recipe.config import TokenizerConfig
@@ -18,10 +18,10 @@ from nmt_cli.text.sentence_piece import tag_piece
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPair
 from nmt_cli.text.word_piece import RESERVED_TOKENS, SUFFIX_MARK, split_words
 
-_LINES_LEARNT_FROM = 5_000_000
-_LONGEST_LINE_BYTES = 2**30  # the library's maximum; it drops longer lines
+_MAX_LINES = 5_000_000
+_MAX_LINE_BYTES = 2**30  # the library's maximum; it drops longer lines
 _ERRORS_ONLY = 2
-_THREADS = 16  # fixed: the scores' last digits, and so the pieces, depend on it
+_THREADS = 16  # fixed: the last digits of the scores, and so the pieces, depend on it
 
 
 def learn_tokenizers(
@@ -39,7 +39,7 @@ def learn_tokenizers(
     A tag becomes one piece of the source side's vocabulary (SentencePiece only).
 
     Raises:
-        NmtError: there is no text, the text is too small for the vocabulary size, or the folder
+        InputError: there is no text, the text is too small for the vocabulary size, or the folder
             cannot be written.
     """
     suffix = ".model" if config.kind == "sentencepiece" else ".vocab.txt"
@@ -55,7 +55,7 @@ def learn_tokenizers(
         lines = iter(text)
         first = next(filter(_is_visible, lines), None)
         if first is None:  # sentencepiece 0.2.1 would exit
-            raise NmtError(f"{name}: no text to learn a vocabulary from")
+            raise InputError(f"{name}: no text to learn a vocabulary from")
         lines = itertools.chain([first], lines)
         if config.kind == "sentencepiece":
             content = _sentence_pieces(config, lines, name, seed, tag if name == source else "")
@@ -69,7 +69,7 @@ def learn_tokenizers(
 
 
 def _is_visible(line: str) -> bool:
-    return any(each.isprintable() and not each.isspace() for each in line)
+    return any(character.isprintable() and not character.isspace() for character in line)
 
 
 def _sentence_pieces(
@@ -87,9 +87,9 @@ def _sentence_pieces(
             hard_vocab_limit=config.model != "unigram",
             byte_fallback=config.byte_fallback,
             character_coverage=config.character_coverage,
-            input_sentence_size=_LINES_LEARNT_FROM,
+            input_sentence_size=_MAX_LINES,
             shuffle_input_sentence=True,
-            max_sentence_length=_LONGEST_LINE_BYTES,
+            max_sentence_length=_MAX_LINE_BYTES,
             num_threads=_THREADS,
             pad_id=PAD_ID,
             unk_id=UNK_ID,
@@ -101,8 +101,8 @@ def _sentence_pieces(
     except (RuntimeError, SystemError) as error:
         # "INTERNAL: file.cc(12) [condition] Reason.", where the reason may be empty.
         reason = str(error).rpartition("] ")[2] or "there is too little"
-        if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
-            reason = f"the characters need {least[1]} pieces"
+        if needed := re.search(r"required_chars\. \d+ vs (\d+)", reason):
+            reason = f"the characters need {needed[1]} pieces"
         raise _unlearnable(config, name, reason) from error
     return model.getvalue()
 
@@ -131,8 +131,8 @@ def _word_pieces(config: TokenizerConfig, lines: Iterator[str], name: str) -> by
     return "".join(f"{piece}\n" for piece in reversed(kept)).encode()
 
 
-def _unlearnable(config: TokenizerConfig, name: str, reason: str) -> NmtError:
-    return NmtError(
+def _unlearnable(config: TokenizerConfig, name: str, reason: str) -> InputError:
+    return InputError(
         f"{name}: a vocabulary of {config.vocab_size} pieces cannot be learned from this text",
         f"change tokenizer.vocab_size; {reason[0].lower()}{reason[1:].strip().rstrip('.')}",
     )

@@ -4,8 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from nmt_cli.data.batches import Batches
-from nmt_cli.data.epochs import training_batches
+from nmt_cli.data.batches import Batches, training_batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.plot.figure import new_figure
@@ -35,7 +34,7 @@ def buckets_of(batches: Batches) -> tuple[NDArray[np.int64], ...]:
         the last batch leaves empty.
     """
     by_width: dict[int, list[NDArray[np.int64]]] = {}
-    for width, rows in batches.epoch(0):
+    for width, rows in batches.order(0):
         by_width.setdefault(width, []).append(rows)
     lengths = batches.source.lengths + batches.target.lengths + 1
     found = []

@@ -1,11 +1,12 @@
 """Training devices: one, several of this machine, or those of several processes.
 
 Every device holds the whole model and takes its share of each batch's rows. The batch's weights
-(nmt_cli.training.feed) make the loss a sum over all its rows, so the gradients of the shares add
-up to the gradient of the batch, and positions and checkpoints do not depend on the devices.
-(Keras uses a loss with the reduction "sum" unchanged; means it would divide by the number of
-devices.) TensorFlow mirrors the model over the devices of one machine; JAX also spans processes
-and hosts (nmt_cli.training.cluster).
+(nmt_cli.training.feed) make the loss a sum over all rows, so the gradients of the shares add up to
+the gradient of the batch, and batch positions and checkpoints do not depend on the devices. (Keras
+uses a loss with the reduction "sum" unchanged; it would divide a mean by the number of devices.)
+
+TensorFlow mirrors the model over the devices of one machine. JAX also spans processes and hosts
+(nmt_cli.training.distributed).
 """
 
 from collections.abc import Iterator
@@ -17,17 +18,17 @@ import keras
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import OptionError, ResourceError
 from nmt_cli.host import cores
 from nmt_cli.recipe.config import Recipe
 
 
 @dataclass(frozen=True)
 class Devices:
-    """What to train on.
+    """The devices of a training.
 
     Attributes:
-        count: devices of this process; 0: let :func:`nmt_cli.training.cluster.set_up` choose.
+        count: devices of this process; 0: let :func:`nmt_cli.training.distributed.set_up` choose.
         coordinator: HOST:PORT where process 0 listens; empty for a single process.
         processes: number of processes.
         process_id: number of this process, from 0. Only process 0 writes and validates.
@@ -53,20 +54,23 @@ class Devices:
 
         ``group`` rows stay together. Rows of zeros (PAD, or no weight) are added if needed.
         """
-        missing = -len(rows) % (self.total * group)
-        if missing:
-            rows = np.pad(rows, ((0, missing), (0, 0)))
+        padding = -len(rows) % (self.total * group)
+        if padding:
+            rows = np.pad(rows, ((0, padding), (0, 0)))
         size = len(rows) // self.processes
         return rows[self.process_id * size : (self.process_id + 1) * size]
 
 
 ONE_DEVICE = Devices()
-MOST_PARTS = 4  # each part holds the weights and the optimizer's state; more are not measured
+MAX_PARTS = 4  # each part holds the weights and the optimizer's state; more are not measured
 PART_TOKENS = 512  # tokens of a batch for each part: fewer do not pay for the fixed cost of a step
 
 
-def building(devices: Devices) -> AbstractContextManager[Any]:
-    """Make the model, its optimizer and its metrics in here: every device gets a copy."""
+def strategy_scope(devices: Devices) -> AbstractContextManager[Any]:
+    """Return the scope in which to build the model, its optimizer and its metrics.
+
+    Every device gets a copy of them.
+    """
     if devices.total == 1:
         return nullcontext()
     if on_tensorflow():
@@ -80,22 +84,23 @@ def building(devices: Devices) -> AbstractContextManager[Any]:
 
     # The first devices of each process, in the order of the shares.
     chosen = [
-        f"{each.platform}:{each.id}"
+        f"{device.platform}:{device.id}"
         for process in range(devices.processes)
-        for each in jax.local_devices(process_index=process)[: devices.count]
+        for device in jax.local_devices(process_index=process)[: devices.count]
     ]
     mesh = keras.distribution.DeviceMesh((len(chosen),), ("batch",), chosen)
     return keras.distribution.DataParallel(device_mesh=mesh, auto_shard_dataset=False).scope()
 
 
-def fitting(devices: Devices) -> AbstractContextManager[Any]:
-    """Call fit in here. TensorFlow models know their strategy; JAX needs it set each time."""
-    return nullcontext() if on_tensorflow() else building(devices)
+def fit_scope(devices: Devices) -> AbstractContextManager[Any]:
+    """Return the scope in which to call fit: JAX needs its devices set each time, but TensorFlow
+    models know their strategy."""
+    return nullcontext() if on_tensorflow() else strategy_scope(devices)
 
 
 @contextmanager
-def one_process(devices: Devices) -> Iterator[None]:
-    """Within :func:`fitting`, build or run a model in this process only."""
+def local_scope(devices: Devices) -> Iterator[None]:
+    """Build or run a model in this process only, within :func:`fit_scope`."""
     if devices.total == 1 or on_tensorflow():
         yield
         return
@@ -127,34 +132,39 @@ def on_tensorflow() -> bool:
 
 
 def local_devices() -> list[str]:
-    """This process's accelerators, or else its CPUs, by their Keras names."""
+    """Return the Keras names of this process's accelerators, or of its CPUs if there are none."""
     if on_tensorflow():
         import tensorflow as tf
 
-        found = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
-        return [each.name.removeprefix("/device:") for each in found]
+        devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+        return [device.name.removeprefix("/device:") for device in devices]
     import jax
 
-    return [f"{each.platform}:{each.id}" for each in jax.local_devices()]
+    return [f"{device.platform}:{device.id}" for device in jax.local_devices()]
 
 
 def check_present(devices: Devices, accumulate: int = 1) -> None:
-    """Fail if this machine has fewer devices; with TensorFlow, split a CPU into as many."""
+    """Check that this machine has the devices; TensorFlow splits a CPU into as many.
+
+    Raises:
+        ResourceError: there are fewer.
+        OptionError: the backend cannot accumulate gradients on several devices.
+    """
     if devices.count == 1:
         return
     if on_tensorflow():
         split_cpu(min(devices.count, cores()))
     names = local_devices()
-    kind, found = names[0].partition(":")[0].upper(), len(names)
-    if devices.count > found:
-        raise NmtError(
-            f"--devices {devices.count}: this machine has {found} {kind}{'s' * (found > 1)} that "
-            f"{keras.backend.backend()} can see",
-            f"give --devices {found} or less",
+    device, present = names[0].partition(":")[0].upper(), len(names)
+    if devices.count > present:
+        raise ResourceError(
+            f"`devices={devices.count}`: this machine has {present} {device}{'s' * (present > 1)} "
+            f"that {keras.backend.backend()} can see",
+            f"give `devices={present}` or less",
         )
     if accumulate > 1 and on_tensorflow():
-        raise NmtError(
-            "training.accumulate does not work with --devices on TensorFlow",
+        raise OptionError(
+            "training.accumulate does not work with `devices` on TensorFlow",
             "raise training.batch_tokens instead, or set KERAS_BACKEND=jax",
         )
 
@@ -164,10 +174,10 @@ def cpu_devices(recipe: Recipe, begun: int = 0) -> int:
 
     TensorFlow trains faster on parts of a CPU's cores than on all of them at once: many operators
     run on one core, and those that use all cores wait for the slowest. Parts never wait within a
-    step: on two cores 1.25 times the tokens a second in batches of 1,024 tokens, 1.15 times in
+    step: on two cores, 1.25 times the tokens per second in batches of 1,024 tokens, 1.15 times in
     batches of 4,096 (benchmarks/README.md).
 
-    A resumed run gets as many as it was ``begun`` on, if there are enough cores.
+    A resumed run gets the number that it was ``begun`` on, if there are enough cores.
     """
     if not on_tensorflow() or recipe.training.accumulate > 1:
         return 1
@@ -175,18 +185,18 @@ def cpu_devices(recipe: Recipe, begun: int = 0) -> int:
 
     if tf.config.list_physical_devices("GPU"):
         return 1
-    budget = recipe.training.batch_tokens or MOST_PARTS * PART_TOKENS  # 0: as large as fits
-    wanted = min(begun or min(MOST_PARTS, budget // PART_TOKENS), cores())
-    if wanted < 2:
+    budget = recipe.training.batch_tokens or MAX_PARTS * PART_TOKENS  # 0: as large as fits
+    parts = min(begun or min(MAX_PARTS, budget // PART_TOKENS), cores())
+    if parts < 2:
         return 1
-    split_cpu(wanted)
-    return min(wanted, len(tf.config.list_logical_devices("CPU")))
+    split_cpu(parts)
+    return min(parts, len(tf.config.list_logical_devices("CPU")))
 
 
 def split_cpu(count: int) -> None:
     """Make TensorFlow see several CPUs, each with its share of this process's cores.
 
-    Does nothing where TensorFlow has an accelerator or has already run.
+    Does nothing if TensorFlow has an accelerator or has already run.
     """
     import tensorflow as tf
 

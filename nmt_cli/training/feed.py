@@ -1,4 +1,4 @@
-"""Feeding numpy batches to Keras' fit on any backend, with a record of each."""
+"""Feed numpy batches to Keras' fit on any backend, and keep a record of each."""
 
 import time
 from collections import deque
@@ -16,30 +16,30 @@ PREFETCH = 4  # batches made ahead of the step that uses them
 
 
 @dataclass(frozen=True)
-class FedBatch:
-    """One batch that was fed to fit.
+class BatchRecord:
+    """What is known about a batch that fit has received.
 
     Attributes:
-        at: its position.
-        next: the position of the next batch.
-        tokens: its real target tokens.
-        seconds: the time it took to make.
+        position: position of the batch.
+        next: position of the next batch.
+        tokens: number of its real target tokens.
+        seconds: time it took to make.
     """
 
-    at: Position
+    position: Position
     next: Position
     tokens: int
     seconds: float
 
 
-class Feed:
+class BatchFeed:
     """Batches in the form that fit expects, with a record of each.
 
     Args:
-        batches: starts an iterator of (position, batch, next position). Under a strategy Keras
+        batches: starts an iterator of (position, batch, next position). Under a strategy, Keras
             reads the first batch and then starts again.
         devices: each process gets its share of a batch's rows.
-        group: rows of a batch that stay together.
+        group: number of rows of a batch that stay together.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class Feed:
     ) -> None:
         self._batches = batches
         self._devices, self._group = devices, group
-        self._fed: deque[FedBatch] = deque()
+        self._records: deque[BatchRecord] = deque()
 
-    def pop(self) -> FedBatch:
-        """Return the oldest batch that fit has finished with."""
-        return self._fed.popleft()
+    def pop(self) -> BatchRecord:
+        """Remove and return the record of the oldest batch: the one that fit has just finished."""
+        return self._records.popleft()
 
     def arrays(self) -> Iterator[tuple[tuple[Any, Any], Any, Any]]:
         """Yield (source, target_in), target_out and weights of each batch.
@@ -62,21 +62,22 @@ class Feed:
         The weights, float32 [rows, width], are 1 / (real target tokens), and 0 at padding.
         """
         # An earlier iterator may still be making batches ahead, in its own thread.
-        self._fed = fed = deque[FedBatch]()
+        self._records = records = deque[BatchRecord]()
         began = time.perf_counter()
-        for at, batch, following in self._batches():
+        for position, batch, following in self._batches():
             weights = (batch.target_out != PAD_ID).astype(np.float32)
             tokens = int(np.count_nonzero(weights))
             weights /= max(tokens, 1)
-            fed.append(FedBatch(at, following, tokens, time.perf_counter() - began))
+            seconds = time.perf_counter() - began
+            records.append(BatchRecord(position, following, tokens, seconds))
             source, target_in, target_out, weights = (
-                self._devices.share(each, self._group) for each in (*batch, weights)
+                self._devices.share(array, self._group) for array in (*batch, weights)
             )
             yield (source, target_in), target_out, weights
             began = time.perf_counter()
 
     def dataset(self) -> Any:
-        """Return what fit and evaluate take; on TensorFlow one trace serves all shapes."""
+        """Return the input of fit and evaluate; on TensorFlow, one trace serves all shapes."""
         if not on_tensorflow():
             return self.arrays()
         import tensorflow as tf

@@ -1,5 +1,6 @@
 """The job of ``nmt train``: set up devices, prepare the data if needed, train or resume."""
 
+import logging
 import shlex
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from nmt_cli.errors import NmtError, OptionError, Say
+from nmt_cli.errors import ModelError, OptionError, OutputError
 from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
 from nmt_cli.options import NonNegativeInt, PositiveInt, option
@@ -18,6 +19,8 @@ from nmt_cli.training import RUN
 
 if TYPE_CHECKING:  # the command line reads the options
     from nmt_cli.recipe.config import Recipe
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +56,7 @@ class TrainOptions:
 
 
 def run_training(
-    recipe: "Recipe",
-    options: TrainOptions,
-    command: Sequence[str] = ("nmt", "train"),
-    say: Say = print,
+    recipe: "Recipe", options: TrainOptions, command: Sequence[str] = ("nmt", "train")
 ) -> Path:
     """Prepare the data if needed and train, in one process or together with others.
 
@@ -64,79 +64,83 @@ def run_training(
         recipe: what to train and how.
         options: where, and on what.
         command: shown with the options and --resume when a signal stops the training.
-        say: receives messages for the user.
 
     Returns:
         The run's folder.
 
     Raises:
         OptionError: options contradict each other.
-        NmtError: there is a run already; a folder is in use; the data cannot be prepared; devices
-            are missing; as :func:`nmt_cli.training.train.train`.
+        OutputError: the folder has a run already.
+        BusyError: a folder is in use.
+        NmtError: the data cannot be prepared; devices are missing; see
+            :func:`nmt_cli.training.train.train`.
         KeyboardInterrupt: a signal stopped the training; the argument is the command to continue.
     """
     if options.resume and options.force:
         raise OptionError("give one of `resume` and `force`")
-    cluster = options.coordinator, options.processes, options.process_id
-    if len({each is None for each in cluster}) > 1:
+    connection = options.coordinator, options.processes, options.process_id
+    if len({value is None for value in connection}) > 1:
         raise OptionError("`coordinator`, `processes` and `process_id` go together")
     folder = options.output or Path("runs", recipe.label)
-    from nmt_cli.training.signals import second_signal_kills
-
     # Only process 0 writes.
-    lock = nullcontext() if options.process_id else locked(folder)
-    with second_signal_kills(), lock:
-        _train(recipe, options, folder, command, say)
+    with nullcontext() if options.process_id else locked(folder):
+        _prepare_and_train(recipe, options, folder, command)
     return folder
 
 
-def _train(
-    recipe: "Recipe", options: TrainOptions, folder: Path, command: Sequence[str], say: Say
+def _prepare_and_train(
+    recipe: "Recipe", options: TrainOptions, folder: Path, command: Sequence[str]
 ) -> None:
-    if (folder / RUN).exists() and not (options.resume or options.force):
-        raise NmtError(
-            f"{folder}: a run already exists", "continue with --resume, or replace it with --force"
+    has_run = (folder / RUN).exists()
+    if has_run and not (options.resume or options.force):
+        raise OutputError(
+            f"{folder}: a run already exists", "continue with `resume`, or replace it with `force`"
         )
     import_keras()
     from nmt_cli.data.prepare import prepare
     from nmt_cli.data.prepared import Prepared
-    from nmt_cli.training.cluster import disconnect, reporting_losses, set_up, wait
     from nmt_cli.training.devices import Devices
+    from nmt_cli.training.distributed import disconnect, reporting_losses, set_up, wait
     from nmt_cli.training.run import Run
     from nmt_cli.training.train import train
 
     initial = Run.open(options.init_from) if options.init_from else None
     tokenizers = initial.folder / "tokenizer" if initial else None
-    run = Run.open(folder) if options.resume and (folder / RUN).exists() else None
+    run = Run.open(folder) if options.resume and has_run else None
     if options.resume and not (run and run.checkpoints()):
         if any(folder.glob("*.npz")):
-            raise NmtError(f"{folder}: has no checkpoint left", "start again with --force")
-        say(f"{folder}: no checkpoint yet, starting from the beginning")
+            raise ModelError(f"{folder}: has no checkpoint left", "start again with `force`")
+        logger.info(f"{folder}: no checkpoint yet, starting from the beginning")
         run = None
     processes, process_id = options.processes or 1, options.process_id or 0
-    used = Devices(options.devices or 0, options.coordinator or "", processes, process_id)
-    used = set_up(used, recipe, run.devices if run else 0)
+    devices = Devices(options.devices or 0, options.coordinator or "", processes, process_id)
+    devices = set_up(devices, recipe, run.devices if run else 0)
     prepared = options.prepared or Path("prepared", recipe.label)
-    with reporting_losses(used):
-        if used.is_main:
-            # A run that cannot be resumed must not change its data either.
+    with reporting_losses(devices):
+        if devices.is_main:
+            # Check that the run can be resumed before changing the prepared data.
             check = partial(run.check_resumable, recipe) if run else None
-            prepare(recipe, prepared, say=say, check=check, tokenizers=tokenizers)
-        wait(used)
+            prepare(recipe, prepared, check=check, tokenizers=tokenizers)
+        wait(devices)
         try:
             with locked(prepared, shared=True):
                 data = Prepared.open(prepared)
-                train(recipe, data, folder, run is not None, say, used, initial)
+                train(recipe, data, folder, run is not None, devices, initial)
         except KeyboardInterrupt as stop:
             if not stop.args:  # before there was anything to save
                 raise
-            disconnect(used)
-            words = [*command]
-            for name, value in vars(options).items():
-                if name not in ("resume", "force") and value is not None:
-                    words += [f"--{name.replace('_', '-')}", str(value)]
+            disconnect(devices)
             raise KeyboardInterrupt(
                 f"stopped at step {stop.args[0]:,}; checkpoint saved; continue with: "
-                f"{shlex.join([*words, '--resume'])}"
+                f"{_resuming(command, options)}"
             ) from None
-        disconnect(used)
+        disconnect(devices)
+
+
+def _resuming(command: Sequence[str], options: TrainOptions) -> str:
+    """Return the command line that continues a training."""
+    words = [*command]
+    for name, value in vars(options).items():
+        if name not in ("resume", "force") and value is not None:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join([*words, "--resume"])

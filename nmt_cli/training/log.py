@@ -1,21 +1,24 @@
-"""The log of a training: a progress line or plain lines on the terminal, and files.
+"""The log of a training: progress messages or a progress line, and files.
 
 log.jsonl has one JSON object per log line or validation; tensorboard/ has the same numbers and
 the sample translations if TensorFlow and TensorBoard are installed.
 """
 
 import json
-from contextlib import suppress
+import logging
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from nmt_cli.errors import NmtError, Say
+from nmt_cli.errors import ModelError, OutputError
 from nmt_cli.files import replacing
 
 if TYPE_CHECKING:
     from nmt_cli.training.validation import ValidationResult
+
+logger = logging.getLogger(__name__)
 
 FILE = "log.jsonl"
 
@@ -26,7 +29,7 @@ def read_log(run: Path) -> list[dict[str, Any]]:
     Lines end at LF only: sample translations may contain other line breaks of Unicode.
 
     Raises:
-        NmtError: the file cannot be read.
+        ModelError: the file cannot be read.
     """
     path = run / FILE
     try:
@@ -34,13 +37,13 @@ def read_log(run: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
-    found = []
+        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+    records = []
     for line in text.split("\n"):
         with suppress(ValueError, KeyError, TypeError):
             record = json.loads(line)
-            found += [record] if type(record["step"]) is int else []
-    return found
+            records += [record] if type(record["step"]) is int else []
+    return records
 
 
 class TrainingLog:
@@ -50,11 +53,12 @@ class TrainingLog:
         run: run folder; None: write nothing, as in all processes but the first.
         start: first step of the session; records of later steps are removed, as these steps are
             repeated.
-        validated: whether the validation at that step is done; else its record is removed, too.
+        validated: whether the validation at that step is complete; if not, its record is removed,
+            too.
     """
 
-    def __init__(self, run: Path | None, start: int, validated: bool, say: Say) -> None:
-        self._run, self._say = run, say
+    def __init__(self, run: Path | None, start: int, validated: bool) -> None:
+        self._run = run
         # disable=None: show it on a terminal only.
         self._bar = tqdm(disable=None if run else True, bar_format="{desc}", dynamic_ncols=True)
         self._writer: Any = None
@@ -67,10 +71,10 @@ class TrainingLog:
         if run and (run / FILE).exists():
             records = read_log(run)
             with replacing(run / FILE) as out:
-                for each in records:
-                    repeated = each["step"] == start and "validation_loss" in each and not validated
-                    if each["step"] <= start and not repeated:
-                        out.write(_line(each))
+                for record in records:
+                    is_validation = record["step"] == start and "validation_loss" in record
+                    if record["step"] <= start and (validated or not is_validation):
+                        out.write(_line(record))
 
     def close(self) -> None:
         """End the progress line and write what TensorBoard's writer still holds."""
@@ -79,26 +83,30 @@ class TrainingLog:
             self._writer.flush()
 
     def message(self, line: str) -> None:
-        """Print a message above the progress line."""
-        with tqdm.external_write_mode():
-            self._say(line)
+        """Log a message above the progress line."""
+        with self.above_progress():
+            logger.info(line)
+
+    def above_progress(self) -> AbstractContextManager[None]:
+        """Let messages appear above the progress line."""
+        return tqdm.external_write_mode()
 
     def progress(self, step: int, epoch: int, values: dict[str, float], seconds: float) -> None:
-        """Update the progress line, with the seconds left; without a terminal, print a line."""
-        minutes, rest = divmod(int(seconds), 60)
+        """Update the progress line, with the seconds left; without a terminal, log a line."""
+        minutes, seconds_left = divmod(int(seconds), 60)
         line = (
             f"step {step:>6,}  epoch {epoch + 1}  loss {values['loss']:.3f}  "
             f"accuracy {values['accuracy']:.3f}  {values['tokens_per_second']:,.0f} tokens/s  "
             f"rate {values['learning_rate']:.2e}  "
-            f"left {minutes // 60}:{minutes % 60:02}:{rest:02}"
+            f"left {minutes // 60}:{minutes % 60:02}:{seconds_left:02}"
         )
         if self._bar.disable:
-            self._say(line)
+            logger.info(line)
         else:
             self._bar.set_description_str(line)
 
     def validation(self, step: int, seconds: float, result: "ValidationResult", best: bool) -> None:
-        """Print and record a validation: its scores and sample translations."""
+        """Log and record a validation: its scores and sample translations."""
         self.message(
             f"step {step:>6,}  validation loss {result.loss:.3f}  "
             f"accuracy {result.accuracy:.3f}  BLEU {result.bleu:.2f}  "
@@ -114,7 +122,7 @@ class TrainingLog:
         """Add a line to log.jsonl and the numbers to TensorBoard.
 
         Raises:
-            NmtError: the log cannot be written.
+            OutputError: the log cannot be written.
         """
         if self._run is None:
             return
@@ -123,17 +131,17 @@ class TrainingLog:
             with path.open("a", encoding="utf-8") as stream:
                 stream.write(_line(line))
         except OSError as error:
-            raise NmtError(
+            raise OutputError(
                 f"{path}: cannot be written ({error.strerror})",
-                "the newest checkpoint is complete; continue with --resume",
+                "the newest checkpoint is complete; continue with `resume`",
             ) from None
         if self._writer:
             import tensorflow as tf
 
             with self._writer.as_default(step):
-                for name, each in values.items():
-                    if isinstance(each, float):
-                        tf.summary.scalar(name, each)
+                for name, value in values.items():
+                    if isinstance(value, float):
+                        tf.summary.scalar(name, value)
                 if "samples" in values:
                     rows = [["source", "reference", "translation"], ["---"] * 3]
                     for sample in values["samples"]:

@@ -43,7 +43,7 @@ class SmoothedCrossEntropy(keras.losses.Loss):
 def smoothed_cross_entropy(logits: Any, ids: Any, smoothing: float) -> Any:
     """Return the smoothed cross-entropy of each position.
 
-    The gradient is explicit: ``softmax(logits) - target distribution``. The automatic one took
+    The gradient is explicit: ``softmax(logits) - target distribution``. The automatic gradient took
     twice as long (64 x 32 positions, V = 8,000, two cores): the array is far larger than a
     processor's caches, so every pass over it counts.
 
@@ -55,13 +55,13 @@ def smoothed_cross_entropy(logits: Any, ids: Any, smoothing: float) -> Any:
     vocab = logits.shape[-1]
 
     @ops.custom_gradient
-    def each(logits: Any) -> Any:
+    def per_position(logits: Any) -> Any:
         top = ops.max(logits, axis=-1, keepdims=True)
         powers = ops.exp(logits - top)
         sums = ops.sum(powers, axis=-1, keepdims=True)
         chosen = ops.take_along_axis(logits, ops.expand_dims(ids, -1), axis=-1)
-        wanted = (1.0 - smoothing) * chosen + smoothing * ops.mean(logits, -1, keepdims=True)
-        losses = ops.squeeze(ops.log(sums) + top - wanted, -1)
+        expected = (1.0 - smoothing) * chosen + smoothing * ops.mean(logits, -1, keepdims=True)
+        losses = ops.squeeze(ops.log(sums) + top - expected, -1)
 
         def gradient(*upstreams: Any, upstream: Any = None) -> Any:
             # TensorFlow and JAX pass the upstream gradient in different ways.
@@ -71,7 +71,7 @@ def smoothed_cross_entropy(logits: Any, ids: Any, smoothing: float) -> Any:
 
         return losses, gradient
 
-    return each(logits)
+    return per_position(logits)
 
 
 def divergence(logits: Any) -> Any:
@@ -83,7 +83,7 @@ def divergence(logits: Any) -> Any:
     width, vocab = ops.shape(logits)[1], logits.shape[-1]
 
     @ops.custom_gradient
-    def each(logits: Any) -> Any:
+    def per_position(logits: Any) -> Any:
         pairs = ops.reshape(logits, (-1, 2, width, vocab))
         # log p - log q is the difference of the logits, less that of the two log sums, which
         # cancels out since p - q sums to zero.
@@ -101,7 +101,7 @@ def divergence(logits: Any) -> Any:
 
         return losses, gradient
 
-    return each(logits)
+    return per_position(logits)
 
 
 class _TokenMean(keras.metrics.Mean):

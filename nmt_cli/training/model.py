@@ -1,16 +1,47 @@
-"""The Keras model of a run, for training and for everything after it."""
+"""The Keras model of a run, for training and for everything after it.
 
+Also measures on this machine: the largest batch that fits into memory (training.batch_tokens = 0),
+and the forecast of ``nmt inspect RECIPE``.
+"""
+
+import multiprocessing
+import os
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
 
+from nmt_cli.errors import ResourceError
+from nmt_cli.host import free_memory, peak_memory
 from nmt_cli.model import build_model
-from nmt_cli.training.checkpoint import Progress, check_size, load_checkpoint
-from nmt_cli.training.devices import ONE_DEVICE, Devices, building, on_tensorflow
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.training.checkpoint import TrainingState, check_size, load_checkpoint
+from nmt_cli.training.devices import (
+    ONE_DEVICE,
+    Devices,
+    check_present,
+    local_devices,
+    on_tensorflow,
+    strategy_scope,
+)
 from nmt_cli.training.loss import SmoothedCrossEntropy, TokenAccuracy
 from nmt_cli.training.optimizer import make_optimizer
 from nmt_cli.training.run import Run
+
+MAX_BATCH_TOKENS = 65_536  # with more, an epoch of most corpora has too few steps
+MEMORY_SHARE = 0.8  # of the free memory
+BATCH_UNIT = 256  # tokens
+FIRST_TRIAL, CPU_TRIALS = 1024, 3  # tokens; number of steps
+
+FORECAST_WIDTH = 32  # tokens; a batch has as many rows as its budget allows
+FORECAST_BATCH = 4096  # tokens, for training.batch_tokens = 0
+WARM_STEPS, TIMED_STEPS = 2, 5  # TensorFlow traces the first one
 
 
 def new_model(run: Run, precision: str = "float32") -> keras.Model:
@@ -22,7 +53,7 @@ def new_model(run: Run, precision: str = "float32") -> keras.Model:
 def compiled_model(run: Run, devices: Devices = ONE_DEVICE) -> keras.Model:
     """Build the run's model with its loss and optimizer, ready for fit."""
     recipe = run.recipe
-    with building(devices):
+    with strategy_scope(devices):
         model = new_model(run, recipe.training.precision)
         optimizer = make_optimizer(recipe, mirrored=on_tensorflow() and devices.count > 1)
         model.compile(
@@ -43,12 +74,150 @@ def train_on_random_tokens(model: keras.Model, run: Run, rows: int, width: int) 
     model.train_on_batch((source, target), target, sample_weight=weights)
 
 
-def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, Progress]:
-    """Return the run's model in float32 with the weights of a checkpoint, and its progress.
+def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, TrainingState]:
+    """Return the run's model in float32 with the weights of a checkpoint, and its training state.
 
     Raises:
-        NmtError: the checkpoint is missing, damaged, or of a different model.
+        ModelError: the checkpoint is missing, damaged, or of a different model.
     """
     check_size(checkpoint, run.weights)
     model = new_model(run)
     return model, load_checkpoint(checkpoint, model, training=False)
+
+
+def largest_batch_tokens(
+    recipe: Recipe, source_vocab: int, target_vocab: int, devices: int = 1
+) -> int:
+    """Find the largest token budget, including padding, whose steps fit into memory.
+
+    A separate process trains single steps of growing size and reports its peak memory, so that
+    running out of memory does no harm. Without an accelerator the peak grows linearly with the
+    batch, so three small steps show where it reaches the free memory. With one, steps double until
+    one fails. ``devices`` of this machine share a batch.
+
+    Raises:
+        ResourceError: a step of the smallest batch does not fit, or the system does not report its
+            free memory.
+    """
+    free = free_memory()
+    if free is None:
+        raise ResourceError(
+            "training.batch_tokens = 0: this system does not report its free memory",
+            "set it to a number, e.g. 4096",
+        )
+    smallest = devices * recipe.training.copies * recipe.data.max_tokens
+    context = multiprocessing.get_context("spawn")  # a fork of TensorFlow would hang
+    receiver, sender = context.Pipe(duplex=False)
+    run = Run(Path(), recipe, source_vocab, target_vocab, "")
+    arguments = (sender, run, max(smallest, FIRST_TRIAL), Devices(devices))
+    process = context.Process(target=_try_steps, args=arguments, daemon=True)
+    process.start()
+    sender.close()  # so that reading ends when the process does
+    try:
+        tokens = _largest(_reports(receiver), free)
+    finally:
+        process.kill()
+        process.join()
+    if tokens < smallest:
+        raise ResourceError(
+            f"not enough memory for a step of {smallest} tokens",
+            "lower data.max_tokens or model.d_model",
+        )
+    return max(smallest, tokens // BATCH_UNIT * BATCH_UNIT)
+
+
+def _largest(reports: Iterator[tuple[int, int, bool]], free: int) -> int:
+    """Return the largest budget that fits, from (tokens, peak bytes, on an accelerator) of steps.
+
+    ``free`` includes the memory that the reporting process uses.
+    """
+    points: list[tuple[int, int]] = []
+    for tokens, peak, is_accelerated in reports:
+        points.append((tokens, peak))
+        if not is_accelerated and len(points) == CPU_TRIALS:
+            break
+    else:  # an accelerator, or too little memory for the trials
+        return min(points[-1][0], MAX_BATCH_TOKENS) if points else 0
+    tokens_tried, peaks = np.array(points, np.float64).T
+    slope, base = np.polyfit(tokens_tried, peaks, 1)
+    return min(MAX_BATCH_TOKENS, int((MEMORY_SHARE * free - base) / max(slope, 1.0)))
+
+
+def _reports(connection: Connection) -> Iterator[tuple[int, int, bool]]:
+    with suppress(EOFError):
+        while True:
+            yield connection.recv()
+
+
+def _try_steps(connection: Connection, run: Run, tokens: int, devices: Devices) -> None:
+    """Train steps, doubling their size, and report each that succeeds."""
+    # A step that is too large may crash with pages of messages.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    check_present(devices)
+    model = compiled_model(run, devices)
+    is_accelerated = not local_devices()[0].lower().startswith("cpu")
+    width, copies = run.recipe.data.max_tokens, run.recipe.training.copies
+    while tokens <= MAX_BATCH_TOKENS:
+        # train_on_batch gives all of its rows to each device.
+        rows = tokens // (width * copies * devices.count) * copies
+        train_on_random_tokens(model, run, rows, width)
+        connection.send((tokens, peak_memory(), is_accelerated))
+        tokens *= 2
+
+
+def forecast(recipe: Recipe) -> dict[str, Any]:
+    """Build a recipe's model and train a few steps on random tokens.
+
+    Both vocabularies are assumed to have ``tokenizer.vocab_size`` entries. The memory is the peak
+    of this process, frameworks included.
+
+    Returns:
+        JSON values: sizes, the layers, Keras' own summary as text, the peak memory, the seconds of
+        a step, and the hours of ``training.max_steps`` steps.
+    """
+    vocabulary, config = recipe.tokenizer.vocab_size, recipe.training
+    run = Run(Path(), recipe, vocabulary, vocabulary, "")
+    model = new_model(run)  # without the optimizer's state, which a summary would count
+    lines: list[str] = []
+    model.summary(print_fn=lambda line, line_break=False: lines.append(line))
+    tokens = config.batch_tokens or FORECAST_BATCH
+    seconds = _seconds_per_step(run, tokens)
+    return {
+        "kind": "recipe",
+        "name": recipe.label,
+        "source": recipe.data.source,
+        "target": recipe.data.target,
+        "parameters": model.count_params(),
+        "vocabulary": vocabulary,
+        "batch_tokens": tokens,
+        "peak_bytes": peak_memory(),
+        "seconds_per_step": seconds,
+        "steps": config.max_steps,
+        "hours": seconds * config.accumulate * config.max_steps / 3600,
+        "layers": [_layer(layer) for layer in model.layers],
+        "summary_table": "\n".join(lines),
+    }
+
+
+def _seconds_per_step(run: Run, tokens: int) -> float:
+    """Return the median time of a step with a full batch of random tokens."""
+    model, copies = compiled_model(run), run.recipe.training.copies
+    width = min(FORECAST_WIDTH, run.recipe.data.max_tokens)
+    rows = max(1, tokens // (width * copies)) * copies
+    seconds = []
+    for _ in range(WARM_STEPS + TIMED_STEPS):
+        began = time.perf_counter()
+        train_on_random_tokens(model, run, rows, width)
+        seconds.append(time.perf_counter() - began)
+    return statistics.median(seconds[WARM_STEPS:])
+
+
+def _layer(layer: keras.Layer) -> dict[str, Any]:
+    output = layer.output
+    tensors = output if isinstance(output, list | tuple) else [output]
+    return {
+        "name": layer.name,
+        "class": type(layer).__name__,
+        "parameters": layer.count_params(),
+        "outputs": [list(tensor.shape) for tensor in tensors],
+    }

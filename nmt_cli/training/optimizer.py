@@ -13,9 +13,9 @@ from keras.optimizers import Adam, AdamW, Muon, Nadam
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.devices import on_tensorflow
 
-# Without weight decay, as usual since BERT (Devlin et al. 2019).
+# Weights without decay, as usual since BERT (Devlin et al. 2019).
 UNDECAYED = ("bias", "scale", "offset")
-# Muon is for matrices between hidden vectors, so not for these, nor for embeddings.
+# Muon is for matrices between hidden vectors: not for these layers, nor for embeddings.
 NOT_HIDDEN = ["positions", "^logits"]
 
 
@@ -23,14 +23,14 @@ class _Dense:
     """An optimizer that sums the gradients of an embedding's row before it squares them.
 
     On TensorFlow, the gradient of an embedding is a list of rows, one per occurrence of a token.
-    Keras squares each on its own: a different second moment from the papers', and a first step
-    that grows with the number of occurrences.
+    Keras squares each separately, so the second moment differs from the papers', and the first step
+    grows with the number of occurrences.
     """
 
     def apply(self, grads: list[Any], trainable_variables: list[Any] | None = None) -> None:
         import tensorflow as tf
 
-        dense = [each if each is None else tf.convert_to_tensor(each) for each in grads]
+        dense = [grad if grad is None else tf.convert_to_tensor(grad) for grad in grads]
         super().apply(dense, trainable_variables)  # type: ignore[misc]
 
 
@@ -78,17 +78,18 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
     ``mirrored`` is for the scope of a MirroredStrategy.
     """
     config = recipe.training
-    kind = {"adam": Adam, "adamw": AdamW, "nadam": Nadam, "muon": Muon}[config.optimizer]
+    optimizer_class = {"adam": Adam, "adamw": AdamW, "nadam": Nadam, "muon": Muon}[config.optimizer]
     if on_tensorflow():
-        kind = type(kind.__name__, (_SummedFirst if mirrored else _Dense, kind), {})
+        bases = (_SummedFirst if mirrored else _Dense, optimizer_class)
+        optimizer_class = type(optimizer_class.__name__, bases, {})
     settings: dict[str, Any] = {"beta_1": config.beta_1, "beta_2": config.beta_2}
-    decayed = config.optimizer in ("adamw", "muon")
-    if decayed:
+    has_decay = config.optimizer in ("adamw", "muon")
+    if has_decay:
         settings["weight_decay"] = config.weight_decay
     if config.optimizer == "muon":
         settings = {f"adam_{key}": value for key, value in settings.items()}
         settings |= {"weight_decay": config.weight_decay, "exclude_layers": NOT_HIDDEN}
-    optimizer = kind(
+    optimizer = optimizer_class(
         WarmUp(recipe),
         epsilon=config.adam_epsilon,
         global_clipnorm=config.clip_norm or None,
@@ -98,21 +99,21 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
         gradient_accumulation_steps=config.accumulate if config.accumulate > 1 else None,
         **settings,
     )
-    if decayed:
+    if has_decay:
         optimizer.exclude_from_weight_decay(var_names=list(UNDECAYED))
     # Half-precision gradients underflow without scaling; bfloat16 has float32's range.
     if config.precision == "mixed_float16":
-        scaled = keras.optimizers.LossScaleOptimizer
+        scaling = keras.optimizers.LossScaleOptimizer
         if on_tensorflow():
-            scaled = _MirroredScaled if mirrored else _Scaled
-        optimizer = scaled(optimizer)
+            scaling = _MirroredScaled if mirrored else _Scaled
+        optimizer = scaling(optimizer)
     return optimizer
 
 
 class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
     """Linear warm-up to ``peak = learning_rate * d_model^-0.5 * warmup_steps^-0.5``, then decay.
 
-    The peak is that of Vaswani et al. 2017, equation 3, for every kind of decay:
+    The peak is from Vaswani et al. 2017, equation 3, for every decay:
 
     - "inverse-sqrt": ``peak * (warmup_steps / step)^0.5``, as in the paper;
     - "cosine": half a cosine to 0 at ``max_steps`` (Loshchilov and Hutter 2017, equation 5,

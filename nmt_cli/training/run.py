@@ -1,4 +1,4 @@
-"""A run folder, which holds everything about one training.
+"""A run: the folder that holds everything about one training.
 
 run.json       format version, vocabulary sizes, key and pairs of the prepared data, devices
 recipe.toml    the recipe that was used, with every default
@@ -11,6 +11,7 @@ log.jsonl      one JSON object per log line or validation
 tensorboard/   the same for TensorBoard, with sample translations
 """
 
+import math
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,23 +20,25 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.data.corpus import read_corpus
+from nmt_cli.bundle.card import LICENCE, describe_system
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import NmtError
-from nmt_cli.evaluate.texts import EvaluationText
+from nmt_cli.errors import ModelError, NmtError
 from nmt_cli.files import read_record, replacing_folder, write_json
-from nmt_cli.recipe.config import DataConfig, Recipe
+from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.lines import read_lines, write_lines
 from nmt_cli.text.tokenizer import TokenizerPair
 from nmt_cli.training import RUN
+from nmt_cli.training.checkpoint import read_checkpoint
+from nmt_cli.training.log import read_log
 
 FORMAT = 2
 HELD_OUT = ("held_out.source.txt", "held_out.target.txt")
 HELD_OUT_LINES = 1000
 
-# The step of a checkpoint for trainings that are killed before a scheduled one, which replaces it.
+# Step of an early checkpoint, for trainings that are killed before the first scheduled one, which
+# replaces it.
 FIRST_CHECKPOINT = 20
 
 # Keys that may change when a run is resumed; None: the whole table.
@@ -55,6 +58,14 @@ SAFE_TO_CHANGE = {
     "decoding": None,
     # The key of the prepared data covers these.
     "data": ("root", "tfds_dir", "train", "synthetic", "dev", "test", "tsv_columns", "sources"),
+}
+
+# Validation scores in log.jsonl: their names, and 1 if larger is better, else -1.
+_SCORES = {
+    "validation_bleu": ("BLEU", 1),
+    "validation_chrf": ("chrF", 1),
+    "validation_accuracy": ("accuracy", 1),
+    "validation_loss": ("loss", -1),
 }
 
 
@@ -124,7 +135,7 @@ class Run:
         """Open a run folder.
 
         Raises:
-            NmtError: the folder is missing, damaged, or of a newer format.
+            ModelError: the folder is not a run, is damaged, or of a newer format.
         """
         hint = "train first, with nmt train"
         if (folder / MANIFEST).exists():
@@ -147,7 +158,7 @@ class Run:
         newer one: a training without interruptions would not have it.
         """
         *older, newest = self.checkpoints()
-        return [*(each for each in older if self._is_scheduled(int(each.stem[5:]))), newest]
+        return [*(path for path in older if self._is_scheduled(int(path.stem[5:]))), newest]
 
     def is_due(self, step: int) -> bool:
         """Whether a checkpoint is written after a step."""
@@ -155,19 +166,19 @@ class Run:
 
     def _is_scheduled(self, step: int) -> bool:
         training = self.recipe.training
-        periods = [each for each in (training.validate_every, training.checkpoint_every) if each]
-        return any(step % period == 0 for period in periods)
+        periods = training.validate_every, training.checkpoint_every
+        return any(period and step % period == 0 for period in periods)
 
     def prune(self) -> None:
         """Delete incomplete files, and old checkpoints beyond ``training.keep``."""
-        # Both kinds are kept: a signal's checkpoint must not replace a scheduled one, nor a
-        # change of the schedule remove all checkpoints before it.
+        # Keep both sets: the checkpoint of a signal must not replace a scheduled one, and a change
+        # of the schedule must not remove all checkpoints before it.
         keep, checkpoints = self.recipe.training.keep, self.checkpoints()
         regular = self.regular_checkpoints()
         early = {self.checkpoint(FIRST_CHECKPOINT)}.difference(regular)
         kept = {*checkpoints[-keep:], *regular[-keep:]} - early
         incomplete = [*self.folder.glob("checkpoints/.*.npz*"), *self.folder.glob(".*.npz*")]
-        for path in [*incomplete, *(each for each in checkpoints if each not in kept)]:
+        for path in [*incomplete, *(path for path in checkpoints if path not in kept)]:
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:
@@ -176,7 +187,7 @@ class Run:
 
     @property
     def weights(self) -> int:
-        """How many weights the model has."""
+        """Number of the model's weights."""
         config, sizes = self.recipe.model, (self.source_vocab, self.target_vocab)
         return config.count_parameters(*sizes)
 
@@ -197,9 +208,9 @@ class Run:
 
     @property
     def preferred(self) -> Path:
-        """The checkpoint to use by default: the best, else the average, else the last."""
-        found = [path for path in (self.best, self.average) if path.exists()]
-        return found[0] if found else self.last
+        """The checkpoint to use by default: the best, the average, or the last."""
+        existing = [path for path in (self.best, self.average) if path.exists()]
+        return existing[0] if existing else self.last
 
     def provenance(self) -> dict[str, Any]:
         """Return what the weights were trained on: corpora, pairs, licences, seed.
@@ -209,49 +220,49 @@ class Run:
         data = self.recipe.data
         names = dict.fromkeys([*self.pairs, *data.sources])
         sources = [
-            {"corpus": each, "pairs": self.pairs.get(each), "source": data.sources.get(each)}
-            for each in names
+            {"corpus": name, "pairs": self.pairs.get(name), "source": data.sources.get(name)}
+            for name in names
         ]
-        # Other text may have the same name; text of the same origin is listed once.
-        known = {(each["corpus"], each["source"]) for each in sources if each["source"]}
+        # Different text may have the same name; text of the same origin is listed once.
+        known = {(row["corpus"], row["source"]) for row in sources if row["source"]}
         sources += [
-            each
-            for each in self.initial.get("sources", ())
-            if each not in sources and (each["corpus"], each["source"]) not in known
+            row
+            for row in self.initial.get("sources", ())
+            if row not in sources and (row["corpus"], row["source"]) not in known
         ]
-        found = {"corpora": [*data.train, *data.synthetic], "sources": sources}
+        record = {"corpora": [*data.train, *data.synthetic], "sources": sources}
         if self.initial:
-            found["initial"] = {name: self.initial[name] for name in ("name", "steps")}
-        return {**found, "seed": self.recipe.seed}
+            record["initial"] = {name: self.initial[name] for name in ("name", "steps")}
+        return {**record, "seed": self.recipe.seed}
 
     def tokenizers(self) -> TokenizerPair:
         """Load the run's copy of the tokenizers."""
         return load_tokenizers(self.folder / "tokenizer")
 
     def held_out(self) -> tuple[list[str], list[str]]:
-        """Read source and target lines that the training does not see."""
+        """Read source and target lines that training does not use."""
         return read_lines(self.folder / HELD_OUT[0]), read_lines(self.folder / HELD_OUT[1])
 
     def check_resumable(self, recipe: Recipe, prepared_key: str) -> "Run":
         """Return the run with a new recipe to resume it with.
 
         Raises:
-            NmtError: a key that must not change differs, or the data differs.
+            ModelError: a key that must not change differs, or the data differs.
         """
-        if not recipe.training.batch_tokens:  # 0: keep the size that was found
-            found = self.recipe.training.batch_tokens
-            recipe = replace(recipe, training=replace(recipe.training, batch_tokens=found))
+        if not recipe.training.batch_tokens:  # 0: keep the size that was measured
+            tokens = self.recipe.training.batch_tokens
+            recipe = replace(recipe, training=replace(recipe.training, batch_tokens=tokens))
         old, new = _guarded(self.recipe), _guarded(recipe)
         differing = [key for key, value in new.items() if old.get(key) != value]
         if differing:
-            raise NmtError(
+            raise ModelError(
                 f"{self.folder}: the recipe changed since the checkpoint in {', '.join(differing)}",
-                "change it back, or start a new run with --force",
+                "change it back, or start a new run with `force`",
             )
         if self.prepared_key != prepared_key:
-            raise NmtError(
+            raise ModelError(
                 f"{self.folder}: the prepared data changed since the checkpoint",
-                "restore it, or start a new run with --force",
+                "restore it, or start a new run with `force`",
             )
         return replace(self, recipe=recipe)
 
@@ -271,43 +282,67 @@ def _guarded(recipe: Recipe) -> dict[str, object]:
     return guarded
 
 
-def read_held_out(corpus: str | None, data: DataConfig) -> tuple[list[str], list[str]]:
-    """Read the held-out lines of an imported run: a corpus as in data.dev, or None for none.
+def describe_run(folder: Path) -> dict[str, Any]:
+    """Describe a run and its training, for JSON.
+
+    Weights are not read: "damaged" lists checkpoints whose step cannot be read. "steps" and
+    "seconds" are those of the checkpoint with the most steps, None if there is none.
 
     Raises:
-        NmtError: a file is missing or not valid UTF-8, or the sides have different lengths.
+        ModelError: the folder is not a run, is damaged, or of a newer format.
     """
-    if corpus is None:
-        return [], []
-    try:
-        found = read_corpus(corpus, data)
-    except NmtError as error:
-        hint = f"give a PREFIX: the text is in PREFIX.{data.source} and PREFIX.{data.target}"
-        raise NmtError(error.message, hint) from None
-    return list(found.source), list(found.target)
+    run = Run.open(folder)
+    recipe = run.recipe
+    vocabulary = {"source": run.source_vocab, "target": run.target_vocab}
+    languages = recipe.data.source, recipe.data.target
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        # Names that begin with a dot are half-written; a training may delete checkpoints meanwhile.
+        with suppress(FileNotFoundError):
+            name = path.relative_to(folder).as_posix()
+            if path.is_file() and "/." not in f"/{name}":
+                files[name] = path.stat().st_size
+    checkpoints: list[dict[str, Any]] = []
+    for path in (*run.checkpoints(), run.average, run.best):
+        name = path.relative_to(folder).as_posix()
+        if name in files:
+            row = {"file": name, "bytes": files[name], "step": None, "seconds": None}
+            with suppress(NmtError):
+                _, state = read_checkpoint(path, only_state=True)
+                row |= {"step": state.step, "seconds": state.seconds}
+            checkpoints.append(row)
+    readable = [row for row in checkpoints if row["step"] is not None]
+    last = max(readable, key=lambda row: row["step"], default={"step": None, "seconds": None})
+    return {
+        "path": str(folder),
+        "kind": "run",
+        "name": recipe.label,
+        **describe_system(recipe.model, recipe.decoding, languages, vocabulary),
+        "precision": recipe.training.precision,
+        "bytes": sum(files.values()),
+        "files": files,
+        "damaged": [row["file"] for row in checkpoints if row["step"] is None],
+        "steps": last["step"],
+        "seconds": last["seconds"],
+        "checkpoints": checkpoints,
+        "preferred": run.preferred.relative_to(folder).as_posix() if checkpoints else None,
+        "scores": _best_scores(folder),
+        "provenance": run.provenance(),
+        "licence": LICENCE,
+        "data": asdict(recipe.data),
+        "tokenizer": asdict(recipe.tokenizer),
+        "training": asdict(recipe.training),
+    }
 
 
-def read_test_sets(folders: Sequence[Path]) -> list[EvaluationText]:
-    """Read the test sets of runs' recipes, which must be the same; each is a domain.
-
-    Raises:
-        NmtError: a recipe names no test sets or other ones, or one cannot be read or is empty.
-    """
-    found: list[list[EvaluationText]] = []
-    for folder in folders:
-        data = Run.open(folder).recipe.data
-        corpora = [read_corpus(each, data) for each in data.test]
-        for corpus in corpora:
-            if not len(corpus):
-                raise NmtError(f"nothing to evaluate: {corpus.name} is empty", "see data.test")
-        texts = [
-            EvaluationText(each.name, each.source, [each.target], [each.name] * len(each))
-            for each in corpora
-        ]
-        found.append(texts)
-        if not texts or texts != found[0]:
-            reason = f"the recipe of {folder} names no test set"
-            if texts:
-                reason = f"the recipes of {folders[0]} and {folder} name different test sets"
-            raise NmtError(reason, "give --source and --reference")
-    return found[0]
+def _best_scores(folder: Path) -> list[dict[str, Any]]:
+    """Return the best value of each validation score and the first step that reached it."""
+    records, scores = read_log(folder), []
+    for key, (name, sign) in _SCORES.items():
+        values = [record for record in records if isinstance(record.get(key), float)]
+        values = [record for record in values if math.isfinite(record[key])]
+        if values:
+            best = max(values, key=lambda record: sign * record[key])
+            row = {"set": "validation", "metric": name, "value": best[key], "step": best["step"]}
+            scores.append(row)
+    return scores

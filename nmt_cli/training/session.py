@@ -13,28 +13,28 @@ from typing import Any
 
 import keras
 
-from nmt_cli.data.epochs import Epochs
+from nmt_cli.data.batches import Epochs
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
+from nmt_cli.training.averaging import average_checkpoints, undamaged
 from nmt_cli.training.checkpoint import (
-    Progress,
-    average_checkpoints,
+    TrainingState,
     read_checkpoint,
     save_checkpoint,
-    undamaged,
     write_checkpoint,
 )
-from nmt_cli.training.cluster import any_of
 from nmt_cli.training.devices import ONE_DEVICE, Devices
-from nmt_cli.training.feed import FedBatch, Feed
+from nmt_cli.training.distributed import any_of
+from nmt_cli.training.feed import BatchFeed, BatchRecord
 from nmt_cli.training.log import TrainingLog
 from nmt_cli.training.run import Run
-from nmt_cli.training.signals import STOPPING
 from nmt_cli.training.validation import ValidationResult, Validator
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _ValidationStopped(Exception):
-    """A signal came during a validation."""
+    """A signal arrived during a validation."""
 
 
 class Session(keras.callbacks.Callback):
@@ -44,7 +44,7 @@ class Session(keras.callbacks.Callback):
     steps and before a checkpoint. Several processes agree on what to do every ``log_every`` steps.
 
     Attributes:
-        progress: progress of the training over all sessions.
+        state: of the training, over all sessions.
         signalled: whether this process received a signal.
         interrupted: whether a signal, to any of the processes, stops the training.
     """
@@ -52,9 +52,9 @@ class Session(keras.callbacks.Callback):
     def __init__(
         self,
         run: Run,
-        start: Progress,
+        start: TrainingState,
         epochs: Epochs,
-        feed: Feed,
+        feed: BatchFeed,
         validator: Validator,
         log: TrainingLog,
         devices: Devices = ONE_DEVICE,
@@ -62,7 +62,7 @@ class Session(keras.callbacks.Callback):
         super().__init__()
         self._run, self._epochs, self._feed = run, epochs, feed
         self._validator, self._log, self._devices = validator, log, devices
-        self._start, self.progress, self.config = start, start, run.recipe.training
+        self._start, self.state, self.config = start, start, run.recipe.training
         self._began = time.monotonic()
         self._batches = 0
         self._restart_interval()
@@ -72,20 +72,20 @@ class Session(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Count the batch; after a complete step log, save, validate or stop when due."""
-        fed = self._feed.pop()
-        self._interval.append(fed)
+        record = self._feed.pop()
+        self._interval.append(record)
         self._losses.append((logs or {})["loss"])  # still on the device
         self._batches += 1
         if self._batches % self.config.accumulate:
             return
-        self.progress = replace(
-            self.progress,
-            step=self.progress.step + 1,
-            epoch=fed.next.epoch,
-            index=fed.next.index,
+        self.state = replace(
+            self.state,
+            step=self.state.step + 1,
+            epoch=record.next.epoch,
+            index=record.next.index,
             seconds=self._start.seconds + time.monotonic() - self._began,
         )
-        step, config = self.progress.step, self.config
+        step, config = self.state.step, self.config
         done = step >= config.max_steps or self._is_time_up(step)
         if step % config.log_every == 0 or done:
             self._log_step()
@@ -102,14 +102,14 @@ class Session(keras.callbacks.Callback):
     def save(self) -> None:
         """Write the step's checkpoint and delete old ones; fail if the loss is not finite."""
         self._check_loss()
-        self._write(self._run.checkpoint(self.progress.step))
+        self._write(self._run.checkpoint(self.state.step))
         if self._devices.is_main:
             self._run.prune()
 
     def _write(self, path: Path) -> None:
         model = self.model  # on JAX, this gathers its state from all processes
         if self._devices.is_main:
-            save_checkpoint(path, model, self.progress)
+            save_checkpoint(path, model, self.state)
 
     def validate(self) -> None:
         """Validate the model, note that in its checkpoint, and keep the model if it is the best."""
@@ -117,11 +117,11 @@ class Session(keras.callbacks.Callback):
         if result is None:
             return
         self._restart_interval()
-        better = self._note(result)
-        worse = 0 if better else self.progress.worse + 1
-        self.progress = replace(self.progress, worse=worse, validated=self.progress.step)
-        # The progress is saved last: a run that is killed before validates again.
-        if better:
+        is_best = self._record(result)
+        worse = 0 if is_best else self.state.worse + 1
+        self.state = replace(self.state, worse=worse, validated=self.state.step)
+        # The state is saved last: a run that is killed before then validates again.
+        if is_best:
             self._write(self._run.best)
         self.save()
 
@@ -134,33 +134,33 @@ class Session(keras.callbacks.Callback):
         """
         run, unfinished, count = self._run, self._run.folder / ".average.npz", 0
         if self._devices.is_main:
-            found = run.regular_checkpoints()
-            paths = undamaged(found, self.config.average, self._log.message)
+            with self._log.above_progress():
+                paths = undamaged(run.regular_checkpoints(), self.config.average)
             average_checkpoints(paths, unfinished)
             count = len(paths)
         result = self._validated(unfinished)
         if result is None:
             return
         self._log.message(f"average of the last {count} checkpoints:")
-        better = self._note(result)
+        is_best = self._record(result)
         if not self._devices.is_main:
             return
-        if better:
+        if is_best:
             with replacing_path(run.best) as copy:
                 shutil.copyfile(unfinished, copy)
-            # The model may hold the average by now, so only the progress is written.
-            path = run.checkpoint(self.progress.step)
-            write_checkpoint(path, read_checkpoint(path)[0], self.progress)
+            # The model may hold the average by now, so only the state is written.
+            path = run.checkpoint(self.state.step)
+            write_checkpoint(path, read_checkpoint(path)[0], self.state)
         unfinished.replace(run.average)
 
-    def _note(self, result: ValidationResult) -> bool:
-        """Log a validation and note its score; return whether it is the best so far."""
-        best, metric = self.progress.best_score, self.config.metric
+    def _record(self, result: ValidationResult) -> bool:
+        """Log a validation and keep its score; return whether it is the best so far."""
+        best, metric = self.state.best_score, self.config.metric
         score = -result.loss if metric == "loss" else getattr(result, metric)
-        better = best is None or score > best
-        self.progress = replace(self.progress, best_score=score if better else best)
-        self._log.validation(self.progress.step, self.progress.seconds, result, better)
-        return better
+        is_best = best is None or score > best
+        self.state = replace(self.state, best_score=score if is_best else best)
+        self._log.validation(self.state.step, self.state.seconds, result, is_best)
+        return is_best
 
     def _validated(self, checkpoint: Path | None = None) -> ValidationResult | None:
         """Validate the model or a checkpoint in process 0; return None if a signal stopped the
@@ -179,7 +179,7 @@ class Session(keras.callbacks.Callback):
     def _is_time_up(self, step: int) -> bool:
         """Return whether max_minutes have passed; also set ``interrupted`` after a signal."""
         minutes = self.config.max_minutes
-        late = bool(minutes) and self.progress.seconds >= 60 * minutes
+        late = bool(minutes) and self.state.seconds >= 60 * minutes
         if self._devices.processes > 1 and step % self.config.log_every:
             return False
         self.interrupted, late = any_of(self._devices, [self.signalled, late])
@@ -188,14 +188,14 @@ class Session(keras.callbacks.Callback):
     def out_of_patience(self) -> bool:
         """Whether the last ``patience`` validations brought no improvement."""
         patience = self.config.patience
-        if not patience or self.progress.worse < patience:
+        if not patience or self.state.worse < patience:
             return False
         self._log.message(f"no better {self.config.metric} in {patience} validations: stopping")
         return True
 
     def _restart_interval(self) -> None:
         """Forget the batches since the last log line, and restart their clock."""
-        self._interval: list[FedBatch] = []
+        self._interval: list[BatchRecord] = []
         self._losses: list[Any] = []
         self._interval_began = time.monotonic()
 
@@ -204,17 +204,17 @@ class Session(keras.callbacks.Callback):
         # Keras' running mean stays infinite or NaN, so the last one shows whether any was.
         if not self._losses or math.isfinite(_to_float(self._losses[-1])):
             return
-        losses = [_to_float(each) for each in self._losses]
-        first = next(at for at, loss in enumerate(losses) if not math.isfinite(loss))
+        losses = [_to_float(loss) for loss in self._losses]
+        first = next(index for index, loss in enumerate(losses) if not math.isfinite(loss))
         before = self._batches - len(losses) + first
         step = self._start.step + before // self.config.accumulate + 1
-        at = self._interval[first].at
-        _, rows = self._epochs.order(at.epoch)[at.index]
+        position = self._interval[first].position
+        _, rows = self._epochs.order(position.epoch)[position.index]
         lines = ", ".join(str(row + 1) for row in rows)
         kept = f"; {self._run.last} is good" if self._run.checkpoints() else ""
         raise NmtError(
-            f"the loss is {losses[first]} at step {step:,}, batch {at.index + 1} of epoch "
-            f"{at.epoch + 1}: lines {lines} of the prepared training text",
+            f"the loss is {losses[first]} at step {step:,}, batch {position.index + 1} of epoch "
+            f"{position.epoch + 1}: lines {lines} of the prepared training text",
             f"start again with a lower training.learning_rate or with training.clip_norm{kept}",
         )
 
@@ -222,38 +222,46 @@ class Session(keras.callbacks.Callback):
         self._check_loss()
         seconds = max(time.monotonic() - self._interval_began, 1e-9)
         values = {
-            "tokens_per_second": sum(each.tokens for each in self._interval) / seconds,
-            # Of the time; making batches runs in parallel to the steps.
-            "input_share": sum(each.seconds for each in self._interval) / seconds,
+            "tokens_per_second": sum(record.tokens for record in self._interval) / seconds,
+            # As a share of wall time (batches are built in parallel to the steps).
+            "input_share": sum(record.seconds for record in self._interval) / seconds,
         }
         # The step's logs are means over devices under MirroredStrategy; these are over tokens.
-        values |= {name: _to_float(each) for name, each in self.model.get_metrics_result().items()}
+        metrics = self.model.get_metrics_result()
+        values |= {name: _to_float(value) for name, value in metrics.items()}
         values["learning_rate"] = _to_float(self.model.optimizer.learning_rate)
-        progress, config = self.progress, self.config
-        self._log.record(progress.step, progress.seconds, values)
-        pace = (progress.seconds - self._start.seconds) / max(1, progress.step - self._start.step)
-        left = pace * (config.max_steps - progress.step)
+        state, config = self.state, self.config
+        self._log.record(state.step, state.seconds, values)
+        pace = (state.seconds - self._start.seconds) / max(1, state.step - self._start.step)
+        left = pace * (config.max_steps - state.step)
         if config.max_minutes:
-            left = min(left, 60 * config.max_minutes - progress.seconds)
-        self._log.progress(progress.step, progress.epoch, values, max(0.0, left))
+            left = min(left, 60 * config.max_minutes - state.seconds)
+        self._log.progress(state.step, state.epoch, values, max(0.0, left))
         self.model.reset_metrics()
         self._restart_interval()
 
     @contextmanager
     def signals(self) -> Iterator[None]:
-        """Make SIGINT and SIGTERM stop the training after the current step."""
+        """Make SIGINT or SIGTERM stop the training after the current step.
+
+        A second signal has its usual effect.
+        """
 
         def stop(number: int, frame: FrameType | None) -> None:
+            restore()
             self.signalled = True
             if self._validating:
                 raise _ValidationStopped
 
-        before = {each: signal.signal(each, stop) for each in STOPPING}
+        def restore() -> None:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+        handlers = {number: signal.signal(number, stop) for number in STOP_SIGNALS}
         try:
             yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            restore()
 
 
 def _to_float(value: Any) -> float:

@@ -16,9 +16,9 @@ from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import translator_for
 from nmt_cli.training.checkpoint import load_checkpoint, moving_averages
-from nmt_cli.training.cluster import broadcast
-from nmt_cli.training.devices import ONE_DEVICE, Devices, on_tensorflow, one_process
-from nmt_cli.training.feed import Feed
+from nmt_cli.training.devices import ONE_DEVICE, Devices, local_scope, on_tensorflow
+from nmt_cli.training.distributed import broadcast
+from nmt_cli.training.feed import BatchFeed
 from nmt_cli.training.loss import TokenAccuracy, TokenLoss
 from nmt_cli.training.model import new_model
 from nmt_cli.training.run import Run
@@ -31,11 +31,10 @@ class ValidationResult:
     """The result of one validation.
 
     Attributes:
-        loss: smoothed cross-entropy, nats a target token.
+        loss: smoothed cross-entropy in nats per target token.
         accuracy: share of reference tokens that the model ranks first.
         bleu, chrf: scores of greedy translations of the first ``validate_sentences`` sentences.
-        samples: "source", "reference" and "translation" of a few sentences; empty in all
-            processes but the first.
+        samples: "source", "reference" and "translation" of a few sentences, in process 0 only.
     """
 
     loss: float
@@ -60,22 +59,22 @@ class Validator:
         text, count = prepared.text("dev"), training.validate_sentences
         self._source, self._target = text.source[:count], text.target[:count]
         self._twin = model
-        with one_process(devices):
+        with local_scope(devices):
             # A float32 copy, where that differs from the model in training or runs on one device.
             if training.precision != "float32" or devices.total > 1 or training.ema:
                 policy = keras.config.dtype_policy()
                 self._twin = new_model(run)
                 keras.config.set_dtype_policy(policy)
-            # A separate model of the same layers, as evaluating resets the metrics that fit shows.
+            # A separate model of the same layers: evaluation resets the metrics that fit shows.
             self._evaluated = keras.Model(self._twin.inputs, self._twin.outputs)
             self._evaluated.compile(
-                # Keras requires a loss; the true one is among the metrics, a mean over tokens.
+                # Keras requires a loss; the real one is a metric, a mean over tokens.
                 loss=lambda ids, logits: ops.zeros_like(ids, dtype="float32"),
                 metrics=[TokenLoss(training.label_smoothing), TokenAccuracy()],
                 jit_compile=not on_tensorflow(),
             )
-            # Greedy search: beam 4 takes three times as long and raises all scores alike. Nor is a
-            # loop searched again: a model has many at first.
+            # Greedy search: beam 4 takes three times as long and raises all scores alike.
+            # Repetitions are not searched again: a new model has many.
             self._translator = translator_for(
                 KerasStepModel(self._twin),
                 prepared.tokenizers(),
@@ -84,27 +83,27 @@ class Validator:
             )
 
     def validate(self, checkpoint: Path | None = None) -> ValidationResult:
-        """Validate the model as it is now, in process 0, or with the weights of a checkpoint,
-        which may replace those of the model."""
-        with one_process(self._devices):
+        """Validate, in process 0, the model as it is now, or a checkpoint, whose weights may then
+        replace those of the model."""
+        with local_scope(self._devices):
             if checkpoint:
                 load_checkpoint(checkpoint, self._twin, training=False)
             elif self._twin is not self._model:
                 current = moving_averages(self._model.optimizer) or self._model.trainable_weights
-                for ours, theirs in zip(self._twin.trainable_weights, current, strict=True):
-                    ours.assign(np.asarray(theirs))
-            measured = self._evaluated.evaluate(
-                Feed(self._dev.once).dataset(),
-                steps=len(self._dev.epoch(0)),
+                for copy, weight in zip(self._twin.trainable_weights, current, strict=True):
+                    copy.assign(np.asarray(weight))
+            metrics = self._evaluated.evaluate(
+                BatchFeed(self._dev.once).dataset(),
+                steps=len(self._dev.order(0)),
                 verbose=0,
                 return_dict=True,
             )
-            translations = [each.text for each in self._translator.translate(self._source)]
-        bleu, chrf = (each.value for each in evaluate(translations, self._target))
+            translations = [result.text for result in self._translator.translate(self._source)]
+        bleu, chrf = (score.value for score in evaluate(translations, self._target))
         lines = zip(self._source, self._target, translations, strict=True)
         names = ("source", "reference", "translation")
-        samples = [dict(zip(names, each, strict=True)) for each in islice(lines, SAMPLES)]
-        loss, accuracy = float(measured["token_loss"]), float(measured["accuracy"])
+        samples = [dict(zip(names, texts, strict=True)) for texts in islice(lines, SAMPLES)]
+        loss, accuracy = float(metrics["token_loss"]), float(metrics["accuracy"])
         return ValidationResult(loss, accuracy, bleu, chrf, samples)
 
     def broadcast(self, result: ValidationResult | None) -> ValidationResult | None:
@@ -112,6 +111,6 @@ class Validator:
         numbers = [0.0] * 5
         if result:
             numbers = [1.0, result.loss, result.accuracy, result.bleu, result.chrf]
-        found, loss, accuracy, bleu, chrf = broadcast(self._devices, numbers)
+        is_result, loss, accuracy, bleu, chrf = broadcast(self._devices, numbers)
         samples = result.samples if result else ()
-        return ValidationResult(loss, accuracy, bleu, chrf, samples) if found else None
+        return ValidationResult(loss, accuracy, bleu, chrf, samples) if is_result else None

@@ -14,8 +14,7 @@ from click.testing import CliRunner
 from nmt_cli.bundle.card import describe_bundle
 from nmt_cli.cli import cli
 from nmt_cli.training.checkpoint import read_checkpoint
-from nmt_cli.training.description import describe_run
-from nmt_cli.training.run import Run
+from nmt_cli.training.run import Run, describe_run
 from tests.bundle import harm
 from tests.cli.conftest import LISTING_MODULES, assert_fails, nmt
 from tests.cli.test_shell import HEAVY
@@ -236,7 +235,7 @@ class TestRecipes:
         (corpus / "toy.pt").unlink()  # needs no data
         words = ("inspect", "toy.toml", "--set", "model.d_model=24")
         found = json.loads(nmt(*words, "--json", cwd=corpus).out)
-        monkeypatch.setattr("nmt_cli.training.forecast.forecast", lambda recipe: found)
+        monkeypatch.setattr("nmt_cli.training.model.forecast", lambda recipe: found)
         result = nmt(*words, cwd=corpus)
         assert (result.code, result.err) == (0, "")
         table, _, rest = result.out.decode().partition("\n\n")
@@ -256,7 +255,7 @@ class TestRecipes:
         self, corpus: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Two layers with two heads of 512; tests/model/test_transformer.py has the parts."""
-        monkeypatch.setattr("nmt_cli.training.forecast._seconds_per_step", lambda *_: 1.0)
+        monkeypatch.setattr("nmt_cli.training.model._seconds_per_step", lambda *_: 1.0)
         sizes = {"d_model": 512, "heads": 2, "key_dim": 512, "value_dim": 512, "feed_forward": 512}
         sizes |= {"encoder_layers": 2, "decoder_layers": 2, "norm": "post", "embeddings": "none"}
         words = [f"--set=model.{key}={value}" for key, value in sizes.items()]

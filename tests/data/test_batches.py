@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.data.batches import WIDTHS, Batch, Batches, Position, TokenArray
-from nmt_cli.data.epochs import Epochs
+from nmt_cli.data.batches import WIDTHS, Batch, Batches, Epochs, Position, TokenArray
 from nmt_cli.errors import NmtError
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
@@ -48,7 +47,7 @@ def test_an_epoch_has_every_pair_once_in_known_shapes(
     lengths: list[tuple[int, int]], budget: int, seed: int, epoch: int
 ) -> None:
     batches = batches_of(lengths, budget, seed)
-    order = batches.epoch(epoch)
+    order = batches.order(epoch)
     found = [batches.make(*each) for each in order]
     assert sorted(row for batch in found for row in rows(batch)) == list(range(len(lengths)))
     for batch in found:
@@ -63,7 +62,7 @@ def test_an_epoch_has_every_pair_once_in_known_shapes(
 
 def test_padding_start_and_end() -> None:
     batches = batches_of([(3, 2), (5, 0)], budget=24)
-    ((width, order),) = batches.epoch(0)
+    ((width, order),) = batches.order(0)
     assert width == 8
     batch = batches.make(8, np.array([0, 1]))
     assert {each.dtype for each in (batch.source, batch.target_in)} == {np.dtype(np.int32)}
@@ -87,7 +86,7 @@ def test_the_width_includes_start_and_end() -> None:
     # pair (60 here).
     def width(pair: tuple[int, int]) -> int:
         batches = batches_of([pair, (60, 1)])
-        return next(width for width, row in batches.epoch(0) if 0 in row)
+        return next(width for width, row in batches.order(0) if 0 in row)
 
     assert [width(pair) for pair in ((8, 7), (8, 8), (9, 1), (57, 2))] == [8, 12, 12, 60]
     assert list(batches_of([(161, 1)]).widths) == [*WIDTHS, 160, 161]
@@ -96,7 +95,7 @@ def test_the_width_includes_start_and_end() -> None:
 def test_shapes_are_few_and_within_the_budget() -> None:
     rng = np.random.default_rng(0)
     batches = batches_of([tuple(each) for each in rng.integers(2, 127, (2000, 2))], budget=4096)
-    shapes = {batches.make(*each).source.shape for each in batches.epoch(0)}
+    shapes = {batches.make(*each).source.shape for each in batches.order(0)}
     assert len(shapes) <= len(WIDTHS)
     assert all(count * width <= 4096 < (count + 1) * width for count, width in shapes)
 
@@ -106,13 +105,13 @@ def test_the_order_depends_only_on_seed_and_epoch() -> None:
 
     def order(seed: int, epoch: int) -> list[int]:
         batches = batches_of(lengths, 80, seed)
-        return [row for each in batches.epoch(epoch) for row in rows(batches.make(*each))]
+        return [row for each in batches.order(epoch) for row in rows(batches.make(*each))]
 
     assert order(1, 0) == order(1, 0)
     assert len({tuple(order(seed, epoch)) for seed in (1, 2) for epoch in (0, 1)}) == 4
     # The batches of all buckets are shuffled.
     mixed = batches_of([(5, 5)] * 40 + [(30, 30)] * 40, 64)
-    widths = [width for width, _ in mixed.epoch(0)]
+    widths = [width for width, _ in mixed.order(0)]
     assert sorted(widths) != widths != sorted(widths, reverse=True)
 
 
@@ -120,9 +119,9 @@ def test_the_order_depends_only_on_seed_and_epoch() -> None:
 def test_resuming_gives_the_uninterrupted_sequence(
     lengths: list[tuple[int, int]], epoch: int, steps: int
 ) -> None:
-    uninterrupted = list(islice(epochs(lengths).from_(Position(epoch)), steps + 6))
+    uninterrupted = list(islice(epochs(lengths).starting_at(Position(epoch)), steps + 6))
     position = uninterrupted[steps][2]
-    resumed = list(islice(epochs(lengths).from_(position), 5))
+    resumed = list(islice(epochs(lengths).starting_at(position), 5))
     assert [each[0] for each in resumed] == [each[0] for each in uninterrupted[steps + 1 :]]
     assert all(same(a[1], b[1]) for a, b in zip(uninterrupted[steps + 1 :], resumed, strict=True))
     assert resumed[0][0] == position
@@ -130,8 +129,8 @@ def test_resuming_gives_the_uninterrupted_sequence(
 
 def test_an_epoch_ends_and_the_next_begins() -> None:
     batches = batches_of([(5, 5)] * 50, 80)  # 5 batches of 10
-    assert len(batches.epoch(0)) == 5
-    stream = list(islice(epochs([(5, 5)] * 50, 80).from_(Position()), 10))
+    assert len(batches.order(0)) == 5
+    stream = list(islice(epochs([(5, 5)] * 50, 80).starting_at(Position()), 10))
     places = [Position(at // 5, at % 5) for at in range(11)]
     assert [(at, following) for at, _, following in stream] == list(pairwise(places))
     found = [tuple(rows(batch)) for _, batch, _ in stream]
@@ -146,8 +145,8 @@ def test_two_copies_of_each_pair_within_the_budget() -> None:
     source = TokenArray.of([[10 + row, END_ID] for row in range(5)])
     target = TokenArray.of([[20 + row] for row in range(5)])
     batches = Batches(source, target, 64, 0, copies=2)  # 8 rows of 8: 4 pairs
-    assert len(batches.epoch(0)) == 2
-    for width, chosen in batches.epoch(0):
+    assert len(batches.order(0)) == 2
+    for width, chosen in batches.order(0):
         batch = batches.make(width, chosen)
         assert batch.source.shape == (8, 8)
         for side in (batch.source, batch.target_in, batch.target_out):
@@ -187,7 +186,7 @@ def test_weights_are_numbers_of_draws_in_an_epoch() -> None:
     weighted = Batches(plain.source, plain.target, plain.batch_tokens, seed=3, weights=weights)
 
     def draws(batches: Batches, epoch: int) -> np.ndarray:
-        drawn = np.concatenate([rows for _, rows in batches.epoch(epoch)])
+        drawn = np.concatenate([rows for _, rows in batches.order(epoch)])
         return np.bincount(drawn, minlength=400).reshape(4, 100)
 
     first, second = draws(weighted, 0), draws(weighted, 1)
@@ -200,7 +199,7 @@ def test_weights_are_numbers_of_draws_in_an_epoch() -> None:
     assert (first[2] != second[2]).any()
     weighted.weights = np.ones(400, np.float32)
     assert (draws(weighted, 0) == draws(plain, 0)).all()
-    cells = sum(weighted.pairs_of(width) * width for width, _ in weighted.epoch(0))
+    cells = sum(weighted.pairs_of(width) * width for width, _ in weighted.order(0))
     assert weighted.efficiency() == 400 * 5 / cells
 
 

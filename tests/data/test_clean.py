@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.data.corpus import Corpus
-from nmt_cli.data.pairs import SHORT, Cleaning, clean
+from nmt_cli.data.pairs import SHORT_CHARACTERS, Cleaning, clean
 from nmt_cli.recipe.config import DataConfig
 
 CONFIG = DataConfig(max_characters=50, max_ratio=2.0)
@@ -40,12 +40,12 @@ def test_pairs_at_the_limits_are_kept() -> None:
     edges = [
         ("a" * 50, "b" * 25),  # longest, and at the ratio
         ("a" * 25, "b" * 50),
-        ("a" * SHORT, "b"),  # short: the ratio is not checked
-        ("a", "b" * SHORT),
+        ("a" * SHORT_CHARACTERS, "b"),  # short: the ratio is not checked
+        ("a", "b" * SHORT_CHARACTERS),
     ]
     assert cleaned(*edges)[0] == edges
-    assert cleaned(("a" * (SHORT + 1), "b" * 10))[1].ratio == 1
-    assert cleaned(("a" * 10, "b" * (SHORT + 1)))[1].ratio == 1
+    assert cleaned(("a" * (SHORT_CHARACTERS + 1), "b" * 10))[1].ratio == 1
+    assert cleaned(("a" * 10, "b" * (SHORT_CHARACTERS + 1)))[1].ratio == 1
 
 
 def test_duplicates_are_found_across_corpora_and_the_first_stays() -> None:

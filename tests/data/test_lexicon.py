@@ -39,6 +39,6 @@ def test_tables_begin_with_what_is_always_needed_and_with_copies() -> None:
 
 def test_samples_are_even_and_keep_pairs_together() -> None:
     sides = TokenArray.of([[row] * 2 for row in range(10)]), TokenArray.of([[r] for r in range(10)])
-    source, target = sample(*sides, cells=8)  # of 20
+    source, target = sample(*sides, token_pairs=8)  # of 20
     assert source.ids.tolist() == np.repeat(target.ids, 2).tolist()
     assert target.ids.tolist() == [0, 3, 6, 9]

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_cli.data.batches import training_batches
 from nmt_cli.data.corpus import Corpus
-from nmt_cli.data.epochs import training_batches
 from nmt_cli.data.pairs import draw, mix, without_held_out
-from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import recipe_from
+from tests.data.conftest import Preparing
 from tests.made_up_text import ENGLISH, PORTUGUESE
 
 PAIRS = list(zip(PORTUGUESE, ENGLISH, strict=True))
@@ -94,11 +94,6 @@ def recipe(root: Path, seed: int = 1, **data: Any) -> Recipe:
     return recipe_from(tree, "test")
 
 
-def run(recipe: Recipe, folder: Path) -> tuple[Prepared, list[str]]:
-    messages: list[str] = []
-    return prepare(recipe, folder, say=messages.append), messages
-
-
 def trained(found: Prepared) -> list[tuple[str, str]]:
     """Return the training pairs as text."""
     source, target = found.arrays("train")
@@ -113,7 +108,9 @@ def trained(found: Prepared) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("kind", [{}, {"model": "bpe"}, {"joint": False}])
-def test_tagged_pairs_follow_real_ones(texts: Path, tmp_path: Path, kind: dict[str, Any]) -> None:
+def test_tagged_pairs_follow_real_ones(
+    texts: Path, tmp_path: Path, kind: dict[str, Any], run: Preparing
+) -> None:
     tree = {
         "data": {
             "root": str(texts),
@@ -137,7 +134,7 @@ def test_tagged_pairs_follow_real_ones(texts: Path, tmp_path: Path, kind: dict[s
     assert messages[-1] == f"prepared 90 pairs in {tmp_path / 'out'}"
 
 
-def test_the_report_counts_both_kinds(texts: Path, tmp_path: Path) -> None:
+def test_the_report_counts_both_kinds(texts: Path, tmp_path: Path, run: Preparing) -> None:
     long = " ".join(["O padeiro perdeu o último comboio"] * 8)
     write(texts / "train", [*PAIRS[:60], PAIRS[0], (long, long)])
     write(texts / "made", [*MADE[70:100], PAIRS[0], ("", "x"), MADE[70], (f"{long}!", long)])
@@ -165,7 +162,7 @@ def test_the_report_counts_both_kinds(texts: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_the_ratio_and_the_seed(texts: Path, tmp_path: Path) -> None:
+def test_the_ratio_and_the_seed(texts: Path, tmp_path: Path, run: Preparing) -> None:
     drawn = []
     for seed in (1, 1, 2):
         found, messages = run(
@@ -184,7 +181,7 @@ def test_the_ratio_and_the_seed(texts: Path, tmp_path: Path) -> None:
     assert not any("synthetic_ratio" in line for line in messages)
 
 
-def test_only_real_pairs_are_held_out(texts: Path, tmp_path: Path) -> None:
+def test_only_real_pairs_are_held_out(texts: Path, tmp_path: Path, run: Preparing) -> None:
     # The fourth synthetic pair has a held-out target, the fifth a held-out source.
     write(texts / "made", [*MADE[70:73], ("feito", PAIRS[19][1]), (PAIRS[39][0], "made")])
     found, _ = run(recipe(texts, dev=[], synthetic=["made"]), tmp_path / "out")
@@ -194,7 +191,9 @@ def test_only_real_pairs_are_held_out(texts: Path, tmp_path: Path) -> None:
     assert trained(found) == [*(pair for pair in PAIRS[:60] if pair not in held), *MADE[70:73]]
 
 
-def test_the_key_has_synthetic_settings_only_if_used(texts: Path, tmp_path: Path) -> None:
+def test_the_key_has_synthetic_settings_only_if_used(
+    texts: Path, tmp_path: Path, run: Preparing
+) -> None:
     def key(**data: Any) -> str:
         return run(recipe(texts, **data), tmp_path / "out")[0].key
 
@@ -214,7 +213,9 @@ def test_the_key_has_synthetic_settings_only_if_used(texts: Path, tmp_path: Path
     assert key(synthetic=["made"]) != made
 
 
-def test_an_unused_tag_is_not_in_the_vocabulary(texts: Path, tmp_path: Path) -> None:
+def test_an_unused_tag_is_not_in_the_vocabulary(
+    texts: Path, tmp_path: Path, run: Preparing
+) -> None:
     plain, _ = run(recipe(texts), tmp_path / "plain")
     tagless, _ = run(recipe(texts, synthetic_tag="<BT>"), tmp_path / "tagless")
     for name in ("joint.model", "tokenizer.json"):
@@ -222,14 +223,14 @@ def test_an_unused_tag_is_not_in_the_vocabulary(texts: Path, tmp_path: Path) -> 
         assert first.read_bytes() == second.read_bytes()
 
 
-def test_a_refused_tag_leaves_no_files(texts: Path, tmp_path: Path) -> None:
+def test_a_refused_tag_leaves_no_files(texts: Path, tmp_path: Path, run: Preparing) -> None:
     write(texts / "made", [*MADE[70:80], ("um <BT> dois", "one two")])
     with pytest.raises(NmtError, match="<BT> occurs in the text"):
         run(recipe(texts, synthetic=["made"], synthetic_tag="<BT>"), tmp_path / "out")
     assert [each.name for each in tmp_path.iterdir()] == ["texts"]
 
 
-def test_weights_follow_their_pairs(texts: Path, tmp_path: Path) -> None:
+def test_weights_follow_their_pairs(texts: Path, tmp_path: Path, run: Preparing) -> None:
     write(texts / "more", PAIRS[70:90])
     long = ("muito " * 200, "very " * 200)  # dropped when tokens are counted
     write(texts / "train", [PAIRS[0], ("", "empty"), long, *PAIRS[1:60]])
@@ -247,7 +248,7 @@ def test_weights_follow_their_pairs(texts: Path, tmp_path: Path) -> None:
     assert plain.key != found.key
 
 
-def test_a_damaged_file_of_weights_is_refused(texts: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_of_weights_is_refused(texts: Path, tmp_path: Path, run: Preparing) -> None:
     found, _ = run(recipe(texts, weights={"train": 2}), tmp_path / "out")
     path = found.folder / "train.weights.npy"
     path.write_bytes(path.read_bytes()[:-9])
@@ -256,7 +257,9 @@ def test_a_damaged_file_of_weights_is_refused(texts: Path, tmp_path: Path) -> No
     assert caught.value.hint == "run nmt prepare --force"
 
 
-def test_weights_of_an_unknown_corpus_are_refused(texts: Path, tmp_path: Path) -> None:
+def test_weights_of_an_unknown_corpus_are_refused(
+    texts: Path, tmp_path: Path, run: Preparing
+) -> None:
     with pytest.raises(
         NmtError, match="data.weights: no training corpus is called 'tran'"
     ) as error:
@@ -265,7 +268,7 @@ def test_weights_of_an_unknown_corpus_are_refused(texts: Path, tmp_path: Path) -
     assert not (tmp_path / "out").exists()
 
 
-def test_variants_are_what_is_trained_on(texts: Path, tmp_path: Path) -> None:
+def test_variants_are_what_is_trained_on(texts: Path, tmp_path: Path, run: Preparing) -> None:
     found, _ = run(recipe(texts, uppercase=1.0), tmp_path / "out")
     text = found.text("train")
     changed = [source == pair[0].upper() for source, pair in zip(text.source, PAIRS, strict=False)]

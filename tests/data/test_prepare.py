@@ -15,6 +15,7 @@ from nmt_cli.errors import ModelError, NmtError
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe, recipe_from
 from nmt_cli.text.tokenizer import END_ID
+from tests.data.conftest import Preparing
 from tests.made_up_text import ENGLISH, PORTUGUESE
 from tests.test_docs import ROOT
 
@@ -45,14 +46,9 @@ def texts(tmp_path: Path) -> Path:
     return folder
 
 
-def run(recipe: Recipe, folder: Path, force: bool = False) -> tuple[Prepared, list[str]]:
-    messages: list[str] = []
-    return prepare(recipe, folder, force, messages.append), messages
-
-
 def refusal(recipe: Recipe, folder: Path) -> NmtError:
     with pytest.raises(NmtError) as caught:
-        run(recipe, folder)
+        prepare(recipe, folder)
     return caught.value
 
 
@@ -62,7 +58,7 @@ def snapshot(folder: Path) -> dict[Path, tuple[int, int]]:
     }
 
 
-def test_the_prepared_folder_is_complete(texts: Path, tmp_path: Path) -> None:
+def test_the_prepared_folder_is_complete(texts: Path, tmp_path: Path, run: Preparing) -> None:
     write(texts / "train", [*PAIRS[:80], PAIRS[0], ("", "nothing"), ("a" * 30, "b")])
     found, messages = run(recipe(texts, test=["test", "dev", "test"]), tmp_path / "out")
     source, target = found.arrays("train")
@@ -87,7 +83,9 @@ def test_the_prepared_folder_is_complete(texts: Path, tmp_path: Path) -> None:
     assert messages[-1] == f"prepared 80 pairs in {tmp_path / 'out'}"
 
 
-def test_the_other_direction_is_the_same_with_sides_swapped(texts: Path, tmp_path: Path) -> None:
+def test_the_other_direction_is_the_same_with_sides_swapped(
+    texts: Path, tmp_path: Path, run: Preparing
+) -> None:
     found, _ = run(recipe(texts, source="en", target="pt"), tmp_path / "out")
     assert found.languages == ("en", "pt")
     assert found.text("dev").source == ENGLISH[80:90]
@@ -95,7 +93,7 @@ def test_the_other_direction_is_the_same_with_sides_swapped(texts: Path, tmp_pat
     assert found.tokenizers().source.decode([source[0]]) == [ENGLISH[0]]
 
 
-def test_a_second_run_does_nothing(texts: Path, tmp_path: Path) -> None:
+def test_a_second_run_does_nothing(texts: Path, tmp_path: Path, run: Preparing) -> None:
     settings, out = recipe(texts, test=["test"]), tmp_path / "out"
     first, _ = run(settings, out)
     before = snapshot(out)
@@ -116,7 +114,7 @@ def test_a_second_run_does_nothing(texts: Path, tmp_path: Path) -> None:
     assert content == {each.name for each in out.rglob("*") if each.is_file()}
 
 
-def test_moved_text_is_not_prepared_again(texts: Path, tmp_path: Path) -> None:
+def test_moved_text_is_not_prepared_again(texts: Path, tmp_path: Path, run: Preparing) -> None:
     out = tmp_path / "out"
     run(recipe(texts), out)
     before = snapshot(out)
@@ -129,7 +127,9 @@ def test_moved_text_is_not_prepared_again(texts: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["train", "dev", "test"])
-def test_changed_text_is_prepared_again(texts: Path, tmp_path: Path, name: str) -> None:
+def test_changed_text_is_prepared_again(
+    texts: Path, tmp_path: Path, name: str, run: Preparing
+) -> None:
     settings, out = recipe(texts, test=["test"]), tmp_path / "out"
     first, _ = run(settings, out)
     path = texts / f"{name}.en"
@@ -155,13 +155,15 @@ def test_changed_text_is_prepared_again(texts: Path, tmp_path: Path, name: str) 
     ],
 )
 def test_changed_settings_are_prepared_again(
-    texts: Path, tmp_path: Path, changes: dict[str, Any]
+    texts: Path, tmp_path: Path, changes: dict[str, Any], run: Preparing
 ) -> None:
     first, _ = run(recipe(texts), tmp_path / "out")
     assert run(recipe(texts, **changes), tmp_path / "out")[0].key != first.key
 
 
-def test_without_a_development_set_training_pairs_are_held_out(texts: Path, tmp_path: Path) -> None:
+def test_without_a_development_set_training_pairs_are_held_out(
+    texts: Path, tmp_path: Path, run: Preparing
+) -> None:
     found, messages = run(recipe(texts, dev=[]), tmp_path / "out")
     dev = found.text("dev")
     held = list(zip(dev.source, dev.target, strict=True))
@@ -172,7 +174,9 @@ def test_without_a_development_set_training_pairs_are_held_out(texts: Path, tmp_
     assert trained == [pair[0] for pair in PAIRS[:80] if pair not in held]
 
 
-def test_the_recipe_for_spanish_reads_pairs_with_a_third_column(tmp_path: Path) -> None:
+def test_the_recipe_for_spanish_reads_pairs_with_a_third_column(
+    tmp_path: Path, run: Preparing
+) -> None:
     pairs = [(f"Dog {number} sings.", f"El perro {number} canta: ¿oyes?") for number in range(40)]
     attribution = "CC-BY 2.0 (France) Attribution: tatoeba.org #1"
     lines = "".join(f"{english}\t{spanish}\t{attribution}\n" for english, spanish in pairs)
@@ -189,7 +193,7 @@ def test_the_recipe_for_spanish_reads_pairs_with_a_third_column(tmp_path: Path) 
     assert tokenizers.target.decode([target[0]]) == [pairs[0][1]]
 
 
-def test_too_little_text_to_hold_out_from(texts: Path, tmp_path: Path) -> None:
+def test_too_little_text_to_hold_out_from(texts: Path, tmp_path: Path, run: Preparing) -> None:
     for count in (1, 19):
         write(texts / "train", PAIRS[:count])
         error = refusal(recipe(texts, dev=[]), tmp_path / "out")
@@ -201,7 +205,9 @@ def test_too_little_text_to_hold_out_from(texts: Path, tmp_path: Path) -> None:
     assert "data.dev has none" in refusal(recipe(texts), tmp_path / "out2").message
 
 
-def test_pairs_with_too_many_tokens_are_dropped_and_counted(texts: Path, tmp_path: Path) -> None:
+def test_pairs_with_too_many_tokens_are_dropped_and_counted(
+    texts: Path, tmp_path: Path, run: Preparing
+) -> None:
     long = " ".join(["O padeiro perdeu o último comboio"] * 8)
     write(texts / "train", [*PAIRS[:40], (long, ENGLISH[0]), (PORTUGUESE[0], long), *PAIRS[40:80]])
     found, messages = run(recipe(texts, max_tokens=40, max_ratio=99), tmp_path / "out")
@@ -216,7 +222,9 @@ def test_pairs_with_too_many_tokens_are_dropped_and_counted(texts: Path, tmp_pat
     assert str(error) == "every development pair is longer than data.max_tokens = 40; raise it"
 
 
-def test_the_token_limit_includes_start_and_end(texts: Path, tmp_path: Path) -> None:
+def test_the_token_limit_includes_start_and_end(
+    texts: Path, tmp_path: Path, run: Preparing
+) -> None:
     # The vocabulary does not depend on the limit, so the first run has the lengths.
     for turn in ({}, {"source": "en", "target": "pt"}):
         source, target = run(recipe(texts, **turn), tmp_path / "out")[0].arrays("train")
@@ -246,7 +254,7 @@ def test_too_little_text(texts: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_vocabulary_too_large_for_the_text_leaves_the_old_folder(
-    texts: Path, tmp_path: Path, tokenizer: dict[str, Any], message: str
+    texts: Path, tmp_path: Path, tokenizer: dict[str, Any], message: str, run: Preparing
 ) -> None:
     out = tmp_path / "out"
     run(recipe(texts), out)
@@ -259,14 +267,14 @@ def test_a_vocabulary_too_large_for_the_text_leaves_the_old_folder(
     assert {each.name for each in tmp_path.iterdir()} == {"texts", "out"}
 
 
-def test_unigram_accepts_a_smaller_vocabulary(texts: Path, tmp_path: Path) -> None:
+def test_unigram_accepts_a_smaller_vocabulary(texts: Path, tmp_path: Path, run: Preparing) -> None:
     found, messages = run(recipe(texts, {"vocab_size": 99_999}), tmp_path / "out")
     size = found.tokenizers().source.vocab_size
     assert 260 < size < 1000
     assert f"the text yields {size} pieces, fewer than tokenizer.vocab_size = 99,999" in messages
 
 
-def test_folders_that_cannot_be_opened(texts: Path, tmp_path: Path) -> None:
+def test_folders_that_cannot_be_opened(texts: Path, tmp_path: Path, run: Preparing) -> None:
     out = tmp_path / "out"
     with pytest.raises(ModelError):
         Prepared.open(out)

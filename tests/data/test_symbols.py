@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from nmt_cli.data.symbols import (
+from nmt_cli.data.variants import (
     COMMON,
     Pair,
     with_emoji,

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 
 from nmt_cli.cli import cli
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import OptionError, ResourceError
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.training.cluster import set_up
 from nmt_cli.training.devices import Devices
+from nmt_cli.training.distributed import set_up
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import train
 from tests.systems import rewound, toy_data, toy_recipe
@@ -32,7 +32,7 @@ import json, sys
 from pathlib import Path
 root, plan = Path(sys.argv[1]), json.loads(sys.argv[2])
 from nmt_cli.recipe.reading import load_recipe
-from nmt_cli.training import cluster
+from nmt_cli.training import distributed
 from nmt_cli.training.job import TrainOptions, run_training
 from nmt_cli.training.log import TrainingLog
 if plan["devices"].get("process_id"):
@@ -40,7 +40,7 @@ if plan["devices"].get("process_id"):
         if "loss" in values:
             print(step, values["loss"])
     TrainingLog.record = record
-cluster.CONNECT_SECONDS = plan["patience"]
+distributed.CONNECT_SECONDS = plan["patience"]
 for name, steps, resume in plan["runs"]:
     recipe = load_recipe(root / "toy.toml", [f"training.max_steps={steps}"])
     places = {"output": root / name, "prepared": root / "prepared"}
@@ -113,10 +113,6 @@ def assert_equivalent(root: Path, whole: str, parts: str) -> None:
                 np.testing.assert_allclose(found[name], expected[name], atol=2e-4, err_msg=name)
 
 
-def silent(line: str) -> None:
-    pass
-
-
 def test_shares_cover_a_batch():
     rows = np.arange(10).reshape(5, 2) + 1
     shares = [Devices(2, "x:1", 2, each).share(rows, group=1) for each in range(2)]
@@ -135,10 +131,10 @@ def test_pairs_of_rows_stay_on_one_device():
 @pytest.mark.slow
 def test_two_mirrored_devices_match_one(tmp_path):
     recipe, prepared = prepared_toy(tmp_path, max_steps=6, checkpoint_every=2)
-    whole = train(recipe, prepared, tmp_path / "whole", say=silent)
+    whole = train(recipe, prepared, tmp_path / "whole")
     rewound(whole, tmp_path / "parts", 2)
     outcome(start(tmp_path, ("parts", 4, True), backend="tensorflow", devices={"devices": 2}))
-    train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
+    train(recipe, prepared, tmp_path / "parts", resume=True)
     assert_equivalent(tmp_path, "whole", "parts")
 
 
@@ -160,7 +156,9 @@ def test_missing_devices_leave_the_run_unchanged(tmp_path):
     recipe, prepared = prepared_toy(tmp_path)
     run = Run.create(tmp_path / "run", recipe, prepared)
     before = sorted(run.folder.rglob("*"))
-    with pytest.raises(NmtError, match=r"--devices 64: this machine has \d+ (core|CPU|GPU)s?[ ,]"):
+    with pytest.raises(
+        ResourceError, match=r"`devices=64`: this machine has \d+ (core|CPU|GPU)s?[ ,]"
+    ):
         set_up(Devices(64), recipe)
     assert sorted(run.folder.rglob("*")) == before
 
@@ -168,14 +166,14 @@ def test_missing_devices_leave_the_run_unchanged(tmp_path):
 @pytest.mark.parametrize(
     ("devices", "message"),
     [
-        (Devices(1, "host:1234", 2, 2), "--process-id 2 with 2 processes; .* from 0 to 1"),
-        (Devices(1, "host", 2, 1), "--coordinator host: not of the form HOST:PORT"),
-        (Devices(1, "host:0", 2, 1), "--coordinator host:0: not of the form HOST:PORT"),
+        (Devices(1, "host:1234", 2, 2), "`process_id=2` with 2 processes; .* from 0 to 1"),
+        (Devices(1, "host", 2, 1), "`coordinator=host`: not of the form HOST:PORT"),
+        (Devices(1, "host:0", 2, 1), "`coordinator=host:0`: not of the form HOST:PORT"),
         (Devices(1, "host:1", 2, 1), r"set KERAS_BACKEND=jax, and pip install 'nmt_cli\[jax\]'"),
     ],
 )
 def test_invalid_options(devices, message):
-    with pytest.raises(NmtError, match=message):
+    with pytest.raises(OptionError, match=message):
         set_up(devices, Recipe())
 
 
@@ -201,7 +199,7 @@ def test_processes_with_different_devices_are_refused(tmp_path, monkeypatch):
     errors = [process.communicate(timeout=120)[1] for process in processes]
     assert all(process.returncode for process in processes)
     # The slower process may lose the other one before it can report this.
-    message = "process 1 has a different recipe, --devices, data or checkpoint than process 0"
+    message = "process 1 has a different recipe, `devices`, data or checkpoint than process 0"
     assert any(message in err for err in errors), errors
     assert not (tmp_path / "run").exists()
 

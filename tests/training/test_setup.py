@@ -26,7 +26,7 @@ import sys
 from pathlib import Path
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.recipe.reading import load_recipe
-from nmt_cli.training.cluster import set_up
+from nmt_cli.training.distributed import set_up
 from nmt_cli.training.devices import Devices
 from nmt_cli.training.loss import SmoothedCrossEntropy
 from nmt_cli.training.session import Session

@@ -11,38 +11,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmt_cli.data.batches import Position
-from nmt_cli.data.epochs import training_batches
+from nmt_cli.data.batches import Position, training_batches
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError, NmtError
 from nmt_cli.plot.history import log_records
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.text.lines import read_lines, write_lines
 from nmt_cli.training import run as run_module
 from nmt_cli.training.checkpoint import (
-    Progress,
+    TrainingState,
     inference_weights,
     load_checkpoint,
     read_checkpoint,
     save_checkpoint,
 )
-from nmt_cli.training.description import describe_run
-from nmt_cli.training.feed import Feed
+from nmt_cli.training.feed import BatchFeed
 from nmt_cli.training.job import TrainOptions, run_training
 from nmt_cli.training.loss import SmoothedCrossEntropy
 from nmt_cli.training.model import compiled_model, trained_model
-from nmt_cli.training.run import Run
+from nmt_cli.training.run import Run, describe_run
 from nmt_cli.training.session import Session
 from nmt_cli.training.train import train
 from nmt_cli.training.validation import ValidationResult, Validator
 from tests import systems
 from tests.conftest import Once
 from tests.systems import DROPOUTS, rewound, toy_recipe, untrained_run, write_toy_corpus
-
-
-def silent(line: str) -> None:
-    pass
 
 
 def toy_data(folder: Path, **sections: dict[str, object]) -> tuple[Recipe, Prepared]:
@@ -52,13 +45,12 @@ def toy_data(folder: Path, **sections: dict[str, object]) -> tuple[Recipe, Prepa
 
 @dataclass(frozen=True)
 class Whole:
-    """An uninterrupted training of twelve steps, with its messages."""
+    """An uninterrupted training of twelve steps."""
 
     root: Path
     recipe: Recipe
     prepared: Prepared
     run: Run
-    messages: list[str]
 
     def copied(self, folder: Path) -> Run:
         """Return a copy of the run for a test to damage."""
@@ -68,13 +60,11 @@ class Whole:
 @pytest.fixture(scope="module")
 def whole(once: Once) -> Whole:
     def fill(root: Path) -> None:
-        messages: list[str] = []
-        train(*toy_data(root), root / "run", say=messages.append)
-        write_lines(root / "messages", messages)
+        train(*toy_data(root), root / "run")
 
     root = once("whole", fill)
-    run, messages = Run.open(root / "run"), read_lines(root / "messages")
-    return Whole(root, run.recipe, Prepared.open(root / "prepared"), run, messages)
+    run = Run.open(root / "run")
+    return Whole(root, run.recipe, Prepared.open(root / "prepared"), run)
 
 
 @pytest.fixture(scope="module")
@@ -94,43 +84,41 @@ def arrays_of(path):
 
 
 @pytest.mark.traced
-def test_a_resumed_run_ends_with_the_same_bytes(tmp_path, whole):
+def test_a_resumed_run_ends_with_the_same_bytes(tmp_path, whole, caplog):
     parts = Run.open(rewound(whole.run, tmp_path / "parts", 6))
     # A damaged checkpoint is replaced by the previous one.
     parts.checkpoint(8).write_bytes(parts.last.read_bytes()[:1000])
-    messages: list[str] = []
-    train(whole.recipe, whole.prepared, parts.folder, resume=True, say=messages.append)
-    assert "damaged checkpoint" in messages[0]
-    assert "using the previous checkpoint" in messages[0]
-    assert messages[1] == "resuming at step 6"
+    train(whole.recipe, whole.prepared, parts.folder, resume=True)
+    assert "damaged checkpoint" in caplog.messages[0]
+    assert "using the previous checkpoint" in caplog.messages[0]
+    assert caplog.messages[1] == "resuming at step 6"
     left = whole.recipe.training.max_steps - 6
-    assert f" parameters, at most {left} steps, " in messages[2]
+    assert f" parameters, at most {left} steps, " in caplog.messages[2]
     same_weights(whole.run, parts)
 
 
-def test_a_training_ends_after_its_epochs(tmp_path, whole):
+def test_a_training_ends_after_its_epochs(tmp_path, whole, caplog):
     epochs = {"max_epochs": 1, "accumulate": 2, "max_steps": 1000, "validate_every": 1000}
     recipe = toy_recipe(whole.root, training={**epochs, "batch_tokens": 2048})
-    batches = len(training_batches(recipe, whole.prepared).batches(0).epoch(0))
-    messages: list[str] = []
-    run = train(recipe, whole.prepared, tmp_path / "run", say=messages.append)
+    batches = len(training_batches(recipe, whole.prepared).batches(0).order(0))
+    run = train(recipe, whole.prepared, tmp_path / "run")
     assert read_checkpoint(run.last)[1].step == -(-batches // 2) < 1000
     # It is finished until there are more epochs.
-    train(recipe, whole.prepared, run.folder, resume=True, say=messages.append)
-    assert "raise training.max_steps or max_epochs to continue" in messages[-1]
+    train(recipe, whole.prepared, run.folder, resume=True)
+    assert "raise training.max_steps or max_epochs to continue" in caplog.messages[-1]
     assert Run.open(run.folder).recipe == recipe
     more = replace(recipe, training=replace(recipe.training, max_epochs=2))
-    again = train(more, whole.prepared, run.folder, resume=True, say=silent)
+    again = train(more, whole.prepared, run.folder, resume=True)
     assert read_checkpoint(again.last)[1].step == batches
     warm = {"max_epochs": 1, "schedule": "cosine", "warmup_steps": 500, "max_steps": 1000}
     with pytest.raises(
         NmtError, match="max_epochs = 1 makes .* steps: training.warmup_steps = 500"
     ):
-        train(toy_recipe(whole.root, training=warm), whole.prepared, tmp_path / "b", say=silent)
+        train(toy_recipe(whole.root, training=warm), whole.prepared, tmp_path / "b")
 
 
 def test_a_run_logs_validates_and_keeps_best_and_last(whole):
-    run, messages = whole.run, whole.messages
+    run = whole.run
     rows = [json.loads(line) for line in (run.folder / "log.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows if "loss" in row] == [3, 6, 9, 12]
     assert [row["step"] for row in rows if "validation_bleu" in row] == [6, 12]
@@ -139,7 +127,6 @@ def test_a_run_logs_validates_and_keeps_best_and_last(whole):
     assert run.best.exists()
     _, progress = trained_model(run, run.last)
     assert progress.step == 12
-    assert any("BLEU" in line for line in messages)
 
 
 def same_weights(one: Run, other: Run) -> None:
@@ -174,13 +161,13 @@ OPTIONS = [
 @pytest.mark.parametrize("options", OPTIONS)
 def test_every_option_resumes_to_the_same_bytes(tmp_path, options, monkeypatch):
     recipe, prepared = toy_data(tmp_path, **options)
-    whole = train(recipe, prepared, tmp_path / "whole", say=silent)
+    whole = train(recipe, prepared, tmp_path / "whole")
     # Stop as with a signal, between logs, validations and epochs.
     stop_at(monkeypatch, 5)
     with pytest.raises(KeyboardInterrupt):
-        train(recipe, prepared, tmp_path / "parts", say=silent)
+        train(recipe, prepared, tmp_path / "parts")
     monkeypatch.undo()
-    parts = train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
+    parts = train(recipe, prepared, tmp_path / "parts", resume=True)
     same_weights(whole, parts)
     initial = compiled_model(whole)
     trained, _ = trained_model(whole, whole.last)
@@ -196,7 +183,7 @@ def stop_at(monkeypatch, step: int) -> None:
 
     def interrupted(self, batch, logs=None):
         # This is called per batch: with accumulation, the step is completed first.
-        self.signalled = self.progress.step >= step - 1
+        self.signalled = self.state.step >= step - 1
         original(self, batch, logs)
 
     monkeypatch.setattr(Session, "on_train_batch_end", interrupted)
@@ -213,10 +200,10 @@ def test_a_run_stopped_while_validating_resumes_with_that_validation(tmp_path, w
 
     monkeypatch.setattr(Validator, "validate", signal_comes)
     with pytest.raises(KeyboardInterrupt) as stopped:
-        train(recipe, prepared, tmp_path / "parts", say=silent)
+        train(recipe, prepared, tmp_path / "parts")
     assert stopped.value.args == (6,)
     monkeypatch.undo()
-    parts = train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
+    parts = train(recipe, prepared, tmp_path / "parts", resume=True)
     same_weights(whole.run, parts)
     assert read_checkpoint(whole.run.best)[1].step == read_checkpoint(parts.best)[1].step
     for run in (whole.run, parts):
@@ -230,15 +217,15 @@ def test_a_run_killed_after_a_validation_validates_again(tmp_path, whole, monkey
     save = Session.save
 
     def killed(self):
-        if self.progress.validated == step:
+        if self.state.validated == step:
             raise SystemExit
         save(self)
 
     monkeypatch.setattr(Session, "save", killed)
     with pytest.raises(SystemExit):
-        train(whole.recipe, whole.prepared, tmp_path / "parts", say=silent)
+        train(whole.recipe, whole.prepared, tmp_path / "parts")
     monkeypatch.undo()
-    parts = train(whole.recipe, whole.prepared, tmp_path / "parts", resume=True, say=silent)
+    parts = train(whole.recipe, whole.prepared, tmp_path / "parts", resume=True)
     same_weights(whole.run, parts)
     bests = [read_checkpoint(run.best) for run in (whole.run, parts)]
     assert replace(bests[0][1], seconds=0.0) == replace(bests[1][1], seconds=0.0)
@@ -247,7 +234,9 @@ def test_a_run_killed_after_a_validation_validates_again(tmp_path, whole, monkey
 
 
 @pytest.mark.slow
-def test_a_run_killed_while_validating_its_average_validates_it_again(tmp_path, monkeypatch):
+def test_a_run_killed_while_validating_its_average_validates_it_again(
+    tmp_path, monkeypatch, caplog
+):
     recipe, prepared = toy_data(tmp_path, training={"average": 2, "max_steps": 2})
 
     validate = Validator.validate
@@ -259,18 +248,18 @@ def test_a_run_killed_while_validating_its_average_validates_it_again(tmp_path, 
 
     monkeypatch.setattr(Validator, "validate", killed)
     with pytest.raises(SystemExit):
-        train(recipe, prepared, tmp_path / "run", say=silent)
+        train(recipe, prepared, tmp_path / "run")
     assert not Run.open(tmp_path / "run").average.exists()
     monkeypatch.undo()
-    run = train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
+    run = train(recipe, prepared, tmp_path / "run", resume=True)
     assert read_checkpoint(run.average)[1].step == 2
-    assert_finished(recipe, prepared, tmp_path / "run", 2)
+    assert_finished(caplog, recipe, prepared, tmp_path / "run", 2)
     longer = replace(recipe, training=replace(recipe.training, max_steps=4))
     with monkeypatch.context() as patched, pytest.raises(SystemExit):
         patched.setattr(Validator, "validate", killed)
-        train(longer, prepared, tmp_path / "run", resume=True, say=silent)
+        train(longer, prepared, tmp_path / "run", resume=True)
     assert read_checkpoint(run.average)[1].step == 2
-    run = train(longer, prepared, tmp_path / "run", resume=True, say=silent)
+    run = train(longer, prepared, tmp_path / "run", resume=True)
     assert read_checkpoint(run.average)[1].step == 4
 
 
@@ -291,7 +280,7 @@ def test_the_best_average_sets_the_score_to_beat(tmp_path, monkeypatch, ema):
         return replace(validate(self, checkpoint), loss=mean)
 
     monkeypatch.setattr(Validator, "validate", judged)
-    run = train(recipe, prepared, tmp_path / "run", say=silent)
+    run = train(recipe, prepared, tmp_path / "run")
     average = run.average.read_bytes()
     assert run.best.read_bytes() == average
     arrays, progress = read_checkpoint(run.last)
@@ -303,15 +292,15 @@ def test_the_best_average_sets_the_score_to_beat(tmp_path, monkeypatch, ema):
     # A score between the two is not the best.
     single, mean = 2.5, 2.2
     longer = replace(recipe, training=replace(recipe.training, max_steps=4))
-    run = train(longer, prepared, tmp_path / "run", resume=True, say=silent)
+    run = train(longer, prepared, tmp_path / "run", resume=True)
     assert run.best.read_bytes() == average != run.average.read_bytes()
     assert read_checkpoint(run.last)[1].worse == 3
 
 
-def test_an_average_is_the_mean_of_the_undamaged_checkpoints(tmp_path):
+def test_an_average_is_the_mean_of_the_undamaged_checkpoints(tmp_path, caplog):
     training = {"average": 3, "max_steps": 3, "checkpoint_every": 1}
     recipe, prepared = toy_data(tmp_path, training=training)
-    run = train(recipe, prepared, tmp_path / "run", say=silent)
+    run = train(recipe, prepared, tmp_path / "run")
     weights = [inference_weights(read_checkpoint(path)[0]) for path in run.checkpoints()]
     assert len(weights) == 3
 
@@ -325,12 +314,12 @@ def test_an_average_is_the_mean_of_the_undamaged_checkpoints(tmp_path):
     assert_mean(weights)
     run.checkpoint(2).write_bytes(run.checkpoint(2).read_bytes()[:1000])
     run.average.unlink()
-    messages: list[str] = []
-    run = train(recipe, prepared, tmp_path / "run", resume=True, say=messages.append)
+    run = train(recipe, prepared, tmp_path / "run", resume=True)
     assert any(
-        "step-00000002.npz" in line and "left out of the average" in line for line in messages
+        "step-00000002.npz" in line and "left out of the average" in line
+        for line in caplog.messages
     )
-    assert "average of the last 2 checkpoints:" in messages
+    assert "average of the last 2 checkpoints:" in caplog.messages
     assert_mean([weights[0], weights[2]])
 
 
@@ -352,12 +341,12 @@ def test_signals_at_the_end_leave_validations_to_the_resumed_run(tmp_path, monke
     for resume, (kind, name, signalled, last_validated) in enumerate(signals):
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as caught:
             patched.setattr(kind, name, signalled)
-            train(recipe, prepared, tmp_path / "run", resume=bool(resume), say=silent)
+            train(recipe, prepared, tmp_path / "run", resume=bool(resume))
         assert caught.value.args == (2,)
         run = Run.open(tmp_path / "run")
         assert read_checkpoint(run.last)[1].validated == last_validated
         assert not run.average.exists()
-    run = train(recipe, prepared, tmp_path / "run", resume=True, say=silent)
+    run = train(recipe, prepared, tmp_path / "run", resume=True)
     assert read_checkpoint(run.average)[1].step == 2
 
 
@@ -376,7 +365,7 @@ def test_the_log_of_a_resumed_run_matches_an_uninterrupted_one(tmp_path, whole):
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
     path.write_text("".join(lines) + '{"step": 9, "los', encoding="utf-8")  # killed while writing
     assert len(log_records(run.folder)) == 6
-    train(whole.recipe, whole.prepared, run.folder, resume=True, say=silent)
+    train(whole.recipe, whole.prepared, run.folder, resume=True)
     assert path.read_text(encoding="utf-8").startswith("".join(lines[:3]))
     found = log_records(run.folder)
     assert [row["step"] for row in found if "loss" in row] == [3, 6, 9, 12]
@@ -391,8 +380,8 @@ def test_the_newest_checkpoints_are_kept(tmp_path):
         (run.folder / half / "half.npz").write_bytes(b"half")
     (run.folder / ".average.npz").write_bytes(b"not validated")
     assert not [name for name in describe_run(run.folder)["files"] if "half" in name]
-    prepared = prepare(run.recipe, tmp_path / "prepared", say=silent)
-    train(run.recipe, prepared, run.folder, resume=True, say=silent)
+    prepared = prepare(run.recipe, tmp_path / "prepared")
+    train(run.recipe, prepared, run.folder, resume=True)
     assert [read_checkpoint(path)[1].step for path in run.checkpoints()] == [2, 3]
     assert sorted(path.name for path in (run.folder / "checkpoints").iterdir()) == [
         path.name for path in run.checkpoints()
@@ -403,11 +392,11 @@ def test_the_newest_checkpoints_are_kept(tmp_path):
 def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, monkeypatch):
     training = {"max_steps": 4, "checkpoint_every": 2, "validate_every": 4, "average": 2, "keep": 2}
     recipe, prepared = toy_data(tmp_path, training=training)
-    whole = train(recipe, prepared, tmp_path / "whole", say=silent)
+    whole = train(recipe, prepared, tmp_path / "whole")
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         stop_at(patched, 3)
-        train(recipe, prepared, tmp_path / "parts", say=silent)
-    parts = train(recipe, prepared, tmp_path / "parts", resume=True, say=silent)
+        train(recipe, prepared, tmp_path / "parts")
+    parts = train(recipe, prepared, tmp_path / "parts", resume=True)
     for name in ("average.npz", "best.npz"):
         one, other = (read_checkpoint(run.folder / name)[0] for run in (whole, parts))
         assert one.keys() == other.keys()
@@ -415,34 +404,36 @@ def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, 
             np.testing.assert_array_equal(each, other[key], err_msg=f"{name}, {key}")
 
 
-def test_a_first_checkpoint_is_written_early_and_replaced_by_the_next(tmp_path, monkeypatch):
+def test_a_first_checkpoint_is_written_early_and_replaced_by_the_next(
+    tmp_path, monkeypatch, caplog
+):
     monkeypatch.setattr(run_module, "FIRST_CHECKPOINT", 1)
     recipe, prepared = toy_data(tmp_path, training={"max_steps": 2, "validate_every": 2})
     batch_end = Session.on_train_batch_end
 
     def killed(self, batch, logs=None):
-        if self.progress.step:
+        if self.state.step:
             raise SystemExit
         batch_end(self, batch, logs)
 
     with monkeypatch.context() as patched, pytest.raises(SystemExit):
         patched.setattr(Session, "on_train_batch_end", killed)
-        train(recipe, prepared, tmp_path / "run", say=silent)
-    messages: list[str] = []
-    run = train(recipe, prepared, tmp_path / "run", resume=True, say=messages.append)
-    assert messages[0] == "resuming at step 1"
+        train(recipe, prepared, tmp_path / "run")
+    caplog.clear()
+    run = train(recipe, prepared, tmp_path / "run", resume=True)
+    assert caplog.messages[0] == "resuming at step 1"
     assert run.checkpoints() == [run.checkpoint(2)]
 
 
-def test_a_changed_recipe_is_saved_and_deletes_no_new_checkpoint(tmp_path):
+def test_a_changed_recipe_is_saved_and_deletes_no_new_checkpoint(tmp_path, caplog):
     training = {"max_steps": 2, "validate_every": 1, "keep": 2}
     recipe, prepared = toy_data(tmp_path, training=training)
-    run = train(recipe, prepared, tmp_path / "run", say=silent)
+    run = train(recipe, prepared, tmp_path / "run")
     wider = replace(recipe, decoding=replace(recipe.decoding, beam_size=7))
-    assert_finished(wider, prepared, run.folder, 2)
+    assert_finished(caplog, wider, prepared, run.folder, 2)
     assert Run.open(run.folder).recipe == recipe  # nothing was trained
     other = replace(recipe, training=replace(recipe.training, max_steps=3, validate_every=3))
-    train(other, prepared, run.folder, resume=True, say=silent)
+    train(other, prepared, run.folder, resume=True)
     assert Run.open(run.folder).recipe == other
     assert [read_checkpoint(path)[1].step for path in run.checkpoints()] == [2, 3]
 
@@ -462,7 +453,7 @@ def test_steps_neither_retrace_nor_wait_for_the_device(tmp_path, monkeypatch):
         with (tmp_path / f"train.{side}").open("a", encoding="utf-8") as text:
             text.writelines("pão " * count + "\n" for count in range(8, 40))
     recipe = toy_recipe(tmp_path, training={"max_steps": 40, "validate_every": 40})
-    prepared = prepare(recipe, tmp_path / "prepared", say=silent)
+    prepared = prepare(recipe, tmp_path / "prepared")
     epochs = training_batches(recipe, prepared)
     assert len({width for width, _ in epochs.order(0)}) > 1
     traced, by_step, kinds = [], {}, []
@@ -475,11 +466,11 @@ def test_steps_neither_retrace_nor_wait_for_the_device(tmp_path, monkeypatch):
     def noted(self, batch, logs=None):
         kinds.append(type(logs["loss"]))
         batch_end(self, batch, logs)
-        by_step[self.progress.step] = len(traced)
+        by_step[self.state.step] = len(traced)
 
     monkeypatch.setattr(SmoothedCrossEntropy, "call", counted)
     monkeypatch.setattr(Session, "on_train_batch_end", noted)
-    train(recipe, prepared, tmp_path / "run", say=silent)
+    train(recipe, prepared, tmp_path / "run")
     first_epoch = len(epochs.order(0))
     assert 0 < by_step[first_epoch] == by_step[40]
     assert by_step[1] == by_step[40]  # with TensorFlow, one trace serves all shapes
@@ -500,18 +491,18 @@ def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypa
         tmp_path,
         training={"max_steps": 40, "validate_every": 40, "checkpoint_every": 2, "log_every": 4},
     )
-    original = Feed.arrays
+    original = BatchFeed.arrays
 
     def with_nan(self):
         for number, (inputs, target, weights) in enumerate(original(self), start=1):
             yield inputs, target, weights * (np.float32("nan") if number == 3 else 1)
 
-    monkeypatch.setattr(Feed, "arrays", with_nan)
+    monkeypatch.setattr(BatchFeed, "arrays", with_nan)
     with pytest.raises(NmtError) as caught:
-        train(recipe, prepared, tmp_path / "run", say=silent)
+        train(recipe, prepared, tmp_path / "run")
     run = Run.open(tmp_path / "run")
     epochs = training_batches(recipe, prepared)
-    at = next(islice(epochs.from_(Position()), 2, None))[0]
+    at = next(islice(epochs.starting_at(Position()), 2, None))[0]
     lines = ", ".join(str(row + 1) for row in epochs.order(at.epoch)[at.index][1])
     assert caught.value.message == (
         f"the loss is nan at step 3, batch {at.index + 1} of epoch {at.epoch + 1}: "
@@ -521,7 +512,7 @@ def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypa
     assert read_checkpoint(run.last)[1].step == 2
     rare = replace(recipe, training=replace(recipe.training, checkpoint_every=0))
     with pytest.raises(NmtError, match="the loss is nan at step 3") as caught:
-        train(rare, prepared, tmp_path / "rare", say=silent)
+        train(rare, prepared, tmp_path / "rare")
     assert caught.value.hint.endswith("or with training.clip_norm")
 
 
@@ -530,23 +521,22 @@ def test_weights_that_are_not_finite_are_not_saved(tmp_path, untrained):
     model = compiled_model(run)
     model.weights[0].assign(model.weights[0] * np.float32("inf"))
     with pytest.raises(NmtError, match=r"target_embedding/matrix is not finite after step 4"):
-        save_checkpoint(tmp_path / "x.npz", model, Progress(step=4))
+        save_checkpoint(tmp_path / "x.npz", model, TrainingState(step=4))
     assert not (tmp_path / "x.npz").exists()
 
 
-def test_patience_ends_a_run(tmp_path):
+def test_patience_ends_a_run(tmp_path, caplog):
     # With a learning rate of zero, nothing improves.
     recipe, prepared = toy_data(
         tmp_path,
         training={"learning_rate": 0.0, "validate_every": 1, "patience": 2, "metric": "loss"},
     )
-    messages: list[str] = []
-    run = train(recipe, prepared, tmp_path / "run", say=messages.append)
+    run = train(recipe, prepared, tmp_path / "run")
     assert read_checkpoint(run.last)[1].step == 3
-    assert "no better loss in 2 validations: stopping" in messages
+    assert "no better loss in 2 validations: stopping" in caplog.messages
     assert read_checkpoint(run.best)[1].step == 1
-    train(recipe, prepared, run.folder, resume=True, say=messages.append)
-    assert messages[-1].startswith("trained 3 steps")
+    train(recipe, prepared, run.folder, resume=True)
+    assert caplog.messages[-1].startswith("trained 3 steps")
 
 
 @pytest.mark.slow
@@ -554,7 +544,7 @@ def test_the_moving_average_is_used_for_translation(tmp_path):
     recipe, prepared = toy_data(
         tmp_path, training={"ema": 0.5, "max_steps": 3, "checkpoint_every": 1}
     )
-    run = train(recipe, prepared, tmp_path / "run", say=silent)
+    run = train(recipe, prepared, tmp_path / "run")
     raw = [read_checkpoint(path)[0] for path in run.checkpoints()]
     model, _ = trained_model(run, run.last)
     for weight in model.weights:
@@ -572,8 +562,8 @@ def test_accumulated_batches_make_one_step_of_their_mean_gradient(tmp_path):
         tmp_path, model={"dropout": 0.0}, training={"accumulate": 2, "max_steps": 1}
     )
     model = compiled_model(Run.create(tmp_path / "run", recipe, prepared))
-    batches = list(islice(training_batches(recipe, prepared).from_(Position()), 2))
-    fed = list(Feed(lambda: batches).arrays())
+    batches = list(islice(training_batches(recipe, prepared).starting_at(Position()), 2))
+    fed = list(BatchFeed(lambda: batches).arrays())
     import tensorflow as tf
 
     gradients = []
@@ -603,41 +593,39 @@ def test_training_moves_every_weight(whole):
 
 def test_mixed_precision_training_saves_float32(tmp_path):
     recipe, prepared = toy_data(tmp_path, training={"precision": "mixed_bfloat16", "max_steps": 1})
-    run = train(recipe, prepared, tmp_path / "run", say=silent)
+    run = train(recipe, prepared, tmp_path / "run")
     model, _ = trained_model(run, run.last)
     assert {weight.dtype for weight in model.weights} == {"float32"}
 
 
-def test_max_minutes_ends_a_run(tmp_path):
+def test_max_minutes_ends_a_run(tmp_path, caplog):
     recipe, prepared = toy_data(tmp_path, training={"max_minutes": 0.0001, "max_steps": 5000})
-    said: list[str] = []
-    run = train(recipe, prepared, tmp_path / "run", say=said.append)
+    run = train(recipe, prepared, tmp_path / "run")
     _, progress = trained_model(run, run.last)
     assert progress.step == 1
-    assert said[-1] == "trained 1 steps in 0.0 minutes (training.max_minutes)"
+    assert caplog.messages[-1] == "trained 1 steps in 0.0 minutes (training.max_minutes)"
 
 
-def assert_finished(recipe, prepared, folder, steps):
-    """Resuming says that there is nothing to do, and changes nothing; returns the message."""
+def assert_finished(caplog, recipe, prepared, folder, steps):
+    """Resuming reports that there is nothing to do, and changes nothing; returns the message."""
     files = {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
-    said: list[str] = []
-    train(recipe, prepared, folder, resume=True, say=said.append)
+    train(recipe, prepared, folder, resume=True)
     assert files == {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
-    assert said[-1].startswith(f"{folder}: already trained for {steps} steps; ")
-    return said[-1]
+    assert caplog.messages[-1].startswith(f"{folder}: already trained for {steps} steps; ")
+    return caplog.messages[-1]
 
 
-def test_a_finished_run_is_not_resumed(whole):
-    said = assert_finished(whole.recipe, whole.prepared, whole.run.folder, 12)
+def test_a_finished_run_is_not_resumed(whole, caplog):
+    said = assert_finished(caplog, whole.recipe, whole.prepared, whole.run.folder, 12)
     assert said.endswith("; raise training.max_steps to continue")
 
 
-def test_a_finished_schedule_cannot_be_extended(tmp_path):
+def test_a_finished_schedule_cannot_be_extended(tmp_path, caplog):
     training = {"max_steps": 2, "warmup_steps": 1, "schedule": "cosine"}
     recipe, prepared = toy_data(tmp_path, training=training)
-    train(recipe, prepared, tmp_path / "run", say=silent)
-    said = assert_finished(recipe, prepared, tmp_path / "run", 2)
-    assert "; its cosine schedule ends there: to train longer, use --force" in said
+    train(recipe, prepared, tmp_path / "run")
+    said = assert_finished(caplog, recipe, prepared, tmp_path / "run", 2)
+    assert said.endswith("; its cosine schedule ends there; only a new run can be longer")
 
 
 def test_a_training_starts_from_another_run(tmp_path, untrained):
@@ -649,7 +637,7 @@ def test_a_training_starts_from_another_run(tmp_path, untrained):
     options = TrainOptions(
         output=tmp_path / "tuned", prepared=tmp_path / "data", init_from=untrained.folder
     )
-    folder = run_training(recipe, options, say=silent)
+    folder = run_training(recipe, options)
     (own, others), initial = (Run.open(folder).provenance()[key] for key in ("sources", "initial"))
     assert (own["corpus"], others) == ("train", untrained.provenance()["sources"][0])
     assert initial == {"name": "toy-xx-yy", "steps": 1}
@@ -664,16 +652,16 @@ def test_a_training_starts_from_another_run(tmp_path, untrained):
         np.testing.assert_array_equal(after[name], value)
     deeper = toy_recipe(tmp_path / "text", model={"decoder_layers": 3}, training=training)
     with pytest.raises(NmtError, match=r"npz: checkpoint of a different model"):
-        run_training(deeper, replace(options, force=True), say=silent)
+        run_training(deeper, replace(options, force=True))
 
 
 def test_a_different_recipe_is_not_resumed(tmp_path):
     run = untrained_run(tmp_path)
     model = {"dropout": 0.3, "decoder_layers": run.recipe.model.decoder_layers}
     other = toy_recipe(tmp_path, model=model, training={"warmup_steps": 7})
-    prepared = prepare(other, tmp_path / "prepared", say=silent)
+    prepared = prepare(other, tmp_path / "prepared")
     with pytest.raises(NmtError, match=r"changed .* in model.dropout, training.warmup_steps"):
-        train(other, prepared, run.folder, resume=True, say=silent)
+        train(other, prepared, run.folder, resume=True)
 
 
 def test_different_data_is_not_resumed(tmp_path):
@@ -681,9 +669,9 @@ def test_different_data_is_not_resumed(tmp_path):
     with (tmp_path / "train.xx").open("a") as more, (tmp_path / "train.yy").open("a") as too:
         more.write("pão pão\n")
         too.write("pão pão\n")
-    prepared = prepare(run.recipe, tmp_path / "prepared", say=silent)
+    prepared = prepare(run.recipe, tmp_path / "prepared")
     with pytest.raises(NmtError, match="the prepared data changed"):
-        train(run.recipe, prepared, run.folder, resume=True, say=silent)
+        train(run.recipe, prepared, run.folder, resume=True)
 
 
 def test_a_checkpoint_of_a_different_model_is_refused(tmp_path, untrained):
@@ -701,7 +689,7 @@ def test_a_truncated_checkpoint_is_refused(untrained, share):
     run = untrained
     whole = run.last.read_bytes()
     run.last.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(NmtError, match="damaged checkpoint"):
+    with pytest.raises(ModelError, match="damaged checkpoint"):
         trained_model(run, run.last)
 
 
@@ -710,7 +698,7 @@ def test_a_flipped_bit_in_a_checkpoint_is_noticed(tmp_path, untrained):
     content = bytearray(run.last.read_bytes())
     content[len(content) // 2] ^= 4
     run.last.write_bytes(bytes(content))
-    with pytest.raises(NmtError, match="damaged checkpoint"):
+    with pytest.raises(ModelError, match="damaged checkpoint"):
         trained_model(run, run.last)
 
 
@@ -719,7 +707,9 @@ def test_a_checkpoint_restores_everything(tmp_path, untrained):
     model = compiled_model(run)
     for variable in [*model.variables, *model.optimizer.variables]:
         variable.assign(variable + 1)
-    saved = Progress(step=7, epoch=2, index=5, seconds=1.5, best_score=12.0, validated=6, worse=1)
+    saved = TrainingState(
+        step=7, epoch=2, index=5, seconds=1.5, best_score=12.0, validated=6, worse=1
+    )
     save_checkpoint(tmp_path / "all.npz", model, saved)
     other = compiled_model(run)
     assert load_checkpoint(tmp_path / "all.npz", other, training=True) == saved

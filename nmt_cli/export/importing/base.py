@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_cli.data.corpus import read_held_out
 from nmt_cli.errors import OutputError
 from nmt_cli.files import replacing_folder
 from nmt_cli.frameworks import import_keras
 from nmt_cli.lock import locked
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training import RUN
-from nmt_cli.training.run import Run, read_held_out
+from nmt_cli.training.run import Run
 
 Weights = dict[str, NDArray[np.float32]]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -74,11 +75,11 @@ def write_run(model: ImportedModel, output: Path | None, dev: str | None, force:
 def _write_weights(run: Run, read: Callable[[Shapes], Weights]) -> None:
     """Build the run's model, set its weights and save them as its best checkpoint."""
     import_keras()
-    from nmt_cli.training.checkpoint import Progress, save_checkpoint
+    from nmt_cli.training.checkpoint import TrainingState, save_checkpoint
     from nmt_cli.training.model import new_model
 
     model = new_model(run)
     values = read({weight.path: tuple(weight.shape) for weight in model.weights})
     for weight in model.weights:
         weight.assign(values[weight.path])
-    save_checkpoint(run.best, model, Progress())
+    save_checkpoint(run.best, model, TrainingState())

@@ -1,13 +1,14 @@
 """The processes of one training, on one host or several, connected by JAX.
 
-Each process runs the same program on its own share of every batch. What they may see differently
-(the clock, signals, the validation, which only process 0 runs) they agree on here, at the same
-steps. A process that ends early takes the others with it: they notice the broken connection, or
-the missing heartbeats, and each of these functions raises NmtError.
+Each process runs the same program on its own share of every batch. At the same steps, they agree
+here on what can differ between them: the clock, signals, and the validation, which only process 0
+runs. If one process dies, the others fail, too: they notice the broken connection or the missing
+heartbeats, and each of these functions raises NmtError.
 """
 
 import atexit
 import hashlib
+import logging
 import os
 import socket
 import sys
@@ -20,7 +21,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from nmt_cli.errors import NmtError, first_line
+from nmt_cli.errors import InputError, NmtError, OptionError, ResourceError, first_line
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.devices import Devices, check_present, cpu_devices
 
@@ -35,26 +36,27 @@ def set_up(devices: Devices, recipe: Recipe, begun: int = 0) -> Devices:
 
     Args:
         devices: what to train on; a count of 0 means 1, or as many parts of a CPU as pay off.
+        recipe: what to train.
         begun: number of devices that a resumed run began on, used for a count of 0.
 
     Raises:
-        NmtError: the options contradict each other or the backend; devices are missing; another
-            process did not connect in time.
+        OptionError: the options contradict each other or the backend.
+        ResourceError: devices are missing; another process did not connect in time.
     """
     if not 0 <= devices.process_id < devices.processes:
-        raise NmtError(
-            f"--process-id {devices.process_id} with {devices.processes} processes",
+        raise OptionError(
+            f"`process_id={devices.process_id}` with {devices.processes} processes",
             f"give each process its own number from 0 to {devices.processes - 1}",
         )
     host, _, port = devices.coordinator.rpartition(":")
     if devices.coordinator and not (host and port.isdecimal() and 0 < int(port) < 65536):
-        raise NmtError(
-            f"--coordinator {devices.coordinator}: not of the form HOST:PORT",
-            "e.g. --coordinator 10.0.0.1:7733, an address of process 0 and a free port there",
+        raise OptionError(
+            f"`coordinator={devices.coordinator}`: not of the form HOST:PORT",
+            "give an address of process 0 and a free port there, e.g. 10.0.0.1:7733",
         )
     backend = keras.backend.backend()
     if devices.coordinator and backend != "jax":
-        raise NmtError(
+        raise OptionError(
             f"training in several processes needs JAX, and the backend is {backend}",
             "set KERAS_BACKEND=jax, and pip install 'nmt_cli[jax]'",
         )
@@ -69,7 +71,7 @@ def connect(devices: Devices) -> None:
     """Connect to the other processes.
 
     Raises:
-        NmtError: not all processes started in time, or the coordinator's port is taken.
+        ResourceError: not all processes started in time, or the coordinator's port is taken.
     """
     if devices.processes == 1:
         return
@@ -87,11 +89,11 @@ def connect(devices: Devices) -> None:
             initialization_timeout=CONNECT_SECONDS,
             heartbeat_timeout_seconds=HEARTBEAT_SECONDS,
         )
-    except Exception as error:  # gRPC raises many kinds
-        raise NmtError(
-            f"--coordinator {devices.coordinator}: {devices.processes} processes did not connect "
+    except Exception as error:  # gRPC raises many types
+        raise ResourceError(
+            f"`coordinator={devices.coordinator}`: {devices.processes} processes did not connect "
             f"within {CONNECT_SECONDS} s ({first_line(error)})",
-            "start all processes with the same --coordinator and --processes; its port must be "
+            "start all processes with the same `coordinator` and `processes`; its port must be "
             "free on the host of process 0 and open to the others",
         ) from None
     wait(devices)
@@ -114,14 +116,18 @@ def broadcast(devices: Devices, numbers: Sequence[float]) -> list[float]:
     return record.astype(np.uint8).view(np.float64).tolist()
 
 
-def check_same(devices: Devices, what: str) -> None:
-    """Raise NmtError unless all processes were started for the same training, described as text."""
-    digest = np.frombuffer(hashlib.sha256(what.encode()).digest(), np.uint8)
-    digests = _gathered(devices, digest)
-    others = [number for number, each in enumerate(digests) if (each != digests[0]).any()]
+def check_same(devices: Devices, training: str) -> None:
+    """Check that all processes were started for the same training, described as text.
+
+    Raises:
+        InputError: a process has another description.
+    """
+    own_digest = np.frombuffer(hashlib.sha256(training.encode()).digest(), np.uint8)
+    digests = _gathered(devices, own_digest)
+    others = [number for number, digest in enumerate(digests) if (digest != digests[0]).any()]
     if others:
-        raise NmtError(
-            f"process {others[0]} has a different recipe, --devices, data or checkpoint than "
+        raise InputError(
+            f"process {others[0]} has a different recipe, `devices`, data or checkpoint than "
             "process 0",
             "start all processes with the same ones",
         )
@@ -146,8 +152,21 @@ def reporting_losses(devices: Devices) -> Iterator[None]:
             raise
         raise NmtError(
             f"another process of the training was lost ({first_line(error)})",
-            "start all of them again, with --resume",
+            "start all of them again, with `resume`",
         ) from None
+
+
+@contextmanager
+def logging_in_main(devices: Devices) -> Iterator[None]:
+    """Let only process 0 log what it does; the others do the same."""
+    package = logging.getLogger(__package__)
+    level = package.level
+    if not devices.is_main:
+        package.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        package.setLevel(level)
 
 
 def _gathered(devices: Devices, values: Any) -> Any:
@@ -161,12 +180,12 @@ def _gathered(devices: Devices, values: Any) -> Any:
 
 
 def _is_loss(error: Exception) -> bool:
-    """Whether JAX failed to reach another process, which only the error's words show."""
+    """Whether JAX failed to reach another process, which only the error's text shows."""
     import jax
 
     words = ("gloo", "nccl", "unavailable", "connection", "deadline_exceeded", "coordination")
-    kinds = jax.errors.JaxRuntimeError | ValueError | RuntimeError
-    return isinstance(error, kinds) and any(word in str(error).lower() for word in words)
+    types = jax.errors.JaxRuntimeError | ValueError | RuntimeError
+    return isinstance(error, types) and any(word in str(error).lower() for word in words)
 
 
 def _await_coordinator(address: str) -> None:
