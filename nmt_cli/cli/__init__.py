@@ -37,7 +37,7 @@ _EXTRAS = {
     "prometheus_client": "serve",
     "py3langid": "serve",
     "ray": "ray",
-    "pyarrow": "ray",
+    "pyarrow": "parquet",
 }
 
 

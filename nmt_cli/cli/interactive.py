@@ -12,7 +12,8 @@ from nmt_cli.errors import NmtError
 from nmt_cli.files import standard_output
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.outputs import Sink
-from nmt_cli.jobs.translate import Counts, Stream
+from nmt_cli.jobs.records import Lines
+from nmt_cli.jobs.shards import RowTranslator
 from nmt_cli.text.lines import decode_lines
 
 if TYPE_CHECKING:
@@ -30,16 +31,16 @@ def converse(options: TranslateOptions, model: "TranslationModel") -> None:
     if sys.stdin is None:
         raise NmtError("standard input is closed", "--interactive needs a terminal")
     sink = Sink(standard_output("--interactive needs a terminal"))
-    stream = Stream(model.translator(options.decoding, sentences=1), options)
+    rows = RowTranslator(model.translator(options.decoding, sentences=1), options, "the line")
+    form = Lines(options)
     terminal = sys.stdin.isatty()
     if terminal:
         say("type a line to translate it; Ctrl-D ends")
-    counts = Counts()
     piped = decode_lines(sys.stdin.buffer, "standard input", options.errors, say)
     lines = _typed() if terminal else piped
     for number, line in enumerate(lines, start=1):
         try:
-            for answer in stream.translate([line], "the line", counts, number):
+            for answer in form.stream([line.encode()], number, rows):
                 sink.write(answer)
         except NmtError as error:  # concerns this line only
             say(str(error))

@@ -55,7 +55,7 @@ def score(
     """
     from nmt_cli.jobs.inputs import name_of, open_lines
     from nmt_cli.jobs.outputs import Sink
-    from nmt_cli.jobs.records import in_column
+    from nmt_cli.jobs.records import column_text
     from nmt_cli.search.scoring import aligned, score_pairs
 
     if str(source) == str(target) == "-":
@@ -79,6 +79,6 @@ def score(
                 sink.write([json.dumps(record, ensure_ascii=False)])
             else:
                 columns = [found.score, found.tokens, found.token_scores]
-                sink.write(["\t".join(map(in_column, columns if tokens else columns[:1]))])
+                sink.write(["\t".join(map(column_text, columns if tokens else columns[:1]))])
     if unread:
         say(f"{unread:,} pairs are longer than the model reads at a time: nan")

@@ -63,15 +63,15 @@ def _pairs_from(metavar: str) -> Decorator:
             if engine.address and not engine.engine:
                 raise OptionError("`address` needs `engine`")
             if engine.engine:
-                from nmt_cli.ray.cluster import Cluster
-                from nmt_cli.ray.job import synthesize_files as synthesize_on_ray
+                from nmt_cli.ray.cluster import RaySettings
+                from nmt_cli.ray.engine import synthesize_files as synthesize_on_ray
 
-                cluster = Cluster(engine.address, **vars(hardware))
+                settings = RaySettings(engine.address, **vars(hardware))
                 folder = find_model(model)
-                languages = synthesize_on_ray(files, folder, decoding, output, force, cluster, say)
+                languages = synthesize_on_ray(files, folder, decoding, output, force, settings)
             else:
                 opened = open_model([model], hardware)
-                synthesize_files(files, opened, decoding, output, force, say)
+                synthesize_files(files, opened, decoding, output, force)
                 languages = opened.languages
             source, target, key = use(*languages)
             say(

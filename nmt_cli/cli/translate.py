@@ -47,12 +47,12 @@ def translate(
     began = time.monotonic()
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if options.engine:
-        from nmt_cli.ray.cluster import Cluster
-        from nmt_cli.ray.job import translate_files as translate_on_ray
+        from nmt_cli.ray.cluster import RaySettings
+        from nmt_cli.ray.engine import translate_files as translate_on_ray
 
         bundles = [find_model(each) for each in models or (None,)]
-        cluster = Cluster(options.address, **vars(hardware))
-        counts = translate_on_ray(options, bundles, cluster, say, _progress if terminal else None)
+        settings = RaySettings(options.address, **vars(hardware))
+        counts = translate_on_ray(options, bundles, settings, _progress if terminal else None)
         if counts.lines:
             say(counts.summary(time.monotonic() - began))
         return
@@ -74,7 +74,7 @@ def translate(
     # A progress bar would mix with translations on the same terminal.
     mixed = output is None and sys.stdout is not None and sys.stdout.isatty()
     with ending_by_sigpipe():
-        counts = translate_files(options, model, say, _progress if terminal and not mixed else None)
+        counts = translate_files(options, model, _progress if terminal and not mixed else None)
     if counts.lines and (output or terminal):
         say(counts.summary(time.monotonic() - began))
 

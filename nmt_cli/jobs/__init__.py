@@ -1,1 +1,9 @@
-"""Translation jobs: input files to output files, in one process or several."""
+"""Translation jobs: input files to output files, in one process or on Ray."""
+
+# Each form of records and its class; plain lines and lines with constraints have no name.
+FORMS = {
+    "tsv": "nmt_cli.jobs.tables:TsvTable",
+    "jsonl": "nmt_cli.jobs.json_lines:JsonLines",
+    "csv": "nmt_cli.jobs.tables:CsvTable",
+    "parquet": "nmt_cli.jobs.parquet:ParquetTable",
+}

@@ -1,13 +1,13 @@
-"""Which files to read, where their translations go, and which shard of them to translate."""
+"""Which files to read, where their translations go, and which part of them to translate."""
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.errors import InputError, OptionError, OutputError
 from nmt_cli.files import is_special
 from nmt_cli.text.lines import decode_lines, reading
 
@@ -22,49 +22,58 @@ class Job(NamedTuple):
 
 
 def jobs_of(files: Iterable[Path], folder: Path | None) -> list[Job]:
-    """The files to read, and the output of each: its name in ``folder``, or standard output.
+    """Return the files to read, and the output of each: its name in ``folder``, or stdout.
 
     A folder among the files means all files in it, at any depth, except hidden ones.
 
     Raises:
-        NmtError: a folder contains no file.
+        InputError: a folder contains no file.
     """
     jobs: list[Job] = []
-    for each in files:
-        if not each.is_dir():
-            jobs.append(Job(each, folder / each.name if folder else None))
+    for file in files:
+        if not file.is_dir():
+            jobs.append(Job(file, folder / file.name if folder else None))
             continue
-        found = sorted(path.relative_to(each) for path in each.rglob("*") if path.is_file())
-        shown = [name for name in found if not any(part[0] == "." for part in name.parts)]
-        if not shown:
-            raise NmtError(f"{each}: contains no file", "name a folder with text files")
-        jobs += [Job(each / name, folder / name if folder else None) for name in shown]
+        names = sorted(path.relative_to(file) for path in file.rglob("*") if path.is_file())
+        visible = [name for name in names if not any(part[0] == "." for part in name.parts)]
+        if not visible:
+            raise InputError(f"{file}: contains no file", "name a folder with text files")
+        jobs += [Job(file / name, folder / name if folder else None) for name in visible]
     return jobs
 
 
-def check_apart(jobs: Iterable[Job]) -> None:
+def check_outputs(jobs: Iterable[Job]) -> None:
+    """Check that each file has an output of its own. Raises as :func:`check_apart` does."""
+    check_apart(
+        (str(source), source.resolve(), str(output), output.resolve())
+        for source, output in jobs
+        if output and not is_special(output)
+    )
+
+
+def check_apart(jobs: Iterable[tuple[str, Hashable, str, Hashable]]) -> None:
     """Check that each file has an output of its own.
 
+    Args:
+        jobs: name and identity of each input and of its output.
+
     Raises:
-        NmtError: two files have the same output, or a file would overwrite itself.
+        OutputError: two files have the same output, or a file would overwrite itself.
     """
-    taken: dict[Path, Path] = {}
-    for source, output in jobs:
-        if output is None or is_special(output):
-            continue
-        place = output.resolve()
-        if place in taken:
-            raise NmtError(
-                f"{taken[place]} and {source} would both be written to {output}",
+    writers: dict[Hashable, str] = {}
+    for source, source_key, output, output_key in jobs:
+        if output_key in writers:
+            raise OutputError(
+                f"{writers[output_key]} and {source} would both be written to {output}",
                 "translate them into two folders",
             )
-        if place == source.resolve():
-            raise NmtError(f"{source}: would overwrite itself", "choose another -o")
-        taken[place] = source
+        if output_key == source_key:
+            raise OutputError(f"{source}: would overwrite itself", "choose another `output`")
+        writers[output_key] = source
 
 
-def shard_lines(shard: str, total: int) -> tuple[int, int]:
-    """First line, from 0, and end (exclusive) of a shard: of ``2/5``, the second of five parts.
+def shard_range(shard: str, total: int) -> tuple[int, int]:
+    """Return the start and end (exclusive) of a part such as ``2/5``, the second of five.
 
     Raises:
         OptionError: the text does not have this form.
@@ -77,23 +86,23 @@ def shard_lines(shard: str, total: int) -> tuple[int, int]:
 
 
 def name_of(source: Path) -> str:
-    """What a source is called in messages."""
+    """Return what a source is called in messages."""
     return "standard input" if source == STDIN else str(source)
 
 
 def opened(source: Path) -> AbstractContextManager[BinaryIO]:
-    """Open a file, decompressed, or standard input, at once; errors as of :func:`reading`."""
+    """Open a (possibly compressed) file or stdin immediately. Raises as :func:`reading` does."""
     if source != STDIN:
         return reading(source)
     if sys.stdin is None:
-        raise NmtError("standard input is closed", "give a FILE")
+        raise InputError("standard input is closed", "give a FILE")
     return nullcontext(sys.stdin.buffer)
 
 
 def open_lines(source: Path) -> Iterator[str]:
-    """The lines of a file, decompressed, or of standard input.
+    """Read the lines of a (possibly compressed) file or of standard input.
 
-    The file is opened at once, so that a wrong name fails before a model is loaded.
+    The file is opened immediately, so that a wrong name fails before a model is loaded.
 
     Raises:
         NmtError: the file cannot be opened; while reading: a line is not valid UTF-8.
@@ -105,9 +114,3 @@ def open_lines(source: Path) -> Iterator[str]:
             yield from decode_lines(stream, name_of(source))
 
     return lines()
-
-
-def count_lines(path: Path) -> int:
-    """The number of lines of a file, whether or not the last has a line end."""
-    with opened(path) as stream:
-        return sum(1 for _ in stream)

@@ -3,26 +3,42 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nmt_cli.errors import OptionError
-from nmt_cli.jobs.inputs import STDIN, shard_lines
-from nmt_cli.options import option
+from nmt_cli.formats import SUFFIXES
+from nmt_cli.jobs import FORMS
+from nmt_cli.jobs.inputs import STDIN, shard_range
+from nmt_cli.options import check_settings, option
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.text.lines import COLUMN, STRICT
+from nmt_cli.text.lines import STRICT
+
+COLUMN = "column"
+"""For ``errors``: keep a row that fails, whatever the reason, with its error in a column."""
+
+# Choices that other modules register, which type checkers cannot read.
+if TYPE_CHECKING:
+    RecordForm = str
+    DocumentFormat = str
+else:
+    RecordForm = Literal[tuple(FORMS)]
+    DocumentFormat = Literal[(*dict.fromkeys(SUFFIXES.values()), "auto")]
 
 # Options that exclude each other, and inputs and outputs that exclude options.
 _CONTRADICTIONS = {
     "resume": "force",
     "input_format=tsv": "json",
+    "input_format=csv": "json",
+    "input_format=parquet": "json n_best STDIN line_buffered shard",
     "constraints": "input_format sample",
     "shard": "STDIN",
-    "format": "json scores alignments tokens n_best input_format constraints line_buffered shard",
-    "interactive": "output FILE json input_format constraints line_buffered shard resume format",
+    "format": "json scores alignments tokens n_best input_format constraints line_buffered shard "
+    "errors=column",
+    "interactive": "output FILE json input_format constraints line_buffered shard resume format "
+    "errors=column",
     "engine": "interactive trace STDIN line_buffered shard format json",
-    "input_format=parquet": "n_best",
     "trace": "output input_format format constraints shard resume interactive n_best alignments "
-    "scores tokens sample",
+    "scores tokens sample errors=column",
 }
 # A Path keeps only one of the two slashes.
 _URL = re.compile(r"[a-z][a-z0-9+.-]+:/")
@@ -53,7 +69,7 @@ class TranslateOptions:
     errors: Literal["strict", "replace", "skip-line", "column"] = option(
         STRICT,
         "How to handle invalid UTF-8: stop, replace bad bytes with U+FFFD, or output a blank line. "
-        "column, with --engine: keep any row that fails and add its error in a column.",
+        "column: keep any row that fails and add its error in a column.",
     )
     line_buffered: bool = option(False, "Translate and write each line as it arrives.")
     interactive: bool = option(False, "Prompt for lines, with a history.")
@@ -62,15 +78,14 @@ class TranslateOptions:
         "Show the search of each line step by step: beams, candidates, what finished, why it "
         "stopped.",
     )
-    input_format: Literal["tsv", "jsonl", "csv", "parquet"] | None = option(
+    input_format: RecordForm | None = option(
         None,
-        "Lines are records; one field is replaced by its translation, the others stay. csv and "
-        "parquet need --engine.",
+        "Translate one field of each record and keep the others; parquet writes a folder.",
     )
     field: str | None = option(
         None, "Field of --input-format: a column number from 1 or a name.", metavar="FIELD"
     )
-    format: Literal["srt", "po", "markdown", "html", "xml", "auto"] | None = option(
+    format: DocumentFormat | None = option(
         None,
         "Translate the text of documents and keep their markup; auto: by file name suffix.",
     )
@@ -101,7 +116,7 @@ class TranslateOptions:
     @property
     def several(self) -> bool:
         """Whether there may be more than one file."""
-        return len(self.files) > 1 or any(each.is_dir() for each in self.files)
+        return len(self.files) > 1 or any(file.is_dir() for file in self.files)
 
     def check(self) -> None:
         """Check that the options are compatible.
@@ -109,43 +124,46 @@ class TranslateOptions:
         Raises:
             OptionError: an option contradicts another one or lacks one that it needs.
         """
+        check_settings(self)
         self.decoding.check()
-        given: dict[str, object] = {
+        self._check_contradictions()
+        self._check_requirements()
+        for path in (*self.files, self.output):
+            if path and _URL.match(str(path)) and not self.engine and not path.parent.exists():
+                raise OptionError(f"`engine=ray` is needed for URLs such as {path}")
+        if self.input_format in ("tsv", "csv") and (self.field or "").strip("0") == "":
+            raise OptionError(f"`field={self.field}`: columns are counted from 1")
+        if self.shard:
+            shard_range(self.shard, 0)  # checks its form
+
+    def _check_contradictions(self) -> None:
+        values: dict[str, object] = {
             **vars(self.decoding),
             **vars(self),
             "n_best": self.decoding.n_best > 1,
-            "input_format=tsv": self.input_format == "tsv",
-            "input_format=parquet": self.input_format == "parquet",
+            f"input_format={self.input_format}": True,
+            f"errors={self.errors}": True,
             "STDIN": self.reads_stdin,
             "FILE": self.files,
         }
-        for one, others in _CONTRADICTIONS.items():
+        for name, others in _CONTRADICTIONS.items():
             for other in others.split():
-                if given[one] and given[other]:
+                if values.get(name) and values.get(other):
                     shown = _SHOWN.get(other, f"`{other}`")
-                    raise OptionError(f"`{one}` and {shown} cannot be combined")
+                    raise OptionError(f"`{name}` and {shown} cannot be combined")
+
+    def _check_requirements(self) -> None:
         several_with_stdin = self.output and self.several and self.reads_stdin
+        is_parquet = self.input_format == "parquet"
         for name, needed, missing in (
             ("`input_format`", "`field`", self.input_format and not self.field),
             ("`field`", "`input_format`", self.field and not self.input_format),
             ("`resume`", "`output`", self.resume and not self.output),
+            ("`input_format=parquet`", "`output`", is_parquet and not self.output),
             ("`engine`", "`output`", self.engine and not self.output),
             ("`address`", "`engine`", self.address and not self.engine),
-            ("`errors=column`", "`engine`", self.errors == COLUMN and not self.engine),
-            (
-                f"`input_format={self.input_format}`",
-                "`engine`",
-                self.input_format in ("csv", "parquet") and not self.engine,
-            ),
             ("`format=auto`", "FILEs", self.format == "auto" and self.reads_stdin),
             ("standard input among several FILEs", "standard output", several_with_stdin),
         ):
             if missing:
                 raise OptionError(f"{name} needs {needed}")
-        for each in (*self.files, self.output):
-            if each and _URL.match(str(each)) and not self.engine and not each.parent.exists():
-                raise OptionError(f"`engine=ray` is needed for URLs such as {each}")
-        if self.input_format in ("tsv", "csv") and (self.field or "").strip("0") == "":
-            raise OptionError(f"`field={self.field}`: columns are counted from 1")
-        if self.shard:
-            shard_lines(self.shard, 0)  # checks its form

@@ -1,30 +1,40 @@
 """Where lines are written: to a stream, or to a file that appears when it is complete."""
 
+import hashlib
 import json
+import logging
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
+from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
 
-from nmt_cli.errors import NmtError, Say
+from nmt_cli.errors import OutputError
 from nmt_cli.files import is_special, open_own, replacing_path, sync, unwritable
+from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.text.lines import SUFFIXES, writing
+
+logger = logging.getLogger(__name__)
+
+# Options on which the output of a row does not depend.
+_WITHOUT_EFFECT = {
+    *("files", "output", "force", "resume", "line_buffered", "interactive", "engine", "address")
+}
 
 
 class Sink:
-    """A destination for lines, which has the output of ``done`` lines of input already.
+    """A destination for lines, which has the output of ``done`` records already.
 
-    Every line is handed to the system at once: killing the process loses none that is finished.
+    Every line is handed to the system immediately: killing the process loses none.
     """
 
     def __init__(self, stream: BinaryIO, done: int = 0) -> None:
         self.done, self._stream = done, stream
 
     def write(self, lines: list[str]) -> None:
-        """Write the output of one line of input; the lines come without their ends."""
+        """Write the output of one record; the lines come without their ends."""
         self._stream.write("".join(f"{line}\n" for line in lines).encode())
         self._stream.flush()
 
@@ -33,40 +43,53 @@ def check_free(path: Path, force: bool) -> None:
     """Check that a file may be written.
 
     Raises:
-        NmtError: it is a folder; or, without ``force``, it or an interrupted part of it exists.
+        OutputError: it is a folder; or, without ``force``, it or an interrupted part of it exists.
     """
     if path.is_dir():
-        raise NmtError(f"{path}: is a folder, not a file", "name a file")
+        raise OutputError(f"{path}: is a folder, not a file", "name a file")
     if path.is_file() and not force:
-        raise NmtError(f"{path}: exists", "replace it with --force, or choose another name")
+        raise OutputError(f"{path}: exists", "replace it with `force`, or choose another name")
     if _part_of(path).exists() and not force:
-        raise NmtError(
+        raise OutputError(
             f"{_part_of(path)}: left by an interrupted translation",
-            "continue it with --resume, or start again with --force",
+            "continue it with `resume`, or start again with `force`",
         )
 
 
+def settings_of(options: TranslateOptions, model: list[str], source: str) -> str:
+    """Return a hash of everything that the output of a file depends on.
+
+    Args:
+        model: its fingerprint.
+        source: identifies the file.
+    """
+    settings = {k: v for k, v in asdict(options).items() if k not in _WITHOUT_EFFECT}
+    settings |= {"model": model, "source": source}
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
 def _part_of(path: Path) -> Path:
-    """The name under which a file grows, next to the file or to the target of its link."""
-    place = path.resolve() if path.is_symlink() else path
-    return place.with_name(f"{place.name}.part")
+    """Return the name under which a file grows, next to it or to the target of its link."""
+    target = path.resolve() if path.is_symlink() else path
+    return target.with_name(f"{target.name}.part")
 
 
 @contextmanager
-def file_sink(path: Path, lines_each: int, settings: str, resume: bool, say: Say) -> Iterator[Sink]:
+def file_sink(
+    path: Path, count: Callable[[BinaryIO], tuple[int, int]], settings: str, resume: bool
+) -> Iterator[Sink]:
     """Open a file for lines; it takes its name, and replaces another, when all are written.
 
     A link is followed. A device or a pipe (/dev/null) gets the lines as they come.
 
     Args:
         path: .gz, .xz and .zst are compressed once complete.
-        lines_each: lines of output per line of input.
+        count: returns how many records a part has the complete output of, and its size in bytes.
         settings: identifies everything that the lines depend on.
         resume: continue an interrupted translation.
-        say: receives the name of the part if the translation is interrupted.
 
     Raises:
-        NmtError: an interrupted part has different settings, or the file cannot be written.
+        OutputError: an interrupted part has different settings, or the file cannot be written.
     """
     part = _part_of(path)
     record = part.with_name(f"{part.name}.json")
@@ -83,11 +106,14 @@ def file_sink(path: Path, lines_each: int, settings: str, resume: bool, say: Say
             record.unlink(missing_ok=True)
         try:
             with resumed or _begun(part, record, content) as stream:
-                yield Sink(stream, _cut(stream, lines_each))
+                done, size = count(stream)
+                stream.seek(size)
+                stream.truncate()
+                yield Sink(stream, done)
             _finish(part, part.with_suffix(""))
         except BaseException:
             if part.exists() and part.stat().st_size:
-                say(f"{part}: holds the finished lines; continue with --resume")
+                logger.info(f"{part}: holds the finished lines; continue with --resume")
             else:
                 part.unlink(missing_ok=True)  # nothing to continue
             raise
@@ -113,19 +139,10 @@ def _resumed(part: Path, record: Path, content: bytes) -> BinaryIO:
         with open_own(record) as stream:
             if stream.read() == content:
                 return open_own(part)
-    raise NmtError(
+    raise OutputError(
         f"{part}: was started with another model, other options or another input",
-        "continue with those, or start again with --force",
+        "continue with those, or start again with `force`",
     )
-
-
-def _cut(part: BinaryIO, lines_each: int) -> int:
-    """Truncate a part after its last complete line of input; returns how many it then holds."""
-    done = sum(line.endswith(b"\n") for line in part) // lines_each
-    part.seek(0)
-    part.seek(sum(map(len, islice(part, done * lines_each))))
-    part.truncate()
-    return done
 
 
 def _finish(part: Path, path: Path) -> None:

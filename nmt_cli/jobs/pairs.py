@@ -1,5 +1,6 @@
 """Training pairs of text and its machine translation: back-translation and distillation."""
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from nmt_cli.errors import NmtError, Say
+from nmt_cli.errors import InputError, ModelError, OutputError
 from nmt_cli.files import replacing
 from nmt_cli.jobs.inputs import open_lines
 from nmt_cli.jobs.outputs import check_free
+from nmt_cli.jobs.records import Lines, Record
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.repetition import repeats
@@ -20,12 +22,35 @@ from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import is_blank
 
 if TYPE_CHECKING:
+    from nmt_cli.jobs.paths import DataPath
     from nmt_cli.models import TranslationModel
+
+logger = logging.getLogger(__name__)
 
 # What becomes of a line ("written", or why it is left out), the line, and its translation.
 Pair = tuple[str, str, str]
 
+WRITTEN = "written"
 UNREADABLE = "\ufffd"  # the result of decoding invalid UTF-8
+
+
+class PairLines(Lines):
+    """Lines whose output is a pair: what becomes of it, the line and its translation."""
+
+    def written(self, record: Record, translation: Translation) -> list[str]:
+        """Return three lines for a pair, or one for a line that is left out."""
+        pair = pair_of(record.line.text, translation)
+        return list(pair if pair[0] == WRITTEN else pair[:1])
+
+
+def pairs_in(parts: "Iterable[DataPath]") -> Iterator[Pair]:
+    """Read the pairs that :class:`PairLines` wrote."""
+    for part in parts:
+        with part.opened() as stream:
+            lines = (raw.decode().removesuffix("\n") for raw in stream)
+            for outcome in lines:
+                line, text = (next(lines), next(lines)) if outcome == WRITTEN else ("", "")
+                yield outcome, line, text
 
 
 def synthesize_files(
@@ -34,7 +59,6 @@ def synthesize_files(
     options: DecodingOptions,
     output: Path,
     force: bool,
-    say: Say,
 ) -> None:
     """Write the lines of files and their translations to ``output.SOURCE``, ``output.TARGET``.
 
@@ -42,41 +66,40 @@ def synthesize_files(
         files: in the model's source language; ``-`` for standard input.
         output: the two files without their language suffixes.
         force: replace existing files.
-        say: receives a message about what was written.
 
     Raises:
         NmtError: a file cannot be read, an output exists or cannot be written, the model's
             languages cannot be file suffixes, or no line gave a pair.
     """
     lines = chain.from_iterable([open_lines(file) for file in files])
-    places = pair_files(model, output, files, force)
-    first = list(islice(lines, 2))
-    translator = model.translator(options, len(first))
-    counts = synthesize(chain(first, lines), translator, *places)
-    say(f"wrote {places[0]} and {places[1]}: {report(counts)}")
+    paths = pair_files(model, output, files, force)
+    peeked = list(islice(lines, 2))
+    translator = model.translator(options, len(peeked))
+    counts = synthesize(chain(peeked, lines), translator, *paths)
+    logger.info(f"wrote {paths[0]} and {paths[1]}: {report(counts)}")
 
 
 def pair_files(
     model: "TranslationModel", output: Path, files: Sequence[Path], force: bool
 ) -> list[Path]:
-    """The two files to write, checked; see :func:`synthesize_files`."""
+    """Return the two files to write, checked; see :func:`synthesize_files`."""
     languages = model.languages
     # Bundles come from others: a language must not lead to another folder.
-    usable = all(re.fullmatch(r"\w[\w.-]*", each) for each in languages)
+    usable = all(re.fullmatch(r"\w[\w.-]*", language) for language in languages)
     if not usable or languages[0] == languages[1]:
-        raise NmtError(
+        raise ModelError(
             f"{model.path}: its languages, {' and '.join(map(repr, languages))}, "
             "cannot name two files",
             "use a model whose recipe has codes such as pt and en",
         )
     if output.name in ("", ".."):
-        raise NmtError(f"{output}: is not a file name", "give a PREFIX, e.g. -o corpora/mono.bt")
-    places = [output.with_name(f"{output.name}.{language}") for language in languages]
-    for place in places:
-        if place.exists() and any(each.exists() and place.samefile(each) for each in files):
-            raise NmtError(f"{place}: is the text to translate itself", "choose another -o")
-        check_free(place, force)
-    return places
+        raise OutputError(f"{output}: is not a file name", "give a PREFIX, such as corpora/mono.bt")
+    paths = [output.with_name(f"{output.name}.{language}") for language in languages]
+    for path in paths:
+        if path.exists() and any(file.exists() and path.samefile(file) for file in files):
+            raise OutputError(f"{path}: is the text to translate itself", "choose another `output`")
+        check_free(path, force)
+    return paths
 
 
 def synthesize(
@@ -91,23 +114,22 @@ def synthesize(
         NmtError: no line gave a pair, or the files cannot be written; existing files stay.
     """
     # The translator reads a window ahead: tee holds no more than that.
-    given, translated = tee(lines)
-    pairs = pairs_of(given, translator.translate(translated))
+    sources, translated = tee(lines)
+    pairs = map(pair_of, sources, translator.translate(translated))
     shown = tqdm(pairs, desc="translating", unit="line", disable=None)
     return write_pairs(shown, originals, translations)
 
 
-def pairs_of(lines: Iterable[str], found: Iterable[Translation]) -> Iterator[Pair]:
-    """Yield lines and their translations, and what becomes of them."""
-    for line, each in zip(lines, found, strict=True):
-        text = each.text.strip()
-        if is_blank(line):
-            outcome = "blank"
-        elif not text:
-            outcome = "empty"
-        else:
-            outcome = "degenerate" if is_degenerate(text, line) else "written"
-        yield outcome, line, text
+def pair_of(line: str, translation: Translation) -> Pair:
+    """Return a line, its translation, and what becomes of them."""
+    text = translation.text.strip()
+    if is_blank(line):
+        outcome = "blank"
+    elif not text:
+        outcome = "empty"
+    else:
+        outcome = "degenerate" if is_degenerate(text, line) else WRITTEN
+    return outcome, line, text
 
 
 def write_pairs(pairs: Iterable[Pair], originals: Path, translations: Path) -> Counter[str]:
@@ -116,11 +138,11 @@ def write_pairs(pairs: Iterable[Pair], originals: Path, translations: Path) -> C
     with replacing(originals) as original, replacing(translations) as translation:
         for outcome, line, text in pairs:
             counts[outcome] += 1
-            if outcome == "written":
+            if outcome == WRITTEN:
                 original.write(f"{line}\n")
                 translation.write(f"{text}\n")
-        if not counts["written"]:
-            raise NmtError(f"nothing to write: {report(counts)}", "check the text and the model")
+        if not counts[WRITTEN]:
+            raise InputError(f"nothing to write: {report(counts)}", "check the text and the model")
         for stream in (original, translation):
             stream.flush()  # a full disk must show before either file is replaced
     return counts
@@ -129,12 +151,12 @@ def write_pairs(pairs: Iterable[Pair], originals: Path, translations: Path) -> C
 def report(counts: Counter[str]) -> str:
     """Report in one line how many lines gave a pair, and why others did not."""
     return (
-        f"{counts['written']:,} pairs of {counts.total():,} lines; left out: "
+        f"{counts[WRITTEN]:,} pairs of {counts.total():,} lines; left out: "
         f"{counts['blank']:,} blank, {counts['empty']:,} with an empty translation, "
         f"{counts['degenerate']:,} with a degenerate one"
     )
 
 
 def is_degenerate(text: str, line: str) -> bool:
-    """Whether a translation repeats itself or is unreadable although its source is not."""
+    """Return whether a translation repeats itself or is unreadable although its source is not."""
     return repeats(text, line) or (UNREADABLE in text and UNREADABLE not in line)

@@ -1,29 +1,40 @@
-"""Forms of lines: plain text, text with constraints, tables and JSON objects.
+"""Records in files of text: how they are split, translated and written.
 
-A form finds the text to translate in each line and puts the translation in its place; everything
-else passes unchanged.
+A form finds the text to translate in each record and puts the translation in its place; everything
+else stays unchanged.
 """
 
-import csv
 import io
 import json
-from collections.abc import Callable
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from nmt_cli.errors import NmtError
+from nmt_cli.jobs import shards
+from nmt_cli.jobs.options import COLUMN, TranslateOptions
+from nmt_cli.jobs.shards import RowTranslator, Shard, error_line, extra_fields, extra_names
+from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.translator import Line
-from nmt_cli.text.lines import REPLACE, STRICT, is_blank
+from nmt_cli.text.lines import BYTE_ORDER_MARK, STRICT, decode_lines, is_blank
+
+if TYPE_CHECKING:
+    from nmt_cli.jobs.paths import DataPath
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Record:
-    """A line of input.
+    """A record of input.
 
     Attributes:
         line: the text to translate.
-        as_line: gives the line of output for a translation and additional fields by name.
-        as_json: gives a JSON object with the source and fields by name.
+        as_line: returns the record of output for a translation and additional fields by name.
+        as_json: returns a JSON object with the source and fields by name.
     """
 
     line: Line
@@ -31,191 +42,185 @@ class Record:
     as_json: Callable[[dict[str, Any]], str]
 
 
-# Reads a line without LF (with the CR of CRLF, except for plain text); the second argument names
-# it in errors. Returns None for a line that passes unchanged. Tables need to read their header.
-Form = Callable[[str, str], Record | None]
+# A record as its form reads it: None if it passes unchanged.
+_Read = Record | NmtError | None
 
 
-def in_column(value: Any) -> str:
-    """A value as the text of a column."""
+class Lines:
+    """One sentence per line; the base of the other forms of text. An instance reads one file.
+
+    Attributes:
+        keeps_cr: whether records include the CR of CRLF.
+        awaits_header: whether the next record must be the header.
+        outputs_each: lines of output for each record.
+    """
+
+    keeps_cr = False
+    awaits_header = False
+
+    def __init__(self, options: TranslateOptions) -> None:
+        self.options = options
+        self.policy = STRICT if options.errors == COLUMN else options.errors
+        self.outputs_each = 1 if options.json else options.decoding.n_best
+
+    def split(self, stream: Iterable[bytes]) -> Iterator[bytes]:
+        """Split a file into records, which include their ends."""
+        return iter(stream)  # a generator would close the file when it ends
+
+    def is_complete(self, raw: bytes) -> bool:
+        """Return whether a record has its end."""
+        return raw.endswith(b"\n")
+
+    def completed(self, output: Iterable[bytes]) -> tuple[int, int]:
+        """Return how many records an interrupted output completes, and their size in bytes."""
+        outputs = size = position = 0
+        for raw in self.split(output):
+            if not self.is_complete(raw):
+                break
+            outputs, position = outputs + 1, position + len(raw)
+            if outputs % self.outputs_each == 0:
+                size = position
+        return outputs // self.outputs_each, size
+
+    def read(self, text: str, where: str) -> Record | None:
+        """Read a record without its end; None if it passes unchanged.
+
+        Raises:
+            NmtError: it does not have this form; the message begins with ``where``.
+        """
+        return Record(Line(text), as_columns, json_with_source(text))
+
+    def failed(self, text: str, extra: dict[str, str]) -> str:
+        """Return the output for a record that fails: the record, and additional fields."""
+        if self.options.json:
+            return json.dumps({"source": text, "error": extra["error"]}, ensure_ascii=False)
+        return "\t".join([text, *extra.values()])
+
+    def written(self, record: Record, translation: Translation) -> list[str]:
+        """Return the lines of output for a record."""
+        options, n_best = self.options, translation.n_best
+        if not options.json:
+            return [record.as_line(best.text, extra_fields(best, options)) for best in n_best]
+        objects = [{"translation": best.text, **extra_fields(best, options)} for best in n_best]
+        others = {"n_best": objects} if translation.others else {}
+        return [record.as_json({**objects[0], **others, "seconds": round(translation.seconds, 6)})]
+
+    def read_header(self, raw: bytes, name: str) -> None:
+        """Read the header of a file whose rows are read from a later one on.
+
+        Raises:
+            NmtError: it does not name the field.
+        """
+        text = raw.decode("utf-8", "replace").removeprefix(BYTE_ORDER_MARK)
+        self.read(text.rstrip("\n"), f"{name}, line 1")
+
+    def stream(self, raws: Iterable[bytes], first: int, rows: RowTranslator) -> Iterator[list[str]]:
+        """Translate records, in order; yields the lines of output of each.
+
+        Args:
+            raws: read ahead as far as the translator does.
+            first: the number of the first record, from 1.
+
+        Raises:
+            NmtError: a record cannot be read or translated, unless ``errors=column``; the output
+                of the records before it has been yielded.
+        """
+        waiting: deque[tuple[str, _Read]] = deque()
+        failures: list[NmtError] = []
+
+        def lines() -> Iterator[Line]:
+            try:
+                for text, record in self._records(raws, first, rows.name):
+                    waiting.append((text, record))
+                    # A record that passes unchanged is translated as a blank line.
+                    yield record.line if isinstance(record, Record) else Line("")
+            except NmtError as error:  # translate the records before it first
+                failures.append(error)
+
+        for translation in rows.translate(lines(), first):
+            yield self._output(*waiting.popleft(), translation)
+        if failures:
+            raise failures[0]
+
+    def _records(self, raws: Iterable[bytes], first: int, name: str) -> Iterator[tuple[str, _Read]]:
+        if self.options.errors != COLUMN:
+            texts = decode_lines(raws, name, self.policy, logger.warning, self.keeps_cr, first)
+            for number, text in enumerate(texts, first):
+                yield text, self.read(text, f"{name}, line {number}")
+            return
+        for number, raw in enumerate(raws, first):
+            try:
+                [text] = decode_lines([raw], name, keep_cr=self.keeps_cr, first_number=number)
+                yield text, self.read(text, f"{name}, line {number}")
+            except NmtError as error:
+                if self.awaits_header:  # concerns every row
+                    raise
+                yield raw.decode("utf-8", "replace").rstrip("\r\n"), error
+
+    def _output(self, text: str, record: _Read, result: Translation | Exception) -> list[str]:
+        error = record if isinstance(record, NmtError) else result
+        if isinstance(error, Exception):
+            extra = dict.fromkeys(extra_names(self.options), "") | {"error": error_line(error)}
+            return [self.failed(text, extra)] * self.outputs_each
+        if isinstance(record, Record):
+            return self.written(record, error)
+        return [text] * self.outputs_each
+
+    def shards(self, source: "DataPath", rows: int) -> Iterator[Shard]:
+        """Cut a file into shards; see :class:`nmt_cli.jobs.shards.Form`."""
+        start, size, header = 0, 0, b""
+        content: list[bytes] = []
+        with source.opened() as stream:
+            for raw in self.split(stream):
+                if self.awaits_header:
+                    header = raw.removeprefix(BYTE_ORDER_MARK.encode())
+                    self.read_header(header, source.name)
+                content.append(raw)
+                size += len(raw)
+                if len(content) == rows or size >= shards.MAX_BYTES:
+                    yield Shard(start, start + len(content), header, b"".join(content))
+                    start, size, content = start + len(content), 0, []
+        if content:
+            yield Shard(start, start + len(content), header, b"".join(content))
+
+    def translate(self, shard: Shard, rows: RowTranslator, with_header: bool) -> bytes:
+        """Translate a shard; see :class:`nmt_cli.jobs.shards.Form`."""
+        raws, first = self.split(io.BytesIO(shard.content)), shard.start + 1
+        if shard.start and shard.header and with_header:
+            raws, first = chain([shard.header], raws), shard.start
+            rows.counts.lines -= 1
+        elif shard.start and shard.header:
+            self.read_header(shard.header, rows.name)
+        outputs = chain.from_iterable(self.stream(raws, first, rows))
+        return "".join(f"{line}\n" for line in outputs).encode()
+
+
+class ConstrainedLines(Lines):
+    """A sentence, followed by tab-separated phrases that its translation must contain."""
+
+    def read(self, text: str, where: str) -> Record | None:
+        """Read a line; the phrases are not part of its source."""
+        source, *phrases = text.split("\t")
+        wanted = tuple(phrase for phrase in phrases if not is_blank(phrase))
+        return Record(Line(source, wanted), as_columns, json_with_source(source))
+
+
+def column_text(value: Any) -> str:
+    """Format a value as the text of a column."""
     if isinstance(value, float):
         return f"{value:.6f}"
     if isinstance(value, list):
-        return " ".join(map(in_column, value))
+        return " ".join(map(column_text, value))
     return str(value)
 
 
-def _columns(text: str, further: dict[str, Any]) -> str:
-    """A line of text, followed by additional columns."""
-    if not further:
+def as_columns(text: str, extra: dict[str, Any]) -> str:
+    """Return a line of text, followed by additional columns."""
+    if not extra:
         return text
-    return "\t".join([text.replace("\t", " "), *map(in_column, further.values())])
+    return "\t".join([text.replace("\t", " "), *map(column_text, extra.values())])
 
 
-def _with_source(source: str) -> Callable[[dict[str, Any]], str]:
-    """Give a JSON object of the source text and fields by name."""
-    return lambda found: json.dumps({"source": source, **found}, ensure_ascii=False)
-
-
-def plain(raw: str, where: str) -> Record:
-    """Read one sentence per line."""
-    return Record(Line(raw), _columns, _with_source(raw))
-
-
-def constrained(raw: str, where: str) -> Record:
-    """Read a sentence, followed by tab-separated phrases."""
-    text, *phrases = raw.split("\t")
-    wanted = tuple(each for each in phrases if not is_blank(each))
-    return Record(Line(text, wanted), _columns, _with_source(text))
-
-
-def table(field: str) -> Form:
-    """Tab-separated columns, one of which is translated.
-
-    The field is its number, from 1, or its name in the header, the first line read, which then
-    passes unchanged.
-    """
-    place = int(field) - 1 if field.isdecimal() else None
-
-    def read(raw: str, where: str) -> Record | None:
-        nonlocal place
-        fields = raw.removesuffix("\r").split("\t")
-        if place is None:
-            place = _named(field, fields, where)
-            return None
-        if is_blank(raw):
-            return None
-        _check_width(fields, place, field, where)
-        before, source, after = fields[:place], fields[place], fields[place + 1 :]
-
-        def as_line(text: str, further: dict[str, Any]) -> str:
-            columns = [*before, text.replace("\t", " "), *after, *map(in_column, further.values())]
-            return "\t".join(columns) + "\r" * raw.endswith("\r")
-
-        return Record(Line(source), as_line, _with_source(source))
-
-    return read
-
-
-def _named(field: str, names: list[str], where: str) -> int:
-    if field not in names:
-        reason = f"{where}: no column is named {field!r}"
-        raise NmtError(reason, f"the first line names {', '.join(names)}")
-    return names.index(field)
-
-
-def _check_width(values: list[str], place: int, field: str, where: str) -> None:
-    if place >= len(values):
-        reason = f"{where}: has {len(values)} columns; --field {field} does not exist"
-        raise NmtError(reason, "fix the line, or choose another --field")
-
-
-def csv_table(field: str) -> Form:
-    """Records of comma-separated values, one of which is translated, as in :func:`table`.
-
-    The header gets the names of additional fields.
-    """
-    place = int(field) - 1 if field.isdecimal() else None
-    csv.field_size_limit(1 << 30)
-
-    def read(raw: str, where: str) -> Record | None:
-        nonlocal place
-        try:
-            values = next(csv.reader([raw], strict=True), [])
-        except csv.Error as error:
-            raise NmtError(f"{where}: is not CSV ({error})", "fix the record") from None
-        end = "\r" * raw.endswith("\r")
-        if place is None:
-            place = _named(field, values, where)
-            return Record(Line(""), lambda _, further: as_csv([*values, *further]) + end, str)
-        if not values:
-            return None
-        _check_width(values, place, field, where)
-        before, given, after = values[:place], values[place], values[place + 1 :]
-
-        def as_line(text: str, further: dict[str, Any]) -> str:
-            new = given if text == source else text
-            return as_csv([*before, new, *after, *map(in_column, further.values())]) + end
-
-        source = given.replace("\n", " ").replace("\r", " ")
-        return Record(Line(source), as_line, str)
-
-    return read
-
-
-def as_csv(values: list[str]) -> str:
-    """A record of comma-separated values, without its end."""
-    written = io.StringIO()
-    csv.writer(written).writerow(values)  # quotes what is in its line ends: CR and LF
-    return written.getvalue().removesuffix("\r\n")
-
-
-def json_lines(field: str, on_error: str = STRICT) -> Form:
-    """One JSON object per line, one of whose fields is translated; the others stay unchanged.
-
-    Unpaired surrogates, which JSON can spell, are handled as invalid UTF-8 is (see text.lines).
-    """
-
-    def read(raw: str, where: str) -> Record | None:
-        if is_blank(raw):
-            return None
-        spans = _spans(raw, where)
-        if field not in spans:
-            raise NmtError(
-                f"{where}: has no field {field!r}",
-                f"it has {', '.join(spans) or 'none'}; choose one with --field",
-            )
-        start, end, value = spans[field]
-        spelled = raw[start:end]
-        if not isinstance(value, str):
-            raise NmtError(f"{where}: the field {field!r} is not text", "choose another --field")
-        if any("\ud800" <= each <= "\udfff" for each in value):
-            if on_error == STRICT:
-                raise NmtError(
-                    f"{where}: the field {field!r} has half a surrogate pair",
-                    "fix it, or use --errors replace",
-                )
-            replaced = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-            value = replaced if on_error == REPLACE else ""
-            spelled = json.dumps(value, ensure_ascii=False)
-
-        def as_json(found: dict[str, Any], line: str = raw) -> str:
-            taken = sorted(found.keys() & spans.keys())
-            if taken:
-                raise NmtError(
-                    f"{where}: already has a field {taken[0]!r}, which --json would add",
-                    "rename it first",
-                )
-            added = json.dumps(found, ensure_ascii=False)[1:-1]
-            close = line.rindex("}")
-            return f"{line[:close]}, {added}{line[close:]}" if found else line
-
-        def as_line(text: str, further: dict[str, Any]) -> str:
-            # What does not change, such as a blank field, stays as it is spelled.
-            new = spelled if text == source else json.dumps(text, ensure_ascii=False)
-            return as_json(further, raw[:start] + new + raw[end:])
-
-        source = value.replace("\n", " ").replace("\r", " ")
-        return Record(Line(source), as_line, as_json)
-
-    return read
-
-
-def _spans(raw: str, where: str) -> dict[str, tuple[int, int, Any]]:
-    """Start, end and value of each field of an object."""
-    try:
-        if not isinstance(json.loads(raw), dict):
-            raise NmtError(f"{where}: is not a JSON object", "give one object per line")
-    except (ValueError, RecursionError) as error:
-        raise NmtError(f"{where}: is not JSON ({error})", "give one object per line") from None
-    # The whole line is valid JSON: what separates the fields needs no checks.
-    decoder, spans = json.JSONDecoder(), {}
-    at = raw.index("{") + 1
-    while (start := raw.find('"', at)) >= 0:
-        name, at = decoder.raw_decode(raw, start)
-        start = raw.index(":", at) + 1
-        while raw[start] in " \t\r\n":
-            start += 1
-        value, at = decoder.raw_decode(raw, start)
-        spans[name] = (start, at, value)
-    return spans
+def json_with_source(source: str) -> Callable[[dict[str, Any]], str]:
+    """Return a function that makes a JSON object of the source text and fields by name."""
+    return lambda extra: json.dumps({"source": source, **extra}, ensure_ascii=False)

@@ -1,154 +1,43 @@
-"""The job of ``nmt translate``: files or standard input to files or standard output."""
+"""The job of ``nmt translate`` in one process: files or stdin to files or stdout."""
 
-import hashlib
-import json
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nmt_cli.errors import NmtError, Say
+from nmt_cli.errors import InputError, OutputError
 from nmt_cli.files import is_special, standard_output
 from nmt_cli.formats import SUFFIXES
-from nmt_cli.jobs import inputs
-from nmt_cli.jobs.inputs import STDIN, Job, count_lines, name_of, opened
+from nmt_cli.jobs.inputs import STDIN, Job, check_outputs, jobs_of, name_of, opened, shard_range
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.outputs import Sink, check_free, file_sink
-from nmt_cli.jobs.records import (
-    Form,
-    Record,
-    constrained,
-    csv_table,
-    json_lines,
-    plain,
-    table,
-)
-from nmt_cli.search.rejoining import Translation
-from nmt_cli.search.translator import Line, Translator
-from nmt_cli.text.lines import COLUMN, decode_lines, plain_name
+from nmt_cli.jobs.outputs import Sink, check_free, file_sink, settings_of
+from nmt_cli.jobs.records import Lines
+from nmt_cli.jobs.shards import MAX_WAIT, Counts, Form, RowTranslator, form_of
+from nmt_cli.search.translator import Translator
+from nmt_cli.text.lines import plain_name
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
+
+logger = logging.getLogger(__name__)
+
 Advance = Callable[[int], object]
-# Given the number of lines, if known: a context that takes the number of lines done so far.
+# Given the number of rows, if known: a context that takes the number of rows done so far.
 Progress = Callable[[int | None], AbstractContextManager[Advance]]
 
-# Seconds of work, about, after which lines are written: what an interruption may lose.
-LONGEST_WAIT = 5.0
 
-# Options on which the lines of the output do not depend.
-_WITHOUT_EFFECT = {"files", "output", "force", "resume", "line_buffered", "interactive"}
-_ENGINE = {"engine", "address"}
-
-
-@dataclass
-class Counts:
-    """What was translated: lines, those not blank, and tokens of their best translations."""
-
-    lines: int = 0
-    sentences: int = 0
-    tokens: int = 0
-
-    def summary(self, seconds: float) -> str:
-        """One line for people."""
-        return (
-            f"translated {self.lines:,} lines ({self.sentences:,} sentences, {self.tokens:,} "
-            f"tokens) in {seconds:,.1f} s: {self.tokens / max(seconds, 1e-9):,.0f} tokens/s"
-        )
-
-
-class Stream:
-    """How lines of one input become lines of output.
-
-    Attributes:
-        form: how lines are read and written.
-        lines_each: lines of output per line of input.
-    """
-
-    def __init__(self, translator: Translator, options: TranslateOptions, name: str = "") -> None:
-        """``name`` is put before ``line 3`` in the translator's messages."""
-        self._translator, self._options = replace(translator, name=name), options
-        self.lines_each = 1 if options.json else options.decoding.n_best
-        self.form = form_of(options)
-
-    def translate(
-        self, lines: Iterable[str], name: str, counts: Counts, first_number: int = 1
-    ) -> Iterator[list[str]]:
-        """The lines of output for each line of input, in order, which are counted.
-
-        Lines have no ends; the name is that of the input, for errors.
-
-        Raises:
-            NmtError: a line does not have the form or cannot be translated; names the line.
-        """
-        waiting: deque[tuple[str, Record | None]] = deque()
-        failures: list[NmtError] = []
-
-        def requested() -> Iterator[Line]:
-            try:
-                for number, raw in enumerate(lines, start=first_number):
-                    record = self.form(raw, f"{name}, line {number}")
-                    waiting.append((raw, record))
-                    # A line that passes unchanged is translated as a blank one, to keep its place.
-                    yield record.line if record else Line("")
-            except NmtError as error:  # translate the lines before it first
-                failures.append(error)
-
-        seconds = 0 if self._options.line_buffered else LONGEST_WAIT
-        for translation in self._translator.translate(requested(), first_number, seconds):
-            counts.lines += 1
-            counts.sentences += bool(translation.tokens)
-            counts.tokens += len(translation.tokens)
-            raw, record = waiting.popleft()
-            yield written(record, translation, self._options) if record else [raw] * self.lines_each
-        if failures:
-            raise failures[0]
-
-
-def form_of(options: TranslateOptions) -> Form:
-    """How the lines of an input are read and written."""
-    if options.input_format == "tsv":
-        return table(options.field or "")
-    if options.input_format == "csv":
-        return csv_table(options.field or "")
-    if options.input_format == "jsonl":
-        return json_lines(options.field or "", options.errors)
-    return constrained if options.constraints else plain
-
-
-def written(record: Record, best: Translation, options: TranslateOptions) -> list[str]:
-    """The lines of output for a line of input."""
-    if not options.json:
-        return [record.as_line(each.text, details(each, options)) for each in best.n_best]
-    n_best = [{"translation": each.text, **details(each, options)} for each in best.n_best]
-    found = n_best[0] | ({"n_best": n_best} if best.others else {})
-    return [record.as_json({**found, "seconds": round(best.seconds, 6)})]
-
-
-def details(translation: Translation, options: TranslateOptions) -> dict[str, Any]:
-    """Additional fields by name, in the order of the columns."""
-    found: dict[str, Any] = {}
-    if options.scores or options.json:
-        found["score"] = round(translation.score, 6)
-    if options.decoding.alignments:
-        found["alignment"] = [f"{i}-{j}" for i, j in translation.alignment or []]
-    if options.tokens or options.json:
-        found["tokens"] = translation.tokens
-    if options.json:
-        found["token_scores"] = [round(each, 6) for each in translation.token_scores]
-    if options.errors == COLUMN:
-        found["error"] = ""
-    return found
+def no_progress() -> AbstractContextManager[Advance]:
+    """Show nothing."""
+    return nullcontext(lambda rows: None)
 
 
 def translate_files(
-    options: TranslateOptions, model: "TranslationModel", say: Say, progress: Progress | None = None
+    options: TranslateOptions, model: "TranslationModel", progress: Progress | None = None
 ) -> Counts:
     """Translate files, or standard input; returns what was translated, without counting documents.
-
-    ``say`` receives warnings and messages, and ``progress`` shows how many lines are done.
 
     Raises:
         NmtError: the options contradict each other, an input cannot be read, an output cannot be
@@ -156,109 +45,163 @@ def translate_files(
         BrokenPipeError: the reader of standard output is gone.
     """
     options.check()
-    jobs = _jobs(options, say)
+    form = form_of(options)
+    if not isinstance(form, Lines):
+        return _translate_shards(options, form, model, progress)
+    jobs = _jobs(options)
     if options.format:
-        from nmt_cli.formats.document import format_of
-        from nmt_cli.jobs.documents import translate_documents
-
-        kind = None if options.format == "auto" else options.format
-        formats = [kind or format_of(job.source) for job in jobs]
-        decoding = replace(options.decoding, alignments=model.has_attention)
-        texts = model.translator(decoding, 2)
-        translate_documents(jobs, formats, texts, options.errors, say)
+        _translate_documents(options, jobs, model)
         return Counts()
-    documents = (job.source for job in jobs if plain_name(job.source).suffix.lower() in SUFFIXES)
-    if not options.input_format and (first_document := next(documents, None)):
-        say(f"{first_document}: translated as lines of text; --format auto keeps its markup")
-    counts = Counts()
-    translator: Translator | None = None
-    total = _lines_in_all(options, jobs) if progress else None
-    with progress(total) if progress else nullcontext(lambda lines: None) as advance:
+    suffixes = ((job.source, plain_name(job.source).suffix.lower()) for job in jobs)
+    documents = (path for path, suffix in suffixes if suffix in SUFFIXES)
+    if not options.input_format and (document := next(documents, None)):
+        logger.warning(f"{document}: translated as lines of text; --format auto keeps its markup")
+    run = _TextRun(options, model, jobs)
+    with progress(run.total()) if progress else no_progress() as advance:
         for job in jobs:
-            name, keep_cr = name_of(job.source), options.input_format is not None
-            with opened(job.source) as source:
-                first = list(islice(source, 0 if options.line_buffered else 2))
-                lines = decode_lines(chain(first, source), name, options.errors, say, keep_cr)
-                if translator is None:
-                    # A lone line gets all threads; several lines get one each.
-                    sentences = len(first) if len(jobs) == 1 else 2
-                    translator = model.translator(options.decoding, sentences)
-                stream = Stream(translator, options, f"{name}, " if len(jobs) > 1 else "")
-                start, end = 0, None
-                if options.shard:
-                    start, end = inputs.shard_lines(options.shard, count_lines(job.source))
-                with _sink(job, options, model, stream.lines_each, say) as sink:
-                    if sink.done:
-                        say(f"{job.output}: continuing after line {sink.done:,}")
+            run.translate(job, advance)
+    return run.counts
+
+
+class _TextRun:
+    """Translates files of text record by record."""
+
+    def __init__(
+        self, options: TranslateOptions, model: "TranslationModel", jobs: Sequence[Job]
+    ) -> None:
+        self.options, self.model, self.jobs = options, model, jobs
+        self.counts = Counts()
+        self._translator: Translator | None = None
+
+    def total(self) -> int | None:
+        """Return the number of records to translate; None if an input can be read only once."""
+        if any(job.source == STDIN or is_special(job.source) for job in self.jobs):
+            return None
+        ranges = [self._range(job.source, self.options.shard or "1/1") for job in self.jobs]
+        return sum(end - start for start, end in ranges)
+
+    def translate(self, job: Job, advance: Advance) -> None:
+        """Translate a file, or continue it."""
+        options, name, form = self.options, name_of(job.source), self._form()
+        with opened(job.source) as source:
+            peeked = list(islice(source, 0 if options.line_buffered else 2))
+            records = form.split(chain(peeked, source))
+            rows = self._rows(name, len(peeked))
+            start, end = self._range(job.source, options.shard) if options.shard else (0, None)
+            with self._sink(job, form) as sink:
+                if sink.done:
+                    logger.info(f"{job.output}: continuing after line {sink.done:,}")
                     advance(sink.done)
-                    lines, skipped = islice(lines, end), start + sink.done
-                    if skipped and options.input_format == "tsv":
-                        stream.form(next(lines, ""), f"{name}, line 1")  # the header
-                        lines = islice(lines, skipped - 1, None)
-                    else:
-                        lines = islice(lines, skipped, None)
-                    for written in stream.translate(lines, name, counts, skipped + 1):
-                        sink.write(written)
-                        advance(1)
+                start += sink.done
+                records = islice(records, end)
+                if start and form.awaits_header:
+                    form.read_header(next(records, b""), name)
+                    records = islice(records, start - 1, None)
+                else:
+                    records = islice(records, start, None)
+                for lines in form.stream(records, start + 1, rows):
+                    sink.write(lines)
+                    advance(1)
+
+    def _form(self) -> Lines:
+        form = form_of(self.options)
+        assert isinstance(form, Lines)
+        return form
+
+    def _range(self, source: Path, shard: str) -> tuple[int, int]:
+        with opened(source) as stream:
+            return shard_range(shard, sum(1 for _ in self._form().split(stream)))
+
+    def _rows(self, name: str, peeked: int) -> RowTranslator:
+        """Return a translator of the rows of a file, ``peeked`` of which were read."""
+        options, several = self.options, len(self.jobs) > 1
+        if self._translator is None:
+            # A lone line gets all threads; several lines get one each.
+            self._translator = self.model.translator(options.decoding, 2 if several else peeked)
+        translator = replace(self._translator, name=f"{name}, " if several else "")
+        wait = 0 if options.line_buffered else MAX_WAIT
+        return RowTranslator(translator, options, name, self.counts, wait)
+
+    def _sink(self, job: Job, form: Lines) -> AbstractContextManager[Sink]:
+        if job.output is None:
+            return nullcontext(Sink(standard_output()))
+        source = str(job.source if job.source == STDIN else job.source.resolve())
+        settings = settings_of(self.options, self.model.fingerprint(), source)
+        return file_sink(job.output, form.completed, settings, self.options.resume)
+
+
+def _translate_shards(
+    options: TranslateOptions, form: Form, model: "TranslationModel", progress: Progress | None
+) -> Counts:
+    """Translate files whose records cannot be streamed: as Ray does, to folders of shards."""
+    from nmt_cli.jobs import shards
+    from nmt_cli.jobs.folders import file_jobs
+    from nmt_cli.lock import locked
+
+    counts, shown = Counts(), progress(None) if progress else no_progress()
+    with locked(options.output or Path()), shown as advance:
+        jobs = file_jobs(options, model.fingerprint())
+        jobs = [job for job in jobs if job.prepare(options.force, options.resume)]
+        translator = model.translator(options.decoding)
+        for job in jobs:
+            named = replace(translator, name=f"{job.source.name}, ")
+            rows = RowTranslator(named, options, job.source.name, counts)
+            existing, end = set(job.names()), 0
+            for shard in form.shards(job.source, shards.ROWS):
+                end = shard.end
+                if job.shard_name(shard.start, end) not in existing:
+                    content = form.translate(shard, rows, with_header=not job.joined)
+                    job.write(shard.start, end, content)
+                advance(end - shard.start)
+            job.finish(end)
     return counts
 
 
-def _jobs(options: TranslateOptions, say: Say) -> list[Job]:
-    """What to read and write, checked before a model is loaded."""
-    folder = options.output and options.output.is_dir()
-    if options.several and options.output and options.output.is_file():
-        raise NmtError(f"{options.output}: is a file", "several files need a folder to write to")
-    if options.several or (options.files and folder):
-        jobs = inputs.jobs_of(options.files, options.output)
+def _translate_documents(
+    options: TranslateOptions, jobs: Sequence[Job], model: "TranslationModel"
+) -> None:
+    from nmt_cli.formats.document import format_of
+    from nmt_cli.jobs.documents import translate_documents
+
+    name = None if options.format == "auto" else options.format
+    formats = [name or format_of(job.source) for job in jobs]
+    decoding = replace(options.decoding, alignments=model.has_attention)
+    translate_documents(jobs, formats, model.translator(decoding), options.errors)
+
+
+def _jobs(options: TranslateOptions) -> list[Job]:
+    """Return what to read and write, checked before a model is loaded."""
+    output = options.output
+    if options.several and output and output.is_file():
+        raise OutputError(f"{output}: is a file", "several files need a folder to write to")
+    into_folder = options.several or (options.files and output and output.is_dir())
+    if into_folder:
+        jobs = jobs_of(options.files, output)
     else:
-        jobs = [Job(options.files[0] if options.files else STDIN, options.output)]
-    inputs.check_apart(jobs)
+        jobs = [Job(options.files[0] if options.files else STDIN, output)]
+    check_outputs(jobs)
     for source, _ in jobs:
-        if " " in str(source) and not source.exists():  # probably a sentence
-            raise NmtError(
-                f"{source}: no such file", "to translate text: echo TEXT | nmt translate"
-            )
-        if not is_special(source):  # what can be read only once is not opened twice
-            with opened(source):
-                pass
-        elif options.shard:
-            raise NmtError(
-                f"{source}: is a pipe or a device; --shard reads its input twice",
-                "use a file instead",
-            )
-    if options.output is None:
+        _check_source(source, options)
+    if output is None:
         standard_output("give -o FILE, or redirect it")
-    left = []
+    unfinished = []
     for job in jobs:
         if options.resume and job.output and job.output.is_file():
-            say(f"{job.output}: already complete")
+            logger.info(f"{job.output}: already complete")
             continue
         if job.output:
             check_free(job.output, options.force or options.resume)
-        left.append(job)
-    return left
+        unfinished.append(job)
+    return unfinished
 
 
-def _lines_in_all(options: TranslateOptions, jobs: Sequence[Job]) -> int | None:
-    """How many lines to translate; None if an input can be read only once."""
-    if any(job.source == STDIN or is_special(job.source) for job in jobs):
-        return None
-    shards = [inputs.shard_lines(options.shard or "1/1", count_lines(job.source)) for job in jobs]
-    return sum(end - start for start, end in shards)
-
-
-def _sink(
-    job: Job, options: TranslateOptions, model: "TranslationModel", lines_each: int, say: Say
-) -> AbstractContextManager[Sink]:
-    if job.output is None:
-        return nullcontext(Sink(standard_output()))
-    source = str(job.source if job.source == STDIN else job.source.resolve())
-    settings = settings_of(options, model.fingerprint(), source)
-    return file_sink(job.output, lines_each, settings, options.resume, say)
-
-
-def settings_of(options: TranslateOptions, model: list[str], source: str) -> str:
-    """A hash of everything that the lines of the output depend on."""
-    parts = {k: v for k, v in asdict(options).items() if k not in _WITHOUT_EFFECT | _ENGINE}
-    parts |= {"model": model, "source": source}
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+def _check_source(source: Path, options: TranslateOptions) -> None:
+    if " " in str(source) and not source.exists():  # probably a sentence
+        raise InputError(f"{source}: no such file", "to translate text: echo TEXT | nmt translate")
+    if not is_special(source):  # what can be read only once is not opened twice
+        with opened(source):
+            pass
+    elif options.shard:
+        raise InputError(
+            f"{source}: is a pipe or a device; `shard` reads its input twice", "use a file instead"
+        )

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from nmt_cli.errors import silent
+from nmt_cli.jobs import shards
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.translate import Counts
-from nmt_cli.ray.cluster import ActorPoolStrategy, Cluster, SharedBundle, open_shared
-from nmt_cli.ray.shards import ShardTranslator
+from nmt_cli.jobs.parquet import ParquetTable
+from nmt_cli.jobs.shards import RowTranslator
+from nmt_cli.ray.cluster import ActorPoolStrategy, RaySettings, SharedBundle, open_shared
 from nmt_cli.search.options import DecodingOptions
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def translate(
         options: decoding options; None for the model's own settings.
         field: the column, which gets the translations.
         errors: "strict", or "column" to keep rows that fail and add their errors in a column.
-        workers: actors at most; default: one per core, or per GPU.
-        threads: cores to use in all; default: those of the cluster.
+        workers: maximum number of actors; default: one per core, or per GPU.
+        threads: cores to use in all; default: all of the cluster.
         device: "cpu", "cuda", or "auto".
 
     Raises:
@@ -49,28 +49,29 @@ def translate(
         field=field, input_format="parquet", errors=errors, decoding=options or DecodingOptions()
     )
     chosen.decoding.check()
-    cluster = Cluster(None, threads, workers, device)
-    arguments, each = cluster.actors()
-    most = arguments["compute"].max_size
-    arguments["compute"] = ActorPoolStrategy(min_size=1, max_size=most)  # reading needs cores, too
+    settings = RaySettings(None, threads, workers, device)
+    arguments, actor_threads = settings.actors()
+    workers = arguments["compute"].max_size
+    arguments["compute"] = ActorPoolStrategy(min_size=1, max_size=workers)  # reading needs cores
+    bundle = SharedBundle.of(Path(model), copied=True)
     return dataset.map_batches(
-        _Rows,
-        fn_constructor_args=(SharedBundle.of(Path(model), copied=True), chosen, cluster, each),
-        batch_size=cluster.rows,
+        _Batches,
+        fn_constructor_args=(bundle, chosen, settings, actor_threads),
+        batch_size=shards.ROWS,
         batch_format="pyarrow",
         **arguments,
     )
 
 
-class _Rows:
+class _Batches:
     """An actor that translates a column of batches."""
 
     def __init__(
-        self, bundle: SharedBundle, options: TranslateOptions, cluster: Cluster, threads: int
+        self, bundle: SharedBundle, options: TranslateOptions, settings: RaySettings, threads: int
     ) -> None:
-        model = open_shared([bundle], cluster, threads, silent)
-        translator = model.translator(options.decoding)
-        self._translating = ShardTranslator(translator, options, "the data set")
+        model = open_shared([bundle], settings, threads)
+        self._rows = RowTranslator(model.translator(options.decoding), options, "the data set")
+        self._form = ParquetTable(options)
 
     def __call__(self, batch: "pa.Table") -> "pa.Table":
-        return self._translating.table(batch, 1, Counts())
+        return self._form.translate_table(batch, 1, self._rows)

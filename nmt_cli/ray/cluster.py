@@ -19,29 +19,29 @@ os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
 import ray
 import ray.data
 from ray.data import ActorPoolStrategy
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from nmt_cli import models
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.packages import model_folder
-from nmt_cli.errors import NmtError, Say, first_line
+from nmt_cli.errors import ModelError, ResourceError, first_line
 from nmt_cli.files import failures
 from nmt_cli.frameworks import variable, without_stderr
 from nmt_cli.host import cores
 
-OBJECT_STORE = 256 << 20  # bytes of text on its way, with Ray on this machine only
+logger = logging.getLogger(__name__)
+
+OBJECT_STORE = 256 << 20  # bytes, with Ray on this machine only
 
 
 @dataclass(frozen=True)
-class Cluster:
+class RaySettings:
     """Where to translate, and with how many actors.
 
     Attributes:
-        address: of a Ray cluster; None to start Ray on this machine for the job.
-        threads: cores to use in all; default: those of the cluster.
+        address: the address of a Ray cluster; None to start Ray on this machine for the job.
+        threads: cores to use in all; default: all of the cluster.
         workers: actors, which share the cores; default: one per core, or per GPU.
         device, provider: what each actor's bundle runs on; see :func:`nmt_cli.open`.
-        rows: of a shard, at most.
     """
 
     address: str | None = None
@@ -49,7 +49,6 @@ class Cluster:
     workers: int | None = None
     device: str = "cpu"
     provider: str | None = None
-    rows: int = 10_000
 
     @contextmanager
     def connected(self) -> Iterator[None]:
@@ -67,7 +66,7 @@ class Cluster:
             if not self.address:
                 # The paths of Ray's sockets in it have at most 107 characters.
                 root = tempfile.gettempdir() if len(tempfile.gettempdir()) < 32 else "/tmp"
-                taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+                reserved = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
                 folder = tempfile.TemporaryDirectory(
                     prefix="nmt-", dir=root, ignore_cleanup_errors=True
                 )
@@ -77,7 +76,7 @@ class Cluster:
                     "object_store_memory": OBJECT_STORE,
                     # Without a free port, no process looks up in which cloud this machine is.
                     "include_dashboard": False,
-                    "dashboard_port": taken.getsockname()[1],
+                    "dashboard_port": reserved.getsockname()[1],
                     "_temp_dir": stack.enter_context(folder),
                 }
                 # Ray would write a token at home, and give actors the lowest priority. Its ports
@@ -91,9 +90,9 @@ class Cluster:
                 with without_stderr():
                     ray.init(**options, log_to_driver=False, logging_level=logging.CRITICAL)
             except Exception as error:  # of many kinds
-                reason = f"--address {options['address']}: no Ray cluster ({first_line(error)})"
-                hint = "use HOST:PORT of one started with `ray start --head`, or omit --address"
-                raise NmtError(reason, hint) from None
+                reason = f"`address={options['address']}`: no Ray cluster ({first_line(error)})"
+                hint = "use HOST:PORT of one started with 'ray start --head', or omit `address`"
+                raise ResourceError(reason, hint) from None
             stack.callback(ray.shutdown)
             yield
 
@@ -103,29 +102,25 @@ class Cluster:
         Raises:
             NmtError: there are no cores or GPUs for them.
         """
-        found = ray.cluster_resources()
-        gpus = 0 if self.device == "cpu" else found.get("GPU", 0)
+        resources = ray.cluster_resources()
+        gpus = 0 if self.device == "cpu" else resources.get("GPU", 0)
         if self.device == "cuda" and not gpus:
-            raise NmtError("--device cuda: Ray has found no GPU", "use --device cpu")
-        threads = self.threads or int(found.get("CPU", 0)) or self.workers
+            raise ResourceError("`device=cuda`: Ray has found no GPU", "use `device=cpu`")
+        threads = self.threads or int(resources.get("CPU", 0)) or self.workers
         if not threads:
-            raise NmtError("Ray's nodes have no cores yet", "wait for them, or give --workers")
+            raise ResourceError("Ray's nodes have no cores yet", "wait for them, or give `workers`")
         workers = self.workers or int(gpus) or threads
         share = threads // workers or threads / workers
-        largest = max(each["Resources"].get("CPU", 0) for each in ray.nodes())
+        largest = max(node["Resources"].get("CPU", 0) for node in ray.nodes())
         if 0 < largest < share:  # Ray would wait for a larger node
-            reason = f"--threads {threads} with {workers} workers: needs {share} cores on a node"
-            raise NmtError(reason, f"the largest has {largest:.0f}; use more --workers")
+            raise ResourceError(
+                f"`threads={threads}` with {workers} workers: needs {share} cores on a node",
+                f"the largest has {largest:.0f}; use more `workers`",
+            )
         # All of them if there is room; one is enough to begin.
         pool = ActorPoolStrategy(min_size=1, max_size=workers, initial_size=workers)
         shares = {"num_cpus": share, "num_gpus": gpus // workers or gpus / workers}
         return {**shares, "compute": pool}, max(1, threads // workers)
-
-
-def on_this_node(kind: type[Any]) -> Any:
-    """Start an actor of a class that is lost only with the driver's node."""
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    return ray.remote(kind).options(num_cpus=0, scheduling_strategy=here).remote()
 
 
 @dataclass(frozen=True)
@@ -133,8 +128,8 @@ class SharedBundle:
     """A bundle that actors load: from its folder, or from a copy that each node makes once.
 
     Attributes:
-        folder: where the driver has it.
-        digest: of its manifest, which has the hashes of all other files.
+        folder: the driver's folder.
+        digest: hash of its manifest, which has the hashes of all other files.
         files: Ray's reference to its files by name; None if all actors can read the folder.
     """
 
@@ -152,9 +147,9 @@ class SharedBundle:
         folder = model_folder(model)
         if models.kind_of(folder) != "bundle":
             reason = f"{model}: is a run; translating on Ray needs a bundle"
-            raise NmtError(reason, "make one with nmt export --onnx")
-        paths = [each for each in sorted(folder.rglob("*")) if copied and each.is_file()]
-        files = {str(each.relative_to(folder)): each.read_bytes() for each in paths}
+            raise ModelError(reason, "make one with nmt export --onnx")
+        paths = [path for path in sorted(folder.rglob("*")) if copied and path.is_file()]
+        files = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
         return cls(folder.resolve(), _digest(folder), ray.put(files) if copied else None)
 
     def local(self) -> Path:
@@ -164,29 +159,34 @@ class SharedBundle:
             NmtError: the node cannot store its copy.
         """
         copies = Path(tempfile.gettempdir(), f"nmt-{os.getuid()}")
-        place = copies / self.digest
-        for each in (self.folder, place):
-            if _digest(each) == self.digest:
-                return each
-        with failures(place):
+        copy = copies / self.digest
+        for folder in (self.folder, copy):
+            if _digest(folder) == self.digest:
+                return folder
+        with failures(copy):
             copies.mkdir(mode=0o700, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=copies) as name:
-                copy = Path(name, "bundle")
+                unfinished = Path(name, "bundle")
                 for path, content in ray.get(self.files).items():
-                    (copy / path).parent.mkdir(parents=True, exist_ok=True)
-                    (copy / path).write_bytes(content)
+                    (unfinished / path).parent.mkdir(parents=True, exist_ok=True)
+                    (unfinished / path).write_bytes(content)
                 with suppress(OSError):  # another actor was first
-                    copy.rename(place)
-        return place
+                    unfinished.rename(copy)
+        return copy
 
 
 def open_shared(
-    bundles: Sequence[SharedBundle], cluster: Cluster, threads: int, warn: Say
+    bundles: Sequence[SharedBundle], settings: RaySettings, threads: int
 ) -> models.TranslationModel:
     """Open bundles in an actor."""
-    first, *more = [each.local() for each in bundles]
+    first, *more = [bundle.local() for bundle in bundles]
     return models.open(
-        first, *more, threads=threads, device=cluster.device, provider=cluster.provider, warn=warn
+        first,
+        *more,
+        threads=threads,
+        device=settings.device,
+        provider=settings.provider,
+        warn=logger.warning,
     )
 
 

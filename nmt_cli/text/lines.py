@@ -28,8 +28,6 @@ BLANK = re.compile(
 
 STRICT, REPLACE, SKIP_LINE = ON_ERROR = ("strict", "replace", "skip-line")
 """How to handle invalid UTF-8: stop, replace bad bytes with U+FFFD, or read a blank line."""
-COLUMN = "column"
-"""For rows on Ray: keep a row that fails, whatever the reason, with its error in a column."""
 
 _CONVERT = "convert the file, e.g. with iconv -f latin1 -t utf-8"
 # What files begin with that are not UTF-8, and what to do about it.

@@ -10,8 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.translate import Counts, Stream
+from nmt_cli.jobs.records import Lines
+from nmt_cli.jobs.shards import RowTranslator
 from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import decode_lines, is_blank
 from tests.cli.conftest import nmt
 from tests.translators import load_bundle
@@ -21,9 +23,8 @@ MANY = 30_000
 
 
 @pytest.fixture(scope="module")
-def stream(system: Path) -> Stream:
-    translator = load_bundle(system / BUNDLE, DecodingOptions(beam_size=1))
-    return Stream(translator, TranslateOptions())
+def translator(system: Path) -> Translator:
+    return load_bundle(system / BUNDLE, DecodingOptions(beam_size=1))
 
 
 any_text = st.text(max_size=12).map(lambda text: text.encode("utf-8", "surrogatepass"))
@@ -34,11 +35,12 @@ any_text = st.text(max_size=12).map(lambda text: text.encode("utf-8", "surrogate
     st.lists(st.binary(max_size=12) | any_text, max_size=8),
     st.sampled_from(["replace", "skip-line"]),
 )
-def test_any_bytes(stream: Stream, lines: list[bytes], policy: str) -> None:
+def test_any_bytes(translator: Translator, lines: list[bytes], policy: str) -> None:
     raw = [line.replace(b"\n", b"") + b"\n" for line in lines]
-    counts = Counts()
-    found = list(stream.translate(decode_lines(raw, "x", policy), "x", counts))
-    assert len(found) == counts.lines == len(lines)
+    options = TranslateOptions(errors=policy)
+    rows = RowTranslator(translator, options, "x")
+    found = list(Lines(options).stream(raw, 1, rows))
+    assert len(found) == rows.counts.lines == len(lines)
     texts = decode_lines(raw, "x", policy)
     for (out,), text in zip(found, texts, strict=True):
         assert "\n" not in out

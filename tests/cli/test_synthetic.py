@@ -141,7 +141,7 @@ class TestRefusals:
     def test_the_input_is_never_overwritten(self, workdir: Path, force: list[str]) -> None:
         before = snapshot(workdir)
         result = nmt("backtranslate", "mono.xx", "-m", "bundle", "-o", "mono", *force, cwd=workdir)
-        assert_fails(result, "mono.xx: is the text to translate itself", "another -o")
+        assert_fails(result, "mono.xx: is the text to translate itself", "choose another")
         assert snapshot(workdir) == before
 
     @pytest.mark.parametrize(

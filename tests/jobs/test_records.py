@@ -1,16 +1,41 @@
 """Plain text, tables and JSON: which part is translated and which stays unchanged."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.errors import NmtError
-from nmt_cli.jobs.records import constrained, json_lines, plain, table
+from nmt_cli.errors import InputError
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.records import Lines, Record
+from nmt_cli.jobs.shards import form_of
 from nmt_cli.search.translator import Line
 from nmt_cli.text.lines import is_blank
+
+Read = Callable[[str, str], Record | None]
+
+
+def reader(**given: Any) -> Read:
+    form = form_of(TranslateOptions(**given))
+    assert isinstance(form, Lines)
+    return form.read
+
+
+def table(field: str) -> Read:
+    return reader(input_format="tsv", field=field)
+
+
+def json_lines(field: str, on_error: str = "strict") -> Read:
+    return reader(input_format="jsonl", field=field, errors=on_error)
+
+
+def plain(text: str, where: str) -> Record:
+    record = reader()(text, where)
+    assert record is not None
+    return record
 
 
 def test_plain_lines_are_translated_whole() -> None:
@@ -25,7 +50,7 @@ def test_plain_lines_are_translated_whole() -> None:
 
 
 def test_tab_separated_phrases_are_constraints() -> None:
-    read = constrained
+    read = reader(constraints=True)
     assert read("a b\tone two\t\t three", "").line == Line("a b", ("one two", " three"))
     assert read("a b", "").line == Line("a b")
     assert read("", "").line == Line("")
@@ -58,10 +83,12 @@ def test_a_column_by_name() -> None:
 
 
 def test_a_missing_column() -> None:
-    with pytest.raises(NmtError, match=r"^t\.tsv, line 3: has 2 columns; --field 4 does not exist"):
+    with pytest.raises(
+        InputError, match=r"^t\.tsv, line 3: has 2 columns; `field=4` does not exist"
+    ):
         table("4")("a\tb", "t.tsv, line 3")
     with pytest.raises(
-        NmtError, match="line 1: no column is named 'body'; the first line names id, text"
+        InputError, match="line 1: no column is named 'body'; the first line names id, text"
     ):
         table("body")("id\ttext", "line 1")
 
@@ -114,14 +141,14 @@ def test_any_object(fields: dict[str, Any], text: str, ascii_only: bool) -> None
         ("[1]", "line 2: is not a JSON object"),
         ("{", "line 2: is not JSON"),
         ("[" * 100_000, "line 2: is not JSON"),
-        ('{"a": "x", "b": 1}', "line 2: has no field 'text'; it has a, b; choose one with --field"),
+        ('{"a": "x", "b": 1}', "line 2: has no field 'text'; it has a, b; choose one with `field`"),
         ('{"text": 1}', "line 2: the field 'text' is not text"),
         ('{"text": null}', "line 2: the field 'text' is not text"),
         (r'{"text": "\ud800"}', "line 2: the field 'text' has half a surrogate pair"),
     ],
 )
 def test_malformed_records(raw: str, message: str) -> None:
-    with pytest.raises(NmtError, match=message):
+    with pytest.raises(InputError, match=message):
         json_lines("text")(raw, "line 2")
 
 
@@ -139,9 +166,9 @@ def test_unpaired_surrogates_and_line_breaks() -> None:
 def test_json_fields_that_would_be_overwritten() -> None:
     record = json_lines("text")('{"text": "a", "score": 3}', "line 9")
     assert record is not None
-    with pytest.raises(NmtError, match="line 9: already has a field 'score'"):
+    with pytest.raises(InputError, match="line 9: already has a field 'score'"):
         record.as_line("b", {"score": 1.0})
-    with pytest.raises(NmtError, match="line 9: already has a field 'score'"):
+    with pytest.raises(InputError, match="line 9: already has a field 'score'"):
         record.as_json({"translation": "b", "score": 1.0})
 
 

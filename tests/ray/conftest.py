@@ -18,10 +18,9 @@ LIMIT = 600
 NMT_SMALL_SHARDS = [
     sys.executable,
     "-c",
-    "import nmt_cli.ray.cluster as cluster\n"
+    "from nmt_cli.jobs import shards\n"
     "from nmt_cli.cli import main\n"
-    "init = cluster.Cluster.__init__\n"
-    f"init.__defaults__ = (*init.__defaults__[:-1], {ROWS})\n"
+    f"shards.ROWS = {ROWS}\n"
     "main()\n",
 ]
 SENTENCES = (
@@ -89,8 +88,8 @@ class Job:
 
     def finish(self) -> tuple[int, str]:
         """Wait for the end; returns the exit code and the last line of output."""
-        output = self._process.communicate(timeout=LIMIT)[0].decode()
-        return self._process.returncode, output.rstrip("\n").rpartition("\n")[2]
+        self.output = self._process.communicate(timeout=LIMIT)[0].decode()
+        return self._process.returncode, self.output.rstrip("\n").rpartition("\n")[2]
 
 
 def translate(

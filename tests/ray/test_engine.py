@@ -162,9 +162,9 @@ def test_nothing_leaves_the_machine(tmp_path: Path) -> None:
 def test_nobody_else_can_use_the_ports(tmp_path: Path) -> None:
     script = (
         "import subprocess, sys\n"
-        "from nmt_cli.ray.cluster import Cluster\n"
+        "from nmt_cli.ray.cluster import RaySettings\n"
         "import os, ray\n"
-        "with Cluster(threads=1).connected():\n"
+        "with RaySettings(threads=1).connected():\n"
         "    address = ray.get_runtime_context().gcs_address\n"
         "    for each in [name for name in os.environ if name.startswith('RAY_AUTH')]:\n"
         "        del os.environ[each]\n"

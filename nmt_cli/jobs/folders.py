@@ -1,0 +1,159 @@
+"""Outputs that are written shard by shard: which shards exist, and when a file is complete.
+
+The name of a shard has its range of rows and a hash of everything that they depend on. It appears
+when it is complete, so a shard that exists is correct, and repeated work gives the same bytes.
+"""
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copyfileobj
+
+from nmt_cli.errors import OutputError
+from nmt_cli.files import replacing_path
+from nmt_cli.jobs import shards
+from nmt_cli.jobs.inputs import check_apart
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.outputs import check_free, settings_of
+from nmt_cli.jobs.paths import DataPath
+from nmt_cli.text.lines import plain_name, writing
+
+logger = logging.getLogger(__name__)
+
+COMPLETE = "_SUCCESS"  # as other engines mark a complete folder; they skip names that begin with _
+_SHARD = re.compile(r"(\d{12})-(\d{12})-([0-9a-f]{16})\b.*")
+
+
+@dataclass(frozen=True)
+class FileJob:
+    """A file to translate shard by shard.
+
+    Attributes:
+        output: the file to write, or the folder of its shards.
+        folder: the folder of the shards: the output, or one beside it until they are joined.
+        settings: a hash of everything that the output depends on.
+    """
+
+    source: DataPath
+    output: DataPath
+    folder: DataPath
+    settings: str
+
+    @property
+    def joined(self) -> bool:
+        """Whether the shards become one file."""
+        return self.folder != self.output
+
+    def shard_name(self, start: int, end: int) -> str:
+        """Return the name of the shard with these rows."""
+        suffix = plain_name(Path(self.source.path)).suffix
+        return f"{start:012}-{end:012}-{self.settings}{suffix}"
+
+    def names(self) -> list[str]:
+        """Return the names in the folder of shards."""
+        return [info.base_name for info in self.folder.listed()]
+
+    def write(self, start: int, end: int, content: bytes) -> None:
+        """Write the shard with these rows."""
+        self.folder.plus(f"/{self.shard_name(start, end)}").write(content)
+
+    def prepare(self, force: bool, resume: bool) -> bool:
+        """Check what exists, and remove it with ``force``; returns whether something is to be done.
+
+        Raises:
+            OutputError: the output exists, or was started with other settings.
+        """
+        names, where = self.names(), self.folder.name
+        visible = [name for name in names if name != COMPLETE and not name.startswith(".")]
+        existing = [_SHARD.fullmatch(name) for name in visible]
+        done = COMPLETE in names
+        if self.joined and self.output.local:
+            done = resume and self.output.local.is_file()
+            check_free(self.output.local, force or resume)
+        if None in existing:
+            reason = f"{where}: exists and contains something else"
+            raise OutputError(reason, "choose another `output`")
+        if force or (self.joined and done):
+            self.folder.remove()
+        elif any(match and match[3] != self.settings for match in existing):
+            raise OutputError(
+                f"{where}: was started with another model, other options or another input",
+                "continue with those, or start again with `force`",
+            )
+        elif names and not resume:
+            raise OutputError(
+                f"{where}: {'exists' if done else 'left by an interrupted translation'}",
+                "continue it with `resume`, or start again with `force`",
+            )
+        if done and not force:
+            logger.info(f"{self.output.name}: already complete")
+        return force or not done
+
+    def parts(self) -> list[DataPath]:
+        """Return the files of the shards, in order."""
+        return [self.folder.plus(f"/{name}") for name in self.names() if _SHARD.fullmatch(name)]
+
+    def finish(self, rows: int) -> None:
+        """Join the shards, or mark their folder as complete.
+
+        Raises:
+            OutputError: a shard is missing, or the output cannot be written.
+        """
+        end = 0
+        for match in filter(None, map(_SHARD.fullmatch, self.names())):
+            end = int(match[2]) if int(match[1]) == end else -1
+        if end != rows:
+            reason = f"{self.folder.name}: does not have all {rows:,} rows"
+            hint = "`output` must be storage that all nodes of the cluster share"
+            raise OutputError(reason, hint)
+        if self.joined and self.output.local:
+            with (
+                replacing_path(self.output.local) as beside,
+                writing(beside, self.output.local.suffix) as stream,
+            ):
+                for part in self.parts():
+                    with part.opened() as content:
+                        copyfileobj(content, stream)
+            self.folder.remove()
+            return
+        for name in self.names():
+            if name.startswith("."):  # left by a process that was killed
+                self.folder.plus(f"/{name}").remove()
+        self.folder.plus(f"/{COMPLETE}").write(b"")
+
+
+def _has_shards(folder: DataPath) -> bool:
+    return any(_SHARD.fullmatch(info.base_name) for info in folder.listed())
+
+
+def sources(files: Sequence[Path]) -> list[tuple[DataPath, str]]:
+    """Return the files to read, each with its name in a folder of outputs."""
+    return [source for file in files for source in DataPath.of(file).files()]
+
+
+def settings(options: TranslateOptions, model: list[str], source: DataPath) -> str:
+    """Return a hash of everything that the output of a file depends on."""
+    info, marks = source.info(), [*model, str(shards.ROWS)]
+    return settings_of(options, marks, f"{source.path} {info.size} {info.mtime_ns}")[:16]
+
+
+def file_jobs(options: TranslateOptions, model: list[str]) -> list[FileJob]:
+    """Return what to read and write; ``model`` is its fingerprint.
+
+    Raises:
+        NmtError: a file cannot be found, or two would have the same output.
+    """
+    files, root = sources(options.files), DataPath.of(options.output or Path())
+    local = root.local is not None and "://" not in root.name
+    joined = local and options.input_format != "parquet"
+    single = len(files) == 1 and files[0][0].path == DataPath.of(options.files[0]).path
+    single = single and local and not (Path(root.path).is_dir() and not _has_shards(root))
+    jobs = []
+    for source, name in files:
+        output = root if single else root.plus(f"/{name if joined else plain_name(Path(name))}")
+        folder = output.plus(".shards") if joined else output
+        jobs.append(FileJob(source, output, folder, settings(options, model, source)))
+    check_apart((job.source.name, job.source.key, job.output.name, job.output.key) for job in jobs)
+    return jobs

@@ -1,0 +1,261 @@
+"""The jobs of ``nmt translate``, ``nmt backtranslate`` and ``nmt distill`` on Ray.
+
+Readers cut files into shards; actors translate them and write a file for each.
+"""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+from warnings import catch_warnings
+
+import ray
+from ray.exceptions import ActorDiedError
+
+from nmt_cli import models
+from nmt_cli.errors import NmtError, ResourceError
+from nmt_cli.jobs import shards
+from nmt_cli.jobs.folders import FileJob, file_jobs, settings, sources
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.pairs import PairLines, pair_files, pairs_in, report, write_pairs
+from nmt_cli.jobs.paths import DataPath
+from nmt_cli.jobs.shards import Counts, Form, RowTranslator, Shard, form_of
+from nmt_cli.jobs.translate import Progress, no_progress
+from nmt_cli.lock import locked
+from nmt_cli.ray.cluster import RaySettings, SharedBundle, open_shared
+from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.translator import Translator
+
+logger = logging.getLogger(__name__)
+
+READERS = 4  # files read at the same time
+REPORT_SECONDS = 60.0  # between messages about the speed
+MAX_WARNINGS = 100
+MAX_RETRIES = 3  # of a shard whose actors die; Ray's default for tasks
+
+# A shard of a file; or, after them, their number as its start and that of all rows as its end.
+Row = dict[str, Any]
+
+
+def translate_files(
+    options: TranslateOptions,
+    bundles: Sequence[Path],
+    ray_settings: RaySettings,
+    progress: Progress | None = None,
+) -> Counts:
+    """Translate files on Ray; returns what was translated.
+
+    Args:
+        options: the options of ``nmt translate``; files and output may be URLs.
+        bundles: their folders; several are an ensemble.
+        ray_settings: where to translate.
+        progress: shows how many rows are done.
+
+    Raises:
+        NmtError: the options contradict each other, a file cannot be read or written, a row
+            cannot be translated, or there is no such cluster.
+    """
+    options.check()
+    model, root = _checked(bundles, options.decoding), DataPath.of(options.output or Path())
+    with locked(root.local) if root.local else nullcontext():
+        jobs = file_jobs(options, model.fingerprint())
+        jobs = [job for job in jobs if job.prepare(options.force, options.resume)]
+        return _run(Work(jobs, options, bundles, ray_settings), progress) if jobs else Counts()
+
+
+def synthesize_files(
+    files: Sequence[Path],
+    bundle: Path,
+    decoding: DecodingOptions,
+    output: Path,
+    force: bool,
+    ray_settings: RaySettings,
+) -> tuple[str, str]:
+    """Make training pairs on Ray; see :func:`nmt_cli.jobs.pairs.synthesize_files`.
+
+    An interrupted job continues when it is started again. Returns the model's languages.
+
+    Raises:
+        NmtError: a file cannot be read or written, or there is no such cluster.
+    """
+    folder = output.with_name(f"{output.name}.shards")
+    options = TranslateOptions(
+        files=tuple(files), output=folder, force=force, decoding=decoding, engine="ray"
+    )
+    options.check()
+    model, jobs = _checked([bundle], decoding), []
+    paths = pair_files(model, output, files, force)
+    with locked(folder):
+        for index, (source, _) in enumerate(sources(files)):
+            part = DataPath.of(folder / f"{index:06}")
+            marks = [*model.fingerprint(), "pairs"]
+            jobs.append(FileJob(source, part, part, settings(options, marks, source)))
+        unfinished = [job for job in jobs if job.prepare(force, resume=not force)]
+        if unfinished:
+            _run(Work(unfinished, options, [bundle], ray_settings, pairs=True), None)
+        counts = write_pairs(pairs_in(part for job in jobs for part in job.parts()), *paths)
+        DataPath.of(folder).remove()
+    logger.info(f"wrote {paths[0]} and {paths[1]}: {report(counts)}")
+    return model.languages
+
+
+def _checked(bundles: Sequence[Path], decoding: DecodingOptions) -> models.TranslationModel:
+    """Open bundles for the errors that each actor would have."""
+    for bundle in bundles:
+        SharedBundle.of(bundle, copied=False)
+    with models.open(*bundles, warn=logger.warning) as model:
+        model.translator(decoding)
+    return model
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the driver, the readers and the actors share.
+
+    Attributes:
+        jobs: the files to translate.
+        bundles: their translations are those of an ensemble.
+        pairs: make training pairs.
+        shared: the bundles, as actors load them.
+        threads: of each actor.
+        shard_rows: rows of a shard, at most.
+    """
+
+    jobs: Sequence[FileJob]
+    options: TranslateOptions
+    bundles: Sequence[Path]
+    ray_settings: RaySettings
+    pairs: bool = False
+    shared: Sequence[SharedBundle] = ()
+    threads: int = 1
+    shard_rows: int = field(default_factory=lambda: shards.ROWS)
+
+    def form(self) -> Form:
+        """Return the form of the records of one file."""
+        return PairLines(self.options) if self.pairs else form_of(self.options)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows of the readers as the actors have translated them."""
+        arguments, threads = self.ray_settings.actors()
+        copied = self.ray_settings.address is not None
+        shared = [SharedBundle.of(bundle, copied) for bundle in self.bundles]
+        work = replace(
+            self, options=replace(self.options, files=()), shared=shared, threads=threads
+        )
+        rows = [{"job": index} for index in range(len(self.jobs))]
+        readers = ray.data.TaskPoolStrategy(size=min(READERS, len(rows)))
+        # Readers and actors have different resources, so that Ray Data does not make one of both.
+        files = ray.data.from_items(rows, override_num_blocks=len(rows))
+        read = files.flat_map(work.read, num_cpus=0, compute=readers)
+        with catch_warnings(action="ignore"):  # no other parameter limits the retries yet
+            arguments["max_task_retries"] = MAX_RETRIES
+            translated = read.map(Actor, fn_constructor_args=(work,), **arguments)
+        try:
+            yield from translated.iter_rows()
+        except ActorDiedError:
+            raise ResourceError(
+                f"the actors of a shard died {MAX_RETRIES + 1} times",
+                "check the memory of the nodes and the rows; `resume` continues the job",
+            ) from None
+
+    def read(self, row: Row) -> Iterator[Row]:
+        """Yield the shards of a file; those that exist, without their content."""
+        job, count, end = self.jobs[row["job"]], 0, 0
+        empty = {**row, "header": b"", "content": b"", "done": True, "last": False, "problem": ""}
+        try:
+            existing = set(job.names())
+            for shard in self.form().shards(job.source, self.shard_rows):
+                count, end = count + 1, shard.end
+                read = {**empty, "start": shard.start, "end": end}
+                if job.shard_name(shard.start, end) not in existing:
+                    read |= {"header": shard.header, "content": shard.content, "done": False}
+                yield read
+            yield {**empty, "start": count, "end": end, "last": True}
+        except NmtError as error:
+            yield {**empty, "start": 0, "end": 0, "problem": str(error)}
+
+
+class Actor:
+    """Translates shards with bundles that it loads once."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._translator: Translator | None = None
+
+    def __call__(self, row: Row) -> Row:
+        """Translate a shard and write its file; returns the row with counts for its content."""
+        counts, problem = Counts(), row["problem"]
+        with collected_messages() as messages:
+            if not row["done"]:
+                try:
+                    self._translate(row, counts)
+                except NmtError as error:
+                    problem = str(error)
+        kept = {name: row[name] for name in ("job", "start", "end", "last")}
+        return {**kept, **vars(counts), "problem": problem, "messages": messages}
+
+    def _translate(self, row: Row, counts: Counts) -> None:
+        work, job = self._work, self._work.jobs[row["job"]]
+        if not self._translator:  # not earlier: its errors belong to a row
+            model = open_shared(work.shared, work.ray_settings, work.threads)
+            self._translator = model.translator(work.options.decoding)
+        translator = replace(self._translator, name=f"{job.source.name}, ")
+        rows = RowTranslator(translator, work.options, job.source.name, counts)
+        shard = Shard(row["start"], row["end"], row["header"], row["content"])
+        job.write(
+            shard.start, shard.end, work.form().translate(shard, rows, with_header=not job.joined)
+        )
+
+
+def _run(work: Work, progress: Progress | None) -> Counts:
+    """Translate files; returns what was translated now.
+
+    Raises:
+        NmtError: a file cannot be read or written, or a row cannot be translated.
+    """
+    counts, began = Counts(), time.monotonic()
+    done, totals, warnings, reported = Counter[int](), dict[int, Row](), 0, began
+    shown = progress(None) if progress else no_progress()
+    with shown as advance, work.ray_settings.connected():
+        for row in work.rows():
+            if row["problem"]:
+                raise NmtError(row["problem"])
+            for message in row["messages"][: MAX_WARNINGS - warnings]:
+                logger.warning(message)
+            warnings += len(row["messages"])
+            for part in fields(Counts):
+                setattr(counts, part.name, getattr(counts, part.name) + row[part.name])
+            number = row["job"]
+            if row["last"]:
+                totals[number] = row
+            else:
+                done[number] += 1
+                advance(row["end"] - row["start"])
+            if number in totals and done[number] == totals[number]["start"]:
+                work.jobs[number].finish(totals[number]["end"])
+            if not progress and time.monotonic() > reported + REPORT_SECONDS:
+                reported = time.monotonic()
+                logger.info(counts.summary(reported - began))
+    return counts
+
+
+@contextmanager
+def collected_messages() -> Iterator[list[str]]:
+    """Collect what the library logs in this process, for the driver."""
+    messages: list[str] = []
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            messages.append(record.getMessage())
+
+    library, handler = logging.getLogger("nmt_cli"), Collector()
+    library.setLevel(logging.INFO)
+    library.addHandler(handler)
+    try:
+        yield messages
+    finally:
+        library.removeHandler(handler)

@@ -1,0 +1,63 @@
+"""How many actors Ray gets, and with which shares."""
+
+import pytest
+import ray
+
+from nmt_cli.errors import ResourceError
+from nmt_cli.ray.cluster import RaySettings
+
+
+@pytest.mark.parametrize(
+    ("given", "nodes", "expected"),
+    [
+        ({}, [(4, 0), (4, 0)], (1, 0, 8, 1)),
+        ({"threads": 4, "workers": 2}, [(4, 0)], (2, 0, 2, 2)),
+        ({"threads": 1, "workers": 2}, [(4, 0)], (0.5, 0, 2, 1)),
+        ({"workers": 3}, [(0, 0)], (1, 0, 3, 1)),  # nodes will be added
+        ({"device": "cuda"}, [(8, 2), (8, 2)], (4, 1, 4, 4)),
+        ({"device": "cuda", "workers": 8}, [(8, 2), (8, 2)], (2, 0.5, 8, 2)),
+        ({"device": "auto"}, [(4, 0)], (1, 0, 4, 1)),
+    ],
+)
+def test_shares_of_actors(
+    monkeypatch: pytest.MonkeyPatch,
+    given: dict[str, object],
+    nodes: list[tuple[int, int]],
+    expected: tuple[float, float, int, int],
+) -> None:
+    set_nodes(monkeypatch, nodes)
+    arguments, threads = RaySettings(**given).actors()  # type: ignore[arg-type]
+    pool = arguments["compute"]
+    found = arguments["num_cpus"], arguments["num_gpus"], pool.initial_size, threads
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "nodes", "message"),
+    [
+        ({"device": "cuda"}, [(4, 0)], "`device=cuda`: Ray has found no GPU; use `device=cpu`"),
+        ({}, [(0, 0)], "Ray's nodes have no cores yet; wait for them, or give `workers`"),
+        (
+            {"threads": 8, "workers": 1},
+            [(4, 0), (4, 0)],
+            "`threads=8` with 1 workers: needs 8 cores on a node; the largest has 4; use more",
+        ),
+    ],
+)
+def test_actors_for_which_there_is_no_room(
+    monkeypatch: pytest.MonkeyPatch,
+    given: dict[str, object],
+    nodes: list[tuple[int, int]],
+    message: str,
+) -> None:
+    set_nodes(monkeypatch, nodes)
+    with pytest.raises(ResourceError, match=message):
+        RaySettings(**given).actors()  # type: ignore[arg-type]
+
+
+def set_nodes(monkeypatch: pytest.MonkeyPatch, nodes: list[tuple[int, int]]) -> None:
+    """Let Ray have nodes with so many cores and GPUs."""
+    resources = [{"CPU": float(cpus), "GPU": float(gpus)} for cpus, gpus in nodes]
+    total = {name: sum(each[name] for each in resources) for name in ("CPU", "GPU")}
+    monkeypatch.setattr(ray, "cluster_resources", lambda: total)
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Resources": each} for each in resources])
