@@ -65,21 +65,27 @@ class GraphSpec:
 
 
 @dataclass(frozen=True)
-class StoredWeight:
-    """Where a graph stores a weight of the model, so that a bundle can be imported.
+class ScaledColumns:
+    """Columns of a weight that the export has multiplied with a factor."""
+
+    start: Annotated[int, Meta(ge=0)]
+    end: Annotated[int, Meta(ge=0)]
+    factor: float
+
+
+@dataclass(frozen=True)
+class StoredWeights:
+    """Where the graphs store the weights of the model, so that a bundle can be imported.
 
     Attributes:
-        file: the graph.
-        tensor: name of the initializer. In int8, it ends in "_int8", and there are the scales of
-            its rows ("_scales") or the scales of its columns times those of the input ("_factors").
-        factor: the export multiplied some columns with it.
-        columns: their start and end.
+        tensors: by name of the weight, file and initializer: "encoder.onnx:encoder_norm/scale". In
+            int8, the name ends in "_int8", and two further initializers may have the scales of its
+            rows ("_scales") or those of its columns, times the scale of the input ("_factors").
+        scaled: by name of the weight, if the export has scaled it.
     """
 
-    file: Text
-    tensor: Text
-    factor: float = 1.0
-    columns: tuple[int, int] = (0, 0)
+    tensors: dict[str, Text] = field(default_factory=dict)
+    scaled: dict[str, ScaledColumns] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -189,7 +195,7 @@ class Manifest:
         attention: the step with attention weights, if the bundle has one.
         self_attention: self-attention of both sides, if the bundle has it.
         shortlist: vocabulary shortlists, if the bundle has them.
-        stored_weights: where the graphs store the weights of the model, by the weights' names.
+        stored_weights: where the graphs store the weights of the model.
         precision: one of nmt_cli.bundle.PRECISIONS, of weights and matrix products.
         metrics: rows of {"set", "metric", "value", "signature"}.
         provenance: version, steps, and the corpora that the weights come from, with licences.
@@ -209,7 +215,7 @@ class Manifest:
     attention: GraphSpec | None = None
     self_attention: GraphSpec | None = None
     shortlist: Shortlist | None = None
-    stored_weights: dict[str, StoredWeight] = field(default_factory=dict)
+    stored_weights: StoredWeights = field(default_factory=StoredWeights)
     precision: str = "float32"
     metrics: list[dict[str, Any]] = field(default_factory=list)
     verification: Verification = field(default_factory=Verification)

@@ -10,7 +10,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
-from nmt_cli.bundle.manifest import Manifest, StoredWeight
+from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.bundle.reading import check_files, read_manifest
 from nmt_cli.errors import ModelError
 from nmt_cli.export.importing.base import ImportedModel, Shapes, Weights, write_run
@@ -53,40 +53,38 @@ def import_bundle(
 def _read_weights(folder: Path, manifest: Manifest, shapes: Shapes) -> Weights:
     """Return the model's weights; int8 and float16 are converted to float32."""
     graphs = {file: ir.load(folder / file).graph for file in (ENCODER, DECODER)}
-    weights: Weights = {}
+    stored, weights = manifest.stored_weights, Weights()
     for name, shape in shapes.items():
-        stored = manifest.stored_weights.get(name)
-        if stored is None:
+        file, _, tensor = stored.tensors.get(name, "").partition(":")
+        if not file:
             raise ModelError(
                 f"{folder}: does not record where its graphs store {name}",
                 "only Transformers with attention in the decoder can be imported; train from its "
                 "run, with nmt train --init-from RUN",
             )
         try:
-            weights[name] = _weight(graphs[stored.file].initializers, stored)
+            values = _weight(graphs[file].initializers, tensor)
         except (KeyError, ValueError):
-            raise ModelError(f"{folder}: {stored.file} does not store {name} as recorded") from None
-        if weights[name].shape != shape:
-            raise ModelError(f"{folder}: {name} has shape {weights[name].shape}, not {shape}")
+            raise ModelError(f"{folder}: {file} does not store {name} as recorded") from None
+        if columns := stored.scaled.get(name):
+            values[..., columns.start : columns.end] /= columns.factor
+        if values.shape != shape:
+            raise ModelError(f"{folder}: {name} has shape {values.shape}, not {shape}")
+        weights[name] = values
     return weights
 
 
-def _weight(tensors: dict[str, Any], stored: StoredWeight) -> NDArray[np.float32]:
-    """Return a weight in float32, given the initializers of its graph."""
+def _weight(tensors: dict[str, Any], name: str) -> NDArray[np.float32]:
+    """Return a tensor in float32, given the initializers of its graph."""
 
-    def array(suffix: str) -> NDArray[np.float32]:
-        return tensors[stored.tensor + suffix].const_value.numpy().astype(np.float32)
+    def array(suffix: str = "") -> NDArray[np.float32]:
+        return tensors[name + suffix].const_value.numpy().astype(np.float32)
 
-    if stored.tensor in tensors:
-        values = array("")
-    elif f"{stored.tensor}_scales" in tensors:  # an embedding; each row has a scale
-        values = array("_int8") * array("_scales")[:, None]
-    else:  # a matrix; the scale of a column includes that of the input
-        (product,) = tensors[f"{stored.tensor}_int8"].consumers()
-        scale = product.inputs[0].producer().inputs[1]
-        values = array("_int8") * (
-            array("_factors") / ir.convenience.get_const_tensor(scale).numpy()
-        )
-    start, end = stored.columns
-    values[..., start:end] /= stored.factor
-    return values
+    if name in tensors:
+        return array()
+    if f"{name}_scales" in tensors:  # an embedding; each row has a scale
+        return array("_int8") * array("_scales")[:, None]
+    # A matrix; the scale of a column includes the scale of the input.
+    (product,) = tensors[f"{name}_int8"].consumers()
+    scale = ir.convenience.get_const_tensor(product.inputs[0].producer().inputs[1])
+    return array("_int8") * (array("_factors") / scale.numpy())

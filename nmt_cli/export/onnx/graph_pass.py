@@ -16,6 +16,7 @@ from onnx_ir.passes.common import (
 )
 from onnxscript.rewriter import RewriteRuleSet, rewrite
 
+from nmt_cli.bundle.manifest import ScaledColumns
 from nmt_cli.export.onnx.ops import rule
 from nmt_cli.export.onnx.weights import record_scale
 
@@ -256,7 +257,7 @@ def _scale_projection(model: ir.Model, value: Any, factor: float) -> bool:
         initializer = ir.val(name, const_value=ir.tensor(scaled))
         model.graph.register_initializer(initializer)
         node.replace_input_with(1, initializer)
-        record_scale(model, constant.name, name, factor, (start, end))
+        record_scale(model, constant.name, name, ScaledColumns(start, end, factor))
     return True
 
 

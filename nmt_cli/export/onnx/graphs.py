@@ -21,7 +21,7 @@ from nmt_cli.bundle import APPEND, ATTENTION, COLUMNS, DECODER, ENCODER, SELF_AT
 from nmt_cli.bundle.manifest import (
     GraphSpec,
     Signature,
-    StoredWeight,
+    StoredWeights,
     TensorSpec,
     append_signature,
     attention_signature,
@@ -65,7 +65,7 @@ def write_graphs(
     attention: str | None = None,
     pairs: Pairs = (),
     shortlist: int = 0,
-) -> tuple[dict[str, GraphSpec], dict[str, StoredWeight]]:
+) -> tuple[dict[str, GraphSpec], StoredWeights]:
     """Write the graphs and their weights.
 
     Args:
@@ -75,8 +75,8 @@ def write_graphs(
         shortlist: ids of each sentence's vocabulary shortlist; 0 for no such graphs.
 
     Returns:
-        The graphs' signatures, by file name; where encoder and decoder store the model's weights,
-        by name.
+        The graphs' signatures, by file name, and where encoder and decoder store the model's
+        weights.
     """
     config, specs = graph.config, {}
     models, signatures = make_graphs(graph, precision, rules, attention, pairs)
@@ -90,9 +90,8 @@ def write_graphs(
         inputs, outputs = map(_signed, (model.graph.inputs, model.graph.outputs), signature)
         CheckerPass()(model)
         specs[file] = GraphSpec(file, OPSET, inputs, outputs)
-    stored = {**stored_weights(models[DECODER]), **stored_weights(models[ENCODER])}
     save_with_shared_weights({file: models[file] for file in signatures}, folder)
-    return specs, stored
+    return specs, stored_weights({file: models[file] for file in (DECODER, ENCODER)})
 
 
 def make_graphs(
@@ -133,7 +132,7 @@ def make_graphs(
         write = ENCODERS.get(config.architecture) if file == ENCODER else None
         model = write(graph) if write else convert(function, signature)
         share_transposed(model)
-        name_weights(model, file, weights)
+        name_weights(model, weights)
         _write_in_place(model, graph)
         models[file] = apply_rules(model, rules)
     steps = {file: model for file, model in models.items() if file not in (APPEND, SELF_ATTENTION)}

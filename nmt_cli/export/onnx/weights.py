@@ -6,7 +6,6 @@ ONNX calls such a file external data: a tensor names the file, its offset and it
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,15 @@ import onnx_ir as ir
 from onnx_ir.passes.common import TopologicalSortPass
 
 from nmt_cli.bundle import WEIGHTS
-from nmt_cli.bundle.manifest import StoredWeight
+from nmt_cli.bundle.manifest import ScaledColumns, StoredWeights
 from nmt_cli.export.onnx.ops import Ops
 
 # Smaller tensors stay inside the graph, where shape inference needs some of them.
 _MIN_BYTES = 1024
 # Runtimes map the file into memory: matrices start at page boundaries.
 _PAGE = 4096
+# Keys of a graph's metadata: names of the tensors and scaled columns, by name of the weight.
+_TENSORS, _SCALED = "tensors", "scaled"
 
 
 def share_transposed(model: ir.Model) -> None:
@@ -52,13 +53,17 @@ def share_with_body(graph: ir.Graph, body: ir.Graph) -> None:
             del body.initializers[matrix.name]
 
 
+def _initializers(graph: ir.Graph) -> list[Any]:
+    return list(graph.initializers.values())
+
+
 def _matrices(graph: ir.Graph) -> Iterator[tuple[str, Any]]:
-    for value in list(graph.initializers.values()):
+    for value in _initializers(graph):
         if value.const_value.shape.rank() == 2:
             yield _digest(value.const_value.numpy()), value
 
 
-def name_weights(model: ir.Model, file: str, weights: Mapping[str, np.ndarray]) -> None:
+def name_weights(model: ir.Model, weights: Mapping[str, np.ndarray]) -> None:
     """Name the tensors of a converted graph like the model's weights, and record which is which.
 
     Weights are recognized by their values. Several weights may have equal values, and conversion
@@ -66,36 +71,33 @@ def name_weights(model: ir.Model, file: str, weights: Mapping[str, np.ndarray]) 
 
     Args:
         model: the graph; its metadata gets the records, see :func:`stored_weights`.
-        file: its name in the bundle.
         weights: by name.
     """
-    tensors: dict[str, ir.Value] = {}
-    by_content = {
-        _digest(value.const_value.numpy()): value for value in model.graph.initializers.values()
-    }
-    for name, values in weights.items():
-        value = by_content.get(_digest(values))
+    values = {_digest(value.const_value.numpy()): value for value in _initializers(model.graph)}
+    stored = {name: values.get(_digest(weight)) for name, weight in weights.items()}
+    for name, value in stored.items():
         if value is not None:
-            tensors[name] = value
             value.name = name
-    model.meta[WEIGHTS] = {
-        name: StoredWeight(file, str(value.name)) for name, value in tensors.items()
-    }
+    model.meta[_TENSORS] = {name: value.name for name, value in stored.items() if value is not None}
+    model.meta[_SCALED] = {}
 
 
-def record_scale(
-    model: ir.Model, before: str, after: str, factor: float, columns: tuple[int, int]
-) -> None:
+def record_scale(model: ir.Model, before: str, after: str, columns: ScaledColumns) -> None:
     """Record that another tensor, with scaled columns, replaces one."""
-    stored = stored_weights(model)
-    for name, weight in stored.items():
-        if weight.tensor == before:
-            stored[name] = replace(weight, tensor=after, factor=factor, columns=columns)
+    tensors = model.meta.get(_TENSORS, {})
+    for name, tensor in tensors.items():
+        if tensor == before:
+            tensors[name] = after
+            model.meta[_SCALED][name] = columns
 
 
-def stored_weights(model: ir.Model) -> dict[str, StoredWeight]:
-    """Return where a graph stores which of the model's weights, by their names."""
-    return model.meta.setdefault(WEIGHTS, {})
+def stored_weights(models: Mapping[str, ir.Model]) -> StoredWeights:
+    """Return where graphs, by file name, store the weights of the model."""
+    stored = StoredWeights()
+    for file, model in models.items():
+        stored.tensors.update({name: f"{file}:{key}" for name, key in model.meta[_TENSORS].items()})
+        stored.scaled.update(model.meta[_SCALED])
+    return stored
 
 
 def save_with_shared_weights(models: Mapping[str, ir.Model], folder: Path) -> None:
@@ -103,7 +105,7 @@ def save_with_shared_weights(models: Mapping[str, ir.Model], folder: Path) -> No
     blocks: dict[str, tuple[int, int]] = {}
     with (folder / WEIGHTS).open("wb") as stream:
         for model in models.values():
-            for value in model.graph.initializers.values():
+            for value in _initializers(model.graph):
                 array = value.const_value.numpy()
                 if array.nbytes < _MIN_BYTES:
                     continue
