@@ -1,7 +1,7 @@
-"""The vocabulary of a Marian model as SentencePiece models whose ids are those of its weights.
+"""Turn the vocabulary of a Marian model into SentencePiece models with the ids of its weights.
 
 MarianTokenizer splits text with source.spm or target.spm and looks the pieces up in vocab.json,
-where their ids are others. Here, the models themselves get the pieces in the order of the weights'
+which has different ids. Here, the models themselves get the pieces in the order of the weights'
 rows, so that no other file is needed. Rows are reordered: PAD, UNK, START and END come first.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from sentencepiece import sentencepiece_model_pb2
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError
 from nmt_cli.export.huggingface.config import HuggingFaceConfig, read_json
 from nmt_cli.files import read_limited
 from nmt_cli.text.sentence_piece import tag_piece
@@ -39,18 +39,14 @@ class Vocabulary:
 
 
 def read_spm(path: Path) -> Any:
-    """Read a SentencePiece model as sentencepiece_model_pb2.ModelProto.
-
-    Raises:
-        NmtError: the file is missing or damaged.
-    """
+    """Read a SentencePiece model as sentencepiece_model_pb2.ModelProto."""
     model = sentencepiece_model_pb2.ModelProto()
     try:
         model.ParseFromString(read_limited(path, LARGEST_VOCABULARY))
     except FileNotFoundError:
-        raise NmtError(f"{path}: no such file", "the folder is incomplete") from None
+        raise ModelError(f"{path}: no such file", "the folder is incomplete") from None
     except Exception as error:  # protobuf's exceptions differ between its versions
-        raise NmtError(f"{path}: not a SentencePiece model, or cannot be read") from error
+        raise ModelError(f"{path}: not a SentencePiece model, or cannot be read") from error
     return model
 
 
@@ -61,34 +57,34 @@ def read_vocabulary(path: Path, size: int, config: HuggingFaceConfig, *models: A
     leaving them out would split text differently.
 
     Raises:
-        NmtError: the file is missing or damaged, or has other ids than the config.
+        ModelError: the file is missing or damaged, or its ids are not the config's.
     """
     ids = read_json(path)
     by_id = {number: token for token, number in ids.items()}
     if by_id.keys() != set(range(size)) or len(ids) != size:
-        raise NmtError(
+        raise ModelError(
             f"{path}: has {len(ids):,} entries, but config.json {size:,}, with ids from 0",
             "the files are of different models",
         )
     pad, end, start = config.pad_token_id, config.eos_token_id, config.decoder_start_token_id
     unknown = ids.get("<unk>", -1)
     if not {pad, end, start, unknown} <= by_id.keys() or len({pad, end, unknown}) < 3:
-        raise NmtError(
+        raise ModelError(
             f"{path}: padding, unknown, start and end tokens are {pad}, {unknown}, {start} and "
             f"{end} in config.json, which are not ids of different entries"
         )
     rows = [pad, unknown, start, end]
-    rows += [each for each in range(size) if each not in rows]
-    tokens = [by_id[each] for each in rows]
+    rows += [row for row in range(size) if row not in rows]
+    tokens = [by_id[row] for row in rows]
     silent: set[int] = set()
     if start in (pad, unknown, end):  # in nmt, START is a token of its own
-        tokens[START_ID] = next(each for each in ("<s>", "<start>") if each not in ids)
+        tokens[START_ID] = next(token for token in ("<s>", "<start>") if token not in ids)
         silent |= {PAD_ID, START_ID}
-    normal = [each.piece for model in models for each in model.pieces if _has_text(each)]
-    listed = {*ids, *(tag_piece(each) for each in ids if TAG.fullmatch(each))}
-    more = [each for each in dict.fromkeys(normal) if each not in listed]
-    silent.update(range(len(tokens), len(tokens) + len(more)))
-    return Vocabulary([*tokens, *more], rows + [unknown] * len(more), frozenset(silent))
+    pieces = [piece.piece for model in models for piece in model.pieces if _has_text(piece)]
+    listed = {*ids, *(tag_piece(token) for token in ids if TAG.fullmatch(token))}
+    unlisted = [piece for piece in dict.fromkeys(pieces) if piece not in listed]
+    silent.update(range(len(tokens), len(tokens) + len(unlisted)))
+    return Vocabulary([*tokens, *unlisted], rows + [unknown] * len(unlisted), frozenset(silent))
 
 
 def reordered(model: Any, vocabulary: Vocabulary, source: bool) -> bytes:
@@ -96,7 +92,7 @@ def reordered(model: Any, vocabulary: Vocabulary, source: bool) -> bytes:
 
     A source may begin with a tag, which is one piece, as a space precedes it.
     """
-    own = {each.piece: each for each in model.pieces if _has_text(each)}
+    pieces = {piece.piece: piece for piece in model.pieces if _has_text(piece)}
     result = sentencepiece_model_pb2.ModelProto()
     result.CopyFrom(model)
     del result.pieces[:]
@@ -105,12 +101,12 @@ def reordered(model: Any, vocabulary: Vocabulary, source: bool) -> bytes:
             result.pieces.add(piece=token, type=_Piece.UNKNOWN)
         elif number in (PAD_ID, START_ID, END_ID):
             result.pieces.add(piece=token, type=_Piece.CONTROL)
-        elif token in own:
-            result.pieces.add().CopyFrom(own[token])
+        elif token in pieces:
+            result.pieces.add().CopyFrom(pieces[token])
         elif TAG.fullmatch(token):
-            kind = _Piece.USER_DEFINED if source else _Piece.CONTROL
-            result.pieces.add(piece=tag_piece(token), type=kind)
-        else:  # of the other side only: never in a text, but it can be decoded
+            piece_type = _Piece.USER_DEFINED if source else _Piece.CONTROL
+            result.pieces.add(piece=tag_piece(token), type=piece_type)
+        else:  # the other side's: never in a text, but it can be decoded
             result.pieces.add(piece=token, type=_Piece.UNUSED)
     spec, names = result.trainer_spec, vocabulary.tokens
     spec.pad_id, spec.unk_id, spec.bos_id, spec.eos_id = PAD_ID, UNK_ID, START_ID, END_ID
