@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import nmt_cli
 from nmt_cli.bundle import ENCODER
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import ModelError, NmtError
@@ -79,6 +80,16 @@ def test_an_imported_bundle_translates_alike_and_can_be_trained(
     record = json.loads((tmp_path / "more" / "run.json").read_text(encoding="utf-8"))
     assert record["initial"]["name"] == "toy-xx-yy"
     assert record["initial"]["steps"] == read_manifest(bundle).provenance["steps"]
+
+
+@pytest.mark.slow
+def test_a_shipped_bundle_becomes_a_run_that_translates_alike(tmp_path: Path) -> None:
+    bundle = Path(__file__).parents[2] / "exports" / "pt-en"
+    run = Run.open(import_bundle(bundle, tmp_path / "run"))
+    lines = ["O gato dorme.", "Bom dia, como você está?", "Clique no botão para salvar o arquivo."]
+    with nmt_cli.open(bundle) as exported, nmt_cli.open(run.folder) as imported:
+        texts = [[found.text for found in model.translate(lines)] for model in (exported, imported)]
+    assert texts[0] == texts[1]
 
 
 def test_what_cannot_be_imported_is_named(
