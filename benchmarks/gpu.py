@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import nmt_cli
-from nmt_cli.cli.options import find_recipe
+from nmt_cli.cli.lookup import find_recipe
 from nmt_cli.data.corpus import read_corpus
 from nmt_cli.errors import NmtError
 from nmt_cli.host import processor

@@ -8,6 +8,7 @@ import atexit
 import errno
 import gc
 import os
+import re
 import signal
 import sys
 import traceback
@@ -23,27 +24,11 @@ from nmt_cli.cli.commands import Commands, Group
 from nmt_cli.cli.options import print_messages, say
 from nmt_cli.errors import NmtError
 
-# The extra that installs a package, if it is not "train".
-_EXTRAS = {
-    "sacrebleu": "evaluate",
-    "jax": "train,jax",
-    "matplotlib": "plot",
-    "jinja2": "train,plot",
-    "srt": "formats",
-    "polib": "formats",
-    "markdown_it": "formats",
-    "uvicorn": "serve",
-    "starlette": "serve",
-    "prometheus_client": "serve",
-    "py3langid": "serve",
-    "ray": "ray",
-    "pyarrow": "parquet",
-}
-
 
 @click.group(
     cls=Group,
     commands=Commands(),
+    headings=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
     epilog="""\b
     Variables set defaults of options: NMT_TRANSLATE_BEAM_SIZE is --beam-size of
@@ -70,18 +55,18 @@ def main() -> None:
     """
     # Imports allocate much and free nothing: frequent collections only cost time.
     gc.set_threshold(50_000)
-    # Python ends with collections of everything that was imported, to no use: files are closed.
+    # At its end, Python would collect everything that was imported; files are closed by then.
     atexit.register(gc.freeze)
     # numpy's library starts threads, which first spin, for products that nmt computes elsewhere.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    keep_interrupts()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends nmt as Ctrl-C does
     if isinstance(sys.stdout, TextIOWrapper):
-        # UTF-8 in any locale; names of files may have bytes that are not, which JSON can escape.
+        # UTF-8 in any locale; names of files may have other bytes, which JSON can escape.
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         sys.exit(cli(prog_name="nmt", standalone_mode=False))
     except click.UsageError as error:
-        if variable := _refused_variable(error):
+        if variable := _invalid_variable(error):
             reason = error.message.rstrip(".")
             _fail(f"{variable}: {reason}; change or unset it", error.exit_code)
         error.show()
@@ -91,33 +76,27 @@ def main() -> None:
         _fail(str(error.__cause__ or error) or "interrupted", 130)
     except Exception as error:
         _fail(_explain(error), 1)
+    finally:
+        _abandon_full_streams()
 
 
-def keep_interrupts() -> None:
-    """Let SIGTERM end the process as Ctrl-C does, and both even where Python ignores exceptions.
-
-    Python only reports an exception in ``__del__`` or in the callback of a weak reference, which
-    imports use: without this, the process would go on, perhaps waiting for input forever.
-    """
-
-    def again(ignored: "sys.UnraisableHookArgs") -> None:
-        if issubclass(ignored.exc_type, KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.01)  # not at once: it would be ignored here, too
-        else:
-            sys.__unraisablehook__(ignored)
-
-    for number in (signal.SIGTERM, signal.SIGALRM):
-        signal.signal(number, signal.default_int_handler)
-    sys.unraisablehook = again
+def _abandon_full_streams() -> None:
+    """Drop output that could not be written; Python would try again at its end, and fail."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream:
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _refused_variable(error: click.UsageError) -> str:
-    """The variable whose value is invalid; "" if the value was typed."""
+def _invalid_variable(error: click.UsageError) -> str:
+    """Return the variable whose value is invalid; "" if the value was typed."""
     if not isinstance(error, click.BadParameter) or not error.ctx or not error.param:
         return ""
     if error.ctx.get_parameter_source(error.param.name or "") is not ParameterSource.ENVIRONMENT:
         return ""
-    return next(each for each in error.param.envvar or "" if os.environ.get(each))
+    return next(name for name in error.param.envvar or "" if os.environ.get(name))
 
 
 def _explain(error: Exception) -> str:
@@ -126,8 +105,7 @@ def _explain(error: Exception) -> str:
         return str(error)
     package = ((isinstance(error, ImportError) and error.name) or "nmt_cli").partition(".")[0]
     if package != "nmt_cli":
-        extra = _EXTRAS.get(package, "train")
-        return f"this command needs {package}; pip install 'nmt_cli[{extra}]'"
+        return f"this command needs {package}; pip install 'nmt_cli[{_extra(package)}]'"
     if isinstance(error, OSError):
         # Writers of files add the name themselves.
         unnamed = error.errno in (errno.ENOSPC, errno.EIO) and not error.filename
@@ -141,6 +119,18 @@ def _explain(error: Exception) -> str:
     )
 
 
+def _extra(package: str) -> str:
+    """Return the extra of nmt_cli that installs a package."""
+    from importlib.metadata import requires
+
+    package = {"markdown_it": "markdown_it_py"}.get(package, package)
+    for requirement in requires("nmt_cli") or ():
+        name, extra = re.fullmatch(r'([\w.-]+).*?(?:extra == "(\w+)")?', requirement).groups()  # type: ignore[union-attr]
+        if extra and re.sub("[-.]", "_", name).lower() == package:
+            return extra
+    return "train"
+
+
 def _fail(message: str, code: int) -> NoReturn:
     if "--debug" in sys.argv[1:]:  # not the parsed value: parsing may have failed
         traceback.print_exc()
@@ -149,7 +139,7 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def _origin(message: str) -> str:
-    """The NMT_* variable that the path of an error message comes from, if there is one."""
+    """Return the NMT_* variable that the path of an error message comes from, if there is one."""
     for name, value in sorted(os.environ.items()):
         for path in filter(None, value.split(os.pathsep) if name.startswith("NMT_") else []):
             if message.startswith((f"{Path(path)}:", f"{Path(path)}/")):

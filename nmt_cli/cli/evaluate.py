@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from nmt_cli.cli.options import (
-    PATH,
-    Hardware,
-    decoding_options,
-    find_model,
-    find_run,
-    open_model,
-    say,
-)
-from nmt_cli.errors import NmtError
+from nmt_cli.cli.lookup import find_model, find_run, open_model
+from nmt_cli.cli.options import COUNT, PATH, Command, Hardware, command, decoding_options, say
+from nmt_cli.errors import InputError
 from nmt_cli.evaluate.texts import EvaluationText, read_text
 from nmt_cli.files import standard_output
 from nmt_cli.search.options import DecodingOptions
@@ -29,20 +22,21 @@ if TYPE_CHECKING:
 _ORDER = "nmt_cli.cli.evaluate.order"
 
 
-class _InOrder(click.Command):
+class _InOrder(Command):
     """Remembers the order of --model and --translation: the first of all is the baseline."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments twice: click loses the order of different options."""
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-        ctx.meta[_ORDER] = [each.name for each in order if each.name in ("model", "translations")]
+        names = [parameter.name for parameter in order]
+        ctx.meta[_ORDER] = [name for name in names if name in ("model", "translations")]
         return super().parse_args(ctx, args)
 
 
-@click.command(
+@command(
     cls=_InOrder,
-    epilog="""\b
-    Example: nmt evaluate -m exports/mine --source test.pt --reference test.en
-
+    example="nmt evaluate -m exports/mine --source test.pt --reference test.en",
+    epilog="""
     \b
     nmt evaluate --translation old.en --translation new.en --reference test.en
     nmt evaluate -m runs/docs-pt-en --by length --json
@@ -53,8 +47,8 @@ class _InOrder(click.Command):
     "--model",
     multiple=True,
     type=PATH,
-    help="Run or bundle; repeatable. Default without --translation: the newest under exports/, "
-    "else under runs/; without --source, the newest run.",
+    help="Run or bundle; repeatable. Default: the newest bundle or run; without --source, the "
+    "newest run.",
 )
 @click.option(
     "--translation",
@@ -75,18 +69,17 @@ class _InOrder(click.Command):
     "--by",
     multiple=True,
     type=click.Choice(("length", "domain")),
-    help="Also score parts of the text: by number of words (of the source, else of the first "
-    "reference), or by --domains, else by test set; repeatable.",
+    help="Also score parts of the text, by number of words or by --domains (default: by test "
+    "set); repeatable.",
 )
 @click.option("--domains", type=PATH, help="File with a label for each line, for --by domain.")
 @click.option(
     "--worst",
-    type=click.IntRange(1),
-    metavar="N",
+    type=COUNT,
     help="Also print each system's N sentences with the lowest chrF++.",
 )
 @click.option(
-    "--lowercase", is_flag=True, help="Ignore case, e.g. where references are in lower case."
+    "--lowercase", is_flag=True, help="Ignore case, e.g. if references are in lower case."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @decoding_options("beam_size", "length_penalty")
@@ -105,37 +98,15 @@ def evaluate(
     decoding: DecodingOptions,
     hardware: Hardware,
 ) -> None:
-    """Score one or several systems with BLEU, chrF++ and TER, with sacreBLEU signatures.
+    """Score translations with BLEU, chrF++ and TER.
 
-    Systems are models and files of translations. Models translate --source; without --source
-    and --reference, they translate the test sets of their run's recipe.
+    Systems are models and files of translations; the first is the baseline. Models translate
+    --source; without --source and --reference, they translate the test sets of their run's recipe.
 
-    Each score has a 95% interval from 1,000 bootstrap samples, the same each time. The first
-    system is the baseline; p is the p-value of the paired bootstrap test against it. For TER,
-    lower is better.
-
-    With a source, checks follow: of the source's placeholders ("printf" for %s, "braces" for
-    {name}, "variable" for $HOME), code spans, tags, addresses, numbers, symbols and emoji, how
-    many the translations keep; and how many translations are empty, repeating, copied, broken
-    (with U+FFFD), too short or too long (by three times). Both are also counted in the first
-    reference. Without a reference, there are only checks.
-
-    Columns are separated by tabs and named on stderr; a blank line separates tables:
-
-    \b
-    scores   text, metric, score, low, high, p ("-" for the first), system, signature
-    checks   text, check, count, of, reference, system
-    --by     text, length or domain, bucket, sentences, BLEU, chrF++, TER, system
-    --worst  text, system, line, chrF++, source/reference/translation, sentence
-
-    \b
-    --json prints the same as one object; what does not exist is null:
-    systems  [{name, path}], the baseline first
-    texts    [{text, sentences, references, results, checks, buckets, worst}]
-    results  [{system, metric, score, low, high, p, signature}]
-    checks   [{system, name, count, total, reference}]
-    buckets  {"length" or "domain": [{label, sentences, scores: {system: {metric: score}}}]}
-    worst    [{system, line, score, source, references, translation}]
+    Each score has a 95% interval from 1,000 bootstrap samples, and p, the p-value of the paired
+    bootstrap test against the baseline. With a source, checks count the placeholders, tags, numbers
+    and symbols that translations keep, and translations that are empty, repeating or copied.
+    docs/evaluating.md describes all columns and the fields of --json.
     """
     if context.get_parameter_source("model") is not ParameterSource.COMMANDLINE and translations:
         model = ()  # NMT_MODEL replaces the default, which is not needed here
@@ -158,14 +129,14 @@ def evaluate(
 
     order = context.meta[_ORDER]
     systems = _candidates(order, model, translations, sum(map(len, texts)), decoding, hardware)
-    found = evaluate_candidates(systems, texts, by, worst or 0, say, lowercase)
+    results = evaluate_candidates(systems, texts, by, worst or 0, say, lowercase)
     if as_json:
-        names = [{"name": each.name, "path": str(each.path)} for each in systems]
-        tree = {"systems": names, "texts": [asdict(each) for each in found]}
+        names = [{"name": system.name, "path": str(system.path)} for system in systems]
+        tree = {"systems": names, "texts": [asdict(result) for result in results]}
         click.echo(json.dumps(tree, ensure_ascii=False))
         return
-    for place, (columns, rows) in enumerate(tables(found)):
-        if place:
+    for number, (columns, rows) in enumerate(tables(results)):
+        if number:
             click.echo()
         say("\t".join(columns))  # on stderr, so that no program has to skip it
         for row in rows:
@@ -183,10 +154,10 @@ def _candidates(
     """Name all systems by their file names, or by their paths if these clash; open the models."""
     from nmt_cli.evaluate.evaluation import Candidate
 
-    kinds = {"model": iter(models), "translations": iter(translations)}
+    paths_by_option = {"model": iter(models), "translations": iter(translations)}
     if len(order) != len(models) + len(translations):  # one is a default or from a variable
         order = ["model"] * len(models) + ["translations"] * len(translations)
-    systems = [(next(kinds[kind]), kind == "model") for kind in order]
+    systems = [(next(paths_by_option[name]), name == "model") for name in order]
     paths = [path for path, _ in systems]
     for path in paths:
         if paths.count(path) > 1:
@@ -210,10 +181,10 @@ def _test_sets(models: Sequence[Path], by: Sequence[str]) -> list[EvaluationText
 
     for folder in map(find_model, models):
         if kind_of(folder) == "bundle":
-            hint = "give --source and --reference, or name its run, as in -m runs/NAME"
-            raise NmtError(f"{folder}: a bundle names no test set", hint)
+            hint = "give `source` and `reference`, or name its run, as in -m runs/NAME"
+            raise InputError(f"{folder}: a bundle names no test set", hint)
     texts = read_test_sets({folder: Run.open(folder).recipe.data for folder in models})
     if "domain" in by and len(texts) == 1:
         reason = f"the recipe of {models[0]} names only one test set, which is one domain"
-        raise NmtError(reason, "give --source, --reference and --domains")
+        raise InputError(reason, "give `source`, `reference` and `domains`")
     return texts

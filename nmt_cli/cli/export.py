@@ -1,4 +1,4 @@
-"""nmt export and nmt verify."""
+"""nmt export, nmt verify, nmt package and nmt import: from a run to other formats and back."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,65 +7,74 @@ from typing import Any
 
 import click
 
+from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.manifest import Check, require_passed
-from nmt_cli.cli.options import PATH, find_model, find_run, option_group, say
+from nmt_cli.bundle.packages import model_folder
+from nmt_cli.cli.lookup import find_model, find_run
+from nmt_cli.cli.options import PATH, Option, command, option_group, say
+from nmt_cli.errors import OptionError
 from nmt_cli.export.exporter import EXPORTERS, FLOAT32, ExportOptions
 from nmt_cli.files import standard_output
 from nmt_cli.frameworks import import_keras
 
 
-def _format_options(command: Any) -> Any:
+def _format_options(function: Any) -> Any:
     """A flag for each export format, and --quantize with the values of all of them."""
-    values = dict.fromkeys(value for each in EXPORTERS.values() for value in each.quantizations)
-    command = click.option(
+    exporters = EXPORTERS.values()
+    types = dict.fromkeys(name for exporter in exporters for name in exporter.quantizations)
+    function = click.option(
         "--quantize",
-        type=click.Choice(list(values)),
-        help="Precision of a smaller and faster model; default: float32. All but int8 and float16 "
-        "need --ctranslate2.",
-    )(command)
-    for each in reversed(EXPORTERS.values()):
-        command = click.option(f"--{each.name}", is_flag=True, help=each.help)(command)
-    return command
+        type=click.Choice(list(types)),
+        metavar="TYPE",
+        help="Smaller and faster model: int8 or float16; with --ctranslate2 also "
+        f"{', '.join(name for name in types if name not in ('int8', 'float16'))}.",
+    )(function)
+    for exporter in reversed(exporters):
+        function = click.option(
+            f"--{exporter.name}", is_flag=True, help=exporter.help, cls=Option, group="Formats"
+        )(function)
+    return function
 
 
-@click.command(epilog="\b\nExample: nmt export runs/phrasebook-pt-en --onnx")
+@command(example="nmt export runs/phrasebook-pt-en --onnx")
 @click.argument("run", required=False, type=PATH)
 @_format_options
 @option_group(ExportOptions, "options")
-def export(run: Path | None, quantize: str | None, options: ExportOptions, **given: bool) -> None:
-    """Export RUN (default: the newest under runs/) and verify the result.
+def export(run: Path | None, quantize: str | None, options: ExportOptions, **chosen: bool) -> None:
+    """Export a trained model and verify the result.
 
-    The search settings given here become the export's defaults. An export that does not translate
-    like the trained model fails, and nothing is written. A quantized export fails if it loses
-    significantly more BLEU on held-out lines than allowed: 0.2 for int8, 0.1 for float16, and 1
-    for CTranslate2; with --shortlist, 0.3 more.
+    RUN is the newest under runs/ by default. An export that does not translate like the trained
+    model fails, and nothing is written. A quantized export fails if it loses significantly more
+    BLEU on held-out lines than allowed: 0.2 for int8, 0.1 for float16, and 1 for CTranslate2; with
+    --shortlist, 0.3 more.
     """
-    given["onnx"] &= not given["single_file"]  # which is a kind of it
-    chosen = [each for each in EXPORTERS.values() if given[each.name.replace("-", "_")]]
-    if len(chosen) != 1:
-        flags = ", ".join(f"--{each.name}" for each in EXPORTERS.values())
+    chosen["onnx"] &= not chosen["single_file"]  # which is a kind of it
+    exporters = [exporter for name, exporter in EXPORTERS.items() if chosen[name.replace("-", "_")]]
+    if len(exporters) != 1:
+        flags = ", ".join(f"--{name}" for name in EXPORTERS)
         raise click.UsageError(f"choose one of {flags}")
     options = replace(options, precision=quantize or FLOAT32)
-    (exporter,) = chosen
+    (exporter,) = exporters
     exporter.check(options)
     from nmt_cli.training.run import Run
 
     exporter.export(Run.open(find_run(run)), options, say)
 
 
-@click.command(epilog="\b\nExample: nmt verify exports/docs-pt-en --run runs/docs-pt-en")
+@command(example="nmt verify exports/docs-pt-en --run runs/docs-pt-en")
 @click.argument("bundle", type=PATH)
 @click.option("--run", type=PATH, help="Compare BUNDLE with the model of this run.")
 @click.option(
     "--checkpoint",
     type=PATH,
-    help="Weights of the run to compare with; default: its best, else its average, else its last.",
+    help="Weights of the run to compare with; default: its best, average or last, in this order.",
 )
 def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
-    """Check the files of BUNDLE, the inputs and outputs of its graphs, and that it translates.
+    """Check that a bundle is intact and translates.
 
-    Needs no TensorFlow. With --run, also compare the bundle with the trained model, as the export
-    does, and record the result in a bundle that was exported with --no-verify.
+    Checks its files, the inputs and outputs of its graphs, and a few translations. Needs no
+    TensorFlow. With --run, also compare the bundle with the trained model, as the export does, and
+    record the result in a bundle that was exported with --no-verify.
     """
     if checkpoint and not run:
         raise click.UsageError("--checkpoint needs --run")
@@ -93,5 +102,79 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
 
 
 def _show(checks: Sequence[Check]) -> None:
-    for each in checks:
-        click.echo(f"{'passed' if each.passed else 'FAILED'}  {each}")
+    for check in checks:
+        click.echo(f"{'passed' if check.passed else 'FAILED'}  {check}")
+
+
+@command(example="nmt package exports/pt-en && pip install nmt_model_pt_en-*.whl")
+@click.argument("bundle", required=False, type=PATH)
+@click.option("--name", help="The model's name; default: that of the bundle's folder.")
+@click.option("--version", default="1.0.0", show_default=True, help="The model's version.")
+@click.option("-o", "--output", type=PATH, help="Folder to write to; default: the current one.")
+@click.option("--force", is_flag=True, help="Replace an existing wheel.")
+def package(
+    bundle: Path | None, name: str | None, version: str, output: Path | None, force: bool
+) -> None:
+    """Make a Python wheel of a bundle.
+
+    BUNDLE is the newest under exports/ by default. Where the wheel is installed, nmt translate -m
+    NAME and nmt_cli.open("NAME") use the model.
+    """
+    from nmt_cli.bundle.packages import write_wheel
+
+    folder = find_model(bundle)
+    path = write_wheel(folder, output or Path(), name or _name(bundle, folder), version, force)
+    say(f"wheel written to {path}; next: pip install {path}")
+
+
+def _name(bundle: Path | None, folder: Path) -> str:
+    """Return the name of an installed model, or of the bundle's folder."""
+    return bundle.name if bundle and not bundle.exists() else folder.resolve().name
+
+
+@command(name="import", example="nmt import opus-mt-en-de")
+@click.argument("folder", type=PATH)
+@click.option("--source", help="Source language, if the folder does not name it.")
+@click.option("--target", help="Target language, if the folder does not name it.")
+@click.option("-o", "--output", type=PATH, help="Run folder to write; default: runs/NAME.")
+@click.option(
+    "--dev",
+    metavar="PREFIX",
+    help="Text that calibrates and verifies exports: PREFIX.SOURCE and PREFIX.TARGET.",
+)
+@click.option("--force", is_flag=True, help="Rerun an existing run.")
+@click.option(
+    "--normalize-punctuation",
+    is_flag=True,
+    help="Normalize the punctuation of sources, as OPUS-MT did before training.",
+)
+def import_(
+    folder: Path,
+    source: str | None,
+    target: str | None,
+    output: Path | None,
+    dev: str | None,
+    force: bool,
+    normalize_punctuation: bool,
+) -> None:
+    """Make a run of a bundle or of a Marian model.
+
+    FOLDER is a bundle, the name of an installed model, or a Marian model from Hugging Face
+    (OPUS-MT) with model.safetensors, or with pytorch_model.bin if torch is installed. All other
+    commands take the run; nmt train --init-from trains it further.
+    """
+    folder = model_folder(folder)
+    if (folder / MANIFEST).exists():
+        if source or target or normalize_punctuation:
+            raise OptionError(
+                "`source`, `target` and `normalize_punctuation` are for models from Hugging Face"
+            )
+        from nmt_cli.export.importing.bundle import import_bundle
+
+        run = import_bundle(folder, output, dev, force)
+        say(f"run written to {run}; next: nmt train RECIPE --init-from {run}")
+        return
+    from nmt_cli.export.importing.huggingface import import_huggingface
+
+    run = import_huggingface(folder, output, (source, target), dev, force, normalize_punctuation)
+    say(f"run written to {run}; next: nmt export {run} --onnx --quantize int8")

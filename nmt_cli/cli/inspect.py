@@ -1,35 +1,40 @@
-"""nmt inspect."""
+"""nmt inspect, nmt models and nmt bench: what a model is, and how fast."""
 
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
+from msgspec import Meta
 
+from nmt_cli.bundle import PRECISIONS
 from nmt_cli.bundle.manifest import Check, Verification
-from nmt_cli.cli.options import PATH, find_model, find_recipe, is_recipe, set_option
+from nmt_cli.cli.lookup import find_model, find_recipe, is_recipe, set_option
+from nmt_cli.cli.options import COUNT, PATH, Number, command, say
+from nmt_cli.errors import InputError, silent
 from nmt_cli.files import standard_output
 from nmt_cli.frameworks import import_keras
+from nmt_cli.search.options import BeamSize
 
 Row = tuple[str, str]
 
 
-@click.command(epilog="\b\nExample: nmt inspect exports/docs-pt-en | grep ^score")
+@command(example="nmt inspect exports/docs-pt-en | grep ^score")
 @click.argument("model", required=False, envvar=["NMT_MODEL"], type=PATH)
 @set_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def inspect(model: Path | None, overrides: tuple[str, ...], as_json: bool) -> None:
-    """Describe MODEL: a run, a bundle (default: the newest, else the newest run) or a recipe.
+    """Describe a run, a bundle or a recipe.
 
-    Shows architecture, languages, parameters, sizes, scores with their signatures, corpora and
-    decoding defaults; the verification of a bundle, and the inputs and outputs of its graphs; the
-    steps and checkpoints of a run. Needs no TensorFlow and loads no weights; to check a bundle,
-    use nmt verify.
+    MODEL is the newest bundle or run by default. Shows architecture, languages, parameters, sizes,
+    scores with their signatures, corpora and decoding defaults; for a bundle also its verification
+    and the inputs and outputs of its graphs; for a run its steps and checkpoints. Needs no
+    TensorFlow and loads no weights; to check a bundle, use nmt verify.
 
-    Of a recipe, which may be changed with --set, it shows the model that would be built, layer by
-    layer, and the memory and time of a training on this machine, for which it trains a few steps
-    on random tokens. Needs no data.
+    For a recipe, it shows the layers of the model that would be built, and the memory and time of
+    a training on this machine, measured on a few steps with random tokens. Needs no data.
     """
     standard_output()
     if model and is_recipe(model):
@@ -37,19 +42,19 @@ def inspect(model: Path | None, overrides: tuple[str, ...], as_json: bool) -> No
         import_keras()
         from nmt_cli.training.model import forecast
 
-        found = forecast(recipe)
-        rows = _recipe_rows(found)
+        record = forecast(recipe)
+        rows = _recipe_rows(record)
     elif overrides:
         raise click.UsageError("--set is for recipes")
     else:
         from nmt_cli.models import describe
 
-        found = describe(find_model(model))
-        rows = _rows(found)
+        record = describe(find_model(model))
+        rows = _rows(record)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        click.echo(json.dumps(record, ensure_ascii=False))
         return
-    if summary := found.get("summary_table"):
+    if summary := record.get("summary_table"):
         click.echo(summary)
     shown = list(rows)
     width = max(len(key) for key, _ in shown)
@@ -57,69 +62,190 @@ def inspect(model: Path | None, overrides: tuple[str, ...], as_json: bool) -> No
         click.echo(f"{key:{width}}  {value}")
 
 
-def _recipe_rows(found: dict[str, Any]) -> Iterator[Row]:
-    yield "name", found["name"]
-    yield "languages", f"{found['source']} to {found['target']}"
-    yield "parameters", f"{found['parameters']:,}"
-    yield "vocabulary", f"{found['vocabulary']:,} entries for each side (assumed)"
-    yield "batch", f"{found['batch_tokens']:,} tokens, with padding"
-    yield "memory", f"{found['peak_bytes'] / 1e9:.1f} GB at the peak of a step"
-    yield "step", f"{found['seconds_per_step']:.2f} seconds"
-    yield "training", f"{found['steps']:,} steps: {found['hours']:.1f} hours without validations"
+@command(example="nmt models --json | jq -r '.[].name'")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list with all details.")
+def models(as_json: bool) -> None:
+    """List the installed models."""
+    from nmt_cli.bundle.card import describe_bundle
+    from nmt_cli.bundle.packages import installed_models
+
+    standard_output()
+    records = [describe_bundle(path) | {"name": name} for name, path in installed_models().items()]
+    if as_json:
+        click.echo(json.dumps(records, ensure_ascii=False))
+        return
+    if not records:
+        say("no models are installed; nmt package makes wheels of models, for pip install")
+    width = max((len(record["name"]) for record in records), default=0)
+    for record in records:
+        scores = (f"{row['metric']} {row['value']:.1f} {row['set']}" for row in record["scores"])
+        size = f"{record['bytes'] / 1e6:,.1f} MB"
+        languages = f"{record['source']} to {record['target']}"
+        row = f"{record['name']:{width}}", languages, record["precision"], size, ", ".join(scores)
+        click.echo("  ".join(row).rstrip())
 
 
-def _rows(found: dict[str, Any]) -> Iterator[Row]:
+def _batch(value: str) -> int:
+    """Return the sentences per batch; 0 for "own"."""
+    return 0 if value == "own" else COUNT.convert(value, None, None)
+
+
+@command(example="nmt bench exports/docs-pt-en-int8 --text test.pt --limit 200")
+@click.argument("model", type=PATH)
+@click.option("--text", type=PATH, help="Source lines; default: the run's held-out lines.")
+@click.option("--limit", type=COUNT, help="Use only the first N lines.")
+@click.option(
+    "--precision",
+    multiple=True,
+    type=click.Choice(PRECISIONS),
+    help="Precision to export a run in; repeatable; default: float32 and int8.",
+)
+@click.option(
+    "--beam-size",
+    multiple=True,
+    type=Number(BeamSize),
+    default=(4, 1),
+    show_default=True,
+    help="Number of hypotheses kept at each step; repeatable.",
+)
+@click.option(
+    "--batch",
+    multiple=True,
+    type=_batch,
+    metavar="N|own",
+    default=("32", "64", "own", "1"),
+    show_default=True,
+    help="Sentences per batch; own: as nmt translate; 1: latency; repeatable.",
+)
+@click.option(
+    "--repeats",
+    type=COUNT,
+    default=5,
+    show_default=True,
+    help="Rounds per measurement.",
+)
+@click.option("--threads", type=COUNT, help="CPU cores to use; default: all.")
+@click.option(
+    "--forced-length",
+    type=Number(Annotated[int, Meta(ge=2, le=1000)]),
+    help="Give every translation N tokens.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def bench(
+    model: Path,
+    text: Path | None,
+    limit: int | None,
+    precision: tuple[str, ...],
+    beam_size: tuple[int, ...],
+    batch: tuple[int, ...],
+    repeats: int,
+    threads: int | None,
+    forced_length: int | None,
+    as_json: bool,
+) -> None:
+    """Measure how fast a run or a bundle translates on this machine.
+
+    Reports target tokens and sentences per second, p50 and p95 latency, load time and peak
+    memory for each beam size and batch size. Each measurement runs in a separate process, after a
+    warm-up round that is not counted.
+
+    A run is first exported in each precision, without verification.
+    """
+    from nmt_cli.bench import measure, table
+    from nmt_cli.bundle.reading import read_manifest
+    from nmt_cli.models import kind_of
+    from nmt_cli.text.lines import read_lines
+
+    standard_output()
+    model = find_model(model)
+    is_run = kind_of(model) == "run"
+    if precision and not is_run:
+        raise click.UsageError("--precision is for runs; a bundle has only one")
+    if not text and not is_run:
+        raise InputError(f"{model}: a bundle comes without text", "give source lines with `text`")
+    lines = read_lines(text or model / "held_out.source.txt")[:limit]
+    bundle = {} if is_run else {read_manifest(model).precision: model}
+    with tempfile.TemporaryDirectory(prefix="nmt-bench-") as folder:
+        bundles = bundle or _exported(model, precision, Path(folder))
+        results = measure(bundles, lines, beam_size, batch, say, repeats, threads, forced_length)
+    click.echo(json.dumps(results) if as_json else "\n".join(table(results)))
+
+
+def _exported(run: Path, precisions: tuple[str, ...], folder: Path) -> dict[str, Path]:
+    from nmt_cli.export.exporter import EXPORTERS, ExportOptions
+    from nmt_cli.training.run import Run
+
+    bundles = {precision: folder / precision for precision in precisions or PRECISIONS[:2]}
+    for precision, bundle in bundles.items():
+        say(f"exporting {run} in {precision}, unverified")
+        options = ExportOptions(output=bundle, precision=precision, verify=False)
+        EXPORTERS["onnx"].export(Run.open(run), options, silent)
+    return bundles
+
+
+def _recipe_rows(record: dict[str, Any]) -> Iterator[Row]:
+    yield "name", record["name"]
+    yield "languages", f"{record['source']} to {record['target']}"
+    yield "parameters", f"{record['parameters']:,}"
+    yield "vocabulary", f"{record['vocabulary']:,} entries for each side (assumed)"
+    yield "batch", f"{record['batch_tokens']:,} tokens, with padding"
+    yield "memory", f"{record['peak_bytes'] / 1e9:.1f} GB at the peak of a step"
+    yield "step", f"{record['seconds_per_step']:.2f} seconds"
+    yield "training", f"{record['steps']:,} steps: {record['hours']:.1f} hours without validations"
+
+
+def _rows(record: dict[str, Any]) -> Iterator[Row]:
     """Keys and values to print, one pair per line, for people and grep."""
-    yield "path", found["path"]
-    yield "kind", found["kind"]
-    yield "name", found["name"]
-    yield "languages", f"{found['source']} to {found['target']}"
-    yield "model", found["summary"]
-    yield "parameters", f"{found['parameters']:,}"
-    yield "vocabulary", "{source:,} source, {target:,} target".format(**found["vocabulary"])
-    yield "precision", found["precision"]
-    yield "size", _size(found["bytes"])
-    for name in found["damaged"]:
+    yield "path", record["path"]
+    yield "kind", record["kind"]
+    yield "name", record["name"]
+    yield "languages", f"{record['source']} to {record['target']}"
+    yield "model", record["summary"]
+    yield "parameters", f"{record['parameters']:,}"
+    yield "vocabulary", "{source:,} source, {target:,} target".format(**record["vocabulary"])
+    yield "precision", record["precision"]
+    yield "size", _size(record["bytes"])
+    for name in record["damaged"]:
         yield "damaged", f"{name}: missing, cut short or overwritten"
-    yield from _run_rows(found) if found["kind"] == "run" else _bundle_rows(found)
-    for key, value in found["provenance"].items():
+    yield from _run_rows(record) if record["kind"] == "run" else _bundle_rows(record)
+    for key, value in record["provenance"].items():
         # Corpora may be many, with long names: one per line.
-        for each in value if isinstance(value, list) else [value]:
-            yield f"provenance.{key}", _plain(each)
-    yield "licence", found["licence"]
+        for item in value if isinstance(value, list) else [value]:
+            yield f"provenance.{key}", _plain(item)
+    yield "licence", record["licence"]
     for section in ("architecture", "decoding", "tokenizer", "data", "training"):
-        for key, value in found.get(section, {}).items():
+        for key, value in record.get(section, {}).items():
             yield f"{section}.{key}", _plain(value)
-    for name, size in found["files"].items():
+    for name, size in record["files"].items():
         yield "file", f"{name}  {_size(size)}"
-    for name, graph in found.get("graphs", {}).items():
+    for name, graph in record.get("graphs", {}).items():
         yield from _graph_rows(name, graph)
 
 
-def _bundle_rows(found: dict[str, Any]) -> Iterator[Row]:
-    for row in found["scores"]:
+def _bundle_rows(record: dict[str, Any]) -> Iterator[Row]:
+    for row in record["scores"]:
         value = f"{row['metric']} {row['value']:.2f}"
         yield "score", f"{value}  {row['set']}  {row['signature']}"
-    report = found["verification"]
-    checks = tuple(Check(**each) for each in report["checks"])
+    report = record["verification"]
+    checks = tuple(Check(**check) for check in report["checks"])
     outcome, *measured = Verification(**{**report, "checks": checks}).lines()
     yield "verification", outcome
     for line in measured:
         yield "check", line
 
 
-def _run_rows(found: dict[str, Any]) -> Iterator[Row]:
-    most = found["training"]["max_steps"]
-    if found["steps"] is None:
-        yield "steps", f"none saved yet, of at most {most:,}"
+def _run_rows(record: dict[str, Any]) -> Iterator[Row]:
+    max_steps = record["training"]["max_steps"]
+    if record["steps"] is None:
+        yield "steps", f"none saved yet, of at most {max_steps:,}"
     else:
-        minutes = found["seconds"] / 60
-        yield "steps", f"{found['steps']:,} of at most {most:,}, in {minutes:,.1f} minutes"
-    for row in found["checkpoints"]:
+        minutes = record["seconds"] / 60
+        yield "steps", f"{record['steps']:,} of at most {max_steps:,}, in {minutes:,.1f} minutes"
+    for row in record["checkpoints"]:
         step = "damaged" if row["step"] is None else f"step {row['step']:,}"
-        chosen = "  (the one that is used)" if row["file"] == found["preferred"] else ""
+        chosen = "  (the one that is used)" if row["file"] == record["preferred"] else ""
         yield "checkpoint", f"{row['file']}  {step}  {_size(row['bytes'])}{chosen}"
-    for row in found["scores"]:
+    for row in record["scores"]:
         digits = 2 if row["metric"] in ("BLEU", "chrF") else 4
         value = f"{row['metric']} {row['value']:.{digits}f}"
         yield "score", f"{value}  best {row['set']}, at step {row['step']:,}"
@@ -128,13 +254,13 @@ def _run_rows(found: dict[str, Any]) -> Iterator[Row]:
 def _graph_rows(name: str, graph: dict[str, Any]) -> Iterator[Row]:
     yield "graph", f"{name}  opset {graph['opset']}"
     for side in ("input", "output"):
-        for each in graph[f"{side}s"]:
-            shape = ", ".join(map(str, each["shape"]))
-            yield side, f"{name}  {each['name']}  {each['dtype']}  [{shape}]"
+        for tensor in graph[f"{side}s"]:
+            shape = ", ".join(map(str, tensor["shape"]))
+            yield side, f"{name}  {tensor['name']}  {tensor['dtype']}  [{shape}]"
 
 
 def _plain(value: Any) -> str:
-    """A value as recipes write it."""
+    """Return a value as recipes write it."""
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
 
 

@@ -1,7 +1,8 @@
-"""Options and lookups that several commands share."""
+"""Click options and commands made from the settings that the library declares."""
 
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -9,20 +10,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import Field, dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from textwrap import dedent
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import click
 from msgspec import Meta
 
-from nmt_cli.bundle import MANIFEST
-from nmt_cli.errors import NmtError, OptionError
-from nmt_cli.options import checked, option, plain_type
+from nmt_cli.errors import OptionError
+from nmt_cli.options import PositiveInt, checked, option, plain_type
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.training import RUN
-
-if TYPE_CHECKING:
-    from nmt_cli.models import TranslationModel
-    from nmt_cli.recipe.config import Recipe
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -31,7 +27,7 @@ class _Text(click.types.StringParamType):
     """Text, as opposed to the name of a file, which may have any bytes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if any("\ud800" <= each <= "\udfff" for each in value):  # bytes that Python cannot decode
+        if any("\ud800" <= character <= "\udfff" for character in value):  # undecodable bytes
             reason = f"{value!a} is not valid {sys.getfilesystemencoding().upper()}"
             self.fail(f"{reason}; give UTF-8, in a locale such as C.UTF-8", param, ctx)
         return super().convert(value, param, ctx)
@@ -59,31 +55,60 @@ class Number(click.ParamType):
             self.fail(f"{error}.", param, ctx)
 
 
+# Of groups of options, in the order of the help.
+HEADINGS = ("Formats", "Options", "Input", "Output", "Search", "Sampling", "Limits", "Hardware")
 TEXT = _Text()
+COUNT = Number(PositiveInt)
 PATH = click.Path(path_type=Path)
 PATH_OR_STDIN = click.Path(path_type=Path, allow_dash=True)
-DEFAULT_RECIPE = "ted-pt-en"
-RECIPES = Path(__file__).parent.parent / "recipes"  # linked into this package and its wheel
-PREPARED, RUNS, EXPORTS = Path("prepared"), Path("runs"), Path("exports")
-# Folders whose name begins with a dot are half-written.
-EVERY_BUNDLE, EVERY_RUN = f"exports/[!.]*/{MANIFEST}", f"runs/[!.]*/{RUN}"
 
-set_option = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Override a recipe key, e.g. --set model.heads=4; repeatable.",
-)
-models_option = click.option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    type=PATH,
-    help="Run, bundle or name of an installed model; default: the newest under exports/, else "
-    "under runs/, else the only one installed. Repeatable: an ensemble averages the probabilities.",
-)
+
+class Command(click.Command):
+    """A command whose help shows options under their headings, and an example at the end."""
+
+    def __init__(self, name: str | None, example: str, epilog: str = "", **settings: Any) -> None:
+        super().__init__(name, **settings)
+        self.epilog = f"\b\nExample: {example}\n{dedent(epilog)}".rstrip()
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings."""
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in HEADINGS}
+        for parameter in self.get_params(context):
+            record = parameter.get_help_record(context)
+            if record and isinstance(parameter, click.Option):
+                sections[getattr(parameter, "group", None) or "Options"].append(record)
+        for heading, rows in sections.items():
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows, col_max=24)
+
+
+class Option(click.Option):
+    """An option with a heading in its command's help; options in back quotes are shown as typed."""
+
+    def __init__(self, *args: Any, group: str | None = None, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.group = group
+        self.help = as_typed(self.help or "")
+
+
+def command(
+    name: str | None = None, cls: type[Command] = Command, **settings: Any
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a :class:`Command` of a function."""
+    return click.command(name, cls, **settings)
+
+
+def as_typed(text: str) -> str:
+    """Replace options in back quotes by what is typed: `n_best=4` by --n-best 4."""
+
+    def typed(quoted: re.Match[str]) -> str:
+        flag, value = f"--{quoted[1].replace('_', '-')}", quoted[2]
+        if value in (None, "True"):
+            return flag
+        return flag.replace("--", "--no-", 1) if value == "False" else f"{flag} {value}"
+
+    return re.sub("`([a-z][a-z0-9_-]*)(?:=([^`]*))?`", typed, text)
 
 
 @dataclass(frozen=True)
@@ -94,87 +119,76 @@ class Hardware:
         None, "CPU cores to use; default: all."
     )
     workers: Annotated[int, Meta(ge=1, le=1024)] | None = option(
-        None,
-        "Batches translated in parallel, sharing --threads; default: one per thread, or a single "
-        "one for a single line.",
+        None, "Batches translated in parallel; default: one per thread, or one for a single line."
     )
     device: Literal["cpu", "cuda", "auto"] = option(
-        "cpu",
-        "Where a bundle runs; auto: CUDA if the installed onnxruntime has it.",
+        "cpu", "Where bundles run; auto: CUDA if the installed onnxruntime has it."
     )
     provider: str | None = option(
-        None,
-        "Execution provider of ONNX Runtime, e.g. OpenVINO, instead of --device.",
-        metavar="NAME",
+        None, "ONNX Runtime execution provider, e.g. OpenVINO; replaces `device`.", metavar="NAME"
     )
 
 
-def option_group(kind: type[Any], parameter: str, names: Sequence[str] = ()) -> Decorator:
-    """The options that a dataclass's fields describe, or those with these names.
+def option_group(
+    kind: type[Any], parameter: str, names: Sequence[str] = (), group: str | None = None
+) -> Decorator:
+    """Add the options that a dataclass declares, or those with these names.
 
-    The command gets an instance of the dataclass as ``parameter``.
+    The command gets an instance of the dataclass as ``parameter``. In the help, the options are
+    under their own heading, or under ``group``.
     """
-    chosen = [each for each in fields(kind) if each.metadata and (not names or each.name in names)]
+    chosen = [item for item in fields(kind) if item.metadata and (not names or item.name in names)]
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def with_options(**given: Any) -> Any:
-            values = kind(**{each.name: given.pop(each.name) for each in chosen})
-            return command(**given, **{parameter: values})
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def with_options(**arguments: Any) -> Any:
+            settings = kind(**{item.name: arguments.pop(item.name) for item in chosen})
+            return function(**arguments, **{parameter: settings})
 
         decorated: Callable[..., Any] = with_options
-        for each in reversed(chosen):
-            decorated = _option(each)(decorated)
+        for item in reversed(chosen):
+            decorated = _option(item, group)(decorated)
         return decorated
 
     return decorate
 
 
 def decoding_options(*names: str) -> Decorator:
-    """The options of :class:`DecodingOptions` with these names, or all of them, and those of
-    :class:`Hardware`. The command gets them as ``decoding`` and ``hardware``."""
-    decoding = option_group(DecodingOptions, "decoding", names)
-    hardware = option_group(Hardware, "hardware")
-    return lambda command: decoding(hardware(command))
+    """Add the :class:`DecodingOptions` with these names, or all of them, and :class:`Hardware`.
+
+    The command gets them as ``decoding`` and ``hardware``.
+    """
+    decoding = option_group(DecodingOptions, "decoding", names, "Search")
+    hardware = option_group(Hardware, "hardware", group="Hardware")
+    return lambda function: decoding(hardware(function))
 
 
-def _option(each: "Field[Any]") -> Decorator:
-    """The Click option of a dataclass field, by its type and metadata."""
-    details, kind = each.metadata, plain_type(each.type)
-    settings: dict[str, Any] = {"help": details["help"], "default": each.default}
+def _option(item: "Field[Any]", group: str | None) -> Decorator:
+    """Return the Click option of a setting, by its type and description."""
+    details, kind = item.metadata, plain_type(item.type)
+    settings: dict[str, Any] = {"help": details["help"], "default": item.default}
     if get_origin(kind) is Literal:
         settings |= {"type": click.Choice(get_args(kind)), "show_default": True}
     elif kind is bool:
-        settings |= {"is_flag": True, "show_default": each.default}
+        settings |= {"is_flag": True, "show_default": item.default}
     elif kind in (int, float):
-        settings["type"] = Number(each.type)
+        settings["type"] = Number(item.type)
     elif kind is Path:
         settings["type"] = PATH
     elif get_origin(kind) is tuple:
         settings["multiple"] = True
     if details["without_value"]:
         settings |= {"is_flag": False, "flag_value": details["without_value"]}
-    name = each.name.replace("_", "-")
-    flag = f"--{name}/--no-{name}" if each.default is True else f"--{name}"
-    return click.option(*details["flags"], flag, metavar=details["metavar"], **settings)
-
-
-def open_model(models: Sequence[Path | None], hardware: Hardware) -> "TranslationModel":
-    """Open the models that the user named, or the newest; several are an ensemble.
-
-    Raises:
-        NmtError: there is no model, or it cannot run as requested.
-    """
-    from nmt_cli.models import open
-
-    first, *more = [find_model(each) for each in models or (None,)]
-    return open(first, *more, warn=say, **vars(hardware))
+    name = item.name.replace("_", "-")
+    flag = f"--{name}/--no-{name}" if item.default is True else f"--{name}"
+    settings |= {"metavar": details["metavar"], "group": details["group"] or group}
+    return click.option(*details["flags"], flag, cls=Option, **settings)
 
 
 def say(message: str) -> None:
     """Print a message for people on stderr: stdout carries results only."""
     with suppress(OSError):  # a closed stderr must not abort the command
-        click.echo(message, err=True)
+        click.echo(as_typed(message), err=True)
 
 
 class MessageHandler(logging.Handler):
@@ -202,89 +216,3 @@ def ending_by_sigpipe() -> Iterator[None]:
     except BrokenPipeError:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGPIPE)
-
-
-def find_recipe(name: str, overrides: tuple[str, ...]) -> "Recipe":
-    """Load a recipe by path, or by the name of one that comes with nmt.
-
-    Raises:
-        NmtError: no such recipe, or a bad one.
-    """
-    from nmt_cli.recipe.reading import load_recipe
-
-    path = Path(name)
-    if not path.exists():
-        shipped = RECIPES / f"{path.stem}.toml"
-        # "recipes/x.toml" means the shipped one too when one is elsewhere than a checkout.
-        if shipped.exists() and path.parent in (Path(), Path("recipes")):
-            path = shipped
-        elif path.suffix != ".toml":
-            known = ", ".join(recipe_names())
-            raise NmtError(f"{name}: no such recipe", f"nmt comes with {known}")
-    return load_recipe(path, overrides)
-
-
-def is_recipe(path: Path) -> bool:
-    """Whether a path names a recipe and not a model."""
-    from nmt_cli.bundle.packages import installed_models
-
-    name = str(path)
-    known = name in recipe_names() and name not in installed_models()
-    return not path.is_dir() and (path.suffix == ".toml" or known)
-
-
-def recipe_names() -> list[str]:
-    """Recipes that come with nmt."""
-    return sorted(each.stem for each in RECIPES.glob("*.toml"))
-
-
-def find_run(path: Path | None, reason: str = "") -> Path:
-    """The run folder given, else the newest under runs/.
-
-    Args:
-        path: None for the newest.
-        reason: why only a run will do, to be printed with the one chosen.
-
-    Raises:
-        NmtError: there is none.
-    """
-    found = path or _newest(EVERY_RUN)
-    if not found:
-        raise NmtError("no run under runs/", "train first with nmt train, or name a run folder")
-    if reason:
-        say(f"using the newest run, {found}: {reason}")
-    return found
-
-
-def find_model(path: Path | None) -> Path:
-    """The model given, a folder or the name of an installed one; else, and printed, the newest
-    bundle under exports/, else the newest run, else the only installed model.
-
-    Raises:
-        NmtError: there is none, or several are installed.
-    """
-    from nmt_cli.bundle.packages import installed_models, model_folder
-
-    if path:
-        return model_folder(path)
-    for pattern in (EVERY_BUNDLE, EVERY_RUN):
-        if newest := _newest(pattern):
-            say(f"using {newest}, the newest under {newest.parent}/")
-            return newest
-    installed = installed_models()
-    if len(installed) == 1:
-        [(name, found)] = installed.items()
-        say(f"using {name}, the only installed model")
-        return found
-    if installed:
-        raise NmtError(f"several models are installed: {', '.join(installed)}", "give one with -m")
-    raise NmtError(
-        "no model: neither a bundle under exports/, nor a run under runs/, nor an installed one",
-        "make one with nmt quickstart, or give one with -m",
-    )
-
-
-def _newest(pattern: str) -> Path | None:
-    markers = Path().glob(pattern)
-    newest = max(markers, key=lambda each: each.stat().st_mtime_ns, default=None)
-    return newest and newest.parent

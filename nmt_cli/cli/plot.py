@@ -3,24 +3,24 @@
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from msgspec import Meta
 
 from nmt_cli.cli.commands import Group
-from nmt_cli.cli.options import (
+from nmt_cli.cli.lookup import (
     DEFAULT_RECIPE,
-    PATH,
     PREPARED,
-    Hardware,
     find_model,
     find_recipe,
     find_run,
     open_model,
-    say,
     set_option,
 )
+from nmt_cli.cli.options import COUNT, PATH, Command, Hardware, Number, command, say
 from nmt_cli.frameworks import import_keras
+from nmt_cli.options import NonNegativeInt
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     epilog="\b\nExample: nmt plot alignment 'Onde fica a farmácia?' -o alignment.png",
 )
 def plot() -> None:
-    """Draw a model's attention, masks and positions, its training, and its data.
+    """Draw attention, masks, positions, training curves or data.
 
     Each plot is written to a PNG or SVG file, by the suffix of -o, or shown in a window.
     """
@@ -56,30 +56,30 @@ def _picture(example: str) -> Callable[[Callable[..., "Figure"]], click.Command]
             if show:
                 figure.show(drawn)
 
-        command = plot.command(epilog=f"\b\nExample: nmt plot {example}")(draw)
-        command.params += [
+        made = plot.command(cls=Command, example=f"nmt plot {example}")(draw)
+        made.params += [
             click.Option(["-o", "--output"], type=PATH, help="PNG or SVG file to write."),
             click.Option(["--show"], is_flag=True, help="Show the plot in a window."),
         ]
-        return command
+        return made
 
     return register
 
 
-def _sentence(command: Callable[..., Any]) -> Callable[..., Any]:
-    """SOURCE, --target and --model."""
+def _sentence(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add SOURCE, --target and --model."""
     click.option(
         "-m",
         "--model",
         type=PATH,
         help="Run, or bundle exported with --attention; default: the newest that has the weights.",
-    )(command)
-    click.option("--target", help="Its translation; default: the model's own.")(command)
-    return click.argument("source")(command)
+    )(function)
+    click.option("--target", help="Its translation; default: the model's own.")(function)
+    return click.argument("source")(function)
 
 
 def _with_attention(model: Path | None, part: str = "cross") -> Path:
-    """The model given, else the newest; the newest run if that is a bundle without such weights."""
+    """Return the model given, or the newest, or the newest run if that lacks such weights."""
     from nmt_cli.bundle import ATTENTION, SELF_ATTENTION
     from nmt_cli.models import kind_of
 
@@ -99,8 +99,8 @@ def _with_attention(model: Path | None, part: str = "cross") -> Path:
     help="Attention of the translation to the source, or self-attention, which a bundle has if it "
     "was exported with --attention all.",
 )
-@click.option("--layer", type=int, help="Draw only this layer, from 1.")
-@click.option("--head", type=int, help="Draw only this head, from 1.")
+@click.option("--layer", type=COUNT, help="Draw only this layer, from 1.")
+@click.option("--head", type=COUNT, help="Draw only this head, from 1.")
 def attention(
     source: str,
     target: str | None,
@@ -153,7 +153,7 @@ def masks(
     """
     if targets and len(targets) != len(source):
         raise click.UsageError("give one --target for each SOURCE, or none")
-    rows = [list(map(_token_id, each.split())) for each in (source + targets if ids else ())]
+    rows = [list(map(_token_id, text.split())) for text in (source + targets if ids else ())]
     if ids and not all(rows):
         raise click.UsageError("--ids: give at least one id for each sentence")
     import_keras()
@@ -176,7 +176,7 @@ def _token_id(word: str) -> int:
 @set_option
 @click.option(
     "--length",
-    type=click.IntRange(2, 100_000),
+    type=Number(Annotated[int, Meta(ge=2, le=100_000)]),
     default=128,
     show_default=True,
     help="Number of positions.",
@@ -191,7 +191,7 @@ def _token_id(word: str) -> int:
 @click.option(
     "--dimension",
     "dimensions",
-    type=click.IntRange(0),
+    type=Number(NonNegativeInt),
     multiple=True,
     help="Dimension to draw as a curve, from 0; repeatable; default: four.",
 )
@@ -232,14 +232,16 @@ def positions(
 @_picture("schedule ted-pt-en docs-pt-en -o schedule.png")
 @click.argument("recipes", nargs=-1, required=True, metavar="RECIPE...")
 @set_option
-@click.option("--steps", type=click.IntRange(2), help="Steps; default: training.max_steps.")
+@click.option(
+    "--steps", type=Number(Annotated[int, Meta(ge=2)]), help="Steps; default: training.max_steps."
+)
 def schedule(recipes: tuple[str, ...], overrides: tuple[str, ...], steps: int | None) -> "Figure":
     """Draw the learning rate schedule of each RECIPE."""
     loaded = {name: find_recipe(name, overrides) for name in recipes}
     import_keras()
     from nmt_cli.plot.history import learning_rates, schedule_figure
 
-    return schedule_figure({name: learning_rates(each, steps) for name, each in loaded.items()})
+    return schedule_figure({name: learning_rates(recipe, steps) for name, recipe in loaded.items()})
 
 
 @_picture("history runs/docs-pt-en runs/ted-pt-en -o history.svg")
@@ -248,7 +250,7 @@ def history(runs: tuple[Path, ...]) -> "Figure":
     """Draw loss, accuracy, BLEU and learning rate of each RUN (default: the newest)."""
     from nmt_cli.plot.history import history_figure, log_records
 
-    return history_figure({str(each): log_records(each) for each in runs or (find_run(None),)})
+    return history_figure({str(run): log_records(run) for run in runs or (find_run(None),)})
 
 
 @_picture("lengths docs-pt-en -o lengths.png")
@@ -265,21 +267,22 @@ def lengths(recipe: str, overrides: tuple[str, ...], prepared: Path | None) -> "
     return lengths_figure(first_epoch(opened, loaded), opened.languages, loaded.label)
 
 
-@click.command(epilog="\b\nExample: nmt report runs/docs-pt-en -o docs.html")
+@command(example="nmt report runs/docs-pt-en -o docs.html")
 @click.argument("run", required=False, type=PATH)
 @click.option("-o", "--output", type=PATH, help="HTML file; default: report.html in the run.")
 @click.option(
     "--lines",
-    type=click.IntRange(1),
+    type=COUNT,
     default=200,
     show_default=True,
     help="Number of held-out lines to translate.",
 )
 def report(run: Path | None, output: Path | None, lines: int) -> None:
-    """Write a report on RUN (default: the newest): one HTML page that needs no other file.
+    """Write a report on a run, as one HTML page.
 
-    It shows scores with their signatures, model, speed and size, training curves, translations
-    next to their references, the worst sentences, attention and the recipe.
+    RUN is the newest under runs/ by default. The page needs no other file. It shows scores with
+    their signatures, model, speed and size, training curves, translations next to their references,
+    the worst sentences, attention and the recipe.
     """
     folder = find_run(run)
     page = output or folder / "report.html"

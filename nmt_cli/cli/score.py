@@ -1,4 +1,4 @@
-"""nmt score."""
+"""nmt score and nmt tokenize."""
 
 import json
 import math
@@ -7,30 +7,38 @@ from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import (
-    PATH_OR_STDIN,
-    Hardware,
-    decoding_options,
-    ending_by_sigpipe,
+from nmt_cli.cli.lookup import (
+    PREPARED,
+    find_model,
+    find_recipe,
+    is_recipe,
     models_option,
     open_model,
+)
+from nmt_cli.cli.options import (
+    COUNT,
+    PATH,
+    PATH_OR_STDIN,
+    Hardware,
+    command,
+    decoding_options,
+    ending_by_sigpipe,
     say,
 )
+from nmt_cli.errors import InputError
 from nmt_cli.files import standard_output
 from nmt_cli.search.options import DecodingOptions
+from nmt_cli.text.tokenizer import Tokenizer, encode_lines
 
 
-@click.command(
-    epilog="\b\nExample: nmt score test.pt test.en -m exports/docs-pt-en | paste - test.pt"
-)
+@command(example="nmt score test.pt test.en -m exports/docs-pt-en | paste - test.pt")
 @click.argument("source", type=PATH_OR_STDIN)
 @click.argument("target", type=PATH_OR_STDIN)
 @models_option
 @click.option(
     "--n-best",
-    type=click.IntRange(1),
+    type=COUNT,
     default=1,
-    metavar="N",
     help="TARGET has N lines for each line of SOURCE, as nmt translate --n-best writes them.",
 )
 @click.option("--tokens", is_flag=True, help="Add two columns: the tokens, and their scores.")
@@ -46,10 +54,10 @@ def score(
     decoding: DecodingOptions,
     hardware: Hardware,
 ) -> None:
-    """Score the lines of TARGET as translations of the lines of SOURCE.
+    """Score given translations.
 
-    One score per line: the log-probability (natural logarithm) of the translation and its end
-    token, divided by the length penalty, which is how the search scores hypotheses;
+    Prints one score per line of SOURCE and TARGET: the log-probability (natural logarithm) of the
+    translation and its end token, divided by the length penalty, as the search scores hypotheses.
     --length-penalty 0 gives the plain log-probability. The score is nan if a side is longer than
     the model reads at a time.
     """
@@ -65,20 +73,84 @@ def score(
     repeated = chain.from_iterable(repeat(line, n_best) for line in sources)
     pairs = aligned(repeated, targets, (name_of(source), name_of(target)))
     translator = open_model(models, hardware).translator(decoding)
-    unread = 0
+    too_long = 0
     with ending_by_sigpipe():
-        for found in score_pairs(translator, pairs):
-            unreadable = math.isnan(found.score)
-            unread += unreadable
+        for pair in score_pairs(translator, pairs):
+            unscored = math.isnan(pair.score)
+            too_long += unscored
             if as_json:  # which has no NaN
                 record = {
-                    "score": None if unreadable else round(found.score, 6),
-                    "tokens": found.tokens,
-                    "token_scores": [round(each, 6) for each in found.token_scores],
+                    "score": None if unscored else round(pair.score, 6),
+                    "tokens": pair.tokens,
+                    "token_scores": [round(score, 6) for score in pair.token_scores],
                 }
                 sink.write([json.dumps(record, ensure_ascii=False)])
             else:
-                columns = [found.score, found.tokens, found.token_scores]
+                columns = [pair.score, pair.tokens, pair.token_scores]
                 sink.write(["\t".join(map(column_text, columns if tokens else columns[:1]))])
-    if unread:
-        say(f"{unread:,} pairs are longer than the model reads at a time: nan")
+    if too_long:
+        say(f"{too_long:,} pairs are longer than the model reads at a time: nan")
+
+
+@command(example="echo 'Bom dia!' | nmt tokenize -m exports/docs-pt-en")
+@click.argument("file", default="-", type=PATH_OR_STDIN)
+@click.option(
+    "-m",
+    "--model",
+    type=PATH,
+    help="Run, bundle, installed model, prepared data, or a recipe whose data is under prepared/; "
+    "default: as for nmt translate.",
+)
+@click.option("--target", is_flag=True, help="Use the target vocabulary.")
+@click.option("--ids", is_flag=True, help="Ids instead of tokens.")
+@click.option("--detokenize", is_flag=True, help="Read tokens, or ids with --ids; write text.")
+def tokenize(file: Path, model: Path | None, target: bool, ids: bool, detokenize: bool) -> None:
+    """Split text into a model's tokens.
+
+    Reads FILE or standard input; one line in, one line out. "▁" in a token of SentencePiece is a
+    space.
+    """
+    from nmt_cli.jobs.inputs import name_of, open_lines
+    from nmt_cli.jobs.outputs import Sink
+    from nmt_cli.text.folder import load_tokenizers
+
+    sink = Sink(standard_output())
+    lines = open_lines(file)
+    pair = load_tokenizers(_folder(model) / "tokenizer")
+    tokenizer = pair.target if target else pair.source
+    vocabulary = _vocabulary(tokenizer, ids) if detokenize else {}
+    with ending_by_sigpipe():
+        for number, line in enumerate(lines, start=1):
+            if detokenize:
+                where = f"{name_of(file)}, line {number}"
+                sink.write(tokenizer.decode([_read(line, vocabulary, where)]))
+            else:
+                (sequence,) = encode_lines(tokenizer, [line])
+                words = map(str, sequence) if ids else tokenizer.tokens(sequence)
+                sink.write([" ".join(words)])
+
+
+def _folder(model: Path | None) -> Path:
+    """Return the folder that has the tokenizers of a model or a recipe."""
+    if not model or not is_recipe(model):
+        return find_model(model)
+    prepared = PREPARED / find_recipe(str(model)).label
+    if not prepared.exists():
+        raise InputError(f"{prepared}: no prepared data", f"run nmt prepare {model} first")
+    return prepared
+
+
+def _vocabulary(tokenizer: Tokenizer, ids: bool) -> dict[str, int]:
+    """Return the id of each token, or of each number as text."""
+    numbers = range(tokenizer.vocab_size)
+    return dict(zip(map(str, numbers) if ids else tokenizer.tokens(numbers), numbers, strict=True))
+
+
+def _read(line: str, vocabulary: dict[str, int], where: str) -> list[int]:
+    """Return the ids of a line of tokens or numbers."""
+    words = [word for word in line.split(" ") if word]
+    for word in words:
+        if word not in vocabulary:
+            problem = f"{where}: {word!r} is not in the vocabulary"
+            raise InputError(problem, "see `ids` and `target`")
+    return [vocabulary[word] for word in words]

@@ -7,21 +7,23 @@ from pathlib import Path
 
 import click
 
-from nmt_cli.cli.options import PATH, find_model, option_group, say
-from nmt_cli.errors import NmtError
+from nmt_cli.cli.lookup import find_model
+from nmt_cli.cli.options import PATH, command, option_group, say
+from nmt_cli.errors import ResourceError
 from nmt_cli.serve.options import ServeOptions
 
 _MEGABYTE = 1_000_000
 
 
-@click.command(epilog="\b\nExample: nmt serve exports/pt-en exports/en-pt --port 5000")
+@command(example="nmt serve exports/pt-en exports/en-pt --port 5000")
 @click.argument("models", nargs=-1, type=PATH)
 @option_group(ServeOptions, "options")
 def serve(models: tuple[Path, ...], options: ServeOptions) -> None:
-    """Serve MODELS over HTTP: a page, and the interfaces of LibreTranslate and DeepL.
+    """Serve models over HTTP: a page and two JSON interfaces.
 
-    Each model is a bundle, or the name of an installed one. A log of requests, without texts, goes
-    to standard output. SIGTERM ends the server once it has answered what it accepted.
+    The interfaces are those of LibreTranslate and DeepL. MODELS are bundles or names of installed
+    models. A log of requests, without texts, goes to standard output. On SIGTERM, the server
+    finishes pending requests and exits.
     """
     import uvicorn
 
@@ -34,7 +36,7 @@ def serve(models: tuple[Path, ...], options: ServeOptions) -> None:
     from nmt_cli.serve.service import Service
 
     access = Access.read(options.api_keys, options.requests_per_minute)
-    folders = [find_model(each) for each in models or (None,)]
+    folders = [find_model(path) for path in models or (None,)]
     served = Models(folders, options.memory * _MEGABYTE, say)
     metrics = Metrics()
     threads = options.threads or cores()
@@ -42,10 +44,10 @@ def serve(models: tuple[Path, ...], options: ServeOptions) -> None:
     app = create_app(Service(served, batcher, metrics), access, options, click.echo)
     with _listening(options.host, options.port) as listener:
         host, port = listener.getsockname()[:2]
-        pairs = ", ".join(f"{each.source}-{each.target}" for each in served.directions)
+        pairs = ", ".join(f"{model.source}-{model.target}" for model in served.directions)
         say(f"serving {pairs} at http://{f'[{host}]' if ':' in host else host}:{port}")
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
-        with suppress(KeyboardInterrupt):  # of a signal, after it has been obeyed
+        with suppress(KeyboardInterrupt):  # uvicorn re-raises it after shutting down
             uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -55,9 +57,9 @@ def _listening(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         number = getattr(error, "errno", None) or 0
-        # Numbers below 0 are those of getaddrinfo, for unknown hosts.
+        # Negative numbers come from getaddrinfo, for unknown hosts.
         reason = os.strerror(number) if number > 0 else "no such host" if number else error
-        raise NmtError(
-            f"{host}, port {port}: {reason}", "choose another --host or --port"
+        raise ResourceError(
+            f"{host}, port {port}: {reason}", "choose another `host` or `port`"
         ) from None
     return listener

@@ -1,29 +1,74 @@
-"""nmt prepare, nmt train and nmt average: from text to a run."""
+"""nmt quickstart, nmt prepare, nmt train and nmt average: from text to a run."""
 
+import time
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
 import click
+from msgspec import Meta
 
-from nmt_cli.cli.options import (
+from nmt_cli.cli.lookup import (
     DEFAULT_RECIPE,
-    PATH,
+    EXPORTS,
     PREPARED,
+    RUNS,
     find_recipe,
     find_run,
-    option_group,
-    say,
     set_option,
 )
+from nmt_cli.cli.options import PATH, Number, command, option_group, say
 from nmt_cli.training.job import TrainOptions, run_training
 
+QUICKSTART_RECIPE = "phrasebook"
+SENTENCES = (
+    "Onde fica a farmácia?",
+    "Nós vamos ao mercado amanhã.",
+    "Ela não quer duas maçãs verdes.",
+)
 
-@click.command(epilog="\b\nExample: nmt prepare docs-pt-en --set data.root=corpora")
+
+@command(example="nmt quickstart && echo 'Onde fica a farmácia?' | nmt translate")
+@click.pass_context
+def quickstart(context: click.Context) -> None:
+    """Train, evaluate, export and use a small model in a few minutes.
+
+    It translates the phrases of the built-in phrasebook. Each command is printed before it runs.
+    Needs the extra train.
+    """
+    from nmt_cli.cli.evaluate import evaluate
+    from nmt_cli.cli.export import export
+    from nmt_cli.cli.translate import translate
+
+    if find_spec("keras") is None:  # otherwise, training would fail once the data is prepared
+        raise ModuleNotFoundError(name="keras")
+    began = time.monotonic()
+    label = find_recipe(QUICKSTART_RECIPE).label
+    run, bundle = RUNS / label, EXPORTS / label
+    sample = run / "sample.pt"
+    for step, words in (
+        (prepare, [QUICKSTART_RECIPE]),
+        (train, [QUICKSTART_RECIPE, "--force"]),
+        (evaluate, ["-m", str(run)]),
+        (export, [str(run), "--onnx", "-o", str(bundle), "--force"]),
+        (translate, ["-m", str(bundle), str(sample)]),
+    ):
+        if step is translate:
+            sample.write_text("".join(f"{line}\n" for line in SENTENCES), encoding="utf-8")
+            say("\n" + "\n".join(f"  {line}" for line in SENTENCES))
+        say(f"\n$ nmt {step.name} {' '.join(words)}")
+        step.main(words, parent=context, standalone_mode=False)
+    say(f"\nDone in {time.monotonic() - began:.0f} s. Translate your own sentences:")
+    say("$ echo 'Onde fica a farmácia?' | nmt translate")
+
+
+@command(example="nmt prepare docs-pt-en --set data.root=corpora")
 @click.argument("recipe")
 @set_option
 @click.option("-o", "--output", type=PATH, help="Folder to write; default: prepared/NAME.")
 @click.option("--force", is_flag=True, help="Prepare again even if the folder is up to date.")
 def prepare(recipe: str, overrides: tuple[str, ...], output: Path | None, force: bool) -> None:
-    """Clean RECIPE's text, learn its vocabulary, write token arrays.
+    """Clean a recipe's text, learn its vocabulary and write token arrays.
 
     A second run with the same inputs does nothing.
     """
@@ -33,27 +78,28 @@ def prepare(recipe: str, overrides: tuple[str, ...], output: Path | None, force:
     prepare_data(loaded, output or PREPARED / loaded.label, force)
 
 
-@click.command(epilog="\b\nExample: nmt train docs-pt-en --set data.root=corpora --resume")
+@command(example="nmt train docs-pt-en --set data.root=corpora --resume")
 @click.argument("recipe", default=DEFAULT_RECIPE)
 @set_option
 @option_group(TrainOptions, "options")
 def train(recipe: str, overrides: tuple[str, ...], options: TrainOptions) -> None:
-    """Train a model from RECIPE (default: ted-pt-en).
+    """Train a model from a recipe.
 
-    Ctrl-C saves a checkpoint; --resume continues from it.
+    RECIPE is a file or the name of one that comes with nmt; default: ted-pt-en. Ctrl-C saves a
+    checkpoint; --resume continues from it.
     """
-    command = ["nmt", "train", recipe]
-    command += [word for each in overrides for word in ("--set", each)]
-    folder = run_training(find_recipe(recipe, overrides), options, command)
+    words = ["nmt", "train", recipe]
+    words += [word for override in overrides for word in ("--set", override)]
+    folder = run_training(find_recipe(recipe, overrides), options, words)
     if not options.process_id:
         say(f"run written to {folder}; next: nmt export {folder} --onnx")
 
 
-@click.command(epilog="\b\nExample: nmt average runs/docs-pt-en --last 3")
+@command(example="nmt average runs/docs-pt-en --last 3")
 @click.argument("run", required=False, type=PATH)
 @click.option(
     "--last",
-    type=click.IntRange(2),
+    type=Number(Annotated[int, Meta(ge=2)]),
     help="Number of newest checkpoints to average; default: all that the run keeps.",
 )
 @click.option(
@@ -72,15 +118,15 @@ def average(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Average checkpoints of RUN (default: the newest run) into one.
+    """Average the last checkpoints of a run into one.
 
-    The mean of a training's last checkpoints often translates better than each of them. Export
-    it with nmt export --checkpoint.
+    RUN is the newest under runs/ by default. The mean of a training's last checkpoints often
+    translates better than each of them. Export it with nmt export --checkpoint.
     """
     from nmt_cli.training.averaging import average_run
     from nmt_cli.training.run import Run
 
     folder = find_run(run)
-    place, paths = average_run(Run.open(folder), last, checkpoints, output, force)
+    written, paths = average_run(Run.open(folder), last, checkpoints, output, force)
     names = ", ".join(path.name for path in paths)
-    say(f"{place}: average of {names}; next: nmt export {folder} --checkpoint {place} --onnx")
+    say(f"{written}: average of {names}; next: nmt export {folder} --checkpoint {written} --onnx")

@@ -39,39 +39,49 @@ class ExportOptions:
 
     precision: str = FLOAT32
     verify: bool = option(
-        True, "Compare the bundle with the trained model; an unverified one warns at each use."
+        True,
+        "Compare the export with the trained model; an unverified one warns at each use.",
     )
     attention: Literal["cross", "all"] | None = option(
         None,
-        "Also export attention weights: cross (also without a value), to the source, for "
-        "alignments; all, self-attention, too, for plots.",
+        "Also export attention weights (adds attention.onnx): cross, also without a value, "
+        "for alignments and plots; all: self-attention, too.",
         without_value="cross",
+        metavar="PART",
     )
     shortlist: bool = option(
         False,
-        "Limit each translation to the 384 tokens that are likeliest by the training data: "
-        "faster, with a small loss of quality, which the export measures.",
+        "Limit each translation to its 384 likeliest tokens: faster, with a small loss of "
+        "quality, which the export measures.",
     )
     with_tokenizer: bool = option(
         False,
-        "Put the tokenizer into the file of --single-file: text in, text out. It then needs "
+        "Put the tokenizer into the file of `single_file`, which then needs "
         "onnxruntime-extensions.",
     )
     prepared: Path | None = option(
-        None, "Folder of the prepared data, for --shortlist; default: prepared/NAME."
+        None,
+        "Folder of the prepared data, for `shortlist`; default: prepared/NAME.",
     )
     output: Path | None = option(
         None,
-        "Folder to write; default: exports/NAME, followed by -single-file, -ctranslate2, "
-        "-saved-model, -keras, -huggingface or -web, and by the value of --quantize.",
+        "Folder to write; default: exports/NAME, followed by the format, unless it is a "
+        "bundle, and the `quantize` type.",
         flags=("-o",),
     )
     force: bool = option(False, "Replace an older export in the same folder.")
     checkpoint: Path | None = option(
-        None, "Weights to export; default: the run's best, else its average, else its last."
+        None,
+        "Weights to export; default: the run's best, average or last, in this order.",
     )
-    beam_size: BeamSize | None = option(None, "Default number of hypotheses.")
-    length_penalty: Penalty | None = option(None, "Default length penalty.")
+    beam_size: BeamSize | None = option(
+        None,
+        "The export's default number of hypotheses.",
+    )
+    length_penalty: Penalty | None = option(
+        None,
+        "The export's default length penalty.",
+    )
 
 
 @dataclass(frozen=True)

@@ -54,57 +54,98 @@ class TranslateOptions:
     files: tuple[Path, ...] = ()
     output: Path | None = option(
         None,
-        "File to write; with several FILEs or a folder, the folder for files of the same names. "
-        ".gz, .xz and .zst are compressed. Default, and -: standard output.",
+        "File to write, or a folder for several FILEs; .gz, .xz and .zst are compressed. "
+        "Default, and -: standard output.",
         flags=("-o",),
+        group="Output",
     )
-    force: bool = option(False, "Replace existing files.")
-    resume: bool = option(False, "Continue interrupted outputs and skip complete ones.")
+    force: bool = option(
+        False,
+        "Replace existing files.",
+        group="Output",
+    )
+    resume: bool = option(
+        False,
+        "Continue interrupted outputs and skip complete ones.",
+        group="Output",
+    )
     shard: str | None = option(
         None,
-        "Translate the I-th of N parts of each FILE, e.g. 1/4; the outputs concatenated are the "
-        "whole translation.",
+        "Translate only the I-th of N parts of each FILE, e.g. 1/4; concatenate the outputs.",
         metavar="I/N",
+        group="Input",
     )
     errors: Literal["strict", "replace", "skip-line", "column"] = option(
         STRICT,
-        "How to handle invalid UTF-8: stop, replace bad bytes with U+FFFD, or output a blank line. "
-        "column: keep any row that fails and add its error in a column.",
+        "Invalid UTF-8: strict (stop), replace (by U+FFFD) or skip-line (output a blank "
+        "line); column: keep any row that fails and add its error in a column.",
+        group="Input",
+        metavar="MODE",
     )
-    line_buffered: bool = option(False, "Translate and write each line as it arrives.")
-    interactive: bool = option(False, "Prompt for lines, with a history.")
+    line_buffered: bool = option(
+        False,
+        "Translate and write each line as it arrives.",
+        group="Output",
+    )
+    interactive: bool = option(
+        False,
+        "Prompt for lines, with a history.",
+        group="Input",
+    )
     trace: bool = option(
         False,
-        "Show the search of each line step by step: beams, candidates, what finished, why it "
-        "stopped.",
+        "Show each step of the search: beams, candidates, finished hypotheses.",
+        group="Output",
     )
     input_format: RecordForm | None = option(
         None,
-        "Translate one field of each record and keep the others; parquet writes a folder.",
+        "Translate one field of each record and keep the others: tsv, csv, jsonl, or "
+        "parquet, which writes a folder.",
+        group="Input",
+        metavar="FORMAT",
     )
     field: str | None = option(
-        None, "Field of --input-format: a column number from 1 or a name.", metavar="FIELD"
+        None,
+        "Field of `input_format`: a column number from 1 or a name.",
+        metavar="FIELD",
+        group="Input",
     )
     format: DocumentFormat | None = option(
         None,
-        "Translate the text of documents and keep their markup; auto: by file name suffix.",
+        "Documents whose markup stays: srt, po, markdown, html, xml, or auto, by file name suffix.",
+        group="Input",
+        metavar="FORMAT",
     )
     json: bool = option(
-        False, "Write one JSON object per line with all details; jsonl records are extended."
+        False,
+        "Write one JSON object per line with all details; jsonl records are extended.",
+        group="Output",
     )
-    scores: bool = option(False, "Add the score: a column or a field.")
-    tokens: bool = option(False, "Add the tokens of the translation.")
+    scores: bool = option(
+        False,
+        "Add the score: a column or a field.",
+        group="Output",
+    )
+    tokens: bool = option(
+        False,
+        "Add the tokens of the translation.",
+        group="Output",
+    )
     engine: Literal["ray"] | None = option(
         None,
-        "Translate on Ray, on this machine or a cluster; FILE and --output may be URLs.",
+        "Translate on Ray, on this machine or a cluster; FILE and `output` may be URLs.",
+        group="Hardware",
     )
     address: str | None = option(
         None,
-        "Ray cluster of --engine: HOST:PORT, or auto for the one that runs on this machine. "
-        "Default: start Ray on this machine only.",
+        "Ray cluster of `engine`: HOST:PORT, or auto for the one on this machine. Default: "
+        "start Ray on this machine only.",
+        group="Hardware",
     )
     constraints: bool = option(
-        False, "Each line is followed by tab-separated phrases that its translation must contain."
+        False,
+        "Tab-separated phrases follow each line; its translation must contain them.",
+        group="Input",
     )
     decoding: DecodingOptions = _DEFAULTS
 

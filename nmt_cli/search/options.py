@@ -32,32 +32,29 @@ class DecodingOptions:
     )
     n_best: BeamSize = option(
         1,
-        "Number of translations of each line, best first; may need a larger --beam-size.",
-        metavar="N",
+        "Number of translations of each line, best first; may need a larger `beam_size`.",
+        group="Output",
     )
     coverage_penalty: Penalty = option(
         0.0,
         "GNMT's beta: larger values favour translations that cover the whole source.",
-        metavar="BETA",
     )
     max_length: Annotated[int, Meta(ge=2, le=10_000)] | None = option(
         None,
-        "Maximum number of tokens in a translation; default: the model's.",
-        metavar="N",
+        "Maximum tokens of a translation; default: the model's.",
     )
     min_length: Annotated[int, Meta(ge=0, le=10_000)] = option(
-        0, "Minimum number of tokens in a translation.", metavar="N"
+        0,
+        "Minimum tokens of a translation.",
     )
     repetition_penalty: Annotated[float, Meta(ge=1, le=10)] = option(
         1.0,
         "Multiply the log-probabilities of tokens already in the translation; 1 for none.",
-        metavar="X",
     )
     no_repeat_ngram: Annotated[int, Meta(ge=0, le=100)] | None = option(
         None,
-        "Allow no sequence of N tokens to occur twice; 0 for no limit. Default: search again with "
-        "3, then 2, where a translation repeats itself.",
-        metavar="N",
+        "Allow no sequence of N tokens twice; 0 for no limit. Default: search again with 3, "
+        "then 2, if a translation repeats itself.",
     )
     prefix: str = option("", "Begin each translation with TEXT.", metavar="TEXT")
     suppress: tuple[str, ...] = option(
@@ -67,27 +64,38 @@ class DecodingOptions:
         "keep",
         "Unknown words: keep the unknown token, avoid it, or copy the source word.",
     )
-    sample: bool = option(False, "Sample tokens at random; --n-best samples of each line.")
-    top_k: PositiveInt | None = option(None, "Sample from the K most probable tokens.", metavar="K")
+    sample: bool = option(
+        False,
+        "Sample tokens at random; `n_best` samples of each line.",
+        group="Sampling",
+    )
+    top_k: PositiveInt | None = option(
+        None,
+        "Sample from the K most probable tokens.",
+        metavar="K",
+        group="Sampling",
+    )
     top_p: Annotated[float, Meta(gt=0, le=1)] | None = option(
         None,
         "Sample from the most probable tokens whose probabilities add up to P.",
         metavar="P",
+        group="Sampling",
     )
     temperature: Annotated[float, Meta(gt=0, le=100)] | None = option(
         None,
-        "Sampling temperature: below 1, probable tokens become more probable.",
-        metavar="T",
+        "Below 1, probable tokens become more probable.",
+        group="Sampling",
     )
     seed: NonNegativeInt | None = option(
         None,
-        "Seed of the samples; default 0. A line gets the same samples in any batch.",
-        metavar="N",
+        "Seed of the samples; default: 0. A line gets the same samples in any batch.",
+        group="Sampling",
     )
     alignments: bool = option(
         False,
-        "Add pairs i-j of aligned source and target words, from 0. A bundle must have been "
-        "exported with --attention.",
+        "Add pairs i-j of aligned source and target words, from 0. Bundles need an export "
+        "with `attention`.",
+        group="Output",
     )
 
     @property

@@ -13,43 +13,58 @@ from nmt_cli.options import NonNegativeInt, PositiveFloat, PositiveInt, option
 class ServeOptions:
     """Where to listen, and the limits."""
 
-    host: str = option("127.0.0.1", "Address to listen at; 0.0.0.0 for all.", metavar="ADDRESS")
+    host: str = option(
+        "127.0.0.1",
+        "Address to listen on; 0.0.0.0 for all.",
+        metavar="ADDRESS",
+    )
     port: Annotated[int, Meta(ge=0, le=65535)] = option(
-        5000, "Port to listen at; 0 for a free one."
+        5000,
+        "Port to listen on; 0 for a free one.",
     )
     threads: Annotated[int, Meta(ge=1, le=1024)] | None = option(
-        None, "Batches translated at the same time; default: one per core."
+        None,
+        "Batches translated at the same time; default: one per core.",
+        group="Hardware",
     )
     api_keys: Path | None = option(
         None,
-        "File of keys that may use the server, one a line, each with its own limit of requests a "
-        "minute behind it if it has one; default: everyone may.",
+        "File of API keys, one per line, optionally followed by a per-minute request limit. "
+        "Default: no key required.",
         metavar="FILE",
+        group="Limits",
     )
     requests_per_minute: NonNegativeInt = option(
         0,
-        "Limit for each key or, without keys, each address; 0 for none.",
-        metavar="N",
+        "Limit per key or, without keys, per address; 0 for none.",
+        group="Limits",
     )
     max_characters: PositiveInt = option(
-        50_000, "Most characters of a request's text or file.", metavar="N"
+        50_000,
+        "Maximum characters per request.",
+        group="Limits",
     )
     max_waiting: PositiveInt = option(
         1_000_000,
-        "Most characters in the queue; further requests are told to try again later.",
-        metavar="N",
+        "Maximum characters queued; beyond it, requests get status 429.",
+        group="Limits",
     )
     timeout: PositiveFloat = option(
         120.0,
-        "Seconds that a request may take.",
+        "Maximum seconds per request.",
         metavar="SECONDS",
+        group="Limits",
     )
     cache: NonNegativeInt = option(
-        20, "Megabytes of translations to remember; 0 for none.", metavar="MB"
+        20,
+        "Memory for translations to reuse, in megabytes; 0 for none.",
+        metavar="MB",
+        group="Hardware",
     )
     memory: NonNegativeInt = option(
         0,
-        "Megabytes of models to keep loaded; the one not used for longest makes room. 0 for no "
-        "limit.",
+        "Memory limit for loaded models, in megabytes; the least recently used model is "
+        "unloaded. 0 for no limit.",
         metavar="MB",
+        group="Hardware",
     )

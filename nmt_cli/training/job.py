@@ -33,8 +33,7 @@ class TrainOptions:
     )
     init_from: Path | None = option(
         None,
-        "Run to start from: its weights, and its tokenizers in place of [tokenizer]. [model] must "
-        "describe the same model.",
+        "Run to start from: its weights and tokenizers. [model] must describe the same model.",
         metavar="RUN",
     )
     resume: bool = option(
@@ -43,15 +42,26 @@ class TrainOptions:
     force: bool = option(False, "Replace an existing run.")
     devices: Annotated[int, Meta(ge=1, le=1024)] | None = option(
         None,
-        "Number of accelerators, or of parts of the CPU's cores, that share each batch.  "
-        "[default: 1; with TensorFlow on a CPU, as many parts as pay off]",
+        "Accelerators, or parts of the CPU's cores, that share each batch. Default: 1; with "
+        "TensorFlow on a CPU, as many parts as pay off.",
+        group="Hardware",
     )
     coordinator: str | None = option(
-        None, "Address of process 0, to train in several processes; needs JAX.", metavar="HOST:PORT"
+        None,
+        "Address of process 0, to train in several processes; needs JAX.",
+        metavar="HOST:PORT",
+        group="Hardware",
     )
-    processes: PositiveInt | None = option(None, "Number of processes.", metavar="N")
+    processes: PositiveInt | None = option(
+        None,
+        "Number of processes.",
+        group="Hardware",
+    )
     process_id: NonNegativeInt | None = option(
-        None, "Number of this process: 0 to N-1.", metavar="I"
+        None,
+        "Number of this process: 0 to N-1.",
+        metavar="I",
+        group="Hardware",
     )
 
 

@@ -146,7 +146,7 @@ class TestRecipe:
             ("heads=4", ("unknown key 'heads'", "did you mean 'model.heads'?")),
             ("model.heads=3", ("d_model = 16", "heads = 3", "try model.heads=2")),
             ("model.dropout=1.5", ("model.dropout must be between 0 and 0.95, not 1.5",)),
-            ("training.learning_rate=inf", ("learning_rate must be at least 0, not inf",)),
+            ("training.learning_rate=inf", ("learning_rate must be a finite number, not inf",)),
             ("tokenizer.kind=word", ("tokenizer.kind must be one of", "'wordpiece'?")),
             ("model.heads=two", ("model.heads must be a whole number, not 'two'",)),
             ("model.heads", ("--set model.heads: not of the form KEY=VALUE",)),

@@ -153,7 +153,7 @@ class TestBadValues:
         self, variable: str, value: str, words: list[str], tmp_path: Path
     ) -> None:
         result = nmt(*words, cwd=tmp_path, environment={variable: value})
-        assert_fails(result, f"nmt: {variable}: '{value.split()[-1]}' ", "unset it", code=2)
+        assert_fails(result, f"nmt: {variable}: ", f"'{value.split()[-1]}'", "unset it", code=2)
         assert result.err.count("\n") == 1
 
     def test_an_error_about_a_path_names_its_variable(self, tmp_path: Path) -> None:

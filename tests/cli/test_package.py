@@ -133,7 +133,7 @@ def test_several_installed_models_need_a_choice(bundle: Path, site: Path, tmp_pa
     with ZipFile(tmp_path / "nmt_model_en_pt-1.0.0-py3-none-any.whl") as wheel:
         wheel.extractall(site)
     done = nmt("translate", stdin=b"uma\n", cwd=tmp_path)
-    assert_fails(done, "several models are installed: en-pt, pt-en; give one with -m")
+    assert_fails(done, "several models are installed: en-pt, pt-en; give one with --model")
 
 
 def test_unknown_names(site: Path, tmp_path: Path) -> None:

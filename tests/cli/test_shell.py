@@ -7,7 +7,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import pytest
 
 from nmt_cli.cli import cli
 from nmt_cli.cli.commands import every_command
-from nmt_cli.cli.options import find_model
+from nmt_cli.cli.lookup import find_model
 from nmt_cli.errors import NmtError
 from tests.cli.conftest import LISTING_MODULES, NMT, assert_fails, nmt, snapshot
 
@@ -257,23 +256,3 @@ class TestSignals:
             _, err = process.communicate(timeout=60)
         assert (process.returncode, err.strip()) == (130, "nmt: interrupted")
         assert snapshot(workdir) == before
-
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_a_signal_is_not_lost_where_python_ignores_exceptions(
-        self, number: signal.Signals
-    ) -> None:
-        code = f"""
-import signal, time
-from nmt_cli.cli import keep_interrupts
-keep_interrupts()
-class Ignoring:
-    def __del__(self): signal.raise_signal({number:d})
-ignoring = Ignoring()
-del ignoring
-print("ignored", flush=True)
-time.sleep(60)
-"""
-        words = [sys.executable, "-c", code]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-        assert (done.returncode, done.stdout) == (-signal.SIGINT, "ignored\n")
-        assert "Exception ignored" not in done.stderr
