@@ -22,10 +22,10 @@ from nmt_cli.training import RUN
 if TYPE_CHECKING:
     from nmt_cli.runtime.load import Bundle
     from nmt_cli.search.forced import AttentionMaps
-    from nmt_cli.search.rejoining import Translation
     from nmt_cli.search.scoring import PairScore
     from nmt_cli.search.step_model import StepModel
     from nmt_cli.search.trace import Search
+    from nmt_cli.search.translation import Translation
     from nmt_cli.search.translator import Translator
 
 _OTHERS = {
@@ -200,17 +200,26 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
             NmtError: a side is blank or too long, or the model has no attention weights.
         """
         from nmt_cli.search.forced import forced_attention
+        from nmt_cli.text.mapped import MappedText
 
         translator = self.translator(DecodingOptions(alignments=True), sentences=1)
-        # Source and translation must be those that the weights belong to.
-        translator = replace(translator, fold_capitals=False)
-        _ids("source", source, self.tokenizers.source, translator.max_source)
+        path, sides = translator.path, self.tokenizers
+        # A given translation belongs to the source as it is.
+        (passage,) = path.read([source], [target is None])
+        _check_length("source", passage.text.text, sides.source, path.max_source)
         if target is None:
-            target_ids = next(translator.translate([source])).ids
+            ids = next(translator.translate([source])).ids
+            text, spans = sides.target.decode_spans(ids)
+            final = path.written(passage, [text])
         else:
-            longest = translator.options.max_length - 1
-            target_ids = _ids("target", target, self.tokenizers.target, longest)
-        return forced_attention(translator.model, self.tokenizers, source, target_ids)
+            ids = _check_length("target", target, sides.target, translator.options.max_length - 1)
+            text, spans, final = target, sides.target.spans(target), MappedText(target)
+        maps = forced_attention(translator.model, passage.parts[0].ids, ids)
+        return replace(
+            maps,
+            source_words=path.source_words(passage).named(source),
+            target_words=path.target_words(final, [(text, spans)]).named(final.text),
+        )
 
     def trace(
         self, line: str, options: DecodingOptions | None = None
@@ -337,7 +346,7 @@ def _vocabularies(model: "Bundle | _Run") -> list[list[str]]:
     return [each.tokens(range(each.vocab_size)) for each in sides]
 
 
-def _ids(side: str, text: str, tokenizer: Tokenizer, longest: int) -> list[int]:
+def _check_length(side: str, text: str, tokenizer: Tokenizer, longest: int) -> list[int]:
     (ids,) = tokenizer.encode([text])
     if is_blank(text) or not ids:
         raise NmtError(f"the {side} is blank", "give a sentence")

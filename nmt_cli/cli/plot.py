@@ -125,7 +125,7 @@ def alignment(source: str, target: str | None, model: Path | None) -> "Figure":
     from nmt_cli.search.forced import align
 
     with open_model([_with_attention(model)], Hardware()) as opened:
-        return alignment_figure(align(opened.attention(source, target), opened.tokenizers))
+        return alignment_figure(align(opened.attention(source, target)))
 
 
 @_picture("masks 'Bom dia!' --target 'Good morning!' -o masks.png")

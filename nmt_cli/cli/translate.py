@@ -30,7 +30,7 @@ from nmt_cli.search.options import DecodingOptions
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
-    from nmt_cli.search.rejoining import Translation
+    from nmt_cli.search.translation import Translation
     from nmt_cli.search.trace import Beam, Search
 
 PROMPT = "> "

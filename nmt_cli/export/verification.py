@@ -31,8 +31,8 @@ from nmt_cli.export.exporter import FLOAT32, Trained
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.forced import forced_steps
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.step_model import StepModel
+from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.text.tokenizer import END_ID
 

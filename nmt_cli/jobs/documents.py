@@ -27,7 +27,7 @@ def translate_documents(
         NmtError: a document cannot be read or written.
     """
     has_alignments = translator.options.alignments
-    translate = aligning(translator.tokenizers, translator.translate, has_alignments)
+    translate = aligning(translator.translate, has_alignments)
     for (source, output), format in zip(jobs, formats, strict=True):
         with opened(source) as stream:
             raw = list(stream)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from nmt_cli.jobs import FORMS
 from nmt_cli.jobs.options import COLUMN, TranslateOptions
-from nmt_cli.search.rejoining import Translation
+from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Line, Translator
 
 if TYPE_CHECKING:

@@ -60,7 +60,7 @@ def write_report(folder: Path, page: Path, lines: int, say: Callable[[str], None
         for _, line, translation in sorted(fitting, key=lambda each: -each[0])[:DRAWN]:
             maps = model.attention(line)
             heads = _url(attention_figure(maps, model.tokenizers))
-            alignment = _url(alignment_figure(align(maps, model.tokenizers)))
+            alignment = _url(alignment_figure(align(maps)))
             drawings.append((line, translation.text, heads, alignment))
         tokens = sum(len(each.ids) + 1 for each in translations)
         facts = _facts(model.describe(), records)

@@ -5,13 +5,15 @@ of h heads.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from nmt_cli.search.hypotheses import Hypothesis
 from nmt_cli.search.step_model import Floats, Ids, StepModel
-from nmt_cli.text.tokenizer import END_ID, START_ID, Tokenizer, TokenizerPair
+from nmt_cli.text.tokenizer import END_ID, START_ID
+
+WordTokens = list[tuple[str, list[int]]]
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class AttentionMaps:
         source: ids that the encoder read, [S].
         target: ids of the translation with END, [T]: the decoder's output at each step.
         cross: [L, h, T, S].
+        source_words, target_words: words of both texts, and the positions of their tokens.
         encoder: self-attention [L, h, S, S]; None if the model has none or does not provide it.
         decoder: self-attention [L, h, T, T], whose columns are the decoder's inputs; likewise.
     """
@@ -29,6 +32,8 @@ class AttentionMaps:
     source: list[int]
     target: list[int]
     cross: Floats
+    source_words: WordTokens = field(default_factory=list)
+    target_words: WordTokens = field(default_factory=list)
     encoder: Floats | None = None
     decoder: Floats | None = None
 
@@ -41,11 +46,6 @@ class Alignment:
     target: list[str]
     weights: Floats
 
-    def pairs(self) -> list[tuple[int, int]]:
-        """For each target word the source word with the largest weight: (source, target)."""
-        rows = self.weights if self.source else ()
-        return [(int(np.argmax(row)), at) for at, row in enumerate(rows)]
-
 
 def aligning_layer(weights: Floats) -> Floats:
     """The weights that give the best word alignment, [B, L, h, ...] to [B, ...].
@@ -56,35 +56,34 @@ def aligning_layer(weights: Floats) -> Floats:
     return weights[:, max(0, weights.shape[1] - 2)].mean(axis=1)
 
 
-def align(maps: AttentionMaps, tokenizers: TokenizerPair) -> Alignment:
-    """Align words by the attention of the aligning layer."""
+def align(maps: AttentionMaps) -> Alignment:
+    """Align the words of both sides by the attention of the aligning layer."""
     (layer,) = aligning_layer(maps.cross[None])
-    return align_words(layer, maps.source, maps.target, tokenizers)
+    source = [(word, tokens) for word, tokens in maps.source_words if tokens]
+    target = [(word, tokens) for word, tokens in maps.target_words if tokens]
+    weights = word_weights(
+        layer, [tokens for _, tokens in source], [tokens for _, tokens in target]
+    )
+    return Alignment([word for word, _ in source], [word for word, _ in target], weights)
 
 
-def align_words(
-    layer: Floats, source_ids: list[int], target_ids: list[int], tokenizers: TokenizerPair
-) -> Alignment:
-    """Align words by attention weights, [T, S].
+def word_weights(layer: Floats, source: list[list[int]], target: list[list[int]]) -> Floats:
+    """Sum up attention weights, [T, S], by word.
 
     A target word's row is the mean of its tokens' rows; a source word's column is the sum of its
-    tokens' columns. Weights of START and END are left out.
+    tokens' columns.
+
+    Args:
+        source, target: the positions of each word's tokens.
+
+    Returns:
+        [target words, source words]; rows sum to 1.
     """
-    source, source_words = _words(tokenizers.source, source_ids)
-    target, target_words = _words(tokenizers.target, target_ids)
-    rows = np.array([layer[places].mean(axis=0) for places in target_words])
-    weights = np.array([[row[places].sum() for places in source_words] for row in rows])
-    weights = weights.reshape(len(target_words), len(source_words))
+    rows = np.array([layer[tokens].mean(axis=0) for tokens in target])
+    weights = np.array([[row[tokens].sum() for tokens in source] for row in rows])
+    weights = weights.reshape(len(target), len(source))
     sums = weights.sum(axis=1, keepdims=True)
-    return Alignment(source, target, (weights / np.maximum(sums, 1e-9)).astype(np.float32))
-
-
-def _words(tokenizer: Tokenizer, ids: list[int]) -> tuple[list[str], list[list[int]]]:
-    """Words, and the positions of each word's tokens."""
-    places = [place for place, token in enumerate(ids) if token not in (START_ID, END_ID)]
-    groups = tokenizer.words([ids[place] for place in places])
-    texts = tokenizer.decode([[ids[places[each]] for each in group] for group in groups])
-    return texts, [[places[each] for each in group] for group in groups]
+    return (weights / np.maximum(sums, 1e-9)).astype(np.float32)
 
 
 def forced_steps(
@@ -138,19 +137,22 @@ def force(
     ]
 
 
-def forced_attention(
-    model: StepModel, tokenizers: TokenizerPair, source: str, target_ids: Sequence[int]
-) -> AttentionMaps:
-    """Attention of all layers and heads for a line and its translation, without END.
+def forced_attention(model: StepModel, source: list[int], target: Sequence[int]) -> AttentionMaps:
+    """Attention of all layers and heads for a source and its translation, without their words.
+
+    Args:
+        source: ids with special tokens.
+        target: ids without END.
 
     Raises:
         NmtError: the model does not give attention weights.
     """
-    (ids,) = tokenizers.source.encode([source])
-    framed, target = tokenizers.source.frame_source(ids), [*target_ids, END_ID]
-    rows = np.array([framed], np.int32)
-    steps = forced_steps(model, rows, np.array([target], np.int32), attention=True)
+    with_end = [*target, END_ID]
+    rows = np.array([source], np.int32)
+    steps = forced_steps(model, rows, np.array([with_end], np.int32), attention=True)
     cross = np.stack([weights[0] for _, weights in steps if weights is not None], axis=2)
-    read = np.array([[START_ID, *target_ids]], np.int32)
-    own = {side: weights[0] for side, weights in model.self_attention(rows, read).items()}
-    return AttentionMaps(framed, target, cross, own.get("encoder"), own.get("decoder"))
+    read = np.array([[START_ID, *target]], np.int32)
+    sides = {side: weights[0] for side, weights in model.self_attention(rows, read).items()}
+    return AttentionMaps(
+        source, with_end, cross, encoder=sides.get("encoder"), decoder=sides.get("decoder")
+    )

@@ -46,12 +46,14 @@ class Hypothesis:
         token_scores: log-probabilities of the tokens and of END, if it has one, [T].
         attention: of each token to the source in the layer that aligns best, [T, S]; None if not
             computed.
+        text: detokenized, once the search is done.
     """
 
     ids: list[int]
     score: float
     token_scores: list[float]
     attention: Floats | None = field(default=None, compare=False)
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def score_pairs(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Ite
         encoded = list(zip(sources, targets, strict=True))
         readable = [
             bool(source or target)
-            and len(source) <= translator.max_source
+            and len(source) <= translator.path.max_source
             and len(target) < options.max_length
             for source, target in encoded
         ]

@@ -1,12 +1,10 @@
-"""Translate lines: split, tokenize, batch, search, detokenize and rejoin, in order."""
+"""Translate lines, in order: read ahead, batch, search and rejoin."""
 
 import logging
 import math
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -14,12 +12,11 @@ from nmt_cli.errors import InputError, NmtError
 from nmt_cli.search.batching import in_batches
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.rejoining import Found, Translation, rejoin
 from nmt_cli.search.segments import BeamSearch, SegmentSearch
 from nmt_cli.search.step_model import StepModel
-from nmt_cli.text.capitals import in_capitals
-from nmt_cli.text.code import repair
-from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair, encode_lines
+from nmt_cli.search.translation import Translation, translation_of
+from nmt_cli.text.path import Passage, TextPath
+from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair
 
 if TYPE_CHECKING:
     from nmt_cli.recipe.decoding import DecodingConfig
@@ -36,12 +33,8 @@ FIRST_SPEED = 1000.0
 # Source tokens of a batch, padding included, at beam 1; wider beams get proportionally fewer rows.
 BATCH_TOKENS = 2048
 
-# Where an over-long line may be split: white space after the end of a sentence. The
-# exported SavedModel uses the same pattern (RE2), so it uses plain classes only.
-SENTENCE_END = r"([.!?…][\"'”’»)\]]*)[ \t]+"
-
-# No line has so many segments: line and segment number together identify a segment.
-_MOST_SEGMENTS = 1 << 20
+# No line has more segments: line and segment number together identify a segment.
+_MAX_SEGMENTS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -58,25 +51,18 @@ class Translator:
 
     Attributes:
         search: translates batches of segments.
-        max_source: source tokens above which a line is split at sentence ends, with a warning.
+        path: what happens to lines before they are segments, and to translations.
         workers: batches searched in parallel, each in its own thread.
         batch_tokens: source tokens of a batch, padding included, at beam 1.
-        name: of the input, for messages: put before ``line 3``.
-        fold_capitals: translate a line in capitals as if it were in lower case, and put its
-            translation in capitals, unless that must contain given words.
-        repair_code: copy code, addresses and long numbers that the translation misspells from the
-            line, under the same condition.
+        name: of the input, for messages: precedes ``line 3``.
     """
 
     search: SegmentSearch
-    tokenizers: TokenizerPair
+    path: TextPath
     options: SearchOptions
-    max_source: int
     workers: int = 1
     batch_tokens: int = BATCH_TOKENS
     name: str = ""
-    fold_capitals: bool = False
-    repair_code: bool = False
 
     @classmethod
     def of(
@@ -88,15 +74,13 @@ class Translator:
         workers: int = 1,
     ) -> "Translator":
         """Make a translator with a model's settings; see :func:`translator_for`."""
-        return cls(
-            search,
-            tokenizers,
-            SearchOptions.of(decoding, options),
-            decoding.max_source,
-            workers,
-            fold_capitals=decoding.fold_capitals,
-            repair_code=decoding.repair_code,
-        )
+        path = TextPath.of(tokenizers, decoding)
+        return cls(search, path, SearchOptions.of(decoding, options), workers)
+
+    @property
+    def tokenizers(self) -> TokenizerPair:
+        """The tokenizers of both sides."""
+        return self.path.tokenizers
 
     @property
     def model(self) -> StepModel:
@@ -121,85 +105,61 @@ class Translator:
         """
         lines, number, speed = iter(lines), first_number, FIRST_SPEED
         began = time.monotonic()
-        while given := _read_ahead(lines, min(speed * seconds, WINDOW_CHARACTERS)):
-            yield from self._window(given, number)
-            number += len(given)
+        while window := _read_ahead(lines, min(speed * seconds, WINDOW_CHARACTERS)):
+            yield from self._window(window, number)
+            number += len(window)
             ended = time.monotonic()
             # Blank or short lines say little about those that follow.
-            speed = min(4 * speed, sum(map(_characters, given)) / max(ended - began, 1e-9))
+            speed = min(4 * speed, sum(map(_characters, window)) / max(ended - began, 1e-9))
             began = ended
 
     def _window(self, lines: list[Line], first_number: int) -> Iterator[Translation]:
-        segments: list[Segment] = []
-        counts: list[int] = []
+        """Translate lines that were read ahead."""
+        segments, translated = list[Segment](), list[Passage]()
         failure: NmtError | None = None
-        folded = [self._is_folded(each) for each in lines]
-        read = zip(lines, folded, strict=True)
-        texts = [each.text.lower() if fold else each.text for each, fold in read]
-        split = self._split(texts)
         prefix = self._encoded(self.options.prefix, "prefix") if self.options.prefix else ()
-        for number, (line, pieces) in enumerate(zip(lines, split, strict=True), start=first_number):
-            if len(pieces) > 1:
+        passages = self.path.read(
+            [line.text for line in lines], [not line.phrases and not prefix for line in lines]
+        )
+        numbered = zip(lines, passages, strict=True)
+        for number, (line, passage) in enumerate(numbered, start=first_number):
+            if len(passage.parts) > 1:
                 logger.warning(
-                    f"{self.name}line {number}: longer than {self.max_source} tokens, "
-                    f"translated in {len(pieces)} parts"
+                    f"{self.name}line {number}: longer than {self.path.max_source} tokens, "
+                    f"translated in {len(passage.parts)} parts"
                 )
             try:
-                segments += self._segments(line, number, pieces, prefix)
+                segments += self._segments(line, number, passage, prefix)
             except NmtError as error:  # translate the lines before it first
                 failure = error
                 break
-            counts.append(len(pieces))
-        found = iter(self._search(segments))
-        for line, text, fold, count in zip(lines, texts, folded, counts, strict=False):
-            best = rejoin(text, list(islice(found, count)), self.tokenizers, self.options)
-            if fold:
-                best = best.edited(str.upper)
-            elif self.repair_code and self._is_free(line):
-                best = best.edited(partial(repair, text))
-            yield best
+            translated.append(passage)
+        results = iter(self._search(segments))
+        for passage in translated:
+            found = list(islice(results, len(passage.parts)))
+            hypotheses = [hypotheses for hypotheses, _ in found]
+            translation = translation_of(passage, hypotheses, self.path, self.options)
+            yield replace(translation, seconds=sum(seconds for _, seconds in found))
         if failure:
             raise failure
 
-    def _is_folded(self, line: Line) -> bool:
-        return self.fold_capitals and self._is_free(line) and in_capitals(line.text)
-
-    def _is_free(self, line: Line) -> bool:
-        """Whether the translation of a line need not contain given words."""
-        return not line.phrases and not self.options.prefix
-
-    def _split(self, lines: list[str]) -> Iterator[list[list[int]]]:
-        """Framed ids of each line's segments: none for a blank line, usually one."""
-        tokenizer = self.tokenizers.source
-        for line, ids in zip(lines, encode_lines(tokenizer, lines), strict=True):
-            if not ids:
-                yield []
-            elif len(ids) <= self.max_source:
-                yield [tokenizer.frame_source(ids)]
-            else:
-                sentences = re.sub(SENTENCE_END, "\\1\n", line).split("\n")
-                yield [
-                    tokenizer.frame_source(part)
-                    for sentence_ids in tokenizer.encode(sentences)
-                    for part in even_parts(sentence_ids, self.max_source)
-                ]
-
     def _segments(
-        self, line: Line, number: int, pieces: list[list[int]], prefix: tuple[int, ...]
+        self, line: Line, number: int, passage: Passage, prefix: tuple[int, ...]
     ) -> list[Segment]:
         """The segments of a line; the prefix belongs to the first."""
-        if not pieces:  # a blank line stays as it is
+        if not passage.parts:  # a blank line stays as it is
             return []
         where = f"{self.name}line {number}"
-        if line.phrases and len(pieces) > 1:
+        if line.phrases and len(passage.parts) > 1:
             raise InputError(
                 f"{where}: has constraints, and is longer than the model reads at a time",
                 "put its sentences on separate lines",
             )
-        phrases = tuple(dict.fromkeys(self._encoded(each, where) for each in line.phrases))
+        phrases = tuple(dict.fromkeys(self._encoded(phrase, where) for phrase in line.phrases))
+        first = number * _MAX_SEGMENTS
         segments = [
-            Segment(ids, number * _MOST_SEGMENTS + at, () if at else prefix, phrases)
-            for at, ids in enumerate(pieces)
+            Segment(part.ids, first + index, () if index else prefix, phrases)
+            for index, part in enumerate(passage.parts)
         ]
         required = segments[0].required
         if required >= self.options.max_length:
@@ -217,44 +177,49 @@ class Translator:
             raise InputError(f"{where}: {phrase!r} {problem}", "use other words")
         return tuple(ids)
 
-    def _search(self, segments: list[Segment]) -> list[Found]:
-        """What the search finds for each segment, in order; batches run in parallel."""
+    def _search(self, segments: list[Segment]) -> list[tuple[list[Hypothesis], float]]:
+        """The hypotheses of each segment and the seconds they took; batches run in parallel."""
 
-        def timed(rows: list[int]) -> list[Found]:
-            batch = [segments[row] for row in rows]
+        def timed(rows: list[int]) -> list[tuple[list[Hypothesis], float]]:
             began = time.perf_counter()
-            results = self.search.search(batch, self.options)
-            seconds = (time.perf_counter() - began) / len(batch)
+            found = self.search.search([segments[row] for row in rows], self.options)
+            seconds = (time.perf_counter() - began) / len(rows)
             # All at once, and beside other batches: together, lines take a third of the time.
-            texts = iter(self.tokenizers.target.decode([each.ids for each in chain(*results)]))
+            ids = [hypothesis.ids for hypothesis in chain(*found)]
+            texts = iter(self.tokenizers.target.decode(ids))
             return [
-                Found(segment.ids, hypotheses, list(islice(texts, len(hypotheses))), seconds)
-                for segment, hypotheses in zip(batch, results, strict=True)
+                ([replace(each, text=next(texts)) for each in hypotheses], seconds)
+                for hypotheses in found
             ]
 
-        sizes = [len(each.ids) for each in segments]
+        sizes = [len(segment.ids) for segment in segments]
         budget = max(1, self.batch_tokens // self.options.beam_size)
-        found = in_batches(sizes, budget, self.workers, timed)
-        self._add_attention(found)
-        return found
+        results = in_batches(sizes, budget, self.workers, timed)
+        self._add_attention(segments, [hypotheses for hypotheses, _ in results])
+        return results
 
-    def _add_attention(self, found: list[Found]) -> None:
+    def _add_attention(self, segments: list[Segment], results: list[list[Hypothesis]]) -> None:
         """Add attention to the hypotheses that need it."""
         options = self.options
         needed = [
-            (each, place)
-            for each in found
-            for place, hypothesis in enumerate(each.hypotheses)
+            (segment.ids, hypotheses, rank)
+            for segment, hypotheses in zip(segments, results, strict=True)
+            for rank, hypothesis in enumerate(hypotheses)
             if options.alignments or (options.unk == "copy" and UNK_ID in hypothesis.ids)
         ]
-        pairs = [(each.source, each.hypotheses[place].ids) for each, place in needed]
-        for (each, place), forced in zip(needed, self.force(pairs, attention=True), strict=True):
-            each.hypotheses[place] = replace(each.hypotheses[place], attention=forced.attention)
+        pairs = [(source, hypotheses[rank].ids) for source, hypotheses, rank in needed]
+        forced = self.force(pairs, attention=True)
+        for (_, hypotheses, rank), scored in zip(needed, forced, strict=True):
+            hypotheses[rank] = replace(hypotheses[rank], attention=scored.attention)
 
     def force(
         self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool = False
     ) -> list[Hypothesis]:
-        """Decode pairs of framed source ids and a translation's ids without END, in order.
+        """Score given translations, in order.
+
+        Args:
+            pairs: source ids with special tokens, and ids of the translation without END.
+            attention: also return the attention to the source.
 
         Raises:
             NmtError: the model does not provide attention, or there is not enough memory.
@@ -287,16 +252,10 @@ def translator_for(
     return Translator.of(BeamSearch(model, tokenizers), tokenizers, decoding, options, workers)
 
 
-def even_parts(ids: list[int], most: int) -> Iterator[list[int]]:
-    """As few parts as possible, of about the same length: a short rest would have no context."""
-    size = -(-len(ids) // max(1, -(-len(ids) // most)))
-    yield from (ids[at : at + size] for at in range(0, len(ids), max(1, size)))
-
-
 def _read_ahead(lines: Iterator[str | Line], characters: float) -> list[Line]:
     read: list[Line] = []
-    for each in lines:
-        read.append(Line(each) if isinstance(each, str) else each)
+    for line in lines:
+        read.append(Line(line) if isinstance(line, str) else line)
         characters -= _characters(read[-1])
         if len(read) == WINDOW or characters <= 0:
             break

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.search.rejoining import Translation
+from nmt_cli.search.translation import Translation
 from nmt_cli.serve.access import TooMany
 from nmt_cli.serve.metrics import Metrics
 from nmt_cli.serve.models import Direction

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from nmt_cli.formats.document import translate_document
 from nmt_cli.formats.placing import Aligned
 from nmt_cli.formats.spans import Place
-from nmt_cli.jobs.aligning import aligning, with_places
+from nmt_cli.jobs.aligning import aligned_words, aligning
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.search.rejoining import Translation
+from nmt_cli.search.translation import Translation
 from nmt_cli.serve.batcher import Answer, Batcher
 from nmt_cli.serve.detection import Detector
 from nmt_cli.serve.metrics import Metrics
 from nmt_cli.serve.models import Direction, Models
-from nmt_cli.text.tokenizer import TokenizerPair
 
 _LINE_ENDS = re.compile(r"(\r\n|\r|\n)")
 
@@ -88,7 +87,6 @@ class Service:
         lines = list(dict.fromkeys(line for line in parts[::2] if line.strip()))
         beam = max(direction.beam_size, others + 1) if others else None
         options = DecodingOptions(n_best=others + 1, beam_size=beam, alignments=alignments)
-        tokenizers = direction.tokenizers
         answers = self.batcher.submit(direction, options, lines)
         try:
             found = await asyncio.gather(*map(asyncio.wrap_future, answers))
@@ -96,9 +94,7 @@ class Service:
             for each in answers:
                 each.cancel()
         known = dict(zip(lines, found, strict=True))
-        if not alignments:
-            return _ranked(parts, known, others, None)
-        return await asyncio.to_thread(_ranked, parts, known, others, tokenizers)
+        return _ranked(parts, known, others, alignments)
 
     async def _document(
         self, direction: Direction, format: str, text: str, untouched: Sequence[str]
@@ -111,7 +107,7 @@ class Service:
             waiting[:] = self.batcher.submit(direction, options, lines)
             return [each.result() for each in waiting]
 
-        translate = aligning(direction.tokenizers, translations, direction.has_attention)
+        translate = aligning(translations, direction.has_attention)
         try:
             found = await asyncio.to_thread(
                 translate_document, format, text, "document", translate, untouched
@@ -123,39 +119,31 @@ class Service:
 
 
 def _ranked(
-    parts: list[str], known: dict[str, Translation], others: int, tokenizers: TokenizerPair | None
+    parts: list[str], known: dict[str, Translation], others: int, alignments: bool
 ) -> Translated:
-    """Build the translations of a text; align words if there are tokenizers."""
-    best, *rest = (_rejoined(parts, known, rank, tokenizers) for rank in range(others + 1))
+    """Build the translations of a text, and align words if requested."""
+    best, *rest = (_rejoined(parts, known, rank, alignments) for rank in range(others + 1))
     # Other tokens may spell the same text.
     different = {each.text: each for each in reversed([best, *rest])}
     return replace(best, others=[each for each in rest if different[each.text] is each])
 
 
 def _rejoined(
-    parts: list[str], known: dict[str, Translation], rank: int, tokenizers: TokenizerPair | None
+    parts: list[str], known: dict[str, Translation], rank: int, alignments: bool
 ) -> Translated:
     """Join the translations of lines with the line ends."""
-    found = [each.n_best[rank] for each in known.values()]
-    aligned = (
-        with_places(tokenizers, list(known), found)
-        if tokenizers
-        else [Aligned(each.text) for each in found]
-    )
-    lines = dict(zip(known, aligned, strict=True))
+    lines = {line: aligned_words(found.n_best[rank]) for line, found in known.items()}
     texts, pairs = list[str](), list[tuple[Place, Place]]()
     start = target_start = 0
     for part in parts:
         line = lines.get(part, Aligned(part))  # blank lines and line ends stay
         pairs += [
-            (_moved(source, start), _moved(target, target_start))
-            for source, target in line.pairs
-            if source[0] < source[1]  # the tokenizer may drop a word
+            (_moved(source, start), _moved(target, target_start)) for source, target in line.pairs
         ]
         texts.append(line.text)
         start += len(part)
         target_start += len(line.text)
-    return Translated("".join(texts), pairs if tokenizers else None)
+    return Translated("".join(texts), pairs if alignments else None)
 
 
 def _moved(place: Place, by: int) -> Place:

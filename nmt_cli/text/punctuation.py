@@ -8,6 +8,8 @@ with the same result are one.
 import re
 from functools import cache
 
+from nmt_cli.text.mapped import MappedText
+
 _RULES = (
     (r"\r", ""),
     (r"\(", " ("),
@@ -56,3 +58,11 @@ def normalized(line: str, language: str) -> str:
     for pattern, replacement in _rules(language):
         line = pattern.sub(replacement, line)
     return line.strip()
+
+
+def mapped(line: str, language: str) -> MappedText:
+    """Do the same as :func:`normalized`, and keep track of positions."""
+    text = MappedText(line)
+    for pattern, replacement in _rules(language):
+        text = text.substituted(pattern, replacement)
+    return text.stripped()

@@ -10,6 +10,7 @@ from sentencepiece import SentencePieceProcessor
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import read_limited
+from nmt_cli.text.mapped import MappedText, Span
 from nmt_cli.text.tokenizer import (
     END_ID,
     FRAMING_IDS,
@@ -111,6 +112,32 @@ class SentencePieceTokenizer:
         kept = [[i for i in map(int, ids) if i not in self.silent_ids] for ids in sequences]
         # The library would take an empty batch for one empty sequence and return "".
         return self._processor.decode(kept) if kept else []
+
+    def spans(self, line: str) -> list[Span]:
+        """Return the part of the line that each id of `encode` comes from."""
+        text = MappedText(line)
+        if self._punctuation:
+            from nmt_cli.text.punctuation import mapped
+
+            text = mapped(line, self._punctuation)
+        pieces = self._processor.encode(text.text, out_type="immutable_proto").pieces
+        return [text.origin(piece.begin, piece.end) for piece in pieces]
+
+    def decode_spans(self, ids: Sequence[int]) -> tuple[str, list[Span]]:
+        """Return the text of a sequence and the part of it that is each id's."""
+        kept = [id_ for id_ in map(int, ids) if id_ not in self.silent_ids]
+        if not kept:
+            return "", [(0, 0)] * len(ids)
+        decoded = self._processor.decode(kept, out_type="immutable_proto")
+        pieces, spans, end = iter(decoded.pieces), list[Span](), 0
+        for id_ in map(int, ids):
+            if id_ in self.silent_ids:
+                spans.append((end, end))
+                continue
+            piece = next(pieces)
+            end = piece.end
+            spans.append((piece.begin, end))
+        return decoded.text, spans
 
     def frame_source(self, ids: Sequence[int]) -> list[int]:
         """Return the ids followed by the end mark."""

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from nmt_cli.recipe.model import END_ID, PAD_ID, START_ID, UNK_ID
 from nmt_cli.text.lines import is_blank
+from nmt_cli.text.mapped import Span
 
 LARGEST_VOCABULARY = 32 << 20
 """Bytes of a vocabulary's file: a million pieces take about 25 MB."""
@@ -26,6 +27,15 @@ class Tokenizer(Protocol):
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each sequence; padding, start and end ids are dropped."""
+
+    def spans(self, line: str) -> list[Span]:
+        """Return the part of the line that each id of `encode` comes from, in order.
+
+        It includes white space before a word, and is empty for ids that the next one completes.
+        """
+
+    def decode_spans(self, ids: Sequence[int]) -> tuple[str, list[Span]]:
+        """Return the text of a sequence, as `decode` does, and the part of it that is each id's."""
 
     def frame_source(self, ids: Sequence[int]) -> list[int]:
         """Return the ids of one line as the encoder expects them, with end marks."""

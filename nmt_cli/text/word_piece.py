@@ -1,5 +1,6 @@
 """WordPiece subwords, as tensorflow-text's BertTokenizer makes them, without TensorFlow."""
 
+import re
 import string
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import read_limited
+from nmt_cli.text.mapped import Span
 from nmt_cli.text.tokenizer import (
     END_ID,
     FRAMING_IDS,
@@ -23,6 +25,8 @@ RESERVED_TOKENS = ("[PAD]", "[UNK]", "[START]", "[END]")
 
 SUFFIX_MARK = "##"
 _MAX_BYTES_PER_WORD = 100
+# A word that is too long is unknown, whatever it is: the cache needs its beginning only.
+_WORD_START = slice(_MAX_BYTES_PER_WORD + 1)
 _CACHED_WORDS = 200_000
 _CHINESE = (
     (0x3400, 0x4DBF),
@@ -51,9 +55,7 @@ class WordPieceTokenizer:
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without start and end."""
         split = (split_words(line, lowercase=self._lowercase) for line in lines)
-        # A word that is too long is unknown, whatever it is: the cache needs its beginning only.
-        cut = slice(_MAX_BYTES_PER_WORD + 1)
-        return [[i for word in words for i in self._ids_of(word[cut])] for words in split]
+        return [[i for word in words for i in self._ids_of(word[_WORD_START])] for words in split]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return the words of each sequence, separated by spaces.
@@ -62,6 +64,33 @@ class WordPieceTokenizer:
         """
         pieces = (self.tokens([i for i in ids if i not in FRAMING_IDS]) for ids in sequences)
         return [" ".join(each).replace(f" {SUFFIX_MARK}", "").strip(" ") for each in pieces]
+
+    def spans(self, line: str) -> list[Span]:
+        """Return the part of the line that each id of `encode` comes from: its word's."""
+        spaced, origins = "", list[int]()
+        for index, character in enumerate(line):
+            added = spaced_words(character, lowercase=self._lowercase)
+            spaced += added
+            origins += [index] * len(added)
+        return [
+            (origins[word.start()], origins[word.end() - 1] + 1)
+            for word in re.finditer("[^ ]+", spaced)
+            for _ in self._ids_of(word[0][_WORD_START])
+        ]
+
+    def decode_spans(self, ids: Sequence[int]) -> tuple[str, list[Span]]:
+        """Return the text of a sequence and the part of it that is each id's."""
+        text, spans = "", list[Span]()
+        for id_ in ids:
+            start = len(text)
+            if id_ not in FRAMING_IDS:
+                (piece,) = self.tokens([id_])
+                if piece.startswith(SUFFIX_MARK) and text:
+                    text += piece.removeprefix(SUFFIX_MARK)
+                else:
+                    text += f" {piece}" if text else piece
+            spans.append((start, len(text)))
+        return text, spans
 
     def frame_source(self, ids: Sequence[int]) -> list[int]:
         """Return the ids between a start and an end mark, as the TensorFlow tutorial does."""
@@ -136,12 +165,15 @@ def split_words(line: str, *, lowercase: bool) -> list[str]:
     punctuation mark and Chinese character; a split at spaces. Other Unicode spaces, such as U+2003
     in text that is not folded, are parts of words: RE2's `\\s` matches ASCII only.
     """
-    if lowercase:
-        folded = unicodedata.normalize("NFD", line.translate(_FOLDED))
-        spaced = folded.translate(_SPACED_WITHOUT_ACCENTS)
-    else:
-        spaced = line.translate(_SPACED)
-    return [word for word in spaced.split(" ") if word]
+    return [word for word in spaced_words(line, lowercase=lowercase).split(" ") if word]
+
+
+def spaced_words(line: str, *, lowercase: bool) -> str:
+    """Return a line with its words, as in :func:`split_words`, between spaces."""
+    if not lowercase:
+        return line.translate(_SPACED)
+    folded = unicodedata.normalize("NFD", line.translate(_FOLDED))
+    return folded.translate(_SPACED_WITHOUT_ACCENTS)
 
 
 def _fold(point: int) -> str:

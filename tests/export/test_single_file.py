@@ -26,7 +26,7 @@ from nmt_cli.search.beam import beam_search
 from nmt_cli.search.hypotheses import Hypothesis
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.processors import processors_of
-from nmt_cli.search.rejoining import Translation
+from nmt_cli.search.translation import Translation
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from nmt_cli.training.run import Run
 from tests.bundle import harm

@@ -5,13 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import nmt_cli
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.forced import AttentionMaps, align, forced_attention
-from nmt_cli.text.tokenizer import END_ID
+from nmt_cli.text.tokenizer import END_ID, TokenizerPair
 from nmt_cli.training.model import trained_model
 from tests.systems import export_bundle, untrained_run
 
@@ -30,7 +31,12 @@ PARAMS = [
 
 def bundle_attention(folder: Path, source: str, target_ids: list[int]) -> AttentionMaps:
     bundle = Bundle(folder)
-    return forced_attention(bundle.model, bundle.tokenizers, source, target_ids)
+    return forced_attention(bundle.model, framed(bundle.tokenizers, source), target_ids)
+
+
+def framed(tokenizers: TokenizerPair, source: str) -> list[int]:
+    (ids,) = tokenizers.source.encode([source])
+    return tokenizers.source.frame_source(ids)
 
 
 @pytest.fixture(scope="module", params=PARAMS)
@@ -46,7 +52,7 @@ def test_the_attention_of_a_bundle_matches_keras(run, tmp_path: Path) -> None:
     model, _ = trained_model(run, run.last)
     tokenizers = run.tokenizers()
     (ids,) = tokenizers.target.encode(["gato água três"])
-    keras_maps = forced_attention(KerasStepModel(model), tokenizers, "três água gato", ids)
+    keras_maps = forced_attention(KerasStepModel(model), framed(tokenizers, "três água gato"), ids)
     bundle_maps = bundle_attention(folder, "três água gato", ids)
     assert keras_maps.source == bundle_maps.source
     assert keras_maps.target == bundle_maps.target == [*ids, END_ID]
@@ -61,7 +67,7 @@ def test_the_attention_of_a_bundle_matches_keras(run, tmp_path: Path) -> None:
         assert keras_maps.decoder is not None
         assert np.triu(keras_maps.decoder, 1).max() == 0  # no attention to later tokens
         assert keras_maps.encoder is not None
-    words = align(bundle_maps, tokenizers)
+    words = align(nmt_cli.open(folder).attention("três água gato", "gato água três"))
     assert (words.source, words.target) == (["três", "água", "gato"], ["gato", "água", "três"])
     assert [each.passed for each in check_bundle(Bundle(folder))].count(False) == 0
 
@@ -73,7 +79,7 @@ def test_other_precisions_have_similar_attention(run, tmp_path: Path, precision:
     model, _ = trained_model(run, run.last)
     tokenizers = run.tokenizers()
     (ids,) = tokenizers.target.encode(["gato água três"])
-    keras_maps = forced_attention(KerasStepModel(model), tokenizers, "três água gato", ids)
+    keras_maps = forced_attention(KerasStepModel(model), framed(tokenizers, "três água gato"), ids)
     bundle_maps = bundle_attention(folder, "três água gato", ids)
     for part in ("cross", "encoder", "decoder"):
         found, expected = getattr(bundle_maps, part), getattr(keras_maps, part)

@@ -7,8 +7,8 @@ import pytest
 
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.ensemble import EnsembleStepModel
-from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.scoring import score_pairs
+from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Line, Translator, translator_for
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run

@@ -96,7 +96,8 @@ def test_words_are_aligned_by_the_layer_before_the_last():
     cross[[0, 2]] = 0.25  # layers that are not used
     cross[1, 0] = [[1, 0, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     cross[1, 1] = [[0, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
-    found = align(AttentionMaps(SOURCE, TARGET, cross), PAIR)
+    source, target = [("a", [0]), ("estação", [1, 2])], [("the", [0]), ("station", [1, 2])]
+    found = align(AttentionMaps(SOURCE, TARGET, cross, source, target))
     assert (found.source, found.target) == (["a", "estação"], ["the", "station"])
     # Half of the weight of "the" went to the end token, which is left out.
     np.testing.assert_allclose(found.weights, [[1, 0], [0, 1]])
@@ -113,8 +114,8 @@ def test_long_labels_are_cut():
 
 
 def test_an_empty_translation_has_no_alignment():
-    empty = AttentionMaps(SOURCE, [END_ID], np.full((1, 1, 1, 4), 0.25, np.float32))
-    found = align(empty, PAIR)
+    weights = np.full((1, 1, 1, 4), 0.25, np.float32)
+    found = align(AttentionMaps(SOURCE, [END_ID], weights, [("a", [0]), ("b", [1, 2])]))
     assert found.target == []
     assert found.weights.shape == (0, 2)
     with pytest.raises(NmtError, match="there are no words to align"):

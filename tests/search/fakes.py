@@ -16,6 +16,8 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.step_model import Candidates, StepModel
 from nmt_cli.search.translator import Translator
+from nmt_cli.text.mapped import Span
+from nmt_cli.text.path import Step, TextPath
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, TokenizerPair, grouped
 
 # Maps a sentence (its source row without padding) and a history (START excluded) to
@@ -35,8 +37,8 @@ VOCABULARY = 200  # size of log_probs: enough for the tests' tokens and for ASCI
 class FakeStepModel:
     """A step model that gets its log-probabilities from a function of (source, history)."""
 
-    def __init__(self, follow: Follow) -> None:
-        self.follow = follow
+    def __init__(self, follow: Follow, vocabulary: int = VOCABULARY) -> None:
+        self.follow, self.vocabulary = follow, vocabulary
         self.batches: list[int] = []  # sentences in the batch at each step
         self.widths: list[tuple[int, int]] = []  # shape of each source batch
 
@@ -74,9 +76,9 @@ class FakeStepModel:
     def log_probs(
         self, state: State, tokens: np.ndarray, ancestry: np.ndarray
     ) -> tuple[np.ndarray, State]:
-        """Return log-probabilities [B, K, VOCABULARY]; tokens that `follow` omits get -inf."""
+        """Return log-probabilities [B, K, V]; tokens that `follow` omits get -inf."""
         _, after = self.step(state, tokens, ancestry)
-        found = np.full((*tokens.shape, VOCABULARY), -np.inf, np.float32)
+        found = np.full((*tokens.shape, self.vocabulary), -np.inf, np.float32)
         for b, k in np.ndindex(*tokens.shape):
             for token, score in self.follow(*self._read(after, ancestry, b, k)).items():
                 found[b, k, token] = score
@@ -180,6 +182,17 @@ class Characters:
             for ids in sequences
         ]
 
+    def spans(self, line: str) -> list[Span]:
+        return [(at, at + 1) for at in range(len(line))] if line.strip() else []
+
+    def decode_spans(self, ids: Sequence[int]) -> tuple[str, list[Span]]:
+        text, spans = "", list[Span]()
+        for id_ in ids:
+            added = self.decode([[id_]])[0]
+            spans.append((len(text), len(text) + len(added)))
+            text += added
+        return text, spans
+
     def frame_source(self, ids: Sequence[int]) -> list[int]:
         return [*ids, END_ID]
 
@@ -201,11 +214,13 @@ def fake_translator(
     search: SearchOptions | None = None,
     max_source: int = 1000,
     tokenizers: TokenizerPair = CHARACTERS,
+    steps: Sequence[Step] = (),
     **settings: Any,
 ) -> Translator:
     """Return a translator that searches greedily by default."""
     beam_search = BeamSearch(model, tokenizers)
-    return Translator(beam_search, tokenizers, search or options(1), max_source, **settings)
+    path = TextPath(tokenizers, max_source, tuple(steps))
+    return Translator(beam_search, path, search or options(1), **settings)
 
 
 def options(beams: int = 4, alpha: float = 0.0, limit: int = 1000) -> SearchOptions:

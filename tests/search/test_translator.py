@@ -18,8 +18,10 @@ from nmt_cli.search import segments
 from nmt_cli.search import translator as module
 from nmt_cli.search.batching import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
-from nmt_cli.search.translator import Translator, even_parts
-from nmt_cli.text.code import repair
+from nmt_cli.search.translator import Translator
+from nmt_cli.text import capitals, code
+from nmt_cli.text.mapped import MappedText
+from nmt_cli.text.path import even_parts
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, UNK_ID, TokenizerPair
 from tests.search.fakes import (
     CHARACTERS,
@@ -104,12 +106,12 @@ def test_the_parts_of_a_sentence_are_even() -> None:
     ids = list(range(20))
     for most in range(1, 25):
         for count in range(20):
-            parts = list(even_parts(ids[:count], most))
+            parts = [ids[slice(*span)] for span in even_parts(count, most)]
             assert [each for part in parts for each in part] == ids[:count]
             assert len(parts) == -(-count // most)
             assert all(0 < len(part) <= most for part in parts)
             assert all(len(part) == len(parts[0]) for part in parts[:-1])
-    assert list(even_parts(ids[:9], 8)) == [ids[:5], ids[5:9]]
+    assert list(even_parts(9, 8)) == [(0, 5), (5, 9)]
 
 
 @pytest.mark.parametrize(
@@ -129,9 +131,9 @@ def test_sentence_ends(text: str, parts: int) -> None:
     ids = CHARACTERS.source.encode([text + " " * 12 if parts == 1 else text])
     assert len(ids[0]) > 12
     lines = [text + " " * 12 if parts == 1 else text]
-    (pieces,) = translator._split(lines)
-    assert len(pieces) == parts
-    assert all(piece[-1] == END_ID and len(piece) <= 13 for piece in pieces)
+    (passage,) = translator.path.read(lines, [True])
+    assert len(passage.parts) == parts
+    assert all(part.ids[-1] == END_ID and len(part.ids) <= 13 for part in passage.parts)
 
 
 def test_a_line_at_the_limit_is_not_split(caplog: pytest.LogCaptureFixture) -> None:
@@ -405,7 +407,7 @@ def test_an_empty_translation_is_searched_again(beams: int) -> None:
 
 
 def folding(beams: int = 1) -> Translator:
-    return replace(copier(beams=beams)[0], fold_capitals=True)
+    return fake_translator(FakeStepModel(copying), options(beams), steps=[capitals.fold])
 
 
 def spelt(ids: list[int]) -> str:
@@ -456,17 +458,17 @@ def test_misspelt_code_is_copied_from_the_line() -> None:
     line, wrong = "Call item_count", "Call item_cont"
     plain = fake_translator(FakeStepModel(misspelling))
     assert texts(plain, [line]) == [wrong]
-    repairing = replace(plain, repair_code=True)
+    repairing = fake_translator(FakeStepModel(misspelling), steps=[code.keep])
     (found,) = repairing.translate([line])
     assert (found.text, spelt(found.ids)) == (line, wrong)
     (best,) = replace(repairing, options=replace(options(3), n_best=3)).translate([line])
     assert [each.text for each in best.n_best] == [
-        repair(line, spelt(each.ids)) for each in best.n_best
+        code.repair(line, MappedText(spelt(each.ids))).text for each in best.n_best
     ]
 
 
 def test_words_that_a_translation_must_contain_are_not_corrected() -> None:
     model = FakeStepModel(misspelling)
-    translator = fake_translator(model, repair_code=True)
+    translator = fake_translator(model, steps=[code.keep])
     (found,) = translator.translate([module.Line("Call item_count", ("item_cont",))])
     assert found.text == "Call item_cont"

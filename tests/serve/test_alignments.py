@@ -17,12 +17,8 @@ def aligned_words(bundle: Path, line: str, rank: int) -> list[tuple[str, str]]:
     with open_model(bundle) as model:
         options = DecodingOptions(n_best=2, beam_size=4, alignments=True)
         (best,) = model.translator(options).translate([line])
-        found, tokenizers = best.n_best[rank], model.tokenizers
-        (ids,) = tokenizers.source.encode([line])
-        source, target = (
-            tokenizer.decode([[ids[at] for at in word] for word in tokenizer.words(ids)])
-            for tokenizer, ids in ((tokenizers.source, ids), (tokenizers.target, found.ids))
-        )
+        found = best.n_best[rank]
+        source, target = line.split(), found.text.split()
         return [(source[i], target[j]) for i, j in found.alignment or []]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nmt_cli.errors import NmtError
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.search.rejoining import Translation
+from nmt_cli.search.translation import Translation
 from nmt_cli.serve.access import TooMany
 from nmt_cli.serve.batcher import Batcher
 from nmt_cli.serve.metrics import Metrics

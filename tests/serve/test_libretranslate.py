@@ -10,7 +10,7 @@ import pytest
 from libretranslatepy import LibreTranslateAPI
 
 from nmt_cli.models import TranslationModel
-from nmt_cli.search.rejoining import Translation
+from nmt_cli.search.translation import Translation
 from nmt_cli.serve.access import Access
 from nmt_cli.serve.service import _ranked
 from tests.serve.conftest import Server, serving

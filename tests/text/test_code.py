@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.text.code import MOST, repair
+from nmt_cli.text import code
+from nmt_cli.text.code import MAX_PIECES
+from nmt_cli.text.mapped import MappedText
+
+
+def repair(source: str, translation: str) -> str:
+    return code.repair(source, MappedText(translation)).text
 
 
 @pytest.mark.parametrize(
@@ -65,8 +71,12 @@ def test_a_line_of_little_else_is_left_alone() -> None:
     def codes(text: str, count: int) -> str:
         return " ".join(f"name_{number}_{text}" for number in range(count))
 
-    assert repair(codes("right", MOST), codes("rght", MOST)) == codes("right", MOST)
-    assert repair(codes("right", MOST + 1), codes("rght", MOST + 1)) == codes("rght", MOST + 1)
+    assert repair(codes("right", MAX_PIECES), codes("rght", MAX_PIECES)) == codes(
+        "right", MAX_PIECES
+    )
+    assert repair(codes("right", MAX_PIECES + 1), codes("rght", MAX_PIECES + 1)) == codes(
+        "rght", MAX_PIECES + 1
+    )
 
 
 TEXTS = st.text(st.sampled_from("ab_.:/$1 *,é(\n"), max_size=60)

@@ -25,6 +25,7 @@ from nmt_cli.files import write_json
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.code import repair
+from nmt_cli.text.mapped import MappedText
 from nmt_cli.training.run import Run
 from tests.cli.test_plot import CHROMIUM
 from tests.systems import untrained_run
@@ -139,7 +140,7 @@ def test_the_page_repairs_code_as_nmt_does() -> None:
         )
 
     pairs = [(line, misspelt(line)) for line in [*lines, *HOSTILE]]
-    expected = [repair(*pair) for pair in pairs]
+    expected = [repair(source, MappedText(target)).text for source, target in pairs]
     assert sum(right != wrong for right, (_, wrong) in zip(expected, pairs, strict=True)) > 100
     given = json.dumps([web.CODE_SETTINGS, pairs])
     assert json.loads(node(HERE / "repair.js", PAGE / "code.js", given=given)) == expected

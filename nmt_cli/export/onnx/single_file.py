@@ -31,13 +31,13 @@ from nmt_cli.export.verification import Exported, Gates, compare_with_model, pas
 from nmt_cli.search.batching import padded
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.rejoining import Translation
 from nmt_cli.search.repetition import NO_REPEAT, repeats
 from nmt_cli.search.segments import search_again, with_retries
+from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
-from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair, encode_lines
+from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
 
 MODEL = "model.onnx"
 
@@ -173,12 +173,17 @@ class _ExportedText(_ExportedFile):
         self._folder = folder
 
     def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterator[Translation]:
-        tokenizer, longest = self.translator.tokenizers.source, self.translator.max_source
-        fits = [len(ids) <= longest for ids in encode_lines(tokenizer, lines)]
-        short = [line for line, each in zip(lines, fits, strict=True) if each]
-        found = iter(search_text(self._folder, short, options))
-        for line, each in zip(lines, fits, strict=True):
-            yield next(found) if each else next(iter(super().translate([line], options)))
+        path = self.translator.path
+        passages = path.read(lines, [True] * len(lines))
+        whole = [passage.text.text for passage in passages if len(passage.parts) <= 1]
+        found = iter(search_text(self._folder, whole, options))
+        for line, passage in zip(lines, passages, strict=True):
+            if len(passage.parts) > 1:
+                yield from super().translate([line], options)
+                continue
+            best = next(found)
+            text = path.written(passage, [best.text]).text if passage.parts else best.text
+            yield replace(best, text=text)
 
 
 class FileSearch:

@@ -17,9 +17,9 @@ from nmt_cli.export.verification import Exported, compare_with_model, passed
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.rejoining import LINE_BREAK, Translation
-from nmt_cli.search.translator import SENTENCE_END
+from nmt_cli.search.translation import Translation
 from nmt_cli.text.lines import BLANK
+from nmt_cli.text.path import LINE_BREAK, SENTENCE_END
 from nmt_cli.text.tokenizer import PAD_ID
 
 SIGNATURE = "serving_default"
@@ -101,7 +101,7 @@ class TranslationModule(tf.Module):
         sentences = tf.strings.split(tf.where(whole > limit, split, text), "\n")  # [N, (sentences)]
         ids = self.source.encode(sentences.flat_values)
         lengths = ids.row_lengths()
-        # As search.translator.even_parts does; a blank sentence has none.
+        # As text.path.even_parts does; a blank sentence has none.
         parts = tf.maximum(-(-lengths // limit), 1)
         size = tf.maximum(-(-lengths // parts), 1)
         starts = tf.ragged.range(tf.zeros_like(lengths), lengths, size)

@@ -18,11 +18,11 @@ from nmt_cli.export.importing.pieces import read_spm
 from nmt_cli.export.onnx import single_file
 from nmt_cli.files import write_json
 from nmt_cli.search.repetition import LOOP, NO_REPEAT, TOKEN_LOOP
-from nmt_cli.search.translator import SENTENCE_END
-from nmt_cli.text.capitals import CODE, LEAST_LETTERS
-from nmt_cli.text.code import EDGES, LEAST_CHARACTERS, LEAST_COMMON, MARK, MOST, RUN
+from nmt_cli.text.capitals import CODE, MIN_LETTERS
+from nmt_cli.text.code import EDGES, MARK, MAX_PIECES, MIN_CHARACTERS, MIN_COMMON, RUN
 from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.lines import BLANK
+from nmt_cli.text.path import SENTENCE_END
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 
 SETTINGS = "nmt_web.json"
@@ -41,9 +41,9 @@ CODE_SETTINGS = {
     "run": RUN.pattern,
     "edges": EDGES.pattern,
     "mark": MARK.pattern,
-    "characters": LEAST_CHARACTERS,
-    "common": LEAST_COMMON,
-    "most": MOST,
+    "characters": MIN_CHARACTERS,
+    "common": MIN_COMMON,
+    "most": MAX_PIECES,
 }
 
 
@@ -72,7 +72,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         # JavaScript's \w knows only ASCII.
         "capitals": {
             "code": CODE.pattern.replace(r"\w", r"[\p{L}\p{N}_]"),
-            "letters": LEAST_LETTERS,
+            "letters": MIN_LETTERS,
         },
         "code": CODE_SETTINGS,
         "repetition": {

@@ -1,0 +1,241 @@
+"""The text path: what happens to a line before the source tokenizer and after the target one.
+
+A line passes the steps of STEPS that its model's settings switch on, in order, is split if the
+model cannot read it at a time, and becomes ids. Its translation is joined, becomes one line, and
+passes the same steps in reverse. Every step keeps track of positions, so that words are always
+words of the user's line and of the final translation.
+
+The tokenizers normalize text themselves: punctuation.py if tokenizer.json says so, and then
+SentencePiece's or WordPiece's own rules. docs/clients/ and the page of `nmt export --web` implement
+the same path; tests/vectors/text_path.json has examples for all of them.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nmt_cli.text import capitals, code
+from nmt_cli.text.mapped import MappedText, Span
+from nmt_cli.text.tokenizer import TokenizerPair, encode_lines
+
+if TYPE_CHECKING:
+    from nmt_cli.recipe.decoding import DecodingConfig
+
+Edit = Callable[[MappedText], MappedText]
+# Takes a line, and returns it as the next step gets it and what to do with its translation.
+Step = Callable[[MappedText], tuple[MappedText, Edit | None]]
+
+# The setting of [decoding] that switches each step on, and the step, in the order of lines. Lines
+# whose translation must contain given words skip them.
+STEPS: tuple[tuple[str, Step], ...] = (
+    ("fold_capitals", capitals.fold),
+    ("repair_code", code.keep),
+)
+
+# Where an over-long line may be split: white space after the end of a sentence. The exported
+# SavedModel uses the same pattern (RE2), so it uses plain classes only.
+SENTENCE_END = r"([.!?…][\"'”’»)\]]*)[ \t]+"
+# Byte tokens can spell a line break, which would break the line count.
+LINE_BREAK = re.compile(r"[\r\n]+")
+_BETWEEN_SENTENCES = re.compile(rf"{SENTENCE_END}|\n")
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A line, or a part of an over-long one.
+
+    Attributes:
+        ids: with special tokens.
+        sentence: the span of the line's text, as the tokenizer gets it, that the part belongs to.
+        first: number of the sentence's tokens before the part.
+    """
+
+    ids: list[int]
+    sentence: Span
+    first: int = 0
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A line on its path through the model.
+
+    Attributes:
+        line: as the user wrote it.
+        text: as the tokenizer gets it.
+        parts: none for a blank line, and usually one.
+        edits: what to do with its translation, in order.
+    """
+
+    line: str
+    text: MappedText
+    parts: list[Part]
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a text, which white space separates, and the tokens of each.
+
+    Attributes:
+        spans: of all words of the text.
+        tokens: for each part, the positions of each word's tokens.
+    """
+
+    spans: list[Span]
+    tokens: list[list[list[int]]]
+
+    @classmethod
+    def of(cls, text: str, places: Sequence[Sequence[Span]], first: int = 0) -> "Words":
+        """Assign tokens to the words of a text.
+
+        Args:
+            places: for each part, the span of each token in the text.
+            first: position of the first of these tokens among the tokens of a part.
+        """
+        spans = [match.span() for match in _WORD.finditer(text)]
+        ends = [end for _, end in spans]
+        tokens = []
+        for part in places:
+            words: list[list[int]] = [[] for _ in spans]
+            for token, (start, end) in enumerate(part, start=first):
+                core = text[start:end].rstrip()
+                # Most tokens include the space before them; an empty one belongs to what follows.
+                word = bisect_right(ends, start + max(0, len(core) - 1))
+                if word < len(words):
+                    words[word].append(token)
+            tokens.append(words)
+        return cls(spans, tokens)
+
+    def named(self, text: str) -> list[tuple[str, list[int]]]:
+        """Return the words of a text in one part, and their tokens."""
+        (tokens,) = self.tokens
+        return [(text[slice(*span)], found) for span, found in zip(self.spans, tokens, strict=True)]
+
+
+@dataclass(frozen=True)
+class TextPath:
+    """The path of a model's lines and translations; :meth:`of` reads it from its settings.
+
+    Attributes:
+        max_source: tokens of the source that the model reads at a time.
+    """
+
+    tokenizers: TokenizerPair
+    max_source: int
+    steps: tuple[Step, ...] = ()
+
+    @classmethod
+    def of(cls, tokenizers: TokenizerPair, decoding: "DecodingConfig") -> "TextPath":
+        """Return the path that a model's settings describe."""
+        steps = tuple(step for setting, step in STEPS if getattr(decoding, setting))
+        return cls(tokenizers, decoding.max_source, steps)
+
+    def read(self, lines: Sequence[str], is_free: Sequence[bool]) -> list[Passage]:
+        """Prepare lines for the model.
+
+        Args:
+            is_free: for each line, whether steps may change it and its translation.
+        """
+        changed = [self._before(line, free) for line, free in zip(lines, is_free, strict=True)]
+        ids = encode_lines(self.tokenizers.source, [text.text for text, _ in changed])
+        return [
+            Passage(line, text, self._parts(text.text, tokens), edits)
+            for line, (text, edits), tokens in zip(lines, changed, ids, strict=True)
+        ]
+
+    def _before(self, line: str, is_free: bool) -> tuple[MappedText, tuple[Edit, ...]]:
+        text, edits = MappedText(line), list[Edit]()
+        for step in self.steps if is_free else ():
+            text, edit = step(text)
+            if edit:
+                edits.insert(0, edit)
+        return text, tuple(edits)
+
+    def _parts(self, text: str, ids: list[int]) -> list[Part]:
+        add_marks = self.tokenizers.source.frame_source
+        if not ids:
+            return []
+        if len(ids) <= self.max_source:
+            return [Part(add_marks(ids), (0, len(text)))]
+        sentences = list(_sentences(text))
+        encoded = self.tokenizers.source.encode([text[slice(*sentence)] for sentence in sentences])
+        return [
+            Part(add_marks(sentence_ids[start:end]), sentence, start)
+            for sentence, sentence_ids in zip(sentences, encoded, strict=True)
+            for start, end in even_parts(len(sentence_ids), self.max_source)
+        ]
+
+    def written(self, passage: Passage, translations: Sequence[str]) -> MappedText:
+        """Return the translation of a line, made of those of its parts."""
+        joined = " ".join(translations) if passage.parts else passage.line
+        text = MappedText(joined).substituted(LINE_BREAK, " ")
+        for edit in passage.edits:
+            text = edit(text)
+        return text
+
+    def source_words(self, passage: Passage) -> Words:
+        """Return the words of the user's line, and their tokens in each part."""
+        places = [self._places(passage, part) for part in passage.parts]
+        return Words.of(passage.line, places, self._before_source)
+
+    def tokenizer_words(self, passage: Passage, index: int) -> list[tuple[str, list[int]]]:
+        """Return the tokenizer's words of a part, as the user wrote them, and their tokens."""
+        first, part = self._before_source, passage.parts[index]
+        places = self._places(passage, part)
+        groups = self.tokenizers.source.words(part.ids[first : first + len(places)])
+        return [
+            (
+                passage.line[places[group[0]][0] : places[group[-1]][1]].strip(),
+                [first + token for token in group],
+            )
+            for group in groups
+        ]
+
+    @property
+    def _before_source(self) -> int:
+        """The number of special tokens before the source's."""
+        return len(self.tokenizers.source.frame_source([])) - 1
+
+    def _places(self, passage: Passage, part: Part) -> list[Span]:
+        """The spans of a part's tokens, without special ones, in the user's line."""
+        text, (start, end) = passage.text, part.sentence
+        spans = self.tokenizers.source.spans(text.text[start:end]) or [(0, end - start)]
+        count = len(part.ids) - self._before_source - 1
+        spans = spans[part.first : part.first + count]
+        return [text.origin(first + start, last + start) for first, last in spans]
+
+    def target_words(
+        self, text: MappedText, translations: Sequence[tuple[str, Sequence[Span]]]
+    ) -> Words:
+        """Return the words of a final translation, and their tokens in each part.
+
+        Args:
+            text: what :meth:`written` returned for the translations of the parts.
+            translations: of the parts, each with the spans of its tokens in it.
+        """
+        places, start = list[list[Span]](), 0
+        for part, spans in translations:
+            places.append([text.current(first + start, last + start) for first, last in spans])
+            start += len(part) + 1  # with the space between them
+        return Words.of(text.text, places)
+
+
+def _sentences(text: str) -> Iterator[Span]:
+    """Split a text at the ends of its sentences."""
+    start = 0
+    for match in _BETWEEN_SENTENCES.finditer(text):
+        yield start, match.end(1) if match[1] else match.start()
+        start = match.end()
+    yield start, len(text)
+
+
+def even_parts(length: int, limit: int) -> Iterator[Span]:
+    """Split a length into as few spans as possible, of about the same length.
+
+    A short rest would have no context.
+    """
+    size = -(-length // max(1, -(-length // limit)))
+    yield from ((start, min(start + size, length)) for start in range(0, length, max(1, size)))
