@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nmt_cli
-from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.errors import ModelError, NmtError, OptionError
 from nmt_cli.models import TranslationModel
 from nmt_cli.training.run import Run
 
@@ -111,18 +111,11 @@ def test_a_text_is_no_list(
         model.score(["dois"], "two")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"threads": 0}, "threads and workers must be at least 1; omit them"),
-        ({"workers": -1}, "threads and workers must be at least 1"),
-        ({"device": "gpu"}, "device 'gpu' is unknown; it is one of auto, cpu, cuda"),
-    ],
-)
+@pytest.mark.parametrize("options", [{"threads": 0}, {"workers": -1}, {"device": "gpu"}])
 def test_hardware_that_cannot_be(
-    tiny_bundle: Callable[[str], Path], options: dict[str, Any], message: str
+    tiny_bundle: Callable[[str], Path], options: dict[str, Any]
 ) -> None:
-    with pytest.raises(NmtError, match=message):
+    with pytest.raises(OptionError):
         nmt_cli.open(tiny_bundle("float32"), **options)
 
 
@@ -162,7 +155,7 @@ def test_attention_of_a_run(run: TranslationModel) -> None:
 
 def test_a_bundle_without_attention(bundle: TranslationModel) -> None:
     for call in (lambda: bundle.attention("um"), lambda: bundle.translate(LINES, alignments=True)):
-        with pytest.raises(NmtError, match="nmt export --onnx --attention"):
+        with pytest.raises(ModelError):
             call()
 
 
