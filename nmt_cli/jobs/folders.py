@@ -60,11 +60,7 @@ class FileJob:
         self.folder.plus(f"/{self.shard_name(start, end)}").write(content)
 
     def prepare(self, force: bool, resume: bool) -> bool:
-        """Check what exists, and remove it with ``force``; returns whether something is to be done.
-
-        Raises:
-            OutputError: the output exists, or was started with other settings.
-        """
+        """Check what exists, and remove it with ``force``; returns whether there is work to do."""
         names, where = self.names(), self.folder.name
         visible = [name for name in names if name != COMPLETE and not name.startswith(".")]
         existing = [_SHARD.fullmatch(name) for name in visible]
@@ -96,11 +92,7 @@ class FileJob:
         return [self.folder.plus(f"/{name}") for name in self.names() if _SHARD.fullmatch(name)]
 
     def finish(self, rows: int) -> None:
-        """Join the shards, or mark their folder as complete.
-
-        Raises:
-            OutputError: a shard is missing, or the output cannot be written.
-        """
+        """Join the shards, or mark their folder as complete, if they have all rows."""
         end = 0
         for match in filter(None, map(_SHARD.fullmatch, self.names())):
             end = int(match[2]) if int(match[1]) == end else -1
@@ -140,11 +132,7 @@ def settings(options: TranslateOptions, model: list[str], source: DataPath) -> s
 
 
 def file_jobs(options: TranslateOptions, model: list[str]) -> list[FileJob]:
-    """Return what to read and write; ``model`` is its fingerprint.
-
-    Raises:
-        NmtError: a file cannot be found, or two would have the same output.
-    """
+    """Return what to read and write; ``model`` is its fingerprint."""
     files, root = sources(options.files), DataPath.of(options.output or Path())
     local = root.local is not None and "://" not in root.name
     joined = local and options.input_format != "parquet"

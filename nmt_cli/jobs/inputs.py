@@ -25,9 +25,6 @@ def jobs_of(files: Iterable[Path], folder: Path | None) -> list[Job]:
     """Return the files to read, and the output of each: its name in ``folder``, or stdout.
 
     A folder among the files means all files in it, at any depth, except hidden ones.
-
-    Raises:
-        InputError: a folder contains no file.
     """
     jobs: list[Job] = []
     for file in files:
@@ -43,7 +40,7 @@ def jobs_of(files: Iterable[Path], folder: Path | None) -> list[Job]:
 
 
 def check_outputs(jobs: Iterable[Job]) -> None:
-    """Check that each file has an output of its own. Raises as :func:`check_apart` does."""
+    """Check that each file has an output of its own."""
     check_apart(
         (str(source), source.resolve(), str(output), output.resolve())
         for source, output in jobs
@@ -52,14 +49,7 @@ def check_outputs(jobs: Iterable[Job]) -> None:
 
 
 def check_apart(jobs: Iterable[tuple[str, Hashable, str, Hashable]]) -> None:
-    """Check that each file has an output of its own.
-
-    Args:
-        jobs: name and identity of each input and of its output.
-
-    Raises:
-        OutputError: two files have the same output, or a file would overwrite itself.
-    """
+    """Check that each file has an output of its own, by the names and identities of both."""
     writers: dict[Hashable, str] = {}
     for source, source_key, output, output_key in jobs:
         if output_key in writers:
@@ -73,11 +63,7 @@ def check_apart(jobs: Iterable[tuple[str, Hashable, str, Hashable]]) -> None:
 
 
 def shard_range(shard: str, total: int) -> tuple[int, int]:
-    """Return the start and end (exclusive) of a part such as ``2/5``, the second of five.
-
-    Raises:
-        OptionError: the text does not have this form.
-    """
+    """Return the start and end (exclusive) of a part such as ``2/5``, the second of five."""
     match = re.fullmatch(r"(\d+)/(\d+)", shard)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise OptionError(f"`shard={shard}` is not a shard such as 1/4, the first of four")
@@ -103,9 +89,6 @@ def open_lines(source: Path) -> Iterator[str]:
     """Read the lines of a (possibly compressed) file or of standard input.
 
     The file is opened immediately, so that a wrong name fails before a model is loaded.
-
-    Raises:
-        NmtError: the file cannot be opened; while reading: a line is not valid UTF-8.
     """
     file = opened(source)
 

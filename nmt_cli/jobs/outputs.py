@@ -57,12 +57,7 @@ def check_free(path: Path, force: bool) -> None:
 
 
 def settings_of(options: TranslateOptions, model: list[str], source: str) -> str:
-    """Return a hash of everything that the output of a file depends on.
-
-    Args:
-        model: its fingerprint.
-        source: identifies the file.
-    """
+    """Return a hash of the options, the model's fingerprint and the source."""
     settings = {k: v for k, v in asdict(options).items() if k not in _WITHOUT_EFFECT}
     settings |= {"model": model, "source": source}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()

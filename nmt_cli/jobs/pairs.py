@@ -62,11 +62,6 @@ def synthesize_files(
 ) -> None:
     """Write the lines of files and their translations to ``output.SOURCE``, ``output.TARGET``.
 
-    Args:
-        files: in the model's source language; ``-`` for standard input.
-        output: the two files without their language suffixes.
-        force: replace existing files.
-
     Raises:
         NmtError: a file cannot be read, an output exists or cannot be written, the model's
             languages cannot be file suffixes, or no line gave a pair.
@@ -107,11 +102,8 @@ def synthesize(
 ) -> Counter[str]:
     """Translate lines and write both sides, aligned, in bounded memory.
 
-    Returns:
-        how many lines were "written", were "blank", or had an "empty" or "degenerate" translation.
-
-    Raises:
-        NmtError: no line gave a pair, or the files cannot be written; existing files stay.
+    Returns how many lines were "written", were "blank", or had an "empty" or "degenerate"
+    translation. Existing files stay if there is an error or no pair.
     """
     # The translator reads a window ahead: tee holds no more than that.
     sources, translated = tee(lines)

@@ -33,11 +33,7 @@ class DataPath:
 
     @classmethod
     def of(cls, path: Path) -> "DataPath":
-        """Read a path, or a URL, whose // pathlib has made a /.
-
-        Raises:
-            OptionError: pyarrow does not read such URLs.
-        """
+        """Read a path, or a URL, whose // pathlib has made a /."""
         scheme, colon, rest = str(path).partition(":/")
         if not (colon and scheme.isalnum()):
             return cls(LocalFileSystem(), os.path.abspath(path), str(path))
@@ -64,11 +60,7 @@ class DataPath:
         return replace(self, path=self.path + end, name=self.name + end)
 
     def info(self) -> FileInfo:
-        """Return type, size and time of change.
-
-        Raises:
-            InputError: the file system cannot be reached.
-        """
+        """Return type, size and time of change."""
         with self._failures("read", InputError):
             return self.system.get_file_info(self.path)
 
@@ -82,9 +74,6 @@ class DataPath:
         """Return this file, or the files in this folder or matching this pattern.
 
         Each comes with its name in the folder. Hidden files are left out.
-
-        Raises:
-            InputError: there is no file.
         """
         file_type, parts = self.info().type, self.path.split("/")
         if file_type == FileType.File:
@@ -109,11 +98,7 @@ class DataPath:
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """Open a file, decompressed if its name says that it is compressed.
-
-        Raises:
-            InputError: it cannot be read or is damaged.
-        """
+        """Open a file, decompressed if its name says that it is compressed."""
         if self.local:
             with reading(self.local) as stream:
                 yield stream
@@ -124,11 +109,7 @@ class DataPath:
                 yield stream
 
     def write(self, content: bytes) -> None:
-        """Write a file that appears when it is complete: by a renaming, or by one upload.
-
-        Raises:
-            OutputError: it cannot be written; an old file stays.
-        """
+        """Write a file that appears when it is complete: by a renaming, or by one upload."""
         if self.local:
             with replacing_path(self.local) as beside:
                 beside.write_bytes(content)

@@ -83,11 +83,7 @@ class Lines:
         return outputs // self.outputs_each, size
 
     def read(self, text: str, where: str) -> Record | None:
-        """Read a record without its end; None if it passes unchanged.
-
-        Raises:
-            NmtError: it does not have this form; the message begins with ``where``.
-        """
+        """Read a record without its end; None if it passes unchanged. Errors name ``where``."""
         return Record(Line(text), as_columns, json_with_source(text))
 
     def failed(self, text: str, extra: dict[str, str]) -> str:
@@ -106,24 +102,15 @@ class Lines:
         return [record.as_json({**objects[0], **others, "seconds": round(translation.seconds, 6)})]
 
     def read_header(self, raw: bytes, name: str) -> None:
-        """Read the header of a file whose rows are read from a later one on.
-
-        Raises:
-            NmtError: it does not name the field.
-        """
+        """Read the header of a file that is read from a later record on."""
         text = raw.decode("utf-8", "replace").removeprefix(BYTE_ORDER_MARK)
         self.read(text.rstrip("\n"), f"{name}, line 1")
 
     def stream(self, raws: Iterable[bytes], first: int, rows: RowTranslator) -> Iterator[list[str]]:
         """Translate records, in order; yields the lines of output of each.
 
-        Args:
-            raws: read ahead as far as the translator does.
-            first: the number of the first record, from 1.
-
-        Raises:
-            NmtError: a record cannot be read or translated, unless ``errors=column``; the output
-                of the records before it has been yielded.
+        ``first`` is the number of the first record, from 1. If a record cannot be read, the
+        records before it are translated first.
         """
         waiting: deque[tuple[str, _Read]] = deque()
         failures: list[NmtError] = []
@@ -155,13 +142,14 @@ class Lines:
             except NmtError as error:
                 if self.awaits_header:  # concerns every row
                     raise
-                yield raw.decode("utf-8", "replace").rstrip("\r\n"), error
+                yield raw.decode("utf-8", "replace").removesuffix("\n"), error
 
     def _output(self, text: str, record: _Read, result: Translation | Exception) -> list[str]:
         error = record if isinstance(record, NmtError) else result
         if isinstance(error, Exception):
             extra = dict.fromkeys(extra_names(self.options), "") | {"error": error_line(error)}
-            return [self.failed(text, extra)] * self.outputs_each
+            end = "\r" * (self.keeps_cr and text.endswith("\r"))
+            return [self.failed(text.removesuffix("\r"), extra) + end] * self.outputs_each
         if isinstance(record, Record):
             return self.written(record, error)
         return [text] * self.outputs_each

@@ -120,18 +120,10 @@ class Form(Protocol):
     """How the records of one file are read and written."""
 
     def shards(self, source: "DataPath", rows: int) -> Iterator[Shard]:
-        """Cut a file into shards of at most ``rows`` rows, which depend only on the file.
-
-        Raises:
-            NmtError: the file cannot be read, or has no such field.
-        """
+        """Cut a file into shards of at most ``rows`` rows, which depend only on the file."""
 
     def translate(self, shard: Shard, rows: RowTranslator, with_header: bool) -> bytes:
-        """Return the output of a shard, with the file's header if it is to be read on its own.
-
-        Raises:
-            NmtError: a row cannot be read or translated, unless ``errors=column``.
-        """
+        """Return the output of a shard, with the file's header if it is to be read on its own."""
 
 
 def form_of(options: TranslateOptions) -> Form:

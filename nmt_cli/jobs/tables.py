@@ -49,22 +49,14 @@ class TsvTable(Lines):
         return Record(Line(source), as_line, json_with_source(source))
 
     def find_column(self, names: list[str], where: str) -> None:
-        """Find the field in the header.
-
-        Raises:
-            InputError: the header does not have it.
-        """
+        """Find the field in the header."""
         if self.field not in names:
             reason = f"{where}: no column is named {self.field!r}"
             raise InputError(reason, f"the first line names {', '.join(names)}")
         self.column = names.index(self.field)
 
     def around(self, values: list[str], where: str) -> tuple[list[str], str, list[str]]:
-        """Return the values before the field, the field, and the values after it.
-
-        Raises:
-            InputError: the row is too short.
-        """
+        """Return the values before the field, the field, and the values after it."""
         column = self.column or 0
         if column >= len(values):
             reason = f"{where}: has {len(values)} columns; `field={self.field}` does not exist"

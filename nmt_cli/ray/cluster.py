@@ -52,11 +52,7 @@ class RaySettings:
 
     @contextmanager
     def connected(self) -> Iterator[None]:
-        """Start Ray or connect to it until the block ends.
-
-        Raises:
-            NmtError: there is no such cluster.
-        """
+        """Start Ray or connect to it until the block ends."""
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = context.print_on_execution_start = False
         context.target_max_block_size = 1  # a row is a shard: pass each on at once
@@ -97,11 +93,7 @@ class RaySettings:
             yield
 
     def actors(self) -> tuple[dict[str, Any], int]:
-        """Arguments of Ray Data's map functions for the actors, and the threads of each.
-
-        Raises:
-            NmtError: there are no cores or GPUs for them.
-        """
+        """Return arguments of Ray Data's map functions for the actors, and the threads of each."""
         resources = ray.cluster_resources()
         gpus = 0 if self.device == "cpu" else resources.get("GPU", 0)
         if self.device == "cuda" and not gpus:
@@ -139,11 +131,7 @@ class SharedBundle:
 
     @classmethod
     def of(cls, model: Path, copied: bool) -> "SharedBundle":
-        """A bundle to share, for nodes that may not see its folder if ``copied``.
-
-        Raises:
-            NmtError: the model is not a bundle.
-        """
+        """Share a bundle, if ``copied`` with nodes that may not see its folder."""
         folder = model_folder(model)
         if models.kind_of(folder) != "bundle":
             reason = f"{model}: is a run; translating on Ray needs a bundle"
@@ -153,11 +141,7 @@ class SharedBundle:
         return cls(folder.resolve(), _digest(folder), ray.put(files) if copied else None)
 
     def local(self) -> Path:
-        """A folder of this node that has the bundle.
-
-        Raises:
-            NmtError: the node cannot store its copy.
-        """
+        """Return a folder of this node that has the bundle."""
         copies = Path(tempfile.gettempdir(), f"nmt-{os.getuid()}")
         copy = copies / self.digest
         for folder in (self.folder, copy):

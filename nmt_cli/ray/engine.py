@@ -49,11 +49,7 @@ def translate_files(
 ) -> Counts:
     """Translate files on Ray; returns what was translated.
 
-    Args:
-        options: the options of ``nmt translate``; files and output may be URLs.
-        bundles: their folders; several are an ensemble.
-        ray_settings: where to translate.
-        progress: shows how many rows are done.
+    Several bundles are an ensemble. Files and output may be URLs.
 
     Raises:
         NmtError: the options contradict each other, a file cannot be read or written, a row
@@ -78,9 +74,6 @@ def synthesize_files(
     """Make training pairs on Ray; see :func:`nmt_cli.jobs.pairs.synthesize_files`.
 
     An interrupted job continues when it is started again. Returns the model's languages.
-
-    Raises:
-        NmtError: a file cannot be read or written, or there is no such cluster.
     """
     folder = output.with_name(f"{output.name}.shards")
     options = TranslateOptions(
@@ -212,11 +205,7 @@ class Actor:
 
 
 def _run(work: Work, progress: Progress | None) -> Counts:
-    """Translate files; returns what was translated now.
-
-    Raises:
-        NmtError: a file cannot be read or written, or a row cannot be translated.
-    """
+    """Translate files; returns what was translated now."""
     counts, began = Counts(), time.monotonic()
     done, totals, warnings, reported = Counter[int](), dict[int, Row](), 0, began
     shown = progress(None) if progress else no_progress()

@@ -105,6 +105,12 @@ class TestFormats:
         shards = self.output(tmp_path, "a.parquet", *options, "--errors", "column")
         whole = pa.concat_tables([pq.read_table(each) for each in shards])
         assert whole["text"].to_pylist() == self.expected(tmp_path)
+        local = ["translate", "a.parquet", "-o", "local", "-m", MODEL, *options]
+        done = nmt(*local, "--errors", "column", cwd=tmp_path, command=NMT_SMALL_SHARDS)
+        assert done.code == 0, done.err
+        parts = sorted((tmp_path / "local").glob("0*"))
+        assert [part.name[:26] for part in parts] == [shard.name[:26] for shard in shards]
+        assert [part.read_bytes() for part in parts] == [shard.read_bytes() for shard in shards]
         assert whole.select(["n", "also"]).equals(table.select(["n", "also"]))
         assert whole["error"].null_count == 100
         assert pq.read_table(tmp_path / "out" / "a.parquet").num_rows == 100  # as one data set
@@ -119,6 +125,7 @@ class TestFormats:
             rows = list(csv.reader(stream))
         assert rows[0] == ["n", "text"]
         assert [row[1] for row in rows[1:]] == self.expected(tmp_path)[:99]
+        assert (tmp_path / "a.en.csv").read_bytes() == single(tmp_path / "a.csv", *options)
 
     @pytest.mark.parametrize("kind", ["jsonl", "tsv"])
     def test_records(self, tmp_path: Path, kind: str) -> None:
@@ -135,6 +142,17 @@ class TestFormats:
             assert all(each.startswith(header) for each in shards)
             shards[1:] = [each.removeprefix(header) for each in shards[1:]]
         assert b"".join(shards) == whole
+
+
+@pytest.mark.slow
+def test_rows_that_fail(tmp_path: Path) -> None:
+    content = "".join(f"{line}\n" for line in lines(60)).encode().replace(b"caf", b"\xff", 3)
+    (tmp_path / "a.txt").write_bytes(content)
+    options = ["--errors", "column", "--scores"]
+    code, message = translate("a.txt", "-o", "out", *options, cwd=tmp_path)
+    assert code == 0, message
+    assert (tmp_path / "out").read_bytes() == single(tmp_path / "a.txt", *options)
+    assert (tmp_path / "out").read_text(encoding="utf-8").count("invalid UTF-8") == 3
 
 
 @pytest.mark.slow

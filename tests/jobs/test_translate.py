@@ -1,0 +1,136 @@
+"""Local jobs: CSV, Parquet and failing rows without Ray, whole, in parts and continued."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nmt_cli.errors import InputError, OutputError
+from nmt_cli.jobs import shards
+from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.shards import Counts
+from nmt_cli.jobs.translate import translate_files
+from nmt_cli.search.translator import Translator
+from tests.search.fakes import FakeStepModel, copying, fake_translator
+
+CSV = b'id,text\r\n1,"one\ntwo"\r\n2\r\n3,"three, ""four"""\r\n4,\xff\r\n5,five\r\n'
+FAILING = [b'2,"', b'4,\xef\xbf\xbd,"']
+
+
+@dataclass
+class Model:
+    """A model that copies lines."""
+
+    fails_at: str = ""
+    has_attention = False
+
+    def translator(self, *options: Any) -> Translator:
+        model = self
+
+        class Failing(Translator):
+            def translate(self, lines, first_number=1, seconds=0.0):  # type: ignore[no-untyped-def]
+                for translation in super().translate(lines, first_number, 0):
+                    if model.fails_at and model.fails_at in translation.text:
+                        raise KeyboardInterrupt
+                    yield translation
+
+        return Failing(**vars(fake_translator(FakeStepModel(copying))))
+
+    def fingerprint(self) -> list[str]:
+        return ["model"]
+
+
+def run(*files: Path, model: Model | None = None, **given: Any) -> Counts:
+    options = TranslateOptions(files=files, field="text", **given)
+    return translate_files(options, model or Model())  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (tmp_path / "a.csv").write_bytes(CSV)
+    return tmp_path / "a.csv"
+
+
+@pytest.fixture
+def parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(shards, "ROWS", 2)
+    pq.write_table(pa.table({"text": ["a", "b", None, "d", "e"]}), tmp_path / "a.parquet")
+    return tmp_path / "a.parquet"
+
+
+class TestCsv:
+    def whole(self, table: Path) -> bytes:
+        output = table.with_name("whole")
+        counts = run(table, input_format="csv", errors="column", output=output)
+        assert counts.lines == 6
+        return output.read_bytes()
+
+    def test_rows_that_fail_stay(self, table: Path) -> None:
+        records = self.whole(table).split(b"\r\n")
+        assert records[0] == b"id,text,error"
+        assert records[1] == b'1,"one\ntwo",'
+        assert records[3:4] + records[5:] == [b'3,"three, ""four""",', b"5,five,", b""]
+        assert list(map(bytes.startswith, (records[2], records[4]), FAILING)) == [True, True]
+
+    def test_parts_together_are_the_whole(self, table: Path) -> None:
+        parts = []
+        for number in range(1, 5):
+            output = table.with_name(f"part{number}")
+            options = {"input_format": "csv", "errors": "column", "shard": f"{number}/4"}
+            run(table, output=output, **options)
+            parts.append(output.read_bytes())
+        assert b"".join(parts) == self.whole(table)
+
+    @pytest.mark.parametrize("cut", [0, 8, 20, 40, 90, 200])
+    def test_an_interrupted_job_continues(self, table: Path, cut: int) -> None:
+        output = table.with_name("out")
+        options = {"input_format": "csv", "errors": "column", "output": output}
+        with pytest.raises(KeyboardInterrupt):
+            run(table, model=Model("five"), **options)
+        part = table.with_name("out.part")
+        part.write_bytes(part.read_bytes()[:cut])
+        run(table, resume=True, **options)
+        assert output.read_bytes() == self.whole(table)
+
+    def test_strict(self, table: Path) -> None:
+        with pytest.raises(InputError, match="line 3: has 1 columns"):
+            run(table, input_format="csv", output=table.with_name("out"))
+
+
+class TestParquet:
+    def test_a_folder_of_shards(self, parquet: Path) -> None:
+        output = parquet.with_name("out")
+        counts = run(parquet, input_format="parquet", scores=True, output=output)
+        assert (counts.lines, counts.sentences) == (5, 4)
+        names = sorted(path.name for path in output.iterdir())
+        assert [name[:25] for name in names[:-1]] == [
+            f"{start:012}-{min(start + 2, 5):012}" for start in (0, 2, 4)
+        ]
+        assert names[-1] == "_SUCCESS"
+        found = pq.read_table(output)
+        assert found["text"].to_pylist() == ["a", "b", None, "d", "e"]
+        assert found["score"].null_count == 0
+
+    def test_an_interrupted_job_continues(
+        self, parquet: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        output, options = parquet.with_name("out"), {"input_format": "parquet"}
+        with pytest.raises(KeyboardInterrupt):
+            run(parquet, model=Model("d"), output=output, **options)
+        [first] = output.iterdir()
+        written = first.stat().st_mtime_ns
+        with pytest.raises(OutputError, match="left by an interrupted translation"):
+            run(parquet, output=output, **options)
+        with pytest.raises(OutputError, match="was started with another model, other options"):
+            run(parquet, output=output, resume=True, scores=True, **options)
+        assert run(parquet, output=output, resume=True, **options).lines == 3
+        assert first.stat().st_mtime_ns == written
+        assert run(parquet, output=output, resume=True, **options).lines == 0
+        assert caplog.messages == [f"{output}: already complete"]
+        whole = parquet.with_name("whole")
+        run(parquet, output=whole, **options)
+        for path in whole.iterdir():
+            assert (output / path.name).read_bytes() == path.read_bytes()
