@@ -1,14 +1,17 @@
 """The text path: positions in the user's line and in the final translation."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Translator
@@ -22,7 +25,8 @@ from nmt_cli.text.tokenizer import Tokenizer, TokenizerPair
 from nmt_cli.text.word_piece import WordPieceTokenizer
 from tests.search.fakes import FakeStepModel, copying, options
 
-MODEL = Path(__file__).parents[2] / "exports" / "pt-en" / "tokenizer" / "joint.model"
+ROOT = Path(__file__).parents[2]
+MODEL = ROOT / "exports" / "pt-en" / "tokenizer" / "joint.model"
 PLAIN = SentencePieceTokenizer(MODEL)
 NORMALIZING = SentencePieceTokenizer(MODEL, punctuation="pt")
 LONG = "Uma frase. Outra frase um pouco mais longa! E a última, com internacionalização."
@@ -151,10 +155,7 @@ texts = st.one_of(
 
 @given(texts)
 def test_spans_belong_to_ids(text: str) -> None:
-    for tokenizer in (
-        PLAIN,
-        NORMALIZING,
-    ):
+    for tokenizer in (PLAIN, NORMALIZING):
         (ids,), spans = tokenizer.encode([text]), tokenizer.spans(text)
         assert len(ids) == len(spans)
         ends = [0, *(end for _, end in spans)]
@@ -224,3 +225,18 @@ def test_sentences_are_split_as_documented() -> None:
     assert list(sentences) == ["Um.", "“Dois.”", "Três?", "Quatro quatro quatro quatro."]
     joined = [tokenizer.decode([part.ids])[0] for part in passage.parts]
     assert re.sub(r"\s", "", "".join(joined)) == re.sub(r"\s", "", passage.line)
+
+
+VECTORS = json.loads((ROOT / "tests/vectors/text_path.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("example", VECTORS["examples"], ids=lambda example: example["line"])
+def test_vectors_that_all_implementations_share(example: dict[str, Any]) -> None:
+    tokenizer = SentencePieceTokenizer(ROOT / VECTORS["tokenizer"])
+    decoding = DecodingConfig(**example["settings"])
+    path = TextPath.of(TokenizerPair(tokenizer, tokenizer), decoding)
+    (passage,) = path.read([example["line"]], [True])
+    assert [part.ids for part in passage.parts] == example["ids"]
+    if passage.parts:
+        assert passage.text.text == example["tokenizer_reads"]
+    assert path.written(passage, example["model_writes"]).text == example["final"]
