@@ -71,7 +71,7 @@ def make_systems(arguments: argparse.Namespace, folder: Path) -> dict[str, tuple
 
         with patch("nmt_cli.export.onnx.bundle.write_graphs", some_rules):
             given = ExportOptions(output=place, precision=arguments.precision, verify=False)
-            EXPORTERS["onnx"].export(run, given, lambda line: None)
+            EXPORTERS["onnx"].export(run, given)
         options = DecodingOptions(beam_size=arguments.beam_size, length_penalty=0.0)
         translator = nmt_cli.open(place, threads=1).translator(options)
         nodes = len(onnx.load(place / "decoder.onnx", load_external_data=False).graph.node)

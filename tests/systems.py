@@ -120,5 +120,5 @@ def export_bundle(
         force=True,
     )
     with mock.patch("nmt_cli.export.onnx.bundle.SHORTLIST_SIZE", shortlist):
-        EXPORTERS["onnx"].export(run, options, lambda line: None)
+        EXPORTERS["onnx"].export(run, options)
     return folder

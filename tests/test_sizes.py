@@ -13,7 +13,8 @@ import pytest
 
 from nmt_cli.bundle import WEIGHTS
 from nmt_cli.errors import ModelError, NmtError
-from nmt_cli.export.exporter import ExportOptions, Trained
+from nmt_cli.export.exporter import ExportOptions
+from nmt_cli.export.trained import TrainedModel
 from nmt_cli.training.averaging import average_run
 from nmt_cli.training.checkpoint import read_checkpoint
 from tests.bundle import harm
@@ -166,6 +167,6 @@ def test_an_export_compares_sizes_before_it_imports_keras(
     def too_late() -> None:
         pytest.fail("Keras was imported first")
 
-    monkeypatch.setattr("nmt_cli.export.exporter.import_keras", too_late)
+    monkeypatch.setattr("nmt_cli.export.trained.import_keras", too_late)
     with pytest.raises(ModelError):
-        Trained.load(tiny_run, ExportOptions(checkpoint=tmp_path / "other.npz"))
+        TrainedModel.open(tiny_run, ExportOptions(checkpoint=tmp_path / "other.npz"))

@@ -80,7 +80,8 @@ def run_models(
     """
     import_keras()
     from nmt_cli.export.ctranslate2.folder import write
-    from nmt_cli.export.exporter import EXPORTERS, ExportOptions, Trained
+    from nmt_cli.export.exporter import EXPORTERS, ExportOptions
+    from nmt_cli.export.trained import TrainedModel
     from nmt_cli.training.run import Run
 
     run = Run.open(folder)
@@ -89,9 +90,9 @@ def run_models(
         say(f"exporting {folder} in {precision}, unverified")
         sides = {OURS: place / precision, THEIRS: place / f"{precision}-ctranslate2"}
         options = ExportOptions(output=sides[OURS], precision=precision, verify=False)
-        EXPORTERS["onnx"].export(run, options, lambda line: None)
+        EXPORTERS["onnx"].export(run, options)
         sides[THEIRS].mkdir()
-        write(Trained.load(run, options), options, sides[THEIRS])
+        write(TrainedModel.open(run, options), options, sides[THEIRS])
         folders[precision] = sides
     return Models(
         run.recipe.label, run.recipe.model, run.target_vocab, run.recipe.decoding, folders

@@ -58,7 +58,10 @@ def export(run: Path | None, quantize: str | None, options: ExportOptions, **cho
     exporter.check(options)
     from nmt_cli.training.run import Run
 
-    exporter.export(Run.open(find_run(run)), options, say)
+    opened = Run.open(find_run(run))
+    for line in exporter.export(opened, options).lines():
+        say(f"  {line}")
+    say(exporter.next_step.format(folder=exporter.folder(opened, options)))
 
 
 @command(example="nmt verify exports/docs-pt-en --run runs/docs-pt-en")
@@ -86,7 +89,7 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
         from nmt_cli.training.run import Run
 
         options = ExportOptions(checkpoint=checkpoint)
-        _show(verify_against_run(Run.open(run), options, bundle, say).checks)
+        _show(verify_against_run(Run.open(run), options, bundle).checks)
         say(f"{bundle}: translates like the model of {run}")
         return
     from nmt_cli.runtime.check import check_bundle

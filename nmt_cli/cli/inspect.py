@@ -13,7 +13,7 @@ from nmt_cli.bundle import PRECISIONS
 from nmt_cli.bundle.manifest import Check, Verification
 from nmt_cli.cli.lookup import find_model, find_recipe, is_recipe, set_option
 from nmt_cli.cli.options import COUNT, PATH, Number, command, say
-from nmt_cli.errors import InputError, silent
+from nmt_cli.errors import InputError
 from nmt_cli.files import standard_output
 from nmt_cli.frameworks import import_keras
 from nmt_cli.search.options import BeamSize
@@ -179,7 +179,7 @@ def _exported(run: Path, precisions: tuple[str, ...], folder: Path) -> dict[str,
     for precision, bundle in bundles.items():
         say(f"exporting {run} in {precision}, unverified")
         options = ExportOptions(output=bundle, precision=precision, verify=False)
-        EXPORTERS["onnx"].export(Run.open(run), options, silent)
+        EXPORTERS["onnx"].export(Run.open(run), options)
     return bundles
 
 

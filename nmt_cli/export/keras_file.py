@@ -1,4 +1,4 @@
-"""Writing a run's model as a .keras file, and comparing it with the run it was made from."""
+"""Write a run's model as a .keras file, and compare it with the trained model."""
 
 import shutil
 from pathlib import Path
@@ -8,9 +8,9 @@ import numpy as np
 
 from nmt_cli.bundle import TOKENIZER
 from nmt_cli.bundle.manifest import Check, Verification
-from nmt_cli.errors import NmtError
-from nmt_cli.export.card import write_card
-from nmt_cli.export.exporter import ExportOptions, Trained
+from nmt_cli.errors import VerificationError
+from nmt_cli.export.exporter import ExportOptions
+from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import FORCED_SENTENCES, passed
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.search.batching import padded
@@ -29,29 +29,30 @@ start token and the tokens so far. `logits` are float32 [B, T, V], of the token 
 `{folder}/` has the tokenizer."""
 
 
-def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
+def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write the model and the tokenizer, unverified."""
     trained.step_model.graph.model.save(folder / MODEL)
-    shutil.copytree(trained.run.folder / "tokenizer", folder / TOKENIZER)
+    shutil.copytree(trained.tokenizer_folder, folder / TOKENIZER)
 
 
-def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
+def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
     """Compare a file's logits with its model's, and write the card with the report."""
     sources, targets = (
-        [*side, *filter(str.strip, HARD_LINES)][:FORCED_SENTENCES]
-        for side in trained.run.held_out()
+        [*side, *filter(str.strip, HARD_LINES)][:FORCED_SENTENCES] for side in trained.held_out
     )
-    tokenizers = trained.run.tokenizers()
+    tokenizers = trained.tokenizers
     framed = [tokenizers.source.frame_source(ids) for ids in tokenizers.source.encode(sources)]
     started = [[START_ID, *ids] for ids in tokenizers.target.encode(targets)]
     batch = padded(framed), padded(started)
     models = trained.step_model.graph.model, keras.models.load_model(folder / MODEL)
-    ours, theirs = (np.asarray(each(batch)) for each in models)
+    ours, theirs = (np.asarray(model(batch)) for model in models)
     name = f"logits that differ, of {ours.size:,}"
     check = Check.of(name, int((ours != theirs).sum()), 0)
     if not check.passed:
-        raise NmtError(f"the export failed verification: {check}", "report this as a bug in nmt")
-    report, kind = passed(trained, [check]), trained.run.recipe.model.architecture
-    usage = _USAGE.format(architecture=kind, model=MODEL, folder=TOKENIZER)
-    write_card(folder, trained, options.precision, "as a .keras file", usage, report)
+        raise VerificationError(
+            f"the export failed verification: {check}", "report this as a bug in nmt"
+        )
+    report, architecture = passed(trained, [check]), trained.recipe.model.architecture
+    usage = _USAGE.format(architecture=architecture, model=MODEL, folder=TOKENIZER)
+    trained.write_card(folder, options.precision, "as a .keras file", usage, report)
     return report

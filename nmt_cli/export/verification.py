@@ -16,7 +16,7 @@ which both models translate:
   which is free of the references' noise (95.3 to 97.4 for int8, measured).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,15 +25,16 @@ from numpy.typing import NDArray
 
 from nmt_cli import __version__
 from nmt_cli.bundle.manifest import PASSED, Check, Verification
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import VerificationError
 from nmt_cli.evaluate.systems import System, compare, count, evaluate
-from nmt_cli.export.exporter import FLOAT32, Trained
+from nmt_cli.export.exporter import FLOAT32
+from nmt_cli.export.trained import TrainedModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.forced import forced_steps
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.search.translation import Translation
-from nmt_cli.search.translator import Translator, translator_for
+from nmt_cli.search.translator import Translator
 from nmt_cli.text.tokenizer import END_ID
 
 FORCED_SENTENCES = 16
@@ -41,12 +42,12 @@ TRANSLATED_SENTENCES = 100
 QUANTIZED_SENTENCES = 1000
 ENOUGH_FOR_BLEU = 200
 SIGNIFICANT = 0.05
-# Of log-probabilities (nats). Float32 through 2 x 6 layers stays near 1e-5; a wrong mask, scale
-# or position changes them by 0.1 and more.
+# Largest difference of log-probabilities (nats). Float32 through 2 x 6 layers stays near 1e-5; a
+# wrong mask, scale or position changes them by 0.1 and more.
 LOGIT_TOLERANCE = 1e-3
 # Share of lines that another search program may translate differently: CTranslate2 keeps the
 # full beam where ours is narrowed by finished hypotheses.
-OTHER_SEARCH_MAY_DIFFER = 0.03
+MAX_OTHER_SEARCH_DIFFERS = 0.03
 
 LogProbs = NDArray[np.float32]
 
@@ -66,51 +67,65 @@ class Gates:
     divergence: float = float("inf")
 
 
-class Exported:
-    """An export as verification runs it: through a translator, or through methods of its own.
+@dataclass(frozen=True)
+class ExportUnderTest:
+    """An export as verification runs it.
 
     Attributes:
-        translator: runs the export, with any options.
+        translate: translates lines.
+        searches: options that translations are compared with; of an approximate export the last.
+        log_probs: of a given translation, from ids without special tokens: log-probabilities of
+            every token of the vocabulary at each position, [T, V], or of the translation's own
+            tokens and END, [T]; None for a pair that the format cannot read. None: the format
+            does not return any.
         precision: how weights are stored.
         gates: of an approximate export.
-        searches: options that translations are compared with; of an approximate one the last.
+        approximate: whether translations may differ from the trained model's.
         own_search: whether the format searches with another program.
+        edits_text: whether the export, or what it is used through, has the text path's steps.
     """
 
-    translator: Translator
-    precision = FLOAT32
-    gates = Gates()
+    translate: Callable[[Sequence[str], SearchOptions], Iterable[Translation]]
     searches: Sequence[SearchOptions]
-    own_search = False
+    log_probs: Callable[[list[int], list[int]], LogProbs | None] | None = None
+    precision: str = FLOAT32
+    gates: Gates = Gates()
+    approximate: bool = False
+    own_search: bool = False
+    edits_text: bool = True
 
-    @property
-    def approximate(self) -> bool:
-        """Whether translations may differ from the trained model's."""
-        return self.precision != FLOAT32
+    @classmethod
+    def of(
+        cls, translator: Translator, searches: Sequence[SearchOptions], **details: Any
+    ) -> "ExportUnderTest":
+        """Make one of a translator; ``details`` are further attributes."""
 
-    def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
-        """Translate lines."""
-        return replace(self.translator, options=options).translate(lines)
+        def translate(lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
+            return replace(translator, options=options).translate(lines)
 
-    def log_probs(self, source: list[int], target: list[int]) -> LogProbs | None:
-        """Log-probabilities of a given translation; source and target are unframed ids.
+        return cls(translate, searches, **details)
 
-        Returns:
-            Of every token of the vocabulary at each position, [T, V], or of the translation's own
-            tokens, [T], END included; None if the format does not return any.
-        """
-        framed = self.translator.tokenizers.source.frame_source(source)
-        return given_log_probs(self.translator.model, framed, target)
+    @classmethod
+    def of_model(
+        cls, translator: Translator, searches: Sequence[SearchOptions], **details: Any
+    ) -> "ExportUnderTest":
+        """Make one of a translator with a step model."""
+
+        def log_probs(source: list[int], target: list[int]) -> LogProbs:
+            framed = translator.tokenizers.source.frame_source(source)
+            return given_log_probs(translator.model, framed, target)
+
+        return cls.of(translator, searches, log_probs=log_probs, **details)
 
 
-def passed(trained: Trained, checks: Sequence[Check], onnxruntime: str = "") -> Verification:
-    """The report of a verification that passed."""
-    against = f"the Keras model of {trained.run.recipe.label} at step {trained.steps}"
+def passed(trained: TrainedModel, checks: Sequence[Check], onnxruntime: str = "") -> Verification:
+    """Return the report of a verification that passed."""
+    against = f"the Keras model of {trained.recipe.label} at step {trained.steps}"
     return Verification(PASSED, against, tuple(checks), __version__, onnxruntime)
 
 
 def compare_with_model(
-    trained: Trained, exported: Exported
+    trained: TrainedModel, exported: ExportUnderTest
 ) -> tuple[list[Check], list[dict[str, Any]]]:
     """Compare an export with the model it was made from.
 
@@ -119,23 +134,23 @@ def compare_with_model(
         manifest records them.
 
     Raises:
-        NmtError: the verification failed.
+        VerificationError: they differ by more than allowed.
     """
     exact = not exported.approximate
-    most = TRANSLATED_SENTENCES if exact else QUANTIZED_SENTENCES
-    source, target = (side[:most] for side in trained.run.held_out())
+    limit = TRANSLATED_SENTENCES if exact else QUANTIZED_SENTENCES
+    source, target = (side[:limit] for side in trained.held_out)
     checks = _compare_log_probs(trained, exported, source, target)
     lines = [*source, *HARD_LINES] if exact else source or list(filter(str.strip, HARD_LINES))
+    translator = trained.translator(edits_text=exported.edits_text)
     for options in exported.searches if exact else exported.searches[-1:]:
-        translator = translator_for(trained.step_model, trained.run.tokenizers(), trained.decoding)
         translator = replace(translator, options=options)
         ours, theirs = list(translator.translate(lines)), list(exported.translate(lines, options))
         if exact:
             checks += _compare_translations(exported, translator, lines, ours, theirs)
-    texts = [each.text for each in theirs]
+    texts = [translation.text for translation in theirs]
     if not exact:
-        before = [each.text for each in ours]
-        checks += compare_quality(before, texts, target, exported.gates, exported.precision)
+        original = [translation.text for translation in ours]
+        checks += compare_quality(original, texts, target, exported.gates, exported.precision)
     metrics = [
         {
             "set": f"first {len(target)} held-out pairs",
@@ -149,59 +164,59 @@ def compare_with_model(
 
 
 def _compare_log_probs(
-    trained: Trained, exported: Exported, source: Sequence[str], target: Sequence[str]
+    trained: TrainedModel, exported: ExportUnderTest, source: Sequence[str], target: Sequence[str]
 ) -> list[Check]:
     """Compare the log-probabilities of FORCED_SENTENCES reference translations.
 
     If there are fewer, lines are also taken as their own translations.
     """
-    tokenizers, exact = trained.run.tokenizers(), exported.precision == FLOAT32
+    if exported.log_probs is None:
+        return []
+    tokenizers, exact = trained.tokenizers, exported.precision == FLOAT32
     more = list(filter(str.strip, HARD_LINES))
     sources = tokenizers.source.encode([*source, *more][:FORCED_SENTENCES])
     targets = tokenizers.target.encode([*target, *more][:FORCED_SENTENCES])
-    largest, means, divergences = [], [], []
+    maxima, means, divergences = [], [], []
     for source_ids, target_ids in zip(sources, targets, strict=True):
-        found = exported.log_probs(source_ids, target_ids)
-        if found is None:
+        actual = exported.log_probs(source_ids, target_ids)
+        if actual is None:
             continue
         framed = tokenizers.source.frame_source(source_ids)
         expected = given_log_probs(trained.step_model, framed, target_ids)
-        if found.ndim == 1:
-            expected = expected[np.arange(len(found)), [*target_ids, END_ID]]
+        if actual.ndim == 1:
+            expected = expected[np.arange(len(actual)), [*target_ids, END_ID]]
         else:  # unlike the differences, this weighs tokens by their probability
-            divergences += (np.exp(expected) * (expected - found)).sum(axis=1).tolist()
-        difference = np.abs(expected - found)
-        largest.append(float(difference.max()))
+            divergences += (np.exp(expected) * (expected - actual)).sum(axis=1).tolist()
+        difference = np.abs(expected - actual)
+        maxima.append(float(difference.max()))
         means.append(float(difference.mean()))
-    if not largest:
-        return []
-    sentences, tolerance = f"({len(largest)} sentences)", LOGIT_TOLERANCE if exact else None
+    sentences, tolerance = f"({len(maxima)} sentences)", LOGIT_TOLERANCE if exact else None
     checks = [
         Check.of("log-probabilities, mean difference", float(np.mean(means))),
         Check.of(
-            f"log-probabilities, largest difference {sentences}", float(np.max(largest)), tolerance
+            f"log-probabilities, largest difference {sentences}", float(np.max(maxima)), tolerance
         ),
     ]
     if divergences and not exact:
         name, mean = f"divergence of the probabilities {sentences}", float(np.mean(divergences))
         checks.insert(0, Check.of(name, mean, exported.gates.divergence))
-    for each in checks:
-        if not each.passed:
-            raise _failure(exported.precision, str(each))
+    for check in checks:
+        if not check.passed:
+            raise _failure(exported.precision, str(check))
     return checks
 
 
 def given_log_probs(model: StepModel, source: list[int], target: list[int]) -> LogProbs:
-    """Log-probabilities [T, V] at each position of a given translation and of END.
+    """Return the log-probabilities [T, V] at each position of a translation and of its END.
 
-    The source is framed, the target without END.
+    The source has its special tokens, the target has no END.
     """
     pair = np.array([source], np.int32), np.array([[*target, END_ID]], np.int32)
     return np.concatenate([log_probs for log_probs, _ in forced_steps(model, *pair)])
 
 
 def _compare_translations(
-    exported: Exported,
+    exported: ExportUnderTest,
     translator: Translator,
     lines: Sequence[str],
     ours: Sequence[Translation],
@@ -211,7 +226,7 @@ def _compare_translations(
 
     Lines may differ if their scores are tied. With another search program they may also be cut at
     the length limit differently (ours prefers finished hypotheses there, CTranslate2 high scores),
-    and OTHER_SEARCH_MAY_DIFFER of them in any other way.
+    and MAX_OTHER_SEARCH_DIFFERS of them in any other way.
     """
     ties, cut, wrong = 0, 0, []
     for number, (line, one, other) in enumerate(zip(lines, ours, theirs, strict=True), 1):
@@ -227,25 +242,25 @@ def _compare_translations(
                 f"{other.score:.4f}), with the trained model {one.text[:80]!r} ({one.score:.4f})"
             )
     beam = translator.options.beam_size
-    allowed = int(OTHER_SEARCH_MAY_DIFFER * len(lines)) if exported.own_search else 0
+    allowed = int(MAX_OTHER_SEARCH_DIFFERS * len(lines)) if exported.own_search else 0
     if len(wrong) > allowed:
         raise _failure(
             FLOAT32,
             f"{len(wrong)} of {len(lines)} lines are translated differently at beam {beam} (at "
             f"most {allowed} allowed); {wrong[0]}",
         )
-    at = f", beam {beam}" if len(exported.searches) > 1 else ""
+    suffix = f", beam {beam}" if len(exported.searches) > 1 else ""
     checks = [
-        Check.of(f"lines translated differently, of {len(lines)}{at}", len(wrong), allowed),
-        Check.of(f"ties broken differently{at}", ties),
+        Check.of(f"lines translated differently, of {len(lines)}{suffix}", len(wrong), allowed),
+        Check.of(f"ties broken differently{suffix}", ties),
     ]
     if exported.own_search:
-        checks.append(Check.of(f"lines cut differently at the length limit{at}", cut))
+        checks.append(Check.of(f"lines cut differently at the length limit{suffix}", cut))
     return checks
 
 
 def is_cut(translator: Translator, line: str, *lengths: int) -> bool:
-    """Whether a translation of one of these lengths reaches the length limit of its line."""
+    """Return whether a translation of one of these lengths reaches its line's length limit."""
     (ids,) = translator.tokenizers.source.encode([line])
     limit = translator.options.limit(len(translator.tokenizers.source.frame_source(ids)))
     return max(lengths) >= limit
@@ -263,14 +278,14 @@ def compare_quality(
     Both are compared with reference translations, if there are any.
 
     Raises:
-        NmtError: the loss of BLEU is significant and above its limit; or, for fewer lines than
-            ENOUGH_FOR_BLEU, the translations differ too much.
+        VerificationError: the loss of BLEU is significant and above its limit; or, for fewer lines
+            than ENOUGH_FOR_BLEU, the translations differ too much.
     """
     lines, enough = f"{len(original):,} lines", len(references) >= ENOUGH_FOR_BLEU
     chrf = evaluate(exported, original)[1].value
-    most = None if enough else 100 - gates.chrf
+    limit = None if enough else 100 - gates.chrf
     checks = [
-        Check.of(f"100 - chrF against the trained model's translations, {lines}", 100 - chrf, most)
+        Check.of(f"100 - chrF against the trained model's translations, {lines}", 100 - chrf, limit)
     ]
     if not checks[0].passed:
         raise _failure(
@@ -301,8 +316,8 @@ def compare_quality(
     return checks
 
 
-def _failure(precision: str, problem: str) -> NmtError:
-    hint = "try another --quantize, or export without it and --shortlist"
+def _failure(precision: str, problem: str) -> VerificationError:
+    hint = "try another `quantize`, or export without it and `shortlist`"
     if precision == FLOAT32:
         hint = "please report this with the recipe"
-    return NmtError(f"{precision} verification failed: {problem}", hint)
+    return VerificationError(f"{precision} verification failed: {problem}", hint)

@@ -23,7 +23,7 @@ from tests.systems import export_bundle, untrained_run
 
 def verify(run: Run, folder: Path) -> Verification:
     options = ExportOptions(checkpoint=run.last)
-    return verify_against_run(run, options, folder, lambda line: None)
+    return verify_against_run(run, options, folder)
 
 
 def tamper(monkeypatch: pytest.MonkeyPatch, scale: float) -> None:

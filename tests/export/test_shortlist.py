@@ -46,9 +46,9 @@ def test_learning_them_needs_the_data_of_the_run(tiny_run: Run, tmp_path: Path) 
 
     def export(prepared: Path, format_name: str = "onnx", run: Run = tiny_run) -> None:
         asked = replace(options, prepared=prepared)
-        EXPORTERS[format_name].export(run, asked, lambda line: None)
+        EXPORTERS[format_name].export(run, asked)
 
-    with pytest.raises(OptionError, match="--shortlist needs --onnx"):
+    with pytest.raises(OptionError, match="`shortlist` needs `onnx`"):
         export(tmp_path, "saved-model")
     with pytest.raises(NmtError, match=r"^--shortlist: .*: no prepared data; name its folder with"):
         export(tmp_path)

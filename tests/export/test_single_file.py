@@ -203,8 +203,8 @@ def test_weights_above_the_limit_of_the_format(
 
 
 def test_options_that_the_file_does_not_have(tiny_run: Run) -> None:
-    with pytest.raises(OptionError, match="^--attention needs --onnx$"):
-        EXPORTERS["single-file"].export(tiny_run, ExportOptions(attention="cross"), print)
+    with pytest.raises(OptionError, match="^`attention` needs `onnx`$"):
+        EXPORTERS["single-file"].export(tiny_run, ExportOptions(attention="cross"))
 
 
 def test_the_example_of_the_documentation_runs(
@@ -259,10 +259,10 @@ def test_text_in_and_text_out(
 
 def test_a_missing_package(tiny_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmt_cli.export.exporter.find_spec", lambda name: None)
-    message = "^--with-tokenizer: onnxruntime_extensions is not installed; pip install 'nmt_cli"
+    message = "^`with_tokenizer`: onnxruntime_extensions is not installed; pip install 'nmt_cli"
     with pytest.raises(NmtError, match=message):
         EXPORTERS["single-file"].check(ExportOptions(with_tokenizer=True))
-    with pytest.raises(OptionError, match="^--with-tokenizer needs --single-file$"):
+    with pytest.raises(OptionError, match="^`with_tokenizer` needs `single_file`$"):
         EXPORTERS["onnx"].check(ExportOptions(with_tokenizer=True))
 
 
@@ -275,9 +275,9 @@ def test_a_file_contains_only_sentencepiece(
     options = ExportOptions(output=tmp_path / "out", checkpoint=run.last, with_tokenizer=True)
     message = "^--with-tokenizer: .* has a wordpiece tokenizer, and a file can contain only sentenc"
     with pytest.raises(NmtError, match=message):
-        EXPORTERS["single-file"].export(run, options, lambda line: None)
+        EXPORTERS["single-file"].export(run, options)
     options = replace(options, with_tokenizer=False)
-    EXPORTERS["single-file"].export(run, options, lambda line: None)
+    EXPORTERS["single-file"].export(run, options)
     assert "as BERT's WordPiece" in (tmp_path / "out" / "MODEL_CARD.md").read_text(encoding="utf-8")
 
 
@@ -323,5 +323,5 @@ def test_verification_refuses_another_translation(
     with pytest.raises(
         NmtError, match="^float32 verification failed: .* lines are translated differently"
     ):
-        EXPORTERS["single-file"].export(tiny_run, options, lambda line: None)
+        EXPORTERS["single-file"].export(tiny_run, options)
     assert list(tmp_path.iterdir()) == []

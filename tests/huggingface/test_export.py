@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.export.exporter import EXPORTERS, ExportOptions, Trained
+from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.huggingface.folder import marian_or_pegasus, write
 from nmt_cli.export.importing.huggingface import import_huggingface
+from nmt_cli.export.trained import TrainedModel
 from nmt_cli.models import open as open_model
 from nmt_cli.recipe.model import model_config
 from nmt_cli.training.checkpoint import read_checkpoint
@@ -31,7 +32,7 @@ def unverified(run: Run, folder: Path) -> Path:
     """Export a run; returns the folder."""
     options = ExportOptions(checkpoint=run.preferred)
     folder.mkdir()
-    write(Trained.load(run, options), options, folder)
+    write(TrainedModel.open(run, options), options, folder)
     return folder
 
 
@@ -122,7 +123,7 @@ def test_transformers_translates_alike(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_export_is_verified(imported: Callable[[str], Path], tmp_path: Path) -> None:
     options = ExportOptions(output=tmp_path / "exported")
-    EXPORTERS["huggingface"].export(Run.open(imported("shared")), options, lambda line: None)
+    EXPORTERS["huggingface"].export(Run.open(imported("shared")), options)
     card = (tmp_path / "exported" / "README.md").read_text(encoding="utf-8")
     assert "AutoModelForSeq2SeqLM" in card
     assert "lines translated differently, of 10" in card

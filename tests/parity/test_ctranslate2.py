@@ -16,7 +16,8 @@ from nmt_cli.export.ctranslate2 import folder as folder_module
 from nmt_cli.export.ctranslate2 import spec
 from nmt_cli.export.ctranslate2.folder import write
 from nmt_cli.export.ctranslate2.translator import SETTINGS, load_ctranslate2
-from nmt_cli.export.exporter import EXPORTERS, ExportOptions, Trained
+from nmt_cli.export.exporter import EXPORTERS, ExportOptions
+from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import Gates, given_log_probs, is_cut
 from nmt_cli.model import step_graph_of
 from nmt_cli.model.step_model import KerasStepModel
@@ -77,7 +78,7 @@ VARIANTS = {
 
 def export(run: Run, folder: Path, precision: str = "float32", **options: Any) -> Verification:
     given = ExportOptions(output=folder, checkpoint=run.last, precision=precision, **options)
-    return EXPORTERS["ctranslate2"].export(run, given, lambda line: None)
+    return EXPORTERS["ctranslate2"].export(run, given)
 
 
 DEFAULT = "post, none, WordPiece"  # other tests export "pre, all"
@@ -145,7 +146,7 @@ def test_translations_match_the_model(exported, beam_size):
 
 def test_weights_can_be_quantized(tiny_run, tmp_path, monkeypatch):
     # The model is untrained.
-    monkeypatch.setattr(folder_module._ExportedFolder, "gates", Gates(bleu=100, chrf=0))
+    monkeypatch.setattr(folder_module, "GATES", Gates(bleu=100, chrf=0))
     report = export(tiny_run, tmp_path / "model", "int8")
     found = {each.name: each.value for each in report.checks}
     assert found["in float32: log-probabilities, largest difference (16 sentences)"] < 1e-4
@@ -162,10 +163,10 @@ def test_weights_can_be_quantized(tiny_run, tmp_path, monkeypatch):
         (
             "ctranslate2",
             "float32",
-            "--ctranslate2: ctranslate2 is not installed; pip install 'n",
+            "`ctranslate2`: ctranslate2 is not installed; pip install 'n",
         ),
-        ("torch", "bfloat16", "--quantize bfloat16: torch is not installed; pip install torch"),
-        ("torch", "int8_bfloat16", "--quantize int8_bfloat16: torch is not installed; pip install"),
+        ("torch", "bfloat16", "`quantize=bfloat16`: torch is not installed; pip install torch"),
+        ("torch", "int8_bfloat16", "`quantize=int8_bfloat16`: torch is not installed; pip install"),
     ],
 )
 def test_a_missing_package_is_named(tiny_run, tmp_path, monkeypatch, package, precision, message):
@@ -177,7 +178,7 @@ def test_a_missing_package_is_named(tiny_run, tmp_path, monkeypatch, package, pr
 
 
 def test_an_unknown_quantization_is_refused(tiny_run, tmp_path):
-    with pytest.raises(OptionError, match="--quantize int7 needs another format"):
+    with pytest.raises(OptionError, match="`quantize=int7` needs another format"):
         export(tiny_run, tmp_path / "m", "int7")
 
 
@@ -238,7 +239,7 @@ def test_only_folders_written_by_nmt_are_replaced(tiny_run, tmp_path):
 def written(tiny_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An unverified export."""
     folder = tmp_path_factory.mktemp("written")
-    write(Trained.load(tiny_run, ExportOptions()), ExportOptions(), folder)
+    write(TrainedModel.open(tiny_run, ExportOptions()), ExportOptions(), folder)
     return folder
 
 

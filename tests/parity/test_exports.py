@@ -40,7 +40,7 @@ VARIANTS = {
 
 def export_saved_model(run: Run, folder: Path, **options: Any) -> Verification:
     given = ExportOptions(output=folder, checkpoint=run.last, **options)
-    return EXPORTERS["saved-model"].export(run, given, lambda line: None)
+    return EXPORTERS["saved-model"].export(run, given)
 
 
 def lines() -> list[str]:
@@ -177,9 +177,9 @@ def test_an_older_bundle_is_replaced_only_with_force(tiny_run, tiny_bundle, tmp_
     given = ExportOptions(
         output=tmp_path / "b", checkpoint=tiny_run.last, beam_size=3, verify=False
     )
-    with pytest.raises(NmtError, match=r"b: already exists; replace it with --force"):
-        EXPORTERS["onnx"].export(tiny_run, given, lambda line: None)
+    with pytest.raises(NmtError, match=r"b: already exists; replace it with `force`"):
+        EXPORTERS["onnx"].export(tiny_run, given)
     assert read_manifest(tmp_path / "b").decoding.beam_size == 4
-    EXPORTERS["onnx"].export(tiny_run, replace(given, force=True), lambda line: None)
+    EXPORTERS["onnx"].export(tiny_run, replace(given, force=True))
     assert read_manifest(tmp_path / "b").decoding.beam_size == 3
     assert [each.name for each in tmp_path.iterdir()] == ["b"]

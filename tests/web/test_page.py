@@ -69,8 +69,8 @@ def test_the_npm_package_is_missing(
         "^no npm package onnxruntime-web in .* or a folder above; npm install onnxruntime-web$"
     )
     with pytest.raises(NmtError, match=message):
-        EXPORTERS["web"].export(tiny_run, ExportOptions(), print)
-    with pytest.raises(OptionError, match="^--quantize float16 needs --onnx or --single-file or"):
+        EXPORTERS["web"].export(tiny_run, ExportOptions())
+    with pytest.raises(OptionError, match="^`quantize=float16` needs `onnx` or `single_file` or"):
         EXPORTERS["web"].check(ExportOptions(precision="float16"))
 
 
@@ -167,7 +167,7 @@ def test_node_and_a_browser_translate_alike(
     monkeypatch.chdir(tmp_path)
     target = tmp_path / "page"
     options = ExportOptions(output=target, checkpoint=tiny_run.last)
-    EXPORTERS["web"].export(tiny_run, options, lambda line: None)
+    EXPORTERS["web"].export(tiny_run, options)
     assert "xx to yy" in (target / "MODEL_CARD.md").read_text(encoding="utf-8")
 
     tokenizers = tiny_run.tokenizers()
@@ -228,4 +228,4 @@ def test_only_sentencepiece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "^--web: .* has a wordpiece tokenizer, and the page only reads SentencePiece's unigram"
     )
     with pytest.raises(NmtError, match=message):
-        EXPORTERS["web"].export(run, options, lambda line: None)
+        EXPORTERS["web"].export(run, options)

@@ -1,4 +1,4 @@
-"""Writing a CTranslate2 folder, and comparing it with the run it was made from."""
+"""Write a folder for CTranslate2, and compare it with the trained model."""
 
 import shutil
 from dataclasses import asdict, replace
@@ -9,24 +9,29 @@ import numpy as np
 
 from nmt_cli.bundle import TOKENIZER
 from nmt_cli.bundle.manifest import Check, Verification
-from nmt_cli.export.card import write_card
 from nmt_cli.export.ctranslate2.spec import write_weights
 from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, load_ctranslate2
-from nmt_cli.export.exporter import FLOAT32, ExportOptions, Trained
-from nmt_cli.export.verification import Exported, Gates, LogProbs, compare_with_model, passed
+from nmt_cli.export.exporter import FLOAT32, ExportOptions
+from nmt_cli.export.trained import TrainedModel
+from nmt_cli.export.verification import (
+    ExportUnderTest,
+    Gates,
+    LogProbs,
+    compare_with_model,
+    passed,
+)
 from nmt_cli.files import write_json
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.text.folder import TokenizerSpec
 
-# Of any quantization: CTranslate2 also quantizes what an ONNX bundle keeps in float32.
+# For all quantizations: CTranslate2 also quantizes what an ONNX bundle keeps in float32.
 GATES = Gates(bleu=1.0, chrf=80)
 
 _USAGE = """\
     from pathlib import Path
     from nmt_cli.export.ctranslate2.translator import load_ctranslate2
 
-    for each in load_ctranslate2(Path("THIS_FOLDER")).translate(["Uma linha."]):
-        print(each.text)
+    for translation in load_ctranslate2(Path("THIS_FOLDER")).translate(["Uma linha."]):
+        print(translation.text)
 
 {alone}
 
@@ -43,31 +48,31 @@ Without nmt, with sentencepiece:
     target = load(model_file="THIS_FOLDER/{folder}/{spec.target}")
     model = ctranslate2.Translator("THIS_FOLDER")
     pieces = source.encode("Uma linha.", out_type=str)
-    found = model.translate_batch(
+    results = model.translate_batch(
         [pieces], beam_size={decoding.beam_size}, length_penalty={decoding.length_penalty:g},
         max_decoding_length={decoding.max_length},
     )
-    print(target.decode(found[0].hypotheses[0]))"""
+    print(target.decode(results[0].hypotheses[0]))"""
 _WORDPIECE = (
     "Without nmt: split text into pieces of `{folder}/{spec.source}` as BERT's WordPiece tokenizer "
     "does, lower-cased: {spec.lowercase}; pieces beginning with ## continue a word."
 )
 
 
-def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
+def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write a model's weights, tokenizers and settings, unverified.
 
     Raises:
-        NmtError: CTranslate2 cannot represent the model.
+        ModelError: CTranslate2 cannot represent the model.
     """
-    run, decoding = trained.run, trained.decoding
-    shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER)
+    decoding = trained.decoding
+    shutil.copytree(trained.tokenizer_folder, folder / TOKENIZER)
     write_json(folder / SETTINGS, {"format": FORMAT, "decoding": asdict(decoding)})
     quantization = None if options.precision == FLOAT32 else options.precision
-    write_weights(trained.step_model.graph, run.tokenizers(), decoding, quantization, folder)
+    write_weights(trained.step_model.graph, trained.tokenizers, decoding, quantization, folder)
 
 
-def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
+def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
     """Compare a folder with its model, and write its card with the report.
 
     Quantized weights are first written in float32 elsewhere, to check the conversion exactly.
@@ -76,41 +81,39 @@ def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verificati
     if options.precision != FLOAT32:
         with TemporaryDirectory(prefix="nmt-ctranslate2-") as exact:
             write(trained, replace(options, precision=FLOAT32), Path(exact))
-            found, _ = compare_with_model(trained, _ExportedFolder(trained, Path(exact)))
-            checks += [replace(each, name=f"in float32: {each.name}") for each in found]
-    found, _ = compare_with_model(trained, _ExportedFolder(trained, folder, options.precision))
-    report = passed(trained, [*checks, *found])
-    spec, decoding = TokenizerSpec.read(folder / TOKENIZER), trained.decoding
-    alone = _WORDPIECE if spec.kind == "wordpiece" else _SENTENCEPIECE
-    alone = alone.format(folder=TOKENIZER, spec=spec, decoding=decoding)
-    usage = _USAGE.format(alone=alone, decoding=decoding)
-    write_card(folder, trained, options.precision, "for CTranslate2", usage, report)
+            exact_checks, _ = compare_with_model(trained, _under_test(trained, Path(exact)))
+            checks += [replace(check, name=f"in float32: {check.name}") for check in exact_checks]
+    own_checks, _ = compare_with_model(trained, _under_test(trained, folder, options.precision))
+    report = passed(trained, [*checks, *own_checks])
+    alone = _WORDPIECE if trained.spec.kind == "wordpiece" else _SENTENCEPIECE
+    alone = alone.format(folder=TOKENIZER, spec=trained.spec, decoding=trained.decoding)
+    usage = _USAGE.format(alone=alone, decoding=trained.decoding)
+    trained.write_card(folder, options.precision, "for CTranslate2", usage, report)
     return report
 
 
-class _ExportedFolder(Exported):
-    """A CTranslate2 folder as verification runs it.
+def _under_test(trained: TrainedModel, folder: Path, precision: str = FLOAT32) -> ExportUnderTest:
+    """Load a folder for verification.
 
-    Without a length penalty, as CTranslate2's formula differs from ours, and without a second
-    search of translations that repeat themselves, which CTranslate2 does not have.
+    It searches without a length penalty, as CTranslate2's formula differs from ours, and without a
+    second search of translations that repeat themselves, which CTranslate2 does not have.
     """
+    # One thread: several wait for each other at each product where other work takes a core.
+    translator = load_ctranslate2(folder, intra_threads=1)
 
-    gates = GATES
-    own_search = True
-
-    def __init__(self, trained: Trained, folder: Path, precision: str = FLOAT32) -> None:
-        self.precision = precision
-        once = DecodingOptions(length_penalty=0.0, no_repeat_ngram=0)
-        self.searches = [
-            SearchOptions.of(trained.decoding, replace(once, beam_size=beam)) for beam in (1, 4)
-        ]
-        # One thread: several wait for each other at each product where other work takes a core.
-        self.translator = load_ctranslate2(folder, intra_threads=1)
-
-    def log_probs(self, source: list[int], target: list[int]) -> LogProbs | None:
+    def log_probs(source: list[int], target: list[int]) -> LogProbs | None:
         if not source:  # CTranslate2 cannot read it
             return None
-        (forced,) = self.translator.force(
-            [(self.translator.tokenizers.source.frame_source(source), target)]
-        )
+        (forced,) = translator.force([(translator.tokenizers.source.frame_source(source), target)])
         return np.array(forced.token_scores, np.float32)
+
+    once = DecodingOptions(length_penalty=0.0, no_repeat_ngram=0)
+    return ExportUnderTest.of(
+        translator,
+        [SearchOptions.of(trained.decoding, replace(once, beam_size=beam)) for beam in (1, 4)],
+        log_probs=log_probs,
+        precision=precision,
+        gates=GATES,
+        approximate=precision != FLOAT32,
+        own_search=True,
+    )

@@ -13,21 +13,20 @@ from keras import ops
 
 from nmt_cli.bundle.manifest import Verification
 from nmt_cli.errors import NmtError
-from nmt_cli.export.card import write_card
-from nmt_cli.export.exporter import FLOAT32, ExportOptions, Trained
+from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.huggingface.config import CONFIG, EPSILON, GENERATION, TOKENIZER
 from nmt_cli.export.huggingface.safetensors import WEIGHTS, Tensors, write_safetensors
 from nmt_cli.export.huggingface.weights import BIAS, DECODER, ENCODER, LOGITS, SHARED, split
 from nmt_cli.export.huggingface.weights import their_names as names_of
 from nmt_cli.export.importing.huggingface import import_huggingface
 from nmt_cli.export.importing.pieces import TAG
-from nmt_cli.export.verification import Exported, compare_with_model, passed
+from nmt_cli.export.trained import TrainedModel
+from nmt_cli.export.verification import ExportUnderTest, compare_with_model, passed
 from nmt_cli.files import write_json
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.model import TransformerConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import translator_for
-from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer, tag_piece
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPair
 from nmt_cli.training.model import trained_model
@@ -53,20 +52,19 @@ Split lines of more than {decoding.max_source} tokens into sentences first. The 
 transformers is `score / length ** alpha`, which differs from nmt's."""
 
 
-def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
+def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write weights, settings and tokenizer files, unverified.
 
     Raises:
         NmtError: neither Marian nor Pegasus can represent the model.
     """
-    run, tokenizers = trained.run, trained.run.tokenizers()
+    run, tokenizers = trained.run, trained.tokenizers
     config = marian_or_pegasus(run.recipe.model, tokenizers)
     shared = config.embeddings in ("all", "source-target")
     tokens = [_tokens(each) for each in (tokenizers.source, tokenizers.target)]
     separate = tokens[0] != tokens[1]
-    spec = TokenizerSpec.read(run.folder / "tokenizer")
-    for name, own in (("source.spm", spec.source), ("target.spm", spec.target)):
-        shutil.copyfile(run.folder / "tokenizer" / own, folder / name)
+    for name, file in (("source.spm", trained.spec.source), ("target.spm", trained.spec.target)):
+        shutil.copyfile(trained.tokenizer_folder / file, folder / name)
     for name, entries in zip(("vocab.json", "target_vocab.json"), tokens, strict=True):
         if name == "vocab.json" or separate:
             write_json(folder / name, {each: number for number, each in enumerate(entries)})
@@ -143,7 +141,7 @@ def _tokens(tokenizer: Any) -> list[str]:
     ]
 
 
-def _config(trained: Trained, config: TransformerConfig, shared: bool) -> dict[str, Any]:
+def _config(trained: TrainedModel, config: TransformerConfig, shared: bool) -> dict[str, Any]:
     run, decoding, marian = trained.run, trained.decoding, config.norm == "post"
     longest = max(1024, decoding.max_source + 1, decoding.max_length + 1)
     found: dict[str, Any] = {
@@ -175,7 +173,7 @@ def _config(trained: Trained, config: TransformerConfig, shared: bool) -> dict[s
     return found
 
 
-def _weights(trained: Trained, config: TransformerConfig, shared: bool) -> Tensors:
+def _weights(trained: TrainedModel, config: TransformerConfig, shared: bool) -> Tensors:
     """The weights by transformers' names."""
     model = trained.step_model.graph.model
     order = np.arange(config.d_model)
@@ -202,28 +200,21 @@ def _weights(trained: Trained, config: TransformerConfig, shared: bool) -> Tenso
     return tensors
 
 
-def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
-    """Import a folder again, compare it with its model, and write its card with the report."""
+def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
+    """Import a folder again, compare it with its model, and write its card with the report.
+
+    Tests compare what is imported with transformers.
+    """
+    searches = [
+        SearchOptions.of(trained.decoding, DecodingOptions(beam_size=beam)) for beam in (1, 4)
+    ]
     with TemporaryDirectory(prefix="nmt-huggingface-") as work:
-        exported = _ImportedAgain(trained, import_huggingface(folder, Path(work, "run")))
+        run = Run.open(import_huggingface(folder, Path(work, "run")))
+        model = KerasStepModel(trained_model(run, run.best)[0])
+        translator = translator_for(model, run.tokenizers(), trained.decoding)
+        exported = ExportUnderTest.of_model(translator, searches)
         report = passed(trained, compare_with_model(trained, exported)[0])
     usage = _USAGE.format(decoding=trained.decoding)
-    header = _HEADER.format(data=trained.run.recipe.data)
-    write_card(folder, trained, FLOAT32, "for transformers", usage, report, "README.md", header)
+    header = _HEADER.format(data=trained.recipe.data)
+    trained.write_card(folder, FLOAT32, "for transformers", usage, report, "README.md", header)
     return report
-
-
-class _ImportedAgain(Exported):
-    """A folder as verification runs it: as the run that nmt import makes of it.
-
-    Tests compare that with transformers.
-    """
-
-    def __init__(self, trained: Trained, folder: Path) -> None:
-        run = Run.open(folder)
-        self.searches = [
-            SearchOptions.of(trained.decoding, DecodingOptions(beam_size=beam)) for beam in (1, 4)
-        ]
-        self.translator = translator_for(
-            KerasStepModel(trained_model(run, run.best)[0]), run.tokenizers(), trained.decoding
-        )

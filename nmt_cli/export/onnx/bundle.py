@@ -1,5 +1,6 @@
 """Writing a bundle, and comparing one with the run it was made from."""
 
+import logging
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from nmt_cli import __version__
 from nmt_cli.bundle import (
     APPEND,
     ATTENTION,
@@ -25,18 +25,21 @@ from nmt_cli.bundle.manifest import PASSED, Check, Manifest, Shortlist, Verifica
 from nmt_cli.bundle.reading import TOKEN_IDS, file_records, read_manifest
 from nmt_cli.data.lexicon import sample, shortlist_tables
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import NmtError, Say
-from nmt_cli.export.exporter import ExportOptions, Trained
+from nmt_cli.errors import NmtError
+from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.onnx.graphs import write_graphs
-from nmt_cli.export.verification import Exported, Gates, compare_with_model, passed
+from nmt_cli.export.trained import TrainedModel
+from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
 from nmt_cli.files import replacing_folder
 from nmt_cli.lock import locked
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.runtime.shortlist import Shortlists
-from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import translator_for
 from nmt_cli.training.run import Run
+
+logger = logging.getLogger(__name__)
 
 CALIBRATION_PAIRS = 64
 # Ids of a sentence's shortlist, and translations of each source token to choose them from.
@@ -49,7 +52,7 @@ GATES = {
 SHORTLIST_BLEU, SHORTLIST_CHRF = 0.3, 80
 
 
-def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
+def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write a bundle, unverified.
 
     Raises:
@@ -87,7 +90,7 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
         stored_weights=stored,
         files={},
         precision=options.precision,
-        provenance={"nmt_version": __version__, "steps": trained.steps, **run.provenance()},
+        provenance=trained.provenance,
     )
     _write_manifest(folder, manifest)
 
@@ -120,14 +123,14 @@ def calibration_pairs(run: Run) -> Iterator[tuple[list[int], list[int]]]:
         yield tokenizers.source.frame_source(one), other
 
 
-def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
+def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
     """Compare a new bundle with its model, and write the report into it."""
     manifest = _verified(trained, folder)
     _write_manifest(folder, manifest)
     return manifest.verification
 
 
-def verify_against_run(run: Run, options: ExportOptions, folder: Path, say: Say) -> Verification:
+def verify_against_run(run: Run, options: ExportOptions, folder: Path) -> Verification:
     """Compare a bundle with the run it was made from, as its export would.
 
     A bundle that was exported without verification gets its report.
@@ -135,7 +138,7 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path, say: Say)
     Raises:
         NmtError: the bundle is damaged, was made from another model, or fails the verification.
     """
-    before, trained = read_manifest(folder), Trained.load(run, options)
+    before, trained = read_manifest(folder), TrainedModel.open(run, options)
     steps = before.provenance.get("steps")
     if steps != trained.steps:
         raise NmtError(
@@ -151,7 +154,7 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path, say: Say)
             f"{folder}: was not made from {run.folder} (different architecture or tokenizer)",
             "give its own run with --run",
         )
-    say("verifying against the trained model")
+    logger.info("verifying against the trained model")
     unverified = before.verification.outcome != PASSED
     with locked(folder, shared=not unverified):
         manifest = _verified(trained, folder)
@@ -162,12 +165,12 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path, say: Say)
     return manifest.verification
 
 
-def _verified(trained: Trained, folder: Path) -> Manifest:
+def _verified(trained: TrainedModel, folder: Path) -> Manifest:
     """The bundle's manifest with the report of a new verification."""
     bundle = Bundle(folder)
     manifest, checks = bundle.manifest, check_bundle(bundle)
     require_passed(checks, f"{manifest.name} in {manifest.precision}", "please report this")
-    found, metrics = compare_with_model(trained, _ExportedBundle(bundle))
+    found, metrics = compare_with_model(trained, _under_test(bundle))
     if manifest.shortlist:
         found.append(_missing(trained.run, Shortlists.read(folder, manifest)))
     report = passed(trained, [*checks, *found], onnxruntime.__version__)
@@ -188,25 +191,21 @@ def _missing(run: Run, shortlists: Shortlists) -> Check:
     return Check.of(name, 100 * missing / max(1, tokens))
 
 
-class _ExportedBundle(Exported):
-    """A bundle as verification runs it."""
-
-    def __init__(self, bundle: Bundle) -> None:
-        manifest = bundle.manifest
-        self.precision, self._shortlist = manifest.precision, manifest.shortlist
-        self.gates = gates = GATES.get(self.precision, self.gates)
-        if self._shortlist:
-            chrf = min(gates.chrf, SHORTLIST_CHRF)
-            self.gates = replace(gates, bleu=gates.bleu + SHORTLIST_BLEU, chrf=chrf)
-        # The models are compared: a second search makes more of small differences.
-        once = DecodingOptions(no_repeat_ngram=0)
-        self.translator = translator_for(bundle.model, bundle.tokenizers, manifest.decoding, once)
-        self.searches = [self.translator.options]
-
-    @property
-    def approximate(self) -> bool:
-        """It is quantized, or searches over shortlists."""
-        return super().approximate or self._shortlist is not None
+def _under_test(bundle: Bundle) -> ExportUnderTest:
+    manifest = bundle.manifest
+    gates = GATES.get(manifest.precision, Gates())
+    if manifest.shortlist:
+        chrf = min(gates.chrf, SHORTLIST_CHRF)
+        gates = replace(gates, bleu=gates.bleu + SHORTLIST_BLEU, chrf=chrf)
+    # The models are compared: a second search makes more of small differences.
+    once = DecodingOptions(no_repeat_ngram=0)
+    return ExportUnderTest.of_model(
+        translator_for(bundle.model, bundle.tokenizers, manifest.decoding),
+        [SearchOptions.of(manifest.decoding, once)],
+        precision=manifest.precision,
+        gates=gates,
+        approximate=manifest.precision != FLOAT32 or manifest.shortlist is not None,
+    )
 
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -20,22 +20,20 @@ from numpy.typing import NDArray
 from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
 from nmt_cli.bundle.manifest import Verification
 from nmt_cli.errors import ModelError, NmtError
-from nmt_cli.export.card import write_card
-from nmt_cli.export.exporter import ExportOptions, Trained
+from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.onnx.bundle import GATES, calibration_pairs
 from nmt_cli.export.onnx.graphs import make_graphs
 from nmt_cli.export.onnx.search import search_graph
 from nmt_cli.export.onnx.text import text_graph
 from nmt_cli.export.onnx.weights import serialized
-from nmt_cli.export.verification import Exported, Gates, compare_with_model, passed
+from nmt_cli.export.trained import TrainedModel
+from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
 from nmt_cli.search.batching import padded
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.repetition import NO_REPEAT, repeats
 from nmt_cli.search.segments import search_again, with_retries
 from nmt_cli.search.translation import Translation
-from nmt_cli.search.translator import Translator, translator_for
-from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
 
@@ -108,15 +106,15 @@ json.dump(found, sys.stdout)
 """
 
 
-def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
+def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write the file and the tokenizer, unverified.
 
     Raises:
         NmtError: the weights do not fit into one file, or it cannot contain the tokenizer.
     """
     graph, run = trained.step_model.graph, trained.run
-    shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER)
-    spec, target = TokenizerSpec.read(folder / TOKENIZER), run.tokenizers().target
+    shutil.copytree(trained.tokenizer_folder, folder / TOKENIZER)
+    spec, target = trained.spec, trained.tokenizers.target
     if options.with_tokenizer and not isinstance(target, SentencePieceTokenizer):
         raise NmtError(
             f"--with-tokenizer: {run.recipe.label} has a {spec.kind} tokenizer, and a file can "
@@ -133,57 +131,44 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     (folder / MODEL).write_bytes(serialized(model))
 
 
-def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
+def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
     """Compare a file's translations with its model's, and write the card with the report."""
-    kind = _ExportedText if options.with_tokenizer else _ExportedFile
-    checks, _ = compare_with_model(trained, kind(trained, folder, options))
+    checks, _ = compare_with_model(trained, _under_test(trained, options, folder))
     report = passed(trained, checks, onnxruntime.__version__)
-    spec = TokenizerSpec.read(folder / TOKENIZER)
-    example = _WORDPIECE if spec.kind == "wordpiece" else _SENTENCEPIECE
+    example = _WORDPIECE if trained.spec.kind == "wordpiece" else _SENTENCEPIECE
     example = _TEXT if options.with_tokenizer else example
     usage = _USAGE.replace("{example}", example.replace("{settings}", _SETTINGS)).format(
-        decoding=trained.decoding, spec=spec, tokenizer=TOKENIZER, model=MODEL
+        decoding=trained.decoding, spec=trained.spec, tokenizer=TOKENIZER, model=MODEL
     )
-    write_card(folder, trained, options.precision, "as one ONNX file", usage, report)
+    trained.write_card(folder, options.precision, "as one ONNX file", usage, report)
     return report
 
 
-class _ExportedFile(Exported):
-    """A file as verification runs it."""
+def _under_test(trained: TrainedModel, options: ExportOptions, folder: Path) -> ExportUnderTest:
+    """Load a file for verification; lines that a file of text cannot split are left to the model.
 
-    def __init__(self, trained: Trained, folder: Path, options: ExportOptions) -> None:
-        self.precision, self.gates = options.precision, GATES.get(options.precision, Gates())
-        tokenizers = trained.run.tokenizers()
-        if options.with_tokenizer:
-            self.translator = translator_for(trained.step_model, tokenizers, trained.decoding)
-        else:
-            search = FileSearch(load_file(folder), tokenizers)
-            self.translator = Translator.of(search, tokenizers, trained.decoding)
-        self.searches = [self.translator.options]
+    A file of ids is used through the text path; a file of text does not edit text.
+    """
+    details: dict[str, Any] = {
+        "precision": options.precision,
+        "gates": GATES.get(options.precision, Gates()),
+        "approximate": options.precision != FLOAT32,
+    }
+    model = trained.translator(edits_text=not options.with_tokenizer)
+    if not options.with_tokenizer:
+        search = FileSearch(load_file(folder), trained.tokenizers)
+        translator = replace(model, search=search)
+        return ExportUnderTest.of(translator, [model.options], **details)
 
-    def log_probs(self, source: list[int], target: list[int]) -> None:
-        return None
+    def translate(lines: Sequence[str], options: SearchOptions) -> Iterator[Translation]:
+        passages = model.path.read(lines, [True] * len(lines))
+        fits = [len(passage.parts) <= 1 for passage in passages]
+        short = [line for line, is_short in zip(lines, fits, strict=True) if is_short]
+        translations = iter(search_text(folder, short, options))
+        for line, is_short in zip(lines, fits, strict=True):
+            yield next(translations if is_short else model.translate([line]))
 
-
-class _ExportedText(_ExportedFile):
-    """A file of text to text. Lines that it cannot split are left to the trained model."""
-
-    def __init__(self, trained: Trained, folder: Path, options: ExportOptions) -> None:
-        super().__init__(trained, folder, options)
-        self._folder = folder
-
-    def translate(self, lines: Sequence[str], options: SearchOptions) -> Iterator[Translation]:
-        path = self.translator.path
-        passages = path.read(lines, [True] * len(lines))
-        whole = [passage.text.text for passage in passages if len(passage.parts) <= 1]
-        found = iter(search_text(self._folder, whole, options))
-        for line, passage in zip(lines, passages, strict=True):
-            if len(passage.parts) > 1:
-                yield from super().translate([line], options)
-                continue
-            best = next(found)
-            text = path.written(passage, [best.text]).text if passage.parts else best.text
-            yield replace(best, text=text)
+    return ExportUnderTest(translate, [model.options], edits_text=False, **details)
 
 
 class FileSearch:

@@ -1,4 +1,4 @@
-"""Writing a SavedModel, and comparing it with the run it was made from.
+"""Write a SavedModel, and compare it with the trained model.
 
 Comments name shapes: N lines, B segments (usually one per line; an over-long line has several, a
 blank one none).
@@ -10,10 +10,11 @@ from pathlib import Path
 import tensorflow as tf
 
 from nmt_cli.bundle.manifest import Verification
-from nmt_cli.export.exporter import ExportOptions, Trained
+from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.saved_model.search import GraphSearch
 from nmt_cli.export.saved_model.tokenizer import GraphTokenizer
-from nmt_cli.export.verification import Exported, compare_with_model, passed
+from nmt_cli.export.trained import TrainedModel
+from nmt_cli.export.verification import ExportUnderTest, compare_with_model, passed
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
@@ -25,36 +26,31 @@ from nmt_cli.text.tokenizer import PAD_ID
 SIGNATURE = "serving_default"
 
 
-def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
+def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write a SavedModel of the whole translator, unverified."""
     tf.get_logger().setLevel("ERROR")  # suppresses notes on serializing tables
-    module = TranslationModule(
-        trained.step_model.graph, trained.run.folder / "tokenizer", trained.decoding
-    )
+    module = TranslationModule(trained.step_model.graph, trained.tokenizer_folder, trained.decoding)
     tf.saved_model.save(module, str(folder), signatures={SIGNATURE: module.translate})
 
 
-def verify(trained: Trained, options: ExportOptions, folder: Path) -> Verification:
-    """Compare a SavedModel's translations with its model's."""
-    checks, _ = compare_with_model(trained, _ExportedModel(trained, folder))
-    return passed(trained, checks)
+def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
+    """Compare a SavedModel's translations with its model's.
 
+    It searches only once, even if that finds a loop, and does not edit text.
+    """
+    serve = tf.saved_model.load(str(folder)).signatures[SIGNATURE]
 
-class _ExportedModel(Exported):
-    """A SavedModel as verification runs it: it searches only once, even if that finds a loop."""
-
-    def __init__(self, trained: Trained, folder: Path) -> None:
-        self.searches = [SearchOptions.of(trained.decoding, DecodingOptions(no_repeat_ngram=0))]
-        self._serve = tf.saved_model.load(str(folder)).signatures[SIGNATURE]
-
-    def translate(self, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
-        outputs = self._serve(text=tf.constant(lines))
-        texts = [each.decode("utf-8") for each in outputs["translation"].numpy()]
+    def translate(lines: Sequence[str], options: SearchOptions) -> list[Translation]:
+        outputs = serve(text=tf.constant(lines))
+        texts = [text.decode("utf-8") for text in outputs["translation"].numpy()]
         scores = outputs["score"].numpy().tolist()
-        return [Translation(*each, ids=[]) for each in zip(texts, scores, strict=True)]
+        pairs = zip(texts, scores, strict=True)
+        return [Translation(text, score, ids=[]) for text, score in pairs]
 
-    def log_probs(self, source: list[int], target: list[int]) -> None:
-        return None
+    once = SearchOptions.of(trained.decoding, DecodingOptions(no_repeat_ngram=0))
+    exported = ExportUnderTest(translate, [once], edits_text=False)
+    checks, _ = compare_with_model(trained, exported)
+    return passed(trained, checks)
 
 
 class TranslationModule(tf.Module):

@@ -13,14 +13,14 @@ from typing import Any
 
 from nmt_cli.bundle import TOKENIZER
 from nmt_cli.errors import NmtError
-from nmt_cli.export.exporter import ExportOptions, Trained, node_package
+from nmt_cli.export.exporter import ExportOptions, node_package
 from nmt_cli.export.importing.pieces import read_spm
 from nmt_cli.export.onnx import single_file
+from nmt_cli.export.trained import TrainedModel
 from nmt_cli.files import write_json
 from nmt_cli.search.repetition import LOOP, NO_REPEAT, TOKEN_LOOP
 from nmt_cli.text.capitals import CODE, MIN_LETTERS
 from nmt_cli.text.code import EDGES, MARK, MAX_PIECES, MIN_CHARACTERS, MIN_COMMON, RUN
-from nmt_cli.text.folder import TokenizerSpec
 from nmt_cli.text.lines import BLANK
 from nmt_cli.text.path import SENTENCE_END
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
@@ -47,7 +47,7 @@ CODE_SETTINGS = {
 }
 
 
-def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
+def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write the model and the page, unverified.
 
     Raises:
@@ -93,10 +93,10 @@ def write(trained: Trained, options: ExportOptions, folder: Path) -> None:
     script.write_text(text, encoding="utf-8")
 
 
-def _tokenizer_settings(trained: Trained) -> dict[str, Any]:
+def _tokenizer_settings(trained: TrainedModel) -> dict[str, Any]:
     """Which files hold the tokenizers, and which target ids have no text."""
-    run, target = trained.run, trained.run.tokenizers().target
-    spec = TokenizerSpec.read(run.folder / TOKENIZER)
+    run, target = trained.run, trained.tokenizers.target
+    spec = trained.spec
     if not isinstance(target, SentencePieceTokenizer):
         raise _failure(run.recipe.label, f"a {spec.kind} tokenizer")
     for name in (spec.source, spec.target):

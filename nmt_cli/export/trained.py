@@ -1,0 +1,132 @@
+"""A trained model to export, opened once, and the card of an export."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nmt_cli import __version__
+from nmt_cli.bundle.card import CARD, card
+from nmt_cli.bundle.manifest import Verification
+from nmt_cli.export.exporter import ExportOptions
+from nmt_cli.frameworks import import_keras
+from nmt_cli.recipe.config import Recipe
+from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.translator import Translator, translator_for
+from nmt_cli.text.folder import TokenizerSpec
+from nmt_cli.text.tokenizer import TokenizerPair
+from nmt_cli.training.checkpoint import check_size
+from nmt_cli.training.run import Run
+
+if TYPE_CHECKING:
+    from nmt_cli.model.step_model import KerasStepModel
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A run's model with the weights of a checkpoint.
+
+    Attributes:
+        run: where it comes from.
+        step_model: in float32.
+        steps: number of training steps of its weights.
+        decoding: default settings of the export's search.
+        tokenizers: of both sides.
+        tokenizer_folder: has their files.
+        spec: describes these files.
+        held_out: source and target lines that the training did not see.
+    """
+
+    run: Run
+    step_model: "KerasStepModel"
+    steps: int
+    decoding: DecodingConfig
+    tokenizers: TokenizerPair
+    tokenizer_folder: Path
+    spec: TokenizerSpec
+    held_out: tuple[list[str], list[str]]
+
+    @classmethod
+    def open(cls, run: Run, options: ExportOptions) -> "TrainedModel":
+        """Load a run's model and what belongs to it.
+
+        Raises:
+            ModelError: there is no such checkpoint, or something is damaged.
+        """
+        checkpoint = options.checkpoint or run.preferred
+        check_size(checkpoint, run.weights)  # before Keras takes memory and time
+        import_keras()
+        from nmt_cli.model.step_model import KerasStepModel
+        from nmt_cli.training.model import trained_model
+
+        model, progress = trained_model(run, checkpoint)
+        defaults = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
+        changes: dict[str, Any] = {
+            name: value for name, value in defaults.items() if value is not None
+        }
+        folder = run.folder / "tokenizer"
+        return cls(
+            run,
+            KerasStepModel(model),
+            progress.step,
+            replace(run.recipe.decoding, **changes),
+            run.tokenizers(),
+            folder,
+            TokenizerSpec.read(folder),
+            run.held_out(),
+        )
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe that it was trained with."""
+        return self.run.recipe
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """What the weights come from, as a manifest records it."""
+        return {"nmt_version": __version__, "steps": self.steps, **self.run.provenance()}
+
+    def translator(
+        self, options: DecodingOptions | None = None, edits_text: bool = True
+    ) -> Translator:
+        """Return a translator with the model's settings, as users of nmt get it.
+
+        Args:
+            edits_text: False leaves out the steps of the text path.
+        """
+        translator = translator_for(self.step_model, self.tokenizers, self.decoding, options)
+        if edits_text:
+            return translator
+        return replace(translator, path=replace(translator.path, steps=()))
+
+    def write_card(
+        self,
+        folder: Path,
+        precision: str,
+        form: str,
+        usage: str,
+        report: Verification,
+        name: str = CARD,
+        header: str = "",
+    ) -> None:
+        """Write the model card of an export other than a bundle.
+
+        Args:
+            folder: of the export.
+            precision: of its weights.
+            form: what the export is, e.g. "as one ONNX file".
+            usage: a section in Markdown.
+            report: of its verification.
+            name: of the card's file.
+            header: precedes the card.
+        """
+        data = self.recipe.data
+        text = card(
+            f"{self.recipe.label}: {data.source} to {data.target}, {form}",
+            f"{self.recipe.model.summary()} in {precision}",
+            usage,
+            self.provenance,
+            report,
+        )
+        (folder / name).write_text(header + text, encoding="utf-8")
