@@ -2,7 +2,7 @@
 
 Like Jupyter, but without its packages: a cell's output is what it prints, and the value of the
 expression that it ends with. Cells with the tag "varies" show a trained model, whose numbers depend
-on the processor: only the kinds of their outputs are compared.
+on the processor: only the types of their outputs are compared.
 """
 
 import ast
@@ -21,9 +21,9 @@ Output = dict[str, Any]
 def run(cells: list[dict[str, Any]]) -> list[list[Output]]:
     """Run code cells in order; return the outputs of each."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    sources = ["".join(each["source"]) for each in cells]
-    with contextlib.chdir("."):  # a notebook may go elsewhere
-        return [_outputs(each, number, names) for number, each in enumerate(sources, 1)]
+    sources = ["".join(cell["source"]) for cell in cells]
+    with contextlib.chdir("."):  # a notebook may change it
+        return [_outputs(source, number, names) for number, source in enumerate(sources, 1)]
 
 
 def _outputs(source: str, number: int, names: dict[str, Any]) -> list[Output]:
@@ -42,24 +42,24 @@ def _outputs(source: str, number: int, names: dict[str, Any]) -> list[Output]:
         data: Output = {"text/plain": [repr(value)]}
         if hasattr(value, "_repr_png_"):
             data = {"image/png": base64.b64encode(value._repr_png_()).decode()}
-        kind = {"output_type": "execute_result", "execution_count": number, "metadata": {}}
-        outputs.append({**kind, "data": data})
+        header = {"output_type": "execute_result", "execution_count": number, "metadata": {}}
+        outputs.append({**header, "data": data})
     return outputs
 
 
 def differs(cell: dict[str, Any], outputs: list[Output]) -> bool:
-    """Whether a cell has other outputs than the notebook shows; pictures are not compared."""
+    """Whether a cell's outputs differ from those in the notebook; pictures are not compared."""
     if "varies" in cell["metadata"].get("tags", ()):
-        return _kinds(outputs) != _kinds(cell["outputs"])
+        return _types(outputs) != _types(cell["outputs"])
     return _texts(outputs) != _texts(cell["outputs"])
 
 
-def _kinds(outputs: list[Output]) -> list[Any]:
-    return [[each["output_type"], *each.get("data", ())] for each in outputs]
+def _types(outputs: list[Output]) -> list[Any]:
+    return [[output["output_type"], *output.get("data", ())] for output in outputs]
 
 
 def _texts(outputs: list[Output]) -> list[Any]:
-    return [each.get("text") or each["data"].get("text/plain") for each in outputs]
+    return [output.get("text") or output["data"].get("text/plain") for output in outputs]
 
 
 def main() -> None:
@@ -67,10 +67,10 @@ def main() -> None:
     check = "--check" in sys.argv[1:]
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         notebook = json.loads(path.read_text(encoding="utf-8"))
-        cells = [each for each in notebook["cells"] if each["cell_type"] == "code"]
+        cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
         for number, (cell, outputs) in enumerate(zip(cells, run(cells), strict=True), 1):
             if check and differs(cell, outputs):
-                sys.exit(f"{path}, code cell {number}: has other outputs; run {__file__}")
+                sys.exit(f"{path}, code cell {number}: its outputs differ; run {__file__}")
             cell.update(outputs=outputs, execution_count=number)
         if not check:
             text = json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"

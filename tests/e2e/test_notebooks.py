@@ -14,7 +14,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 @pytest.mark.slow
 def test_the_notebooks_run(tmp_path: Path) -> None:
-    before = [each.read_bytes() for each in NOTEBOOKS]
+    before = [path.read_bytes() for path in NOTEBOOKS]
     done = subprocess.run(
         [sys.executable, ROOT / "docs" / "run_notebooks.py", "--check"],
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
@@ -23,13 +23,13 @@ def test_the_notebooks_run(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-1000:]
-    assert [each.read_bytes() for each in NOTEBOOKS] == before
+    assert [path.read_bytes() for path in NOTEBOOKS] == before
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_small_and_was_run_in_order(path: Path) -> None:
     assert path.stat().st_size < 1_000_000
     text = path.read_text(encoding="utf-8")
-    cells = [each for each in json.loads(text)["cells"] if each["cell_type"] == "code"]
-    assert [each["execution_count"] for each in cells] == [*range(1, len(cells) + 1)]
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)]
     assert "/tmp/" not in text
