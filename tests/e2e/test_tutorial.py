@@ -17,7 +17,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(toml|console|console varies)\n(.*?)^```$", PAGE, re.M | re.S)
-SETTINGS = "training.max_steps=40 training.validate_every=20 training.log_every=10"
+VARIABLES = {
+    "NMT_TRAIN_SET": "training.max_steps=20 training.log_every=10 training.validate_every=20 "
+    "training.validate_sentences=20",
+    "NMT_TRAIN_DEVICES": "1",  # the page's training ran on one core
+}
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m nmt_cli "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     path = f"{program.parent}:{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "NMT_TRAIN_SET": SETTINGS}
+    return {**os.environ, **VARIABLES, "PATH": path, "PYTHONPATH": str(ROOT)}
 
 
 @pytest.mark.slow
