@@ -22,11 +22,10 @@ from nmt_cli.training import RUN
 if TYPE_CHECKING:
     from nmt_cli.runtime.load import Bundle
     from nmt_cli.search.forced import AttentionMaps
-    from nmt_cli.search.scoring import PairScore
     from nmt_cli.search.step_model import StepModel
     from nmt_cli.search.trace import Search
     from nmt_cli.search.translation import Translation
-    from nmt_cli.search.translator import Translator
+    from nmt_cli.search.translator import PairScore, Translator
 
 _OTHERS = {
     "nmt_ctranslate2.json": "a CTranslate2 model; see its MODEL_CARD.md for how to translate",
@@ -168,8 +167,8 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
             return translator.translate(lines)
         if chosen.sample:
             raise OptionError("`constraints` and `sample` cannot be combined")
-        from nmt_cli.search.scoring import aligned
         from nmt_cli.search.translator import Line
+        from nmt_cli.text.lines import aligned
 
         pairs = aligned(lines, constraints, ("lines", "constraints"))
         return translator.translate(
@@ -187,11 +186,11 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         Raises:
             NmtError: one side has more lines, or the model cannot be loaded or run.
         """
-        from nmt_cli.search.scoring import aligned, score_pairs
+        from nmt_cli.text.lines import aligned
 
         sources, targets = _listed("sources", sources), _listed("targets", targets)
         translator = self.translator(DecodingOptions(length_penalty=length_penalty))
-        return score_pairs(translator, aligned(sources, targets))
+        return translator.score(aligned(sources, targets))
 
     def attention(self, source: str, target: str | None = None) -> "AttentionMaps":
         """Attention weights of a sentence and its translation; None for the model's own.

@@ -15,10 +15,9 @@ from comparison.plan import OWN, latency_rows
 
 from nmt_cli import models
 from nmt_cli.bench import endless
-from nmt_cli.search.batching import padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.segments import BeamSearch
+from nmt_cli.search.segments import BeamSearch, padded
 from nmt_cli.search.translator import Translator
 
 Found = TypeVar("Found")

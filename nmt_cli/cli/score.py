@@ -64,7 +64,7 @@ def score(
     from nmt_cli.jobs.inputs import name_of, open_lines
     from nmt_cli.jobs.outputs import Sink
     from nmt_cli.jobs.records import column_text
-    from nmt_cli.search.scoring import aligned, score_pairs
+    from nmt_cli.text.lines import aligned
 
     if str(source) == str(target) == "-":
         raise click.UsageError("SOURCE and TARGET cannot both be standard input")
@@ -75,7 +75,7 @@ def score(
     translator = open_model(models, hardware).translator(decoding)
     too_long = 0
     with ending_by_sigpipe():
-        for pair in score_pairs(translator, pairs):
+        for pair in translator.score(pairs):
             unscored = math.isnan(pair.score)
             too_long += unscored
             if as_json:  # which has no NaN

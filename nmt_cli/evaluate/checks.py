@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nmt_cli.formats import patterns
-from nmt_cli.search.repetition import repeats
 from nmt_cli.text.lines import is_blank
+from nmt_cli.text.repetition import repeats
 
 # What a translation must keep; of overlapping matches, the kind that comes first counts.
 _KINDS = {

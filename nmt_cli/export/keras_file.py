@@ -13,7 +13,7 @@ from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import FORCED_SENTENCES, passed
 from nmt_cli.runtime.check import HARD_LINES
-from nmt_cli.search.batching import padded
+from nmt_cli.search.segments import padded
 from nmt_cli.text.tokenizer import START_ID
 
 MODEL = "model.keras"

@@ -13,7 +13,7 @@ Semantics, the same for every model and for the exported SavedModel:
   is finished, when no open beam can beat the worst of N kept hypotheses even if every further
   token were certain, or at its maximum length; if fewer have finished by then, the best open
   beams follow them, unfinished.
-- Beam 1 is greedy search (greedy.py).
+- Beam 1 is greedy search.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.search.forced import aligning_layer
-from nmt_cli.search.greedy import greedy_search
 from nmt_cli.search.hypotheses import (
     Continuations,
     Hypothesis,
@@ -35,7 +34,7 @@ from nmt_cli.search.hypotheses import (
     top_candidates,
 )
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.processors import Processor
+from nmt_cli.search.rules import Processor, constrained_best
 from nmt_cli.search.step_model import Floats, Ids, Mask, StepModel, worth_dropping
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
@@ -74,8 +73,6 @@ def beam_search(
     beams = Beams(source, limits, options, segments)
     if trace:
         trace.begin(source)
-    if has_rules:
-        from nmt_cli.search.choosing import choose  # rarely needed
     state = model.encode(source)
     while beams.open:
         ancestry = beams.ancestry()
@@ -106,6 +103,51 @@ def _limits(source: Ids, options: SearchOptions, segments: Sequence[Segment]) ->
         for length, each in zip((source != PAD_ID).sum(axis=1), segments, strict=True)
     ]
     return np.minimum(np.array(longest, np.int64), options.max_length)
+
+
+def greedy_search(
+    model: StepModel, source: Ids, limits: NDArray[np.int64], options: SearchOptions
+) -> list[list[Hypothesis]]:
+    """Follow the most probable token of each sentence; ties: the lower id.
+
+    The source, [B, S], is framed and padded; limits, [B], are maximum numbers of tokens with END.
+    Returns one hypothesis for each sentence, in order.
+    """
+    count, longest = len(source), int(limits.max(initial=0))
+    tokens = np.zeros((count, longest), np.int32)
+    totals = np.zeros((count, longest), np.float32)
+    lengths = np.zeros(count, np.int64)  # 0 while open
+    past = np.ones((count, 1, longest), np.bool_)
+    rows, steps = np.arange(count), 0
+    last, sums = np.full((count, 1), START_ID, np.int32), np.zeros((count, 1), np.float32)
+    state = model.encode(source) if count else None
+    while len(rows):
+        candidates, state = model.step(state, last, past[: len(rows), :, : steps + 1])
+        last, sums = candidates.ids[:, :, 0].copy(), sums + candidates.scores[:, :, 0]
+        tokens[rows, steps], totals[rows, steps] = last[:, 0], sums[:, 0]
+        steps += 1
+        done = (last[:, 0] == END_ID) | (steps >= limits[rows])
+        if not done.any():
+            continue
+        ended = rows[done]
+        lengths[ended] = np.where(lengths[ended], lengths[ended], steps)
+        keep = np.flatnonzero(lengths[rows] == 0)
+        if not len(keep):
+            break
+        if worth_dropping(len(rows), len(keep)):
+            rows, last, sums = rows[keep], last[keep], sums[keep]
+            state = model.select(state, keep)
+    return [
+        [_hypothesis(tokens[row, :length].tolist(), totals[row, :length].tolist(), options)]
+        for row, length in enumerate(lengths)
+    ]
+
+
+def _hypothesis(tokens: list[int], sums: list[float], options: SearchOptions) -> Hypothesis:
+    """The hypothesis of tokens with their summed log-probabilities."""
+    score = sums[-1] / float(penalty(len(tokens), options.length_penalty))
+    scores = [now - before for before, now in zip([0.0, *sums], sums, strict=False)]
+    return Hypothesis(tokens[:-1] if tokens[-1] == END_ID else tokens, score, scores)
 
 
 class Beams:
@@ -268,3 +310,78 @@ class Beams:
         if self.coverage is not None:
             self.coverage = self.coverage[keep]
         return keep
+
+
+def choose(beams: Beams, log_probs: Floats, processors: Sequence[Processor]) -> Continuations:
+    """Choose the continuation of each slot; ``log_probs``, [B, K, V], are changed in place."""
+    segments = [beams.segments[row] for row in beams.rows.tolist()]
+    step, past, sums = beams.steps, beams.history(), beams.sums
+    # Processors must not forbid what a sentence must contain.
+    free = {
+        row: log_probs[row].copy()
+        for row, each in enumerate(segments)
+        if each.phrases or step < len(each.prefix)
+    }
+    for process in processors:
+        process(log_probs, past)
+    for row, each in enumerate(segments):
+        if step < len(each.prefix):
+            token = each.prefix[step]
+            log_probs[row] = -np.inf
+            log_probs[row, :, token] = free.pop(row)[:, token]
+    if beams.options.sample:
+        # One generator per sentence: its samples do not depend on the batch.
+        chances = np.stack([beams.generators[row].random(sums.shape[1]) for row in beams.rows])
+        return _sampled(sums, log_probs, chances, beams.options)
+    chosen = best(sums, top_candidates(log_probs, sums.shape[1]))
+    for row, unruled in free.items():
+        found = constrained_best(
+            sums[row],
+            log_probs[row],
+            unruled,
+            past[row],
+            segments[row].phrases,
+            slots=sums.shape[1] - int(beams.finished[row]),
+            last=step + 1 >= beams.limits[row],
+        )
+        chosen.sums[row] = -np.inf
+        for slot, (negative, token, beam) in enumerate(found):
+            chosen.sums[row, slot] = -negative
+            chosen.tokens[row, slot] = token
+            chosen.parents[row, slot] = beam
+    return chosen
+
+
+def _sampled(
+    sums: Floats, log_probs: Floats, chances: NDArray[np.float64], options: SearchOptions
+) -> Continuations:
+    """Sample one continuation of each beam; open beams come first.
+
+    The sampled token is the one at which the cumulative probability exceeds the chance, [B, K].
+    Top-p is nucleus sampling (Holtzman et al. 2020, https://arxiv.org/abs/1904.09751).
+    """
+    vocabulary = log_probs.shape[2]
+    top_p = options.top_p or 1.0
+    if options.top_k or top_p < 1:  # only these need the tokens in order
+        candidates = top_candidates(log_probs, options.top_k or vocabulary)
+        ids, scores = candidates.ids, candidates.scores.astype(np.float64)
+    else:
+        ids = np.broadcast_to(np.arange(vocabulary, dtype=np.int32), log_probs.shape)
+        scores = log_probs.astype(np.float64)
+    scores = np.where((ids == PAD_ID) | (ids == START_ID), -np.inf, scores)  # never text
+    scores /= options.temperature or 1.0
+    probabilities = np.exp(scores - scores.max(axis=2, keepdims=True))
+    cumulative = probabilities.cumsum(axis=2)
+    if top_p < 1:
+        # The token that exceeds the threshold is the last that may be sampled.
+        enough = cumulative - probabilities < top_p * cumulative[..., -1:]
+        probabilities = np.where(enough, probabilities, 0)
+        cumulative = probabilities.cumsum(axis=2)
+    # The first sum above the chance belongs to a token with nonzero probability.
+    places = (cumulative > chances[..., None] * cumulative[..., -1:]).argmax(axis=2)
+    tokens = np.take_along_axis(ids, places[..., None], axis=2)
+    added = np.take_along_axis(log_probs, tokens, axis=2)[..., 0]
+    # Slots of finished samples come last, where the search expects them.
+    parents = np.argsort(sums == -np.inf, axis=1, kind="stable")
+    rows = np.arange(len(sums))[:, None]
+    return Continuations(parents, tokens[rows, parents, 0], (sums + added)[rows, parents])

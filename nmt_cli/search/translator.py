@@ -5,18 +5,17 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from typing import TYPE_CHECKING
 
 from nmt_cli.errors import InputError, NmtError
-from nmt_cli.search.batching import in_batches
-from nmt_cli.search.hypotheses import Hypothesis, Segment
+from nmt_cli.search.hypotheses import Hypothesis, Segment, penalty
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.segments import BeamSearch, SegmentSearch
+from nmt_cli.search.segments import BeamSearch, SegmentSearch, in_batches
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.search.translation import Translation, translation_of
 from nmt_cli.text.path import Passage, TextPath
-from nmt_cli.text.tokenizer import UNK_ID, TokenizerPair
+from nmt_cli.text.tokenizer import END_ID, UNK_ID, TokenizerPair, encode_lines
 
 if TYPE_CHECKING:
     from nmt_cli.recipe.decoding import DecodingConfig
@@ -43,6 +42,22 @@ class Line:
 
     text: str
     phrases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """The score of one translation.
+
+    Attributes:
+        score: the sum of the log-probabilities over the length penalty, as the search scores
+            hypotheses; NaN if a side is longer than the model reads at a time.
+        tokens: of the translation, END included.
+        token_scores: their log-probabilities.
+    """
+
+    score: float
+    tokens: list[str]
+    token_scores: list[float]
 
 
 @dataclass(frozen=True)
@@ -230,6 +245,40 @@ class Translator:
 
         sizes = [max(len(source), len(target)) for source, target in pairs]
         return in_batches(sizes, self.batch_tokens, self.workers, forced)
+
+    def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[PairScore]:
+        """Score pairs of lines and translations, in order; two blank lines score 0.
+
+        Raises:
+            NmtError: there is not enough memory.
+        """
+        pairs, tokenizers, options = iter(pairs), self.tokenizers, self.options
+        while window := list(islice(pairs, WINDOW)):
+            sources = encode_lines(tokenizers.source, [source for source, _ in window])
+            targets = encode_lines(tokenizers.target, [target for _, target in window])
+            encoded = list(zip(sources, targets, strict=True))
+            is_readable = [
+                bool(source or target)
+                and len(source) <= self.path.max_source
+                and len(target) < options.max_length
+                for source, target in encoded
+            ]
+            forced = iter(
+                self.force(
+                    [
+                        (tokenizers.source.frame_source(source), target)
+                        for source, target in compress(encoded, is_readable)
+                    ]
+                )
+            )
+            for (source, target), readable in zip(encoded, is_readable, strict=True):
+                if readable:
+                    hypothesis, ids = next(forced), [*target, END_ID]
+                    score = hypothesis.score / float(penalty(len(ids), options.length_penalty))
+                    tokens = tokenizers.target.tokens(ids)
+                    yield PairScore(score, tokens, hypothesis.token_scores)
+                else:
+                    yield PairScore(math.nan if source or target else 0.0, [], [])
 
 
 def translator_for(

@@ -9,10 +9,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
-from nmt_cli.errors import NmtError, Say, silent
+from nmt_cli.errors import InputError, NmtError, Say, silent
 from nmt_cli.files import replacing
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -174,3 +175,21 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write lines to a file, each ended by LF; on failure the old file stays."""
     with replacing(path) as stream:
         stream.writelines(f"{line}\n" for line in lines)
+
+
+def aligned(
+    sources: Iterable[str], targets: Iterable[Any], names: tuple[str, str] = ("source", "target")
+) -> Iterator[tuple[str, Any]]:
+    """Pairs of lines, or of lines and their phrases; ``names`` are those of the sides in errors.
+
+    Raises:
+        InputError: one side has more lines than the other.
+    """
+    for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
+        if source is None or target is None:
+            short, long = names if source is None else names[::-1]
+            raise InputError(
+                f"{short}: ends before line {number}, {long} does not",
+                "give aligned sides with equal line counts",
+            )
+        yield source, target

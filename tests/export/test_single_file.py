@@ -21,11 +21,11 @@ from nmt_cli.export.onnx import search, single_file
 from nmt_cli.export.onnx.text import text_graph
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.runtime.load import Bundle
-from nmt_cli.search.batching import padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.hypotheses import Hypothesis
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.processors import processors_of
+from nmt_cli.search.rules import processors_of
+from nmt_cli.search.segments import padded
 from nmt_cli.search.translation import Translation
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from nmt_cli.training.run import Run

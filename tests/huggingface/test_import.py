@@ -18,9 +18,9 @@ from nmt_cli.errors import NmtError
 from nmt_cli.export.importing.huggingface import import_huggingface
 from nmt_cli.models import open as open_model
 from nmt_cli.recipe.reading import load_recipe
-from nmt_cli.search.batching import padded
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.segments import padded
 from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.tokenizer import END_ID, Tokenizer
 from tests.harness import nmt

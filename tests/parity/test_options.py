@@ -7,7 +7,6 @@ import pytest
 
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.ensemble import EnsembleStepModel
-from nmt_cli.search.scoring import score_pairs
 from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Line, Translator, translator_for
 from nmt_cli.training.model import trained_model
@@ -107,7 +106,7 @@ def test_forced_decoding_gives_the_scores_of_the_search(sides: list[Translator])
             assert given.token_scores[: len(scores)] == pytest.approx(scores, abs=1e-4)
         texts = [each.text for each in found]
         encoded = side.tokenizers.target.encode(texts)
-        scored = list(score_pairs(side, zip(LINES[:12], texts, strict=True)))
+        scored = list(side.score(zip(LINES[:12], texts, strict=True)))
         same_ids = [
             (score.score, each.score)
             for score, each, ids in zip(scored, found, encoded, strict=True)
@@ -115,6 +114,6 @@ def test_forced_decoding_gives_the_scores_of_the_search(sides: list[Translator])
         ]
         assert all(one == pytest.approx(other, abs=1e-4) for one, other in same_ids)
     pairs = [(LINES[0], "um dois"), ("", ""), (LINES[1], "")]
-    first, second = ([each.score for each in score_pairs(side, pairs)] for side in sides)
+    first, second = ([each.score for each in side.score(pairs)] for side in sides)
     assert first == pytest.approx(second, abs=1e-3)
     assert first[1] == 0

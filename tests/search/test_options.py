@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.search.beam import beam_search
-from nmt_cli.search.constraints import progress
 from nmt_cli.search.ensemble import EnsembleStepModel
 from nmt_cli.search.forced import force
 from nmt_cli.search.hypotheses import Hypothesis, Segment, coverage_penalty, top_candidates
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.processors import (
+from nmt_cli.search.rules import (
     Processor,
     Suppress,
     forbid_repeats,
     processors_of,
+    progress,
     require_length,
 )
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID

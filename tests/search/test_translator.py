@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nmt_cli.errors import NmtError
 from nmt_cli.search import segments
 from nmt_cli.search import translator as module
-from nmt_cli.search.batching import WIDTH_STEP, batches_of
+from nmt_cli.search.segments import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
 from nmt_cli.search.translator import Translator
 from nmt_cli.text import capitals, code

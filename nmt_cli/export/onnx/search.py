@@ -22,7 +22,7 @@ from nmt_cli.export.onnx.weights import share_with_body
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.model import Shape
 from nmt_cli.runtime.state import SHARE_AHEAD, STEPS_AHEAD, VECTOR
-from nmt_cli.search.batching import WIDTH_STEP
+from nmt_cli.search.segments import WIDTH_STEP
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
 # The format allows 2 GiB for a file; the rest is for the graph.

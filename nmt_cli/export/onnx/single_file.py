@@ -28,12 +28,11 @@ from nmt_cli.export.onnx.text import text_graph
 from nmt_cli.export.onnx.weights import serialized
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
-from nmt_cli.search.batching import padded
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.repetition import NO_REPEAT, repeats
-from nmt_cli.search.segments import search_again, with_retries
+from nmt_cli.search.segments import padded, search_again, with_retries
 from nmt_cli.search.translation import Translation
+from nmt_cli.text.repetition import NO_REPEAT, repeats
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
 

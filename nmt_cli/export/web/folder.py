@@ -18,11 +18,11 @@ from nmt_cli.export.importing.pieces import read_spm
 from nmt_cli.export.onnx import single_file
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.files import write_json
-from nmt_cli.search.repetition import LOOP, NO_REPEAT, TOKEN_LOOP
 from nmt_cli.text.capitals import CODE, MIN_LETTERS
 from nmt_cli.text.code import EDGES, MARK, MAX_PIECES, MIN_CHARACTERS, MIN_COMMON, RUN
 from nmt_cli.text.lines import BLANK
 from nmt_cli.text.path import SENTENCE_END
+from nmt_cli.text.repetition import LOOP, NO_REPEAT, TOKEN_LOOP
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 
 SETTINGS = "nmt_web.json"
