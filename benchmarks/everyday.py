@@ -68,7 +68,7 @@ def main() -> None:
     """Translate the lines and print the results."""
     if len(sys.argv) != 2:
         sys.exit("usage: python benchmarks/everyday.py MODEL")
-    with nmt_cli.open(sys.argv[1], warn=print) as model:
+    with nmt_cli.open(sys.argv[1]) as model:
         lines = read("-".join(model.languages))
         if not lines:
             sys.exit(f"{FILE.name} has no lines from {' to '.join(model.languages)}")

@@ -36,7 +36,7 @@ def main() -> None:
         zip(*(read_lines(Path(f"{words[1]}.{side}")) for side in ("pt", "en")), strict=True)
     )
     chance = random.Random(7)
-    with nmt_cli.open(words[0], warn=print) as model:
+    with nmt_cli.open(words[0]) as model:
         side = ("pt", "en").index(model.languages[0])
         for kind, change in KINDS.items():
             sources = [change(pair, chance)[side] for pair in pairs[:LINES]]

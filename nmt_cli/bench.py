@@ -111,7 +111,7 @@ def measure_cell(
     began = time.perf_counter()
     with models.open(folder, threads=threads) as model:
         options = DecodingOptions(beam_size=beam_size, max_length=forced_length)
-        translator = model.translator(options, sentences=1 if batch == 1 else 2)
+        translator = model.translator(options, single=batch == 1)
         load_seconds = time.perf_counter() - began
         if forced_length:  # whatever the length of the source
             search = replace(translator.options, length_ratio=0, length_extra=forced_length)

@@ -1,6 +1,6 @@
 """Open a trained model, whatever form it has: a run (Keras) or a bundle (ONNX Runtime).
 
-The only module that asks which of the two a folder is. Frameworks are imported when needed:
+:func:`kind_of` tells the two apart for all other modules. Frameworks are imported when needed:
 translating with a bundle never loads TensorFlow.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.packages import model_folder
-from nmt_cli.errors import NmtError, OptionError, Say, silent
+from nmt_cli.errors import InputError, ModelError, OptionError
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.text.lines import is_blank
 from nmt_cli.text.tokenizer import Tokenizer
@@ -41,7 +41,6 @@ def open(
     workers: int | None = None,
     device: str = "cpu",
     provider: str | None = None,
-    warn: Say = silent,
 ) -> "TranslationModel":
     """Open a run or a bundle for translation.
 
@@ -55,38 +54,41 @@ def open(
         workers: batches translated in parallel; None for one per thread.
         device: "cpu", "cuda", or "auto" for CUDA if the installed onnxruntime has it.
         provider: an execution provider of ONNX Runtime by name, instead of ``device``.
-        warn: receives warnings about an unverified bundle.
 
     Raises:
-        NmtError: the folder is not a run or bundle, is damaged, or cannot run as requested.
+        ModelError: a folder is not a run or bundle or is damaged, or vocabularies differ.
+        OptionError: an option is for bundles only, or unknown.
+        ResourceError: the device is missing.
     """
-    members: list[Bundle | _Run] = []
     hardware = (threads, workers, device, provider)
-    for folder in (model_folder(Path(each)) for each in (path, *more)):
-        if kind_of(folder) == "bundle":
-            from nmt_cli.runtime import load
-
-            members.append(load.Bundle(folder, *hardware))
-        elif hardware == (None, None, "cpu", None):
-            members.append(_Run(folder))
-        else:
-            raise NmtError(
-                f"{folder}: is a run; threads, workers, device and provider are for bundles only",
-                "make a bundle with nmt export --onnx",
-            )
-        if members[1:] and _vocabularies(members[-1]) != _vocabularies(members[0]):
-            raise NmtError(
-                f"{members[0].folder} and {folder} have different vocabularies",
+    members = [_member(model_folder(Path(name)), hardware) for name in (path, *more)]
+    for member in members[1:]:
+        if _vocabularies(member) != _vocabularies(members[0]):
+            raise ModelError(
+                f"{members[0].folder} and {member.folder} have different vocabularies",
                 "an ensemble needs models that share their tokenizers",
             )
     return TranslationModel(members)
 
 
+def _member(folder: Path, hardware: tuple[Any, ...]) -> "Bundle | _Run":
+    if kind_of(folder) == "bundle":
+        from nmt_cli.runtime.load import Bundle
+
+        return Bundle(folder, *hardware)
+    if hardware != (None, None, "cpu", None):
+        raise OptionError(
+            f"{folder}: is a run; `threads`, `workers`, `device` and `provider` are for bundles",
+            "make a bundle with nmt export",
+        )
+    return _Run(folder)
+
+
 def kind_of(path: Path) -> str:
-    """Whether a folder is a "bundle" or a "run".
+    """Return "bundle" or "run", whichever a folder is.
 
     Raises:
-        NmtError: it is neither.
+        ModelError: it is neither.
     """
     if (path / MANIFEST).exists():
         return "bundle"
@@ -94,18 +96,18 @@ def kind_of(path: Path) -> str:
         return "run"
     for marker, problem in _OTHERS.items():
         if (path / marker).exists():
-            raise NmtError(f"{path}: {problem}")
-    raise NmtError(
+            raise ModelError(f"{path}: {problem}")
+    raise ModelError(
         f"{path}: neither a run (no {RUN}) nor a bundle (no {MANIFEST})",
-        "give a folder written by nmt train or nmt export --onnx",
+        "give a folder written by nmt train or nmt export",
     )
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """Everything that a run or bundle records about itself, for JSON; reads no weights.
+    """Return what a run or bundle records about itself, for JSON, without reading weights.
 
     Raises:
-        NmtError: the folder is not a run or bundle, or its description is damaged.
+        ModelError: the folder is not a run or bundle, or its description is damaged.
     """
     if kind_of(path) == "bundle":
         from nmt_cli.bundle.card import describe_bundle
@@ -135,7 +137,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         self.path, self.languages = first.folder, first.languages
         self.tokenizers = first.tokenizers
         self.config, self.decoding = first.config, first.decoding
-        self.has_attention = all(each.has_attention for each in members)
+        self.has_attention = all(member.has_attention for member in members)
 
     def translate(
         self,
@@ -162,7 +164,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         """
         chosen = replace(options or DecodingOptions(), **overrides)
         lines = _listed("lines", lines)
-        translator = self.translator(chosen, len(lines) if isinstance(lines, Sized) else 2)
+        translator = self.translator(chosen, single=isinstance(lines, Sized) and len(lines) < 2)
         if constraints is None:
             return translator.translate(lines)
         if chosen.sample:
@@ -193,26 +195,31 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         return translator.score(aligned(sources, targets))
 
     def attention(self, source: str, target: str | None = None) -> "AttentionMaps":
-        """Attention weights of a sentence and its translation; None for the model's own.
+        """Return the attention weights of a sentence and its translation.
+
+        Args:
+            target: None for the model's own translation.
 
         Raises:
-            NmtError: a side is blank or too long, or the model has no attention weights.
+            InputError: a side is blank or too long.
+            ModelError: the model has no attention weights.
         """
         from nmt_cli.search.forced import forced_attention
         from nmt_cli.text.mapped import MappedText
 
-        translator = self.translator(DecodingOptions(alignments=True), sentences=1)
-        path, sides = translator.path, self.tokenizers
+        translator = self.translator(DecodingOptions(alignments=True), single=True)
+        path, tokenizers = translator.path, self.tokenizers
         # A given translation belongs to the source as it is.
         (passage,) = path.read([source], [target is None])
-        _check_length("source", passage.text.text, sides.source, path.max_source)
+        _checked_ids("source", passage.text.text, tokenizers.source, path.max_source)
         if target is None:
             ids = next(translator.translate([source])).ids
-            text, spans = sides.target.decode_spans(ids)
+            text, spans = tokenizers.target.decode_spans(ids)
             final = path.written(passage, [text])
         else:
-            ids = _check_length("target", target, sides.target, translator.options.max_length - 1)
-            text, spans, final = target, sides.target.spans(target), MappedText(target)
+            limit = translator.options.max_length - 1
+            ids = _checked_ids("target", target, tokenizers.target, limit)
+            text, spans, final = target, tokenizers.target.spans(target), MappedText(target)
         maps = forced_attention(translator.model, passage.parts[0].ids, ids)
         return replace(
             maps,
@@ -238,67 +245,67 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         from nmt_cli.search.trace import Trace
 
         record = Trace(self.tokenizers)
-        translator = self.translator(options, sentences=1)
+        translator = self.translator(options, single=True)
         search = BeamSearch(translator.model, self.tokenizers, record)
         recording = replace(translator, search=search, workers=1, batch_tokens=1)
-        (found,) = recording.translate([line])
-        return found, record.searches
+        (translation,) = recording.translate([line])
+        return translation, record.searches
 
     def describe(self) -> dict[str, Any]:
-        """Everything that the run or bundle records about itself, for JSON."""
-        found = [describe(each.folder) for each in self._members]
-        return found[0] if len(found) == 1 else {"kind": self.kind, "models": found}
+        """Return what the run or bundle records about itself, for JSON."""
+        models = [describe(member.folder) for member in self._members]
+        return models[0] if len(models) == 1 else {"kind": self.kind, "models": models}
 
     def translator(
-        self, options: DecodingOptions | None = None, sentences: int = 2
+        self, options: DecodingOptions | None = None, single: bool = False
     ) -> "Translator":
-        """A translator with these options.
+        """Make a translator with these options.
 
         Args:
             options: None for the model's own settings.
-            sentences: how many will be translated, as far as is known: a lone one gets all
-                threads, several get one each.
+            single: whether there is only one sentence to translate, which then gets all threads;
+                several sentences get one thread each.
 
         Raises:
-            OptionError: the options contradict each other.
-            NmtError: the model cannot be loaded, or cannot do what the options request.
+            OptionError: the options contradict each other or the model.
+            ModelError: the model cannot be loaded, or cannot do what the options request.
         """
         from nmt_cli.search.translator import translator_for
 
         resolved = SearchOptions.of(self.decoding, options)
-        for each in self._members:
-            positions = each.config.position_limit
-            if positions is not None and resolved.max_length > positions:
-                raise NmtError(
-                    f"--max-length {resolved.max_length}: {each.folder} has learned positions for "
-                    f"{positions} tokens",
+        for member in self._members:
+            limit = member.config.position_limit
+            if limit is not None and resolved.max_length > limit:
+                raise OptionError(
+                    f"`max_length={resolved.max_length}`: {member.folder} has learned positions "
+                    f"for {limit} tokens",
                     "use a smaller one",
                 )
-        found = [each.step_model(sentences, resolved.needs_attention) for each in self._members]
-        model, workers = found[0]
-        if len(found) > 1:
+        loaded = [member.step_model(single, resolved.needs_attention) for member in self._members]
+        model, workers = loaded[0]
+        if len(loaded) > 1:
             from nmt_cli.search.ensemble import EnsembleStepModel
 
-            model = EnsembleStepModel([each for each, _ in found])
-            workers = min(each for _, each in found)
+            model = EnsembleStepModel([model for model, _ in loaded])
+            workers = min(workers for _, workers in loaded)
         return translator_for(model, self.tokenizers, self.decoding, options, workers)
 
     def fingerprint(self) -> list[str]:
-        """Hashes and names that distinguish this model from any other."""
+        """Return hashes and names that distinguish this model from any other."""
         from nmt_cli.bundle.reading import file_record
 
-        found = []
-        for folder in (each.folder for each in self._members):
+        marks = []
+        for folder in (member.folder for member in self._members):
             # A bundle's manifest has the hashes of its files; weights of a run are read whole.
-            marks = [folder / MANIFEST, folder / RUN, *sorted(folder.glob("*.npz"))]
-            found += [file_record(each).sha256 for each in marks if each.exists()]
-            found += sorted(each.name for each in folder.glob("checkpoints/*"))
-        return found
+            paths = [folder / MANIFEST, folder / RUN, *sorted(folder.glob("*.npz"))]
+            marks += [file_record(path).sha256 for path in paths if path.exists()]
+            marks += sorted(path.name for path in folder.glob("checkpoints/*"))
+        return marks
 
     def close(self) -> None:
         """Release the loaded graphs; they are loaded again when needed."""
-        for each in self._members:
-            each.loaded.clear()
+        for member in self._members:
+            member.loaded.clear()
 
     def __exit__(self, *exception: object) -> None:
         self.close()
@@ -319,8 +326,8 @@ class _Run:
         self.config, self.decoding = recipe.model, recipe.decoding
         self.loaded: dict[int, StepModel] = {}
 
-    def step_model(self, sentences: int, attention: bool) -> "tuple[StepModel, int]":
-        """The model with the run's preferred weights, for one batch at a time."""
+    def step_model(self, single: bool, attention: bool) -> "tuple[StepModel, int]":
+        """Return the model with the run's preferred weights, for one batch at a time."""
         if not self.loaded:
             from nmt_cli.frameworks import import_keras
             from nmt_cli.training.checkpoint import check_size
@@ -336,20 +343,21 @@ class _Run:
 
 def _listed(name: str, texts: Iterable[str]) -> Iterable[str]:
     if isinstance(texts, str | bytes):  # whose items are characters
-        raise NmtError(f"{name}: {texts!r:.40} is a text, not a list of texts", "put it in a list")
+        problem = f"{name}: {texts!r:.40} is a text, not a list of texts"
+        raise InputError(problem, "put it in a list")
     return texts
 
 
-def _vocabularies(model: "Bundle | _Run") -> list[list[str]]:
-    sides = (model.tokenizers.source, model.tokenizers.target)
-    return [each.tokens(range(each.vocab_size)) for each in sides]
+def _vocabularies(member: "Bundle | _Run") -> list[list[str]]:
+    sides = (member.tokenizers.source, member.tokenizers.target)
+    return [tokenizer.tokens(range(tokenizer.vocab_size)) for tokenizer in sides]
 
 
-def _check_length(side: str, text: str, tokenizer: Tokenizer, longest: int) -> list[int]:
+def _checked_ids(side: str, text: str, tokenizer: Tokenizer, limit: int) -> list[int]:
     (ids,) = tokenizer.encode([text])
     if is_blank(text) or not ids:
-        raise NmtError(f"the {side} is blank", "give a sentence")
-    if len(ids) > longest:
-        reason = f"the {side} has {len(ids)} tokens; the model reads at most {longest} at a time"
-        raise NmtError(reason, "give a shorter sentence")
+        raise InputError(f"the {side} is blank", "give a sentence")
+    if len(ids) > limit:
+        problem = f"the {side} has {len(ids)} tokens; the model reads at most {limit} at a time"
+        raise InputError(problem, "give a shorter sentence")
     return ids

@@ -19,7 +19,7 @@ def load_bundle(
 ) -> Translator:
     bundle = Bundle(folder, threads=threads, workers=workers)
     decoding = bundle.manifest.decoding
-    model, workers = bundle.step_model(sentences=1)
+    model, workers = bundle.step_model(single=True)
     return translator_for(model, bundle.tokenizers, decoding, options, workers)
 
 

@@ -59,9 +59,8 @@ class Ours:
     """A bundle, as ``nmt translate`` runs it."""
 
     def __init__(self, job: Job) -> None:
-        # Sentences: more than one, so that the threads are shared as the job says.
         model = models.open(job.folder, threads=job.workers * job.each, workers=job.workers)
-        translator = model.translator(sentences=2)
+        translator = model.translator()
         model = endless(translator.model) if job.forced else translator.model
         search = BeamSearch(model, translator.tokenizers)
         self._translator: Translator = replace(translator, search=search)

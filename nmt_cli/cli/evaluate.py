@@ -128,7 +128,7 @@ def evaluate(
     from nmt_cli.evaluate.evaluation import evaluate_candidates, tables
 
     order = context.meta[_ORDER]
-    systems = _candidates(order, model, translations, sum(map(len, texts)), decoding, hardware)
+    systems = _candidates(order, model, translations, decoding, hardware)
     results = evaluate_candidates(systems, texts, by, worst or 0, say, lowercase)
     if as_json:
         names = [{"name": system.name, "path": str(system.path)} for system in systems]
@@ -147,7 +147,6 @@ def _candidates(
     order: Sequence[str],
     models: Sequence[Path],
     translations: Sequence[Path],
-    sentences: int,
     decoding: DecodingOptions,
     hardware: Hardware,
 ) -> "list[Candidate]":
@@ -168,7 +167,7 @@ def _candidates(
         Candidate(
             name if names.count(name) == 1 else str(path),
             path,
-            open_model([path], hardware).translator(decoding, sentences) if is_model else None,
+            open_model([path], hardware).translator(decoding) if is_model else None,
         )
         for (path, is_model), name in zip(systems, names, strict=True)
     ]

@@ -134,7 +134,7 @@ def open_model(models: Sequence[Path | None], hardware: Hardware) -> "Translatio
     from nmt_cli.models import open
 
     first, *others = [find_model(path) for path in models or (None,)]
-    return open(first, *others, warn=say, **vars(hardware))
+    return open(first, *others, **vars(hardware))
 
 
 def _newest(pattern: str) -> Path | None:

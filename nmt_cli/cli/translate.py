@@ -110,7 +110,7 @@ def _converse(options: TranslateOptions, model: "TranslationModel") -> None:
     if sys.stdin is None:
         raise NmtError("standard input is closed", "`interactive` needs a terminal")
     sink = Sink(standard_output("`interactive` needs a terminal"))
-    rows = RowTranslator(model.translator(options.decoding, sentences=1), options, "the line")
+    rows = RowTranslator(model.translator(options.decoding, single=True), options, "the line")
     form = Lines(options)
     terminal = sys.stdin.isatty()
     if terminal:

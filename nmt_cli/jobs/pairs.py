@@ -69,7 +69,7 @@ def synthesize_files(
     lines = chain.from_iterable([open_lines(file) for file in files])
     paths = pair_files(model, output, files, force)
     peeked = list(islice(lines, 2))
-    translator = model.translator(options, len(peeked))
+    translator = model.translator(options, single=len(peeked) < 2)
     counts = synthesize(chain(peeked, lines), translator, *paths)
     logger.info(f"wrote {paths[0]} and {paths[1]}: {report(counts)}")
 

@@ -117,7 +117,9 @@ class _TextRun:
         options, several = self.options, len(self.jobs) > 1
         if self._translator is None:
             # A lone line gets all threads; several lines get one each.
-            self._translator = self.model.translator(options.decoding, 2 if several else peeked)
+            self._translator = self.model.translator(
+                options.decoding, single=not several and peeked < 2
+            )
         translator = replace(self._translator, name=f"{name}, " if several else "")
         wait = 0 if options.line_buffered else MAX_WAIT
         return RowTranslator(translator, options, name, self.counts, wait)

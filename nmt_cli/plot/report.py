@@ -42,7 +42,7 @@ def write_report(folder: Path, page: Path, lines: int, say: Callable[[str], None
         raise NmtError(f"{page}: not the name of an HTML file", "use a name that ends in .html")
     run, records = Run.open(folder), log_records(folder)
     source, references = (each[:lines] for each in run.held_out())
-    with replacing(page) as out, models.open(folder, warn=say) as model:
+    with replacing(page) as out, models.open(folder) as model:
         say(f"translating {len(source):,} held-out lines")
         next(model.translate(source[:1]))  # compiles, which is no part of the search's time
         began = time.perf_counter()

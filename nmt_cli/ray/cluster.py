@@ -170,7 +170,6 @@ def open_shared(
         threads=threads,
         device=settings.device,
         provider=settings.provider,
-        warn=logger.warning,
     )
 
 

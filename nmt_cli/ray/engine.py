@@ -100,7 +100,7 @@ def _checked(bundles: Sequence[Path], decoding: DecodingOptions) -> models.Trans
     """Open bundles for the errors that each actor would have."""
     for bundle in bundles:
         SharedBundle.of(bundle, copied=False)
-    with models.open(*bundles, warn=logger.warning) as model:
+    with models.open(*bundles) as model:
         model.translator(decoding)
     return model
 

@@ -63,7 +63,7 @@ def find_provider(device: str = "cpu", provider: str | None = None) -> str:
 
 
 def share_threads(
-    total: int | None, workers: int | None, sentences: int, single: int = 1
+    total: int | None, workers: int | None, single: bool, threads_of_single: int = 1
 ) -> Threads:
     """Divide cores among batches.
 
@@ -73,8 +73,8 @@ def share_threads(
     Args:
         total: threads in all; None for every core that this process may use.
         workers: batches at a time, if the user fixed it.
-        sentences: how many there are to translate, as far as is known.
-        single: threads of a single sentence if the user gives no number; see :func:`threads_for`.
+        single: whether there is only one sentence to translate.
+        threads_of_single: its threads if the user gives no number; see :func:`threads_for`.
 
     Raises:
         OptionError: a number is less than 1.
@@ -83,11 +83,11 @@ def share_threads(
         raise OptionError(
             "`threads` and `workers` must be at least 1", "omit them to use every core"
         )
-    if total is None and workers is None and sentences <= 1:
-        return Threads(batches=1, intra_op=single)
+    if total is None and workers is None and single:
+        return Threads(batches=1, intra_op=threads_of_single)
     total = total or cores()
     if workers is None:
-        workers = 1 if sentences <= 1 else total
+        workers = 1 if single else total
     return Threads(workers, max(1, total // workers))
 
 

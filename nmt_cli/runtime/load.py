@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 class Bundle:
     """A bundle whose files have been checked, once.
 
-    Its graphs are loaded meanwhile, or when they are needed if the number of sentences decides how
-    many threads they get. A bundle that was never verified logs a warning.
+    Its graphs are loaded meanwhile, or when they are needed if a single sentence gets another
+    number of threads than several. A bundle that was never verified logs a warning.
 
     Attributes:
         folder: where it is.
@@ -59,9 +59,9 @@ class Bundle:
         self.has_attention = self.manifest.attention is not None
         self.loaded: dict[int, Future[OnnxStepModel]] = {}
         with checking_files(folder, self.manifest):
-            single, several = self._share(1).intra_op, self._share(2).intra_op
-            if single == several:
-                self._load(single)
+            threads = self._share(single=True).intra_op
+            if threads == self._share(single=False).intra_op:
+                self._load(threads)
             self.tokenizers = _checked_tokenizers(folder, self.manifest)
         if self.manifest.verification.outcome != PASSED:
             logger.warning(
@@ -72,10 +72,14 @@ class Bundle:
     @property
     def model(self) -> OnnxStepModel:
         """Its graphs, for one batch at a time."""
-        return self.step_model(1)[0]
+        return self.step_model(single=True)[0]
 
-    def step_model(self, sentences: int, attention: bool = False) -> tuple[OnnxStepModel, int]:
-        """Return its graphs for this many sentences, and how many batches to run in parallel.
+    def step_model(self, single: bool, attention: bool = False) -> tuple[OnnxStepModel, int]:
+        """Return its graphs, and how many batches to run in parallel.
+
+        Args:
+            single: whether there is only one sentence to translate.
+            attention: whether attention weights are needed.
 
         Raises:
             ModelError: ONNX Runtime cannot load a graph, or attention weights are needed and the
@@ -83,12 +87,12 @@ class Bundle:
         """
         if attention:
             attention_graph(self.folder, self.manifest)
-        threads = self._share(sentences)
+        threads = self._share(single)
         return self._load(threads.intra_op).result(), threads.batches
 
-    def _share(self, sentences: int) -> Threads:
-        single = threads_for(self.config, self.manifest.precision)
-        return share_threads(self._threads, self._workers, sentences, single)
+    def _share(self, single: bool) -> Threads:
+        threads = threads_for(self.config, self.manifest.precision)
+        return share_threads(self._threads, self._workers, single, threads)
 
     def _load(self, threads: int) -> "Future[OnnxStepModel]":
         """Load the graphs in another thread, once."""

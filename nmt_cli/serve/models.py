@@ -35,7 +35,7 @@ class Direction:
         self.used = 0.0
 
     def _open(self) -> TranslationModel:
-        return open(self.folder, threads=1, workers=1, warn=self._warn)
+        return open(self.folder, threads=1, workers=1)
 
     def _take(self, model: TranslationModel) -> None:
         self._model, self._translators = model, dict[DecodingOptions, Translator]()

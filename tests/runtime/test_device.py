@@ -51,28 +51,27 @@ def test_an_unknown_provider_lists_the_available_ones(available: list[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("total", "workers", "sentences", "shared"),
+    ("total", "workers", "single", "shared"),
     [
-        (4, None, 100, Threads(4, 1)),
-        (4, None, 1, Threads(1, 4)),
-        (4, None, 0, Threads(1, 4)),
-        (4, 2, 100, Threads(2, 2)),
-        (4, 2, 1, Threads(2, 2)),
-        (3, 2, 100, Threads(2, 1)),
-        (1, 8, 100, Threads(8, 1)),
+        (4, None, False, Threads(4, 1)),
+        (4, None, True, Threads(1, 4)),
+        (4, 2, False, Threads(2, 2)),
+        (4, 2, True, Threads(2, 2)),
+        (3, 2, False, Threads(2, 1)),
+        (1, 8, False, Threads(8, 1)),
     ],
 )
 def test_threads_are_divided_among_workers(
-    total: int, workers: int | None, sentences: int, shared: Threads
+    total: int, workers: int | None, single: bool, shared: Threads
 ) -> None:
-    assert share_threads(total, workers, sentences) == shared
+    assert share_threads(total, workers, single) == shared
 
 
 def test_all_cores_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 3, 5})
-    assert share_threads(None, None, 9) == Threads(3, 1)
-    assert share_threads(None, 2, 9) == Threads(2, 1)
-    assert share_threads(None, 1, 1) == Threads(1, 3)
+    assert share_threads(None, None, False) == Threads(3, 1)
+    assert share_threads(None, 2, False) == Threads(2, 1)
+    assert share_threads(None, 1, True) == Threads(1, 3)
 
 
 @pytest.mark.parametrize(
@@ -85,5 +84,5 @@ def test_a_single_batch_of_a_small_model_gets_one_thread(
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 3, 5})
     config = TransformerConfig(d_model=width, feed_forward=4 * width)
     assert threads_for(config, precision) == threads
-    assert share_threads(None, None, 1, threads) == Threads(1, threads)
-    assert share_threads(None, None, 2, threads) == Threads(3, 1)
+    assert share_threads(None, None, True, threads) == Threads(1, threads)
+    assert share_threads(None, None, False, threads) == Threads(3, 1)
