@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from nmt_cli.options import plain_type
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.recipe.model import ARCHITECTURES, ModelConfig
+from nmt_cli.recipe.model import ARCHITECTURES, DEFAULT_ARCHITECTURE, ModelConfig
 from nmt_cli.training.run import SAFE_TO_CHANGE
 
 PAGE = Path(__file__).parent / "reference" / "recipe-keys.md"
@@ -45,9 +45,11 @@ def tables() -> dict[str, str]:
 def _table(keys: "Iterator[Field[Any]] | tuple[Field[Any], ...]") -> str:
     rows = ["| key | default | values | meaning |", "|---|---|---|---|"]
     for item in keys:
-        default = "transformer" if item.name == "architecture" else _default(item)
+        default, values = _default(item), _values(item.type)
+        if item.name == "architecture":
+            default, values = DEFAULT_ARCHITECTURE, ", ".join(ARCHITECTURES)
         help_text = re.sub(r"<\w+>", r"`\g<0>`", item.metadata["help"])  # not HTML
-        rows.append(f"| `{item.name}` | {default} | {_values(item.type)} | {help_text} |")
+        rows.append(f"| `{item.name}` | {default} | {values} | {help_text} |")
     return "\n".join(rows)
 
 
