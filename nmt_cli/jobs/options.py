@@ -40,9 +40,18 @@ _CONTRADICTIONS = {
     "trace": "output input_format format constraints shard resume interactive n_best alignments "
     "scores tokens sample errors=column",
 }
+_REQUIREMENTS = {
+    "input_format": "field",
+    "field": "input_format",
+    "input_format=parquet": "output",
+    "resume": "output",
+    "engine": "output",
+    "address": "engine",
+    "format=auto": "FILEs",
+}
 # A Path keeps only one of the two slashes.
 _URL = re.compile(r"[a-z][a-z0-9+.-]+:/")
-_SHOWN = {"STDIN": "standard input", "FILE": "FILE"}
+_SHOWN = {"STDIN": "standard input", "FILE": "FILE", "FILEs": "FILEs"}
 
 _DEFAULTS = DecodingOptions()
 
@@ -59,15 +68,9 @@ class TranslateOptions:
         flags=("-o",),
         group="Output",
     )
-    force: bool = option(
-        False,
-        "Replace existing files.",
-        group="Output",
-    )
+    force: bool = option(False, "Replace existing files.", group="Output")
     resume: bool = option(
-        False,
-        "Continue interrupted outputs and skip complete ones.",
-        group="Output",
+        False, "Continue interrupted outputs and skip complete ones.", group="Output"
     )
     shard: str | None = option(
         None,
@@ -83,15 +86,9 @@ class TranslateOptions:
         metavar="MODE",
     )
     line_buffered: bool = option(
-        False,
-        "Translate and write each line as it arrives.",
-        group="Output",
+        False, "Translate and write each line as it arrives.", group="Output"
     )
-    interactive: bool = option(
-        False,
-        "Prompt for lines, with a history.",
-        group="Input",
-    )
+    interactive: bool = option(False, "Prompt for lines, with a history.", group="Input")
     trace: bool = option(
         False,
         "Show each step of the search: beams, candidates, finished hypotheses.",
@@ -121,16 +118,8 @@ class TranslateOptions:
         "Write one JSON object per line with all details; jsonl records are extended.",
         group="Output",
     )
-    scores: bool = option(
-        False,
-        "Add the score: a column or a field.",
-        group="Output",
-    )
-    tokens: bool = option(
-        False,
-        "Add the tokens of the translation.",
-        group="Output",
-    )
+    scores: bool = option(False, "Add the score: a column or a field.", group="Output")
+    tokens: bool = option(False, "Add the tokens of the translation.", group="Output")
     engine: Literal["ray"] | None = option(
         None,
         "Translate on Ray, on this machine or a cluster; FILE and `output` may be URLs.",
@@ -167,8 +156,9 @@ class TranslateOptions:
         """
         check_settings(self)
         self.decoding.check()
-        self._check_contradictions()
-        self._check_requirements()
+        self._check_combinations()
+        if self.output and self.several and self.reads_stdin:
+            raise OptionError("standard input among several FILEs needs standard output")
         for path in (*self.files, self.output):
             if path and _URL.match(str(path)) and not self.engine and not path.parent.exists():
                 raise OptionError(f"`engine=ray` is needed for URLs such as {path}")
@@ -177,34 +167,21 @@ class TranslateOptions:
         if self.shard:
             shard_range(self.shard, 0)  # checks its form
 
-    def _check_contradictions(self) -> None:
+    def _check_combinations(self) -> None:
         values: dict[str, object] = {
             **vars(self.decoding),
             **vars(self),
             "n_best": self.decoding.n_best > 1,
-            f"input_format={self.input_format}": True,
-            f"errors={self.errors}": True,
             "STDIN": self.reads_stdin,
             "FILE": self.files,
+            "FILEs": not self.reads_stdin,
         }
+        values |= {f"{name}={values[name]}": True for name in ("input_format", "errors", "format")}
         for name, others in _CONTRADICTIONS.items():
             for other in others.split():
                 if values.get(name) and values.get(other):
                     shown = _SHOWN.get(other, f"`{other}`")
                     raise OptionError(f"`{name}` and {shown} cannot be combined")
-
-    def _check_requirements(self) -> None:
-        several_with_stdin = self.output and self.several and self.reads_stdin
-        is_parquet = self.input_format == "parquet"
-        for name, needed, missing in (
-            ("`input_format`", "`field`", self.input_format and not self.field),
-            ("`field`", "`input_format`", self.field and not self.input_format),
-            ("`resume`", "`output`", self.resume and not self.output),
-            ("`input_format=parquet`", "`output`", is_parquet and not self.output),
-            ("`engine`", "`output`", self.engine and not self.output),
-            ("`address`", "`engine`", self.address and not self.engine),
-            ("`format=auto`", "FILEs", self.format == "auto" and self.reads_stdin),
-            ("standard input among several FILEs", "standard output", several_with_stdin),
-        ):
-            if missing:
-                raise OptionError(f"{name} needs {needed}")
+        for name, needed in _REQUIREMENTS.items():
+            if values.get(name) and not values[needed]:
+                raise OptionError(f"`{name}` needs {_SHOWN.get(needed, f'`{needed}`')}")
