@@ -176,7 +176,7 @@ class TestFiles:
         assert extended.endswith("\n\n")
         (workdir / "r.jsonl").write_text('{"score": 1, "text": "o gato"}\n', encoding="utf-8")
         clash = nmt(*words, "text", "--json", cwd=workdir)
-        assert_fails(clash, "r.jsonl, line 1: already has a field 'score', which --json would add")
+        assert_fails(clash, "r.jsonl, line 1: already has a field 'score', which an option would")
 
     def test_pipes_and_devices(self, workdir: Path) -> None:
         """A pipe as input, without a line count for the progress bar; devices as output."""
