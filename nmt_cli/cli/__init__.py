@@ -21,7 +21,7 @@ from click.core import ParameterSource
 
 from nmt_cli import __version__
 from nmt_cli.cli.commands import Commands, Group
-from nmt_cli.cli.options import print_messages, say
+from nmt_cli.cli.options import as_typed, print_messages, say
 from nmt_cli.errors import NmtError
 
 
@@ -101,7 +101,9 @@ def _invalid_variable(error: click.UsageError) -> str:
 
 def _explain(error: Exception) -> str:
     """Return one line about an error: what is wrong, and how to fix it."""
-    if isinstance(error, NmtError | click.ClickException):
+    if isinstance(error, NmtError):
+        return as_typed(str(error))
+    if isinstance(error, click.ClickException):
         return str(error)
     package = ((isinstance(error, ImportError) and error.name) or "nmt_cli").partition(".")[0]
     if package != "nmt_cli":

@@ -196,7 +196,7 @@ class MessageHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record's message without time, level or logger."""
-        say(record.getMessage())
+        say(as_typed(record.getMessage()))
 
 
 def print_messages() -> None:

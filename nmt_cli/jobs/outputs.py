@@ -108,7 +108,7 @@ def file_sink(
             _finish(part, part.with_suffix(""))
         except BaseException:
             if part.exists() and part.stat().st_size:
-                logger.info(f"{part}: holds the finished lines; continue with --resume")
+                logger.info(f"{part}: holds the finished lines; continue with `resume`")
             else:
                 part.unlink(missing_ok=True)  # nothing to continue
             raise

@@ -55,7 +55,7 @@ def translate_files(
     suffixes = ((job.source, plain_name(job.source).suffix.lower()) for job in jobs)
     documents = (path for path, suffix in suffixes if suffix in SUFFIXES)
     if not options.input_format and (document := next(documents, None)):
-        logger.warning(f"{document}: translated as lines of text; --format auto keeps its markup")
+        logger.warning(f"{document}: translated as lines of text; `format=auto` keeps its markup")
     run = _TextRun(options, model, jobs)
     with progress(run.total()) if progress else no_progress() as advance:
         for job in jobs:
@@ -185,7 +185,7 @@ def _jobs(options: TranslateOptions) -> list[Job]:
     for source, _ in jobs:
         _check_source(source, options)
     if output is None:
-        standard_output("give -o FILE, or redirect it")
+        standard_output("give an `output`, or redirect it")
     unfinished = []
     for job in jobs:
         if options.resume and job.output and job.output.is_file():
