@@ -31,7 +31,7 @@ CLIENTS = (1, 8, 32)
 SHARE = 0.8  # of nmt translate's throughput, with the most clients
 GROWTH = 1.2  # of memory during a soak
 NMT = "from nmt_cli.cli import main; main()"
-ONE_AT_A_TIME = f"import nmt_cli.serve.batcher as own; own.BATCH = 1; {NMT}"
+ONE_AT_A_TIME = f"import nmt_cli.serve.batcher as own; own.MAX_SENTENCES = 1; {NMT}"
 
 
 @dataclass(frozen=True)

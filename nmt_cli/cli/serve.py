@@ -31,20 +31,20 @@ def serve(models: tuple[Path, ...], options: ServeOptions) -> None:
     from nmt_cli.serve.access import Access
     from nmt_cli.serve.app import create_app
     from nmt_cli.serve.batcher import Batcher
-    from nmt_cli.serve.metrics import Metrics
     from nmt_cli.serve.models import Models
+    from nmt_cli.serve.monitoring import Metrics
     from nmt_cli.serve.service import Service
 
     access = Access.read(options.api_keys, options.requests_per_minute)
     folders = [find_model(path) for path in models or (None,)]
-    served = Models(folders, options.memory * _MEGABYTE, say)
+    served = Models(folders, options.memory * _MEGABYTE)
     metrics = Metrics()
     threads = options.threads or cores()
     batcher = Batcher(threads, options.max_waiting, options.cache * _MEGABYTE, metrics)
     app = create_app(Service(served, batcher, metrics), access, options, click.echo)
     with _listening(options.host, options.port) as listener:
         host, port = listener.getsockname()[:2]
-        pairs = ", ".join(f"{model.source}-{model.target}" for model in served.directions)
+        pairs = ", ".join(f"{model.source}-{model.target}" for model in served.served)
         say(f"serving {pairs} at http://{f'[{host}]' if ':' in host else host}:{port}")
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
         with suppress(KeyboardInterrupt):  # uvicorn re-raises it after shutting down

@@ -222,7 +222,7 @@ _FORMATS = (
     Exporter(
         name="web",
         help="Write a static page that translates in the browser.",
-        module="nmt_cli.export.web.folder",
+        module="nmt_cli.export.web",
         marker="nmt_web.json",
         next_step="page written to {folder}; next: python -m http.server -d {folder}",
         suffix="-web",

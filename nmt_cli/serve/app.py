@@ -1,44 +1,49 @@
-"""The application: routes of both interfaces and the page, limits, errors, the log."""
+"""The application: routes of both interfaces and of the page, errors, reloading."""
 
 import asyncio
-import json
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt_cli.errors import NmtError
-from nmt_cli.serve import deepl, libretranslate, page
+from nmt_cli.serve import deepl
 from nmt_cli.serve.access import Access
+from nmt_cli.serve.deepl import DeepL
+from nmt_cli.serve.libretranslate import LibreTranslate
+from nmt_cli.serve.monitoring import Monitor
 from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service
+from nmt_cli.web import page_files
 
-# How often to look whether a bundle was replaced, and how long a client may take for a part of
-# its request, in seconds.
-_RELOAD_SECONDS, _RECEIVE_SECONDS = 1.0, 30.0
-# A character of JSON can take twelve bytes: two escapes for one beyond the first 65,536.
-_BYTES_PER_CHARACTER, _OTHER_BYTES = 12, 65_536
+# Polling interval for replaced bundles.
+_RELOAD_SECONDS = 1.0
+_PAGE_HEADERS = {
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": "default-src 'none'; connect-src 'self'; img-src 'self'; "
+    "script-src 'self'; style-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
 
 
 def create_app(
     service: Service, access: Access, options: ServeOptions, log: Callable[[str], None]
 ) -> Starlette:
-    """Make the application; ``log`` receives a line of JSON for each request."""
+    """Make the application; ``log`` receives one line of JSON per request."""
 
     async def metrics(request: Request) -> Response:
         service.metrics.waiting.set(service.batcher.waiting)
         return PlainTextResponse(service.metrics.page())
-
-    async def answer_error(request: Request, error: Exception) -> Response:
-        return _answer(request, _described(error))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -47,16 +52,18 @@ def create_app(
         task.cancel()
         await asyncio.to_thread(service.batcher.close)
 
-    kinds = (HTTPException, NmtError, TimeoutError, Exception)
+    error_classes = (HTTPException, NmtError, TimeoutError, Exception)
     return Starlette(
         routes=[
-            *deepl.routes(service, access, options),
+            *DeepL(service, access, options).routes(),
             Route("/metrics", metrics),
-            *libretranslate.routes(service, access, options),
-            *page.routes(),
+            *LibreTranslate(service, access, options).routes(),
+            *page_routes(),
         ],
         middleware=[
-            Middleware(_Watch, service=service, options=options, log=log),
+            Middleware(
+                Monitor, metrics=service.metrics, max_characters=options.max_characters, log=log
+            ),
             Middleware(
                 CORSMiddleware,
                 allow_origins=["*"],
@@ -64,13 +71,32 @@ def create_app(
                 allow_headers=["Authorization", "Content-Type"],
             ),
         ],
-        exception_handlers=dict.fromkeys(kinds, answer_error),
+        exception_handlers=dict.fromkeys(error_classes, _answer_error),
         lifespan=lifespan,
     )
 
 
-def _described(error: Exception) -> HTTPException:
-    """An error with its status; unknown ones say nothing of the text."""
+def page_routes() -> list[Route]:
+    """Return the routes of the page's files."""
+
+    async def answer(path: Path, request: Request) -> Response:
+        return FileResponse(path, headers=_PAGE_HEADERS)
+
+    return [
+        Route("/" if name == "index.html" else f"/{name}", partial(answer, path))
+        for name, path in page_files("serve").items()
+    ]
+
+
+async def _answer_error(request: Request, error: Exception) -> Response:
+    """Return an error in the form of the interface that was called."""
+    interface = DeepL if request.url.path.startswith(deepl.PATHS) else LibreTranslate
+    answer = _with_status(error)
+    return JSONResponse(interface.error_body(answer), answer.status_code, answer.headers)
+
+
+def _with_status(error: Exception) -> HTTPException:
+    """Map an exception to a status; unexpected errors reveal no text."""
     if isinstance(error, HTTPException):
         return error
     if isinstance(error, TimeoutError):
@@ -80,70 +106,7 @@ def _described(error: Exception) -> HTTPException:
     return HTTPException(500, "internal error")
 
 
-def _answer(request: Request, error: HTTPException) -> Response:
-    """An error in the form of the interface that was called."""
-    if request.url.path.startswith(("/v2/", "/v3/")):
-        return JSONResponse({"message": error.detail}, error.status_code, error.headers)
-    said = f"Slowdown: {error.detail}" if error.status_code == 429 else error.detail
-    return JSONResponse({"error": said}, error.status_code, error.headers)
-
-
 async def _reload(service: Service) -> None:
     while True:
         await asyncio.sleep(_RELOAD_SECONDS)
         await asyncio.to_thread(service.models.reload_changed)
-
-
-class _Watch:
-    """Bounds what a client may send, and logs and counts each request; texts are not logged."""
-
-    def __init__(
-        self, app: ASGIApp, service: Service, options: ServeOptions, log: Callable[[str], None]
-    ) -> None:
-        self._app, self._metrics, self._log = app, service.metrics, log
-        self._most = options.max_characters * _BYTES_PER_CHARACTER + _OTHER_BYTES
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        began, status, received, complete = time.monotonic(), 499, 0, False
-
-        async def bounded() -> Message:
-            nonlocal received, complete
-            if complete:  # only the end of the connection can follow
-                return await receive()
-            try:
-                message = await asyncio.wait_for(receive(), _RECEIVE_SECONDS)
-            except TimeoutError:
-                raise HTTPException(408, "the request did not arrive in time") from None
-            received += len(message.get("body", b""))
-            complete = not message.get("more_body", False)
-            if received > self._most:
-                raise HTTPException(413, "the request is too large")
-            return message
-
-        async def noted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, bounded, noted)
-        finally:
-            seconds = time.monotonic() - began
-            route = scope.get("route")
-            path = getattr(route, "path", "other")
-            path = scope.get("root_path", "") + path
-            self._metrics.requests.labels(path, str(status)).inc()
-            self._metrics.seconds.labels(path).observe(seconds)
-            line = {
-                "time": round(time.time(), 3),
-                "method": scope["method"],
-                "path": path,
-                "status": status,
-                "seconds": round(seconds, 4),
-                "bytes": received,
-            }
-            self._log(json.dumps(line))

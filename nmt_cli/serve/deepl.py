@@ -7,151 +7,142 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from nmt_cli.serve.access import Access
-from nmt_cli.serve.fields import read_fields, text_of, texts_of
-from nmt_cli.serve.languages import name_of
-from nmt_cli.serve.models import Direction
-from nmt_cli.serve.options import ServeOptions
-from nmt_cli.serve.service import Service
-from nmt_cli.serve.waiting import unless_gone
+from nmt_cli.serve.api import Call, Interface
+from nmt_cli.serve.models import ServedModel
+from nmt_cli.web import language_name
 
-_TEXTS = 50  # of a request, as at DeepL
+PATHS = ("/v2/", "/v3/")
+_MAX_TEXTS = 50  # per request, as at DeepL
 _SCHEME = "DeepL-Auth-Key "
-# What no model here can do; DeepL refuses what a language cannot do in the same way.
-_UNKNOWN = ("glossary_id", "glossary_ids", "style_id", "translation_memory_id")
+# Unsupported parameters.
+_UNSUPPORTED = ("glossary_id", "glossary_ids", "style_id", "translation_memory_id")
 
 
-class _Routes:
-    def __init__(self, service: Service, access: Access, options: ServeOptions) -> None:
-        self._service, self._access, self._options = service, access, options
-        self._models = service.models
+class DeepL(Interface):
+    """The endpoints of DeepL."""
+
+    missing_field = 400, "Parameter '{name}' not specified."
+    missing_key = unknown_key = (
+        403,
+        "Authorization failed. Please supply a valid DeepL-Auth-Key.",
+    )
+    too_large = 413, "Request Entity Too Large"
+    unknown_target = 400, "Value for 'target_lang' not supported."
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes of DeepL."""
+        version_2 = [
+            Route("/translate", self.translate, methods=["POST"]),
+            Route("/languages", self.languages, methods=["GET", "POST"]),
+            Route("/glossary-language-pairs", self.glossary_pairs),
+            Route("/usage", self.usage, methods=["GET", "POST"]),
+        ]
+        return [Mount("/v2", routes=version_2), Route("/v3/languages", self.resource_languages)]
+
+    def key_of(self, call: Call) -> str:
+        """Return the key of the header or, if that has none, of ``auth_key``."""
+        header = call.request.headers.get("authorization", "")
+        key = header.removeprefix(_SCHEME) if header.startswith(_SCHEME) else ""
+        return key.strip() or call.text("auth_key")
+
+    @staticmethod
+    def error_body(error: HTTPException) -> dict[str, str]:
+        """Return the JSON of an error."""
+        return {"message": error.detail}
 
     async def translate(self, request: Request) -> Response:
         """Translate texts."""
-        fields = await read_fields(request)
-        key = self._admitted(request, fields)
-        if not fields.get("text"):
-            raise HTTPException(400, "Parameter 'text' not specified.")
-        texts = texts_of(fields, "text")
-        if len(texts) > _TEXTS:
+        call = await self.admit(request, "text")
+        texts = call.texts("text")
+        if len(texts) > _MAX_TEXTS:
             raise HTTPException(400, "Too many texts in request.")
-        size = sum(map(len, texts))
-        if size > self._options.max_characters:
-            raise HTTPException(413, "Request Entity Too Large")
-        for name in _UNKNOWN:
-            if fields.get(name):
-                raise HTTPException(400, f"Value for '{name}' not supported.")
-        if text_of(fields, "formality") in ("more", "less"):
+        size = self.check_size(texts)
+        for name in _UNSUPPORTED:
+            if call.fields.get(name):
+                raise _unsupported(name)
+        if call.text("formality") in ("more", "less"):
             raise HTTPException(400, "'formality' is not supported for given 'target_lang'.")
-        tags = text_of(fields, "tag_handling")
-        if tags not in ("", "html", "xml"):
-            raise HTTPException(400, "Value for 'tag_handling' not supported.")
-        source, target = text_of(fields, "source_lang").lower(), text_of(fields, "target_lang")
-        ways = self._ways(texts, source, target.lower())
-        untouched = _names(fields.get("ignore_tags"))
-        work = self._service.translate(ways, texts, tags, untouched=untouched)
-        found = await unless_gone(request, work, self._options.timeout)
-        self._access.used[key] += size
+        format = call.text("tag_handling")
+        if format not in ("", "html", "xml"):
+            raise _unsupported("tag_handling")
+        models = self._models_for(call, texts)
+        untouched = _names(call.fields.get("ignore_tags"))
+        translations = await self.translate_texts(
+            call, models, texts, format=format, untouched=untouched
+        )
+        self.access.used[call.key] += size
         answers: list[dict[str, Any]] = [
-            {"detected_source_language": way.source.partition("-")[0].upper(), "text": each.text}
-            for way, each in zip(ways, found, strict=True)
+            {
+                "detected_source_language": model.source.partition("-")[0].upper(),
+                "text": translation.text,
+            }
+            for model, translation in zip(models, translations, strict=True)
         ]
-        if str(fields.get("show_billed_characters", "")).lower() in ("1", "true"):
+        if call.is_true("show_billed_characters"):
             for answer, text in zip(answers, texts, strict=True):
                 answer["billed_characters"] = len(text)
         return JSONResponse({"translations": answers})
 
-    def _ways(self, texts: list[str], source: str, target: str) -> list[Direction]:
-        if not target:
-            raise HTTPException(400, "Parameter 'target_lang' not specified.")
-        known = [each for each in self._models.sources if self._models.find(each, target)]
-        if not known:
-            raise HTTPException(400, "Value for 'target_lang' not supported.")
-        detector = self._service.detector
-        found = [
-            self._models.find(source or detector.choose(text, known)[0], target) for text in texts
-        ]
-        ways = [each for each in found if each]
-        if len(ways) < len(found):
-            raise HTTPException(400, "Value for 'source_lang' not supported.")
-        return ways
+    def _models_for(self, call: Call, texts: list[str]) -> list[ServedModel]:
+        """Return the model of each text; the source language may be missing."""
+        self.require(call, "target_lang")
+        source, target = call.text("source_lang").lower(), call.text("target_lang").lower()
+        self.sources_for(target)
+        detected = [(source, 1.0)] * len(texts) if source else self.detect(texts, target)
+        models = [self.models.find(code, target) for code, _ in detected]
+        if None in models:
+            raise _unsupported("source_lang")
+        return [model for model in models if model]
 
     async def languages(self, request: Request) -> Response:
-        """The source languages, or with type=target the target languages."""
-        fields = await read_fields(request)
-        self._admitted(request, fields)
-        kind = text_of(fields, "type") or "source"
-        if kind not in ("source", "target"):
-            raise HTTPException(400, "Value for 'type' not supported.")
-        codes = self._models.sources
-        more: dict[str, Any] = {}
-        if kind == "target":
-            codes = sorted({each.target for each in self._models.directions})
-            more = {"supports_formality": False}
+        """Return the source languages, or with ``type=target`` the target languages."""
+        side = (await self.admit(request)).text("type") or "source"
+        if side not in ("source", "target"):
+            raise _unsupported("type")
+        codes, details = self.models.sources, {}
+        if side == "target":
+            codes, details = self.models.all_targets, {"supports_formality": False}
         return JSONResponse(
-            [{"language": code.upper(), "name": name_of(code), **more} for code in codes]
+            [{"language": code.upper(), "name": language_name(code), **details} for code in codes]
         )
 
-    async def languages_of(self, request: Request) -> Response:
+    async def resource_languages(self, request: Request) -> Response:
         """Version 3: all languages of a resource; only text translation has any."""
-        fields = await read_fields(request)
-        self._admitted(request, fields)
-        resource = text_of(fields, "resource")
-        if not resource:
-            raise HTTPException(400, "Parameter 'resource' not specified.")
-        sources = set(self._models.sources)
-        targets = {each.target for each in self._models.directions}
+        resource = (await self.admit(request, "resource")).text("resource")
         return JSONResponse(
             [
                 {
                     "lang": code,
-                    "name": name_of(code),
-                    "usable_as_source": code in sources,
-                    "usable_as_target": code in targets,
+                    "name": language_name(code),
+                    "usable_as_source": code in self.models.sources,
+                    "usable_as_target": code in self.models.all_targets,
                     "features": {},
                 }
-                for code in sorted(sources | targets)
+                for code in self.models.languages
                 if resource == "translate_text"
             ]
         )
 
     async def glossary_pairs(self, request: Request) -> Response:
-        """No pairs of languages; Weblate asks before it translates, and uses no glossary then."""
-        self._admitted(request, await read_fields(request))
+        """Return no pairs of languages; Weblate checks this first, and then uses no glossary."""
+        await self.admit(request)
         return JSONResponse({"supported_languages": []})
 
     async def usage(self, request: Request) -> Response:
-        """Characters that the key's owner has translated since the server was started."""
-        key = self._admitted(request, await read_fields(request))
+        """Return how many characters were translated with the key since the server started."""
+        call = await self.admit(request)
         # Clients expect a limit; there is none.
-        return JSONResponse({"character_count": self._access.used[key], "character_limit": 10**12})
-
-    def _admitted(self, request: Request, fields: dict[str, Any]) -> str:
-        given = request.headers.get("authorization", "")
-        key = given.removeprefix(_SCHEME) if given.startswith(_SCHEME) else ""
-        key = key.strip() or text_of(fields, "auth_key")
-        if self._access.keys and key not in self._access.keys:
-            raise HTTPException(403, "Authorization failed. Please supply a valid DeepL-Auth-Key.")
-        key = key if self._access.keys else ""
-        self._access.admit(key, request.client.host if request.client else "")
-        return key
+        count = self.access.used[call.key]
+        return JSONResponse({"character_count": count, "character_limit": 10**12})
 
 
-def routes(service: Service, access: Access, options: ServeOptions) -> list[BaseRoute]:
-    """The routes of DeepL."""
-    own = _Routes(service, access, options)
-    second = [
-        Route("/translate", own.translate, methods=["POST"]),
-        Route("/languages", own.languages, methods=["GET", "POST"]),
-        Route("/glossary-language-pairs", own.glossary_pairs),
-        Route("/usage", own.usage, methods=["GET", "POST"]),
-    ]
-    return [Mount("/v2", routes=second), Route("/v3/languages", own.languages_of)]
+def _unsupported(name: str) -> HTTPException:
+    return HTTPException(400, f"Value for '{name}' not supported.")
 
 
 def _names(value: object) -> list[str]:
-    """Names of elements: a list, or text with commas between them."""
+    """Return names of elements, from a list or from text with commas between them."""
     names = value.split(",") if isinstance(value, str) else value
     if not isinstance(names, list):
         return []
-    return [str(each).strip() for each in names if str(each).strip()]
+    return [str(name).strip() for name in names if str(name).strip()]

@@ -1,19 +1,22 @@
-"""The models that a server has: one for each direction, reloaded when their files change."""
+"""The models of a server: one for each pair of languages, reloaded when its files change."""
 
+import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.errors import NmtError
-from nmt_cli.models import TranslationModel, kind_of, open
+from nmt_cli.errors import ModelError, NmtError
+from nmt_cli.models import TranslationModel, kind_of
+from nmt_cli.models import open as open_model
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
 
+logger = logging.getLogger(__name__)
 
-class Direction:
+
+class ServedModel:
     """A bundle and the languages it translates between.
 
     Attributes:
@@ -21,49 +24,48 @@ class Direction:
         tokenizers: of both sides.
         has_attention: whether its translations can have alignments.
         version: of its files; a replaced bundle has another one.
+        size: bytes of its files.
+        used: when it last translated.
     """
 
-    def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path) -> None:
         if kind_of(folder) != "bundle":
-            raise NmtError(
+            raise ModelError(
                 f"{folder}: only bundles can be served", "export it with nmt export --onnx"
             )
-        self.folder, self._warn = folder, warn
+        self.folder = folder
         self._lock = threading.Lock()
-        self._signature = _signature(folder)
-        self._take(self._open())
+        self._file = _manifest_file(folder)
+        self._set(self._open())
         self.used = 0.0
 
     def _open(self) -> TranslationModel:
-        return open(self.folder, threads=1, workers=1)
+        return open_model(self.folder, threads=1, workers=1)
 
-    def _take(self, model: TranslationModel) -> None:
+    def _set(self, model: TranslationModel) -> None:
         self._model, self._translators = model, dict[DecodingOptions, Translator]()
         self.tokenizers, self.has_attention = model.tokenizers, model.has_attention
-        self.source, self.target = (each.lower() for each in model.languages)
+        self.source, self.target = (code.lower() for code in model.languages)
         self.version = " ".join(model.fingerprint())
+        self.size = sum(path.stat().st_size for path in self.folder.glob("*") if path.is_file())
 
     @property
     def beam_size(self) -> int:
-        """The model's own."""
+        """The beam size of the model's settings."""
         return self._model.decoding.beam_size
 
     @property
-    def size(self) -> int:
-        """Bytes of its files while it is loaded, else 0."""
-        if not self._translators:
-            return 0
-        return sum(each.stat().st_size for each in self.folder.glob("*") if each.is_file())
+    def is_loaded(self) -> bool:
+        """Whether its graphs are in memory."""
+        return bool(self._translators)
 
-    @contextmanager
-    def translator(self, options: DecodingOptions) -> Iterator[Translator]:
-        """The translator with these options, for one thread and batch."""
+    def translator(self, options: DecodingOptions) -> Translator:
+        """Return a translator with these options; the model is loaded if it is not."""
         self.used = time.monotonic()
         with self._lock:
             if options not in self._translators:
                 self._translators[options] = self._model.translator(options)
-            translator = self._translators[options]
-        yield translator
+            return self._translators[options]
 
     def release(self) -> None:
         """Free its memory once no batch uses it; the next one loads it again."""
@@ -76,95 +78,109 @@ class Direction:
 
         A bundle that cannot be read, as while it is being written, does not replace the old one.
         """
-        found = _signature(self.folder)
-        if found == self._signature:
+        file = _manifest_file(self.folder)
+        if file == self._file:
             return
         try:
             model = self._open()
-            if tuple(each.lower() for each in model.languages) != (self.source, self.target):
-                raise NmtError(f"{self.folder}: now translates between other languages")
+            if tuple(code.lower() for code in model.languages) != (self.source, self.target):
+                raise ModelError(f"{self.folder}: now translates between other languages")
         except NmtError as error:
-            if found is not None and found != self._signature:
-                self._warn(f"{error.args[0]}; still serving the bundle that was there")
+            if file is not None:
+                logger.warning(f"{error.args[0]}; still serving the previous bundle")
         else:
             with self._lock:
-                self._take(model)
-            self._warn(f"{self.folder}: reloaded")
-        self._signature = found
+                self._set(model)
+            logger.warning(f"{self.folder}: reloaded")
+        self._file = file
 
 
 class Models:
-    """All directions of a server.
+    """All models of a server.
 
     Args:
-        memory: bytes of files that may be loaded at the same time; 0 for no limit. The direction
-            that was used least recently makes room.
+        folders: of the bundles.
+        memory: bytes of models that may be loaded at the same time; 0 for no limit. The least
+            recently used model is unloaded.
     """
 
-    def __init__(self, folders: Sequence[Path], memory: int, warn: Callable[[str], None]) -> None:
+    def __init__(self, folders: Sequence[Path], memory: int) -> None:
         self._memory = memory
-        self.directions = [Direction(each, warn) for each in dict.fromkeys(folders)]
-        seen: dict[tuple[str, str], Path] = {}
-        for each in self.directions:
-            other = seen.setdefault((each.source, each.target), each.folder)
-            if other != each.folder:
-                raise NmtError(
-                    f"{other} and {each.folder} both translate from {each.source} to {each.target}",
+        self.served = [ServedModel(folder) for folder in dict.fromkeys(folders)]
+        by_languages: dict[tuple[str, str], Path] = {}
+        for model in self.served:
+            other = by_languages.setdefault((model.source, model.target), model.folder)
+            if other != model.folder:
+                raise ModelError(
+                    f"{other} and {model.folder} both translate from {model.source} to "
+                    f"{model.target}",
                     "serve one of them",
                 )
 
     @property
     def sources(self) -> list[str]:
         """Codes of the source languages, sorted."""
-        return sorted({each.source for each in self.directions})
+        return sorted({model.source for model in self.served})
+
+    @property
+    def all_targets(self) -> list[str]:
+        """Codes of the target languages, sorted."""
+        return sorted({model.target for model in self.served})
+
+    @property
+    def languages(self) -> list[str]:
+        """Codes of all languages, sorted."""
+        return sorted({*self.sources, *self.all_targets})
 
     def targets(self, source: str) -> list[str]:
-        """Codes of the languages that a language can be translated to, sorted."""
-        return sorted(each.target for each in self.directions if each.source == source)
+        """Return the codes of the languages that a language can be translated to, sorted."""
+        return sorted(model.target for model in self.served if model.source == source)
 
-    def find(self, source: str, target: str) -> Direction | None:
-        """The direction between two languages.
+    def find(self, source: str, target: str) -> ServedModel | None:
+        """Return the model for two languages.
 
-        A code with a region also finds the language without, and the other way round.
+        A code with a region also finds the language without it, and the reverse.
         """
         near = [
-            each
-            for each in self.directions
-            if (_base(each.source), _base(each.target)) == (_base(source), _base(target))
+            model
+            for model in self.served
+            if (_base(model.source), _base(model.target)) == (_base(source), _base(target))
         ]
-        asked = source.lower(), target.lower()
-        found = max(
+        exact = source.lower(), target.lower()
+        model = max(
             near,
-            key=lambda each: (each.source == asked[0]) + (each.target == asked[1]),
+            key=lambda model: (model.source == exact[0]) + (model.target == exact[1]),
             default=None,
         )
-        if found:
-            self._make_room(found)
-        return found
+        if model:
+            self._make_room(model)
+        return model
 
     def reload_changed(self) -> None:
         """Reload the bundles that were replaced."""
-        for each in self.directions:
-            each.reload_if_changed()
+        for model in self.served:
+            model.reload_if_changed()
 
-    def _make_room(self, needed: Direction) -> None:
-        if not self._memory:
-            return
-        others = [each for each in self.directions if each is not needed]
-        for each in sorted(others, key=lambda other: other.used):
-            if sum(other.size for other in self.directions) <= self._memory - needed.size:
-                break
-            each.release()
+    def _make_room(self, needed: ServedModel) -> None:
+        """Unload the least recently used models until there is room for another one."""
+        loaded = [model for model in self.served if model.is_loaded and model is not needed]
+        loaded.sort(key=lambda model: model.used)
+        while (
+            self._memory
+            and loaded
+            and sum(model.size for model in [needed, *loaded]) > self._memory
+        ):
+            loaded.pop(0).release()
 
 
 def _base(code: str) -> str:
     return code.lower().replace("_", "-").partition("-")[0]
 
 
-def _signature(folder: Path) -> tuple[int, int] | None:
-    """What changes when a bundle is replaced; None while there is none."""
+def _manifest_file(folder: Path) -> tuple[int, int] | None:
+    """Identify the manifest's file, which differs once a bundle is replaced; None without one."""
     try:
-        found = (folder / MANIFEST).stat()
+        status = (folder / MANIFEST).stat()
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns

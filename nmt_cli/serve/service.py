@@ -1,4 +1,4 @@
-"""Translate texts for the two interfaces: lines, documents, languages, limits."""
+"""Translate texts for the interfaces: lines and documents; detect their languages."""
 
 import asyncio
 import re
@@ -12,11 +12,13 @@ from nmt_cli.jobs.aligning import aligned_words, aligning
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translation import Translation
 from nmt_cli.serve.batcher import Answer, Batcher
-from nmt_cli.serve.detection import Detector
-from nmt_cli.serve.metrics import Metrics
-from nmt_cli.serve.models import Direction, Models
+from nmt_cli.serve.models import Models, ServedModel
+from nmt_cli.serve.monitoring import Metrics
 
 _LINE_ENDS = re.compile(r"(\r\n|\r|\n)")
+# More characters would make detection slower, and not more accurate.
+_MAX_DETECTION_CHARACTERS = 1000
+_MIN_PROBABILITY = 0.1
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,9 @@ class Translated:
 
     Attributes:
         text: the translation.
-        alignments: places of a source word in the text and of a target word in the translation,
+        alignments: spans of a source word in the text and of a target word in the translation,
             in target order; None if not requested or if the model has no attention.
-        others: further translations, best first, each of another text.
+        others: further translations, best first, each with a different text.
     """
 
     text: str
@@ -35,116 +37,143 @@ class Translated:
     others: "list[Translated]" = field(default_factory=list)
 
 
+class Detector:
+    """Detects the language of texts."""
+
+    def __init__(self) -> None:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+        self._identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+    def rank(self, text: str) -> list[tuple[str, float]]:
+        """Return all likely languages, best first, with probabilities between 0 and 1."""
+        ranked = self._identifier.rank(text[:_MAX_DETECTION_CHARACTERS])
+        return [pair for pair in ranked if pair[1] >= _MIN_PROBABILITY] or ranked[:1]
+
+    def choose(self, text: str, languages: Sequence[str]) -> tuple[str, float]:
+        """Return the likeliest of these languages and its probability."""
+        if len(languages) == 1:
+            return languages[0], 1.0
+        for detected, probability in self._identifier.rank(text[:_MAX_DETECTION_CHARACTERS]):
+            for language in languages:
+                if detected in (language, language.partition("-")[0]):
+                    return language, probability
+        return languages[0], 0.0
+
+
 class Service:
-    """The models, the queue and the detector of a server."""
+    """The models, the queue and the language detector of a server."""
 
     def __init__(self, models: Models, batcher: Batcher, metrics: Metrics) -> None:
         self.models, self.batcher, self.metrics = models, batcher, metrics
-        self.detector = Detector(models.sources)
+        self.detector = Detector()
 
     async def translate(
         self,
-        directions: Sequence[Direction],
+        models: Sequence[ServedModel],
         texts: Sequence[str],
         format: str = "",
-        others: int = 0,
+        alternatives: int = 0,
         untouched: Sequence[str] = (),
         alignments: bool = False,
     ) -> list[Translated]:
-        """Translate texts, each in its direction.
+        """Translate texts, each with its model.
 
         Args:
-            format: of documents, one of formats.document.FORMATS; "" for plain text, which is
-                translated line by line, as nmt translate does.
-            others: further translations of plain text to return.
-            untouched: names of elements of HTML or XML whose content stays.
+            format: of documents, a key of formats.FORMATS; "" for plain text, which is translated
+                line by line, as nmt translate does.
+            alternatives: further translations of plain text to return.
+            untouched: names of HTML or XML elements whose content stays.
             alignments: whether to align the words of plain text, if the model has attention.
 
         Raises:
-            TooMany: too much is waiting.
+            TooManyRequests: the queue is full.
             NmtError: a document is malformed, or a text cannot be translated.
         """
         tasks = []
-        for each, text in zip(directions, texts, strict=True):
-            labels = each.source, each.target
-            self.metrics.characters.labels(*labels).inc(len(text))
+        for model, text in zip(models, texts, strict=True):
+            self.metrics.characters.labels(model.source, model.target).inc(len(text))
             work = (
-                self._document(each, format, text, untouched)
+                self._document(model, format, text, untouched)
                 if format
-                else self._plain(each, text, others, alignments and each.has_attention)
+                else self._plain(model, text, alternatives, alignments and model.has_attention)
             )
             tasks.append(asyncio.ensure_future(work))
         try:
             return await asyncio.gather(*tasks)
         finally:
-            for task in tasks:  # of a request that was cancelled or failed
+            for task in tasks:  # if the request was cancelled or failed
                 task.cancel()
 
     async def _plain(
-        self, direction: Direction, text: str, others: int, alignments: bool
+        self, model: ServedModel, text: str, alternatives: int, alignments: bool
     ) -> Translated:
-        parts = _LINE_ENDS.split(text)  # lines and their ends in turns
+        parts = _LINE_ENDS.split(text)  # lines and line ends by turns
         lines = list(dict.fromkeys(line for line in parts[::2] if line.strip()))
-        beam = max(direction.beam_size, others + 1) if others else None
-        options = DecodingOptions(n_best=others + 1, beam_size=beam, alignments=alignments)
-        answers = self.batcher.submit(direction, options, lines)
+        beam_size = max(model.beam_size, alternatives + 1) if alternatives else None
+        options = DecodingOptions(
+            n_best=alternatives + 1, beam_size=beam_size, alignments=alignments
+        )
+        answers = self.batcher.submit(model, options, lines)
         try:
-            found = await asyncio.gather(*map(asyncio.wrap_future, answers))
+            translations = await asyncio.gather(*map(asyncio.wrap_future, answers))
         finally:
-            for each in answers:
-                each.cancel()
-        known = dict(zip(lines, found, strict=True))
-        return _ranked(parts, known, others, alignments)
+            for answer in answers:
+                answer.cancel()
+        by_line = dict(zip(lines, translations, strict=True))
+        return ranked(parts, by_line, alternatives, alignments)
 
     async def _document(
-        self, direction: Direction, format: str, text: str, untouched: Sequence[str]
+        self, model: ServedModel, format: str, text: str, untouched: Sequence[str]
     ) -> Translated:
-        """Markup is placed by alignments if the model has attention."""
-        waiting: list[Answer] = []
+        """Translate a document; markup is placed by alignments if the model has attention."""
+        answers: list[Answer] = []
 
         def translations(lines: Sequence[str]) -> list[Translation]:
-            options = DecodingOptions(alignments=direction.has_attention)
-            waiting[:] = self.batcher.submit(direction, options, lines)
-            return [each.result() for each in waiting]
+            options = DecodingOptions(alignments=model.has_attention)
+            answers[:] = self.batcher.submit(model, options, lines)
+            return [answer.result() for answer in answers]
 
-        translate = aligning(translations, direction.has_attention)
+        translate = aligning(translations, model.has_attention)
         try:
-            found = await asyncio.to_thread(
+            result = await asyncio.to_thread(
                 translate_document, format, text, "document", translate, untouched
             )
-            return Translated(found)
+            return Translated(result)
         finally:
-            for each in waiting:
-                each.cancel()
+            for answer in answers:
+                answer.cancel()
 
 
-def _ranked(
-    parts: list[str], known: dict[str, Translation], others: int, alignments: bool
+def ranked(
+    parts: list[str], by_line: dict[str, Translation], alternatives: int, alignments: bool
 ) -> Translated:
     """Build the translations of a text, and align words if requested."""
-    best, *rest = (_rejoined(parts, known, rank, alignments) for rank in range(others + 1))
-    # Other tokens may spell the same text.
-    different = {each.text: each for each in reversed([best, *rest])}
-    return replace(best, others=[each for each in rest if different[each.text] is each])
+    ranks = range(alternatives + 1)
+    best, *others = (_rejoined(parts, by_line, rank, alignments) for rank in ranks)
+    # Different tokens may spell the same text.
+    first = {result.text: result for result in reversed([best, *others])}
+    return replace(best, others=[result for result in others if first[result.text] is result])
 
 
 def _rejoined(
-    parts: list[str], known: dict[str, Translation], rank: int, alignments: bool
+    parts: list[str], by_line: dict[str, Translation], rank: int, alignments: bool
 ) -> Translated:
-    """Join the translations of lines with the line ends."""
-    lines = {line: aligned_words(found.n_best[rank]) for line, found in known.items()}
+    """Join the translations of lines, and their line ends."""
+    aligned = {line: aligned_words(best.n_best[rank]) for line, best in by_line.items()}
     texts, pairs = list[str](), list[tuple[Place, Place]]()
-    start = target_start = 0
+    source_start = target_start = 0
     for part in parts:
-        line = lines.get(part, Aligned(part))  # blank lines and line ends stay
+        line = aligned.get(part, Aligned(part))  # blank lines and line ends stay
         pairs += [
-            (_moved(source, start), _moved(target, target_start)) for source, target in line.pairs
+            (_shifted(source, source_start), _shifted(target, target_start))
+            for source, target in line.pairs
         ]
         texts.append(line.text)
-        start += len(part)
+        source_start += len(part)
         target_start += len(line.text)
     return Translated("".join(texts), pairs if alignments else None)
 
 
-def _moved(place: Place, by: int) -> Place:
-    return place[0] + by, place[1] + by
+def _shifted(span: Place, offset: int) -> Place:
+    return span[0] + offset, span[1] + offset

@@ -20,8 +20,8 @@ from nmt_cli.models import open as open_model
 from nmt_cli.serve.access import Access
 from nmt_cli.serve.app import create_app
 from nmt_cli.serve.batcher import Batcher
-from nmt_cli.serve.metrics import Metrics
 from nmt_cli.serve.models import Models
+from nmt_cli.serve.monitoring import Metrics
 from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service
 
@@ -66,7 +66,7 @@ def serving(
     *bundles: Path, access: Access | None = None, cache: int = 0, **settings: Any
 ) -> Iterator[Server]:
     options, metrics, log = ServeOptions(**settings), Metrics(), list[str]()
-    models = Models(bundles, options.memory * 1_000_000, lambda message: None)
+    models = Models(bundles, options.memory * 1_000_000)
     service = Service(models, Batcher(1, options.max_waiting, cache, metrics), metrics)
     app = create_app(service, access or Access({}, 0), options, log.append)
     listener = socket.create_server(("127.0.0.1", 0))

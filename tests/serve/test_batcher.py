@@ -11,24 +11,23 @@ import pytest
 from nmt_cli.errors import NmtError
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translation import Translation
-from nmt_cli.serve.access import TooMany
+from nmt_cli.serve.access import TooManyRequests
 from nmt_cli.serve.batcher import Batcher
-from nmt_cli.serve.metrics import Metrics
+from nmt_cli.serve.monitoring import Metrics
 
 PLAIN = DecodingOptions()
 
 
 class Model:
-    """Translates to upper case, once it may; refuses "bad" and batches that have it."""
+    """Translates to upper case, once it may; fails for batches that contain "bad"."""
 
     def __init__(self, version: str = "1") -> None:
         self.version, self.batches, self.may = version, list[list[str]](), threading.Event()
         self.started = threading.Semaphore(0)
         self.may.set()
 
-    @contextmanager
-    def translator(self, options: DecodingOptions) -> Iterator[Any]:
-        yield self
+    def translator(self, options: DecodingOptions) -> "Model":
+        return self
 
     def translate(self, lines: Sequence[str]) -> Iterator[Translation]:
         self.batches.append(list(lines))
@@ -40,8 +39,8 @@ class Model:
 
 
 @contextmanager
-def batching(most_waiting: int = 1000, cache: int = 0, threads: int = 1) -> Iterator[Batcher]:
-    batcher = Batcher(threads, most_waiting, cache, Metrics())
+def batching(max_waiting: int = 1000, cache: int = 0, threads: int = 1) -> Iterator[Batcher]:
+    batcher = Batcher(threads, max_waiting, cache, Metrics())
     yield batcher
     batcher.close()
 
@@ -57,9 +56,9 @@ def test_what_waits_together_is_translated_together() -> None:
     model: Any = Model()
     with batching() as batcher:
         blocked(batcher, model)
-        answers = [batcher.submit(model, PLAIN, [each])[0] for each in ("a", "ccc", "bb")]
+        answers = [batcher.submit(model, PLAIN, [text])[0] for text in ("a", "ccc", "bb")]
         model.may.set()
-        assert [each.result(10).text for each in answers] == ["A", "CCC", "BB"]
+        assert [answer.result(10).text for answer in answers] == ["A", "CCC", "BB"]
     assert model.batches == [["first"], ["a", "ccc", "bb"]]
 
 
@@ -86,7 +85,7 @@ def test_a_large_batch_takes_the_oldest_and_those_of_its_length() -> None:
     assert len(first) == 64
     assert first[0] == "x" * 9
     assert sorted(first + second) == sorted(lines)
-    assert sum(len(each) == 9 for each in first) == 51
+    assert sum(len(line) == 9 for line in first) == 51
 
 
 def test_one_bad_sentence_fails_alone() -> None:
@@ -95,23 +94,23 @@ def test_one_bad_sentence_fails_alone() -> None:
         blocked(batcher, model)
         good, bad, fine = batcher.submit(model, PLAIN, ["good", "bad", "fine"])
         model.may.set()
-        assert [each.result(10).text for each in (good, fine)] == ["GOOD", "FINE"]
+        assert [answer.result(10).text for answer in (good, fine)] == ["GOOD", "FINE"]
         with pytest.raises(NmtError, match="a bad line"):
             bad.result(10)
 
 
 def test_a_full_queue_refuses_whole_requests() -> None:
     model: Any = Model()
-    with batching(most_waiting=10) as batcher:
+    with batching(max_waiting=10) as batcher:
         blocked(batcher, model)
         waiting = batcher.submit(model, PLAIN, ["123456"])
-        with pytest.raises(TooMany, match="too many sentences are waiting") as caught:
+        with pytest.raises(TooManyRequests, match="too many sentences are waiting") as caught:
             batcher.submit(model, PLAIN, ["12", "345"])
         assert int((caught.value.headers or {})["Retry-After"]) >= 1
         assert batcher.waiting == 6
         waiting += batcher.submit(model, PLAIN, ["1234"])
         model.may.set()
-        assert [each.result(10).text for each in waiting] == ["123456", "1234"]
+        assert [answer.result(10).text for answer in waiting] == ["123456", "1234"]
 
 
 def test_cancelled_sentences_are_not_translated() -> None:
@@ -146,4 +145,4 @@ def test_closing_finishes_what_waits() -> None:
     answers = batcher.submit(model, PLAIN, list("abcdefgh"))
     threading.Timer(0.1, model.may.set).start()
     batcher.close()
-    assert [each.result(0).text for each in answers] == list("ABCDEFGH")
+    assert [answer.result(0).text for answer in answers] == list("ABCDEFGH")

@@ -12,7 +12,7 @@ from libretranslatepy import LibreTranslateAPI
 from nmt_cli.models import TranslationModel
 from nmt_cli.search.translation import Translation
 from nmt_cli.serve.access import Access
-from nmt_cli.serve.service import _ranked
+from nmt_cli.serve.service import ranked
 from tests.serve.conftest import Server, serving
 
 TEXTS = ["o gato dorme", "a casa azul\n\n  o gato \r\ne a casa", "", "   "]
@@ -56,7 +56,7 @@ def test_html(server: Server, model: TranslationModel) -> None:
 def test_alternatives_have_other_texts() -> None:
     others = [Translation("the cat", -2.0, [5]), Translation("a cat", -3.0, [6])]
     known = {"o gato": Translation("the cat", -1.0, [4], others=others)}
-    found = _ranked(["o gato"], known, 2, None)
+    found = ranked(["o gato"], known, 2, False)
     assert found.text == "the cat"
     assert [each.text for each in found.others] == ["a cat"]
 

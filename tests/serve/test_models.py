@@ -1,101 +1,95 @@
-"""The models of a server: directions, replaced bundles, memory."""
+"""The models of a server: languages, replaced bundles, memory."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.serve.models import Direction, Models
+from nmt_cli.serve.models import Models, ServedModel
 from tests.serve.conftest import renamed, serving
 
 
-def silent(message: str) -> None:
-    pass
-
-
-def text_of(direction: Direction) -> str:
-    with direction.translator(DecodingOptions()) as translator:
-        (found,) = translator.translate(["o gato"])
-    return found.text
+def translation_of(model: ServedModel) -> str:
+    (translation,) = model.translator(DecodingOptions()).translate(["o gato"])
+    return translation.text
 
 
 def test_a_model_named_twice_is_served_once(bundle: Path) -> None:
-    assert len(Models([bundle, bundle], 0, silent).directions) == 1
+    assert len(Models([bundle, bundle], 0).served) == 1
 
 
 def test_codes_with_and_without_a_region(bundle: Path, tmp_path: Path) -> None:
     brazilian = renamed(bundle, tmp_path / "other", "pt-BR", "en")
-    models = Models([bundle, brazilian], 0, silent)
+    models = Models([bundle, brazilian], 0)
     for code, folder in (("pt", bundle), ("PT-BR", brazilian), ("pt-PT", bundle)):
-        found = models.find(code, "EN-US")
-        assert found is not None
-        assert found.folder == folder
+        model = models.find(code, "EN-US")
+        assert model is not None
+        assert model.folder == folder
     assert models.find("en", "pt") is None
 
 
-def test_two_bundles_for_one_direction(bundle: Path, tmp_path: Path) -> None:
+def test_two_bundles_for_the_same_languages(bundle: Path, tmp_path: Path) -> None:
     other = renamed(bundle, tmp_path / "other", "pt", "en")
-    with pytest.raises(NmtError, match="both translate from pt to en; serve one of them"):
-        Models([bundle, other], 0, silent)
+    with pytest.raises(ModelError, match="both translate from pt to en; serve one of them"):
+        Models([bundle, other], 0)
 
 
 def test_only_bundles_can_be_served(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{}")
-    with pytest.raises(NmtError, match="only bundles can be served; export it with"):
-        Models([tmp_path], 0, silent)
+    with pytest.raises(ModelError, match="only bundles can be served; export it with"):
+        Models([tmp_path], 0)
 
 
-def test_the_model_used_least_recently_makes_room(bundle: Path, tmp_path: Path) -> None:
-    folders = [bundle, *(renamed(bundle, tmp_path / each, each, "en") for each in ("es", "fr"))]
-    models = Models(folders, 1, silent)  # a byte: one at a time
-    texts = []
-    for source in ("pt", "es", "fr", "pt"):
-        direction = models.find(source, "en")
-        assert direction is not None
-        texts.append(text_of(direction))
-        assert [each.source for each in models.directions if each.size] == [source]
-    assert len(set(texts)) == 1
+def test_the_least_recently_used_model_is_unloaded(bundle: Path, tmp_path: Path) -> None:
+    folders = [bundle, *(renamed(bundle, tmp_path / code, code, "en") for code in ("es", "fr"))]
+    for memory, loaded in ((1, 1), (2 * ServedModel(bundle).size + 1000, 2)):
+        models, translations, used = Models(folders, memory), set(), list[str]()
+        for source in ("pt", "es", "fr", "pt"):
+            model = models.find(source, "en")
+            assert model is not None
+            translations.add(translation_of(model))
+            used.append(source)
+            in_memory = {model.source for model in models.served if model.is_loaded}
+            assert in_memory == set(used[-loaded:])
+        assert len(translations) == 1
 
 
 def test_a_replaced_bundle_is_reloaded_and_a_broken_one_is_not(
-    bundle: Path, tmp_path: Path
+    bundle: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place = tmp_path / "pt-en"
-    shutil.copytree(bundle, place)
-    said: list[str] = []
-    direction = Direction(place, said.append)
-    said.clear()
-    before, version = text_of(direction), direction.version
-    shutil.rmtree(place)
-    direction.reload_if_changed()  # while it is being replaced
-    assert text_of(direction) == before
-    renamed(bundle, place, "pt", "en")
-    weights = place / "weights.bin"
-    whole = weights.read_bytes()
-    weights.write_bytes(whole[:-4])
-    direction.reload_if_changed()
-    assert "still serving the bundle that was there" in said[-1]
-    assert text_of(direction) == before
-    shutil.rmtree(place)
-    shutil.copytree(bundle, place)
-    direction.reload_if_changed()
-    assert said[-1] == f"{place}: reloaded"
-    assert text_of(direction) == before
-    assert direction.version == version
+    folder = tmp_path / "pt-en"
+    shutil.copytree(bundle, folder)
+    model = ServedModel(folder)
+    before, version = translation_of(model), model.version
+    shutil.rmtree(folder)
+    model.reload_if_changed()  # while it is being replaced
+    assert translation_of(model) == before
+    renamed(bundle, folder, "pt", "en")
+    weights = folder / "weights.bin"
+    weights.write_bytes(weights.read_bytes()[:-4])
+    model.reload_if_changed()
+    assert "still serving the previous bundle" in caplog.messages[-1]
+    assert translation_of(model) == before
+    shutil.rmtree(folder)
+    shutil.copytree(bundle, folder)
+    model.reload_if_changed()
+    assert caplog.messages[-1] == f"{folder}: reloaded"
+    assert translation_of(model) == before
+    assert model.version == version
 
 
 def test_a_server_reloads_while_it_answers(bundle: Path, tmp_path: Path) -> None:
-    place = tmp_path / "pt-en"
-    shutil.copytree(bundle, place)
+    folder = tmp_path / "pt-en"
+    shutil.copytree(bundle, folder)
     fields = {"q": "o gato", "source": "pt", "target": "en"}
-    with serving(place) as server:
-        (direction,) = server.service.models.directions
-        before, old = server.post("/translate", fields).body, direction.version
+    with serving(folder) as server:
+        (model,) = server.service.models.served
+        before, old = server.post("/translate", fields).body, model.version
         other = renamed(bundle, tmp_path / "new", "PT", "en")
-        place.rename(tmp_path / "old")
-        other.rename(place)
-        while direction.version == old:
+        folder.rename(tmp_path / "old")
+        other.rename(folder)
+        while model.version == old:
             assert server.post("/translate", fields).body == before
         assert server.post("/translate", fields).body == before

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from nmt_cli.serve import page
+from nmt_cli.serve.app import page_routes
 from tests.serve.conftest import Server
 
 
@@ -33,6 +33,6 @@ def test_the_page_refers_to_its_files_only(server: Server) -> None:
     """By relative addresses, so that a proxy can serve it in a folder."""
     text = server.get("/").body.decode()
     referred = re.findall(r'(?:src|href)="(.*?)"', text)
-    assert {f"/{each}" for each in referred} == {each.path for each in page.routes()} - {"/"}
+    assert {f"/{name}" for name in referred} == {route.path for route in page_routes()} - {"/"}
     assert "<script>" not in text
     assert "<style" not in text

@@ -23,7 +23,7 @@ def running(bundle: Path, *words: str) -> Iterator[tuple["subprocess.Popen[str]"
     ) as process:
         assert process.stderr is not None
         try:
-            line = next(each for each in process.stderr if each.startswith("serving "))
+            line = next(line for line in process.stderr if line.startswith("serving "))
             assert line.startswith("serving pt-en at http://127.0.0.1:")
             yield process, line.split()[-1]
         finally:
@@ -74,8 +74,8 @@ def test_a_signal_ends_it_after_the_last_answer(bundle: Path) -> None:
     ("words", "message"),
     [
         (["--host", "203.0.113.1"], "203.0.113.1, port 5000: Cannot assign requested address"),
-        (["--api-keys", "keys"], "keys, line 1: not a key; give KEY or KEY REQUESTS_PER_MINUTE"),
-        (["--api-keys", "none"], "none: has no key; write one key a line"),
+        (["--api-keys", "keys"], "keys, line 1: not a key; write KEY or KEY REQUESTS_PER_MINUTE"),
+        (["--api-keys", "none"], "none: has no key; write one key per line"),
     ],
 )
 def test_bad_options(bundle: Path, tmp_path: Path, words: list[str], message: str) -> None:

@@ -18,21 +18,22 @@ import pytest
 import sentencepiece
 
 from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.export import web
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import single_file
-from nmt_cli.export.web import folder as web
 from nmt_cli.files import write_json
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.code import repair
 from nmt_cli.text.mapped import MappedText
 from nmt_cli.training.run import Run
+from nmt_cli.web import page_files
 from tests.cli.test_plot import CHROMIUM
 from tests.systems import untrained_run
 from tests.test_docs import ROOT
 
 HERE = Path(__file__).parent
-PAGE = Path(str(files("nmt_cli"))) / "export" / "web" / "page"
+PAGE = Path(str(files("nmt_cli"))) / "web" / "export"
 NODE, NPM = shutil.which("node"), shutil.which("npm")
 needs_node = pytest.mark.skipif(not NODE, reason="needs node")
 needs_npm = pytest.mark.skipif(not (NODE and NPM), reason="needs node and npm")
@@ -80,7 +81,7 @@ def test_the_page_is_complete() -> None:
     cached = set(re.findall('"(.+?)"', listed)) - {"./"}
     generated = {web.SETTINGS, "onnxruntime.js"}
     for_others = {"package.json", "service-worker.js"}
-    assert cached == {each.name for each in PAGE.iterdir()} - for_others | generated
+    assert cached == set(page_files("export")) - for_others | generated
     assert script.count("{version}") == 1
 
 
@@ -143,7 +144,7 @@ def test_the_page_repairs_code_as_nmt_does() -> None:
     expected = [repair(source, MappedText(target)).text for source, target in pairs]
     assert sum(right != wrong for right, (_, wrong) in zip(expected, pairs, strict=True)) > 100
     given = json.dumps([web.CODE_SETTINGS, pairs])
-    assert json.loads(node(HERE / "repair.js", PAGE / "code.js", given=given)) == expected
+    assert json.loads(node(HERE / "repair.js", PAGE / "text.js", given=given)) == expected
 
 
 CAPITALS = [

@@ -9,7 +9,7 @@ const FILES = [
   "app.js",
   "worker.js",
   "translator.js",
-  "code.js",
+  "text.js",
   "sentencepiece.js",
   "onnxruntime.js",
   "nmt_web.json",

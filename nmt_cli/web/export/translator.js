@@ -1,6 +1,6 @@
 // Translates lines as `nmt translate` does, in browsers and in Node.
 
-import { repairer } from "./code.js";
+import { repairer } from "./text.js";
 import { SentencePiece } from "./sentencepiece.js";
 
 const [UNKNOWN, END] = [1, 3];

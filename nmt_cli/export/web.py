@@ -1,7 +1,7 @@
-"""Writing a static page that translates in the browser.
+"""Write a static page that translates in the browser.
 
-Its folder is that of a single ONNX file, with the scripts of `page/`, onnxruntime-web and settings.
-Nothing is downloaded: onnxruntime-web is copied from the folder of npm's packages.
+The folder has a single ONNX file, the page's files, onnxruntime-web and settings. Nothing is
+downloaded: onnxruntime-web is copied from the folder of npm packages.
 """
 
 import hashlib
@@ -24,6 +24,7 @@ from nmt_cli.text.lines import BLANK
 from nmt_cli.text.path import SENTENCE_END
 from nmt_cli.text.repetition import LOOP, NO_REPEAT, TOKEN_LOOP
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
+from nmt_cli.web import language_name, page_files
 
 SETTINGS = "nmt_web.json"
 RUNTIME = "onnxruntime-web"
@@ -32,11 +33,10 @@ _RUNTIME_FILES = {
     "onnxruntime.js": "ort.wasm.bundle.min.mjs",
     "onnxruntime.wasm": "ort-wasm-simd-threaded.wasm",
 }
-_PAGE = Path(__file__).with_name("page")
 
 verify = single_file.verify
 
-# Of nmt_cli.text.code, for code.js.
+# Of nmt_cli.text.code, for text.js.
 CODE_SETTINGS = {
     "run": RUN.pattern,
     "edges": EDGES.pattern,
@@ -56,7 +56,8 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """
     tokenizers = _tokenizer_settings(trained)
     single_file.write(trained, options, folder)
-    shutil.copytree(_PAGE, folder, dirs_exist_ok=True)
+    for name, path in page_files("export").items():
+        shutil.copyfile(path, folder / name)
     package = node_package(RUNTIME)
     for name, original in _RUNTIME_FILES.items():
         shutil.copyfile(package / "dist" / original, folder / name)
@@ -65,6 +66,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     settings = {
         "source": recipe.data.source,
         "target": recipe.data.target,
+        "names": {code: language_name(code) for code in (recipe.data.source, recipe.data.target)},
         "tokenizer": tokenizers,
         "decoding": asdict(trained.decoding),
         "blank": BLANK.pattern,

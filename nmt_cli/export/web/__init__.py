@@ -1,1 +1,0 @@
-"""A static page that translates in the browser."""
