@@ -18,8 +18,8 @@ from nmt_cli.export.importing.pieces import read_spm
 from nmt_cli.export.onnx import single_file
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.files import write_json
-from nmt_cli.text.capitals import CODE, MIN_LETTERS
-from nmt_cli.text.code import EDGES, MARK, MAX_PIECES, MIN_CHARACTERS, MIN_COMMON, RUN
+from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.text import capitals, code
 from nmt_cli.text.lines import BLANK
 from nmt_cli.text.path import SENTENCE_END
 from nmt_cli.text.repetition import LOOP, NO_REPEAT, TOKEN_LOOP
@@ -33,18 +33,10 @@ _RUNTIME_FILES = {
     "onnxruntime.js": "ort.wasm.bundle.min.mjs",
     "onnxruntime.wasm": "ort-wasm-simd-threaded.wasm",
 }
+# For Node, and for the page before it is cached.
+_NOT_CACHED = {"package.json", "service-worker.js"}
 
 verify = single_file.verify
-
-# Of nmt_cli.text.code, for text.js.
-CODE_SETTINGS = {
-    "run": RUN.pattern,
-    "edges": EDGES.pattern,
-    "mark": MARK.pattern,
-    "characters": MIN_CHARACTERS,
-    "common": MIN_COMMON,
-    "most": MAX_PIECES,
-}
 
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
@@ -61,22 +53,15 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     package = node_package(RUNTIME)
     for name, original in _RUNTIME_FILES.items():
         shutil.copyfile(package / "dist" / original, folder / name)
-    recipe = trained.run.recipe
+    data = trained.run.recipe.data
     large = {single_file.MODEL, "onnxruntime.wasm", tokenizers["source"], tokenizers["target"]}
     settings = {
-        "source": recipe.data.source,
-        "target": recipe.data.target,
-        "names": {code: language_name(code) for code in (recipe.data.source, recipe.data.target)},
+        "source": data.source,
+        "target": data.target,
+        "names": {name: language_name(name) for name in (data.source, data.target)},
         "tokenizer": tokenizers,
         "decoding": asdict(trained.decoding),
-        "blank": BLANK.pattern,
-        "sentence_end": SENTENCE_END,
-        # JavaScript's \w knows only ASCII.
-        "capitals": {
-            "code": CODE.pattern.replace(r"\w", r"[\p{L}\p{N}_]"),
-            "letters": MIN_LETTERS,
-        },
-        "code": CODE_SETTINGS,
+        "text": text_settings(trained.decoding),
         "repetition": {
             "loop": LOOP.pattern,
             "token_loop": TOKEN_LOOP.pattern,
@@ -85,35 +70,59 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         "sizes": {name: (folder / name).stat().st_size for name in sorted(large)},
     }
     # Browsers keep the files of a version.
-    hashed = hashlib.sha256(json.dumps(settings).encode())
-    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-        hashed.update(path.read_bytes())
-    settings["version"] = version = hashed.hexdigest()[:16]
+    digest = hashlib.sha256(json.dumps(settings).encode())
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(path.read_bytes())
+    settings["version"] = version = digest.hexdigest()[:16]
     write_json(folder / SETTINGS, settings)
+    cached = sorted({*page_files("export"), SETTINGS, "onnxruntime.js"} - _NOT_CACHED)
     script = folder / "service-worker.js"
     text = script.read_text(encoding="utf-8").replace("{version}", version)
-    script.write_text(text, encoding="utf-8")
+    script.write_text(text.replace("{files}", json.dumps(cached)), encoding="utf-8")
+
+
+def text_settings(decoding: DecodingConfig) -> dict[str, Any]:
+    """Return the settings of the text path, for text.js."""
+    return {
+        "max_source": decoding.max_source,
+        "fold_capitals": decoding.fold_capitals,
+        "repair_code": decoding.repair_code,
+        "blank": BLANK.pattern,
+        "sentence_end": SENTENCE_END,
+        "capitals": {
+            # JavaScript's \w knows only ASCII.
+            "code": capitals.CODE.pattern.replace(r"\w", r"[\p{L}\p{N}_]"),
+            "min_letters": capitals.MIN_LETTERS,
+        },
+        "code": {
+            "run": code.RUN.pattern,
+            "edges": code.EDGES.pattern,
+            "mark": code.MARK.pattern,
+            "min_characters": code.MIN_CHARACTERS,
+            "min_common": code.MIN_COMMON,
+            "max_pieces": code.MAX_PIECES,
+        },
+    }
 
 
 def _tokenizer_settings(trained: TrainedModel) -> dict[str, Any]:
-    """Which files hold the tokenizers, and which target ids have no text."""
-    run, target = trained.run, trained.tokenizers.target
-    spec = trained.spec
+    """Return the files of the tokenizers and the target ids that have no text."""
+    run, target, spec = trained.run, trained.tokenizers.target, trained.spec
     if not isinstance(target, SentencePieceTokenizer):
         raise _failure(run.recipe.label, f"a {spec.kind} tokenizer")
     for name in (spec.source, spec.target):
         model = read_spm(run.folder / TOKENIZER / name)
-        kinds, own = type(model.trainer_spec), model.trainer_spec
-        if own.model_type not in (kinds.UNIGRAM, kinds.BPE):
+        trainer = model.trainer_spec
+        if trainer.model_type not in (type(trainer).UNIGRAM, type(trainer).BPE):
             raise _failure(run.recipe.label, f"{name} of another model type")
-        if own.treat_whitespace_as_suffix or model.denormalizer_spec.precompiled_charsmap:
+        if trainer.treat_whitespace_as_suffix or model.denormalizer_spec.precompiled_charsmap:
             raise _failure(run.recipe.label, f"{name} with another treatment of spaces")
-    source, silent = f"{TOKENIZER}/{spec.source}", sorted(target.silent_ids)
-    return {"source": source, "target": f"{TOKENIZER}/{spec.target}", "silent": silent}
+    source, special = f"{TOKENIZER}/{spec.source}", sorted(target.silent_ids)
+    return {"source": source, "target": f"{TOKENIZER}/{spec.target}", "special": special}
 
 
-def _failure(label: str, what: str) -> NmtError:
+def _failure(label: str, tokenizer: str) -> NmtError:
     return NmtError(
-        f"--web: {label} has {what}, and the page only reads SentencePiece's unigram and BPE",
+        f"--web: {label} has {tokenizer}, and the page only reads SentencePiece's unigram and BPE",
         "export it with --onnx --single-file",
     )

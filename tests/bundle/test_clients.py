@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,9 +17,9 @@ SENTENCE = "um gato, dois pães e o café."
 LINES = [*HARD_LINES, SENTENCE, "\u200b", " ".join([SENTENCE] * 12), "sol" * 150, "água"]
 
 
-def assert_same_client(folder: Path, beam_size: int) -> None:
+def assert_same_client(folder: Path, beam_size: int, lines: Sequence[str] = LINES) -> None:
     """Compare the client, a process of its own, with nmt."""
-    given = "".join(f"{line}\n" for line in LINES).encode()
+    given = "".join(f"{line}\n" for line in lines).encode()
     options = ["--beam-size", str(beam_size)]
     command = [sys.executable, str(CLIENT), str(folder), *options]
     client = subprocess.run(command, cwd=folder, input=given, capture_output=True, timeout=300)
@@ -42,17 +42,22 @@ def test_the_client_translates_like_nmt(
     assert_same_client(tiny_bundle(precision), beam_size)
 
 
+def test_the_client_edits_text_like_nmt() -> None:
+    lines = ["ABRA A PORTA, POR FAVOR!", "Chame item_count() com $HOME agora.", "▁", "\u2060"]
+    assert_same_client(ROOT / "exports" / "pt-en", 4, lines)
+
+
 def test_the_client_translates_with_an_older_recurrent_bundle(older_bundles: Path) -> None:
     assert_same_client(older_bundles / "rnn", 4)
 
 
 def test_the_client_is_short_and_needs_three_packages() -> None:
     source = CLIENT.read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 120
+    assert len(source.splitlines()) <= 220
     imported = set()
-    for each in ast.walk(ast.parse(source)):
-        if isinstance(each, ast.Import | ast.ImportFrom):
-            imported |= {getattr(each, "module", None) or name.name for name in each.names}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imported |= {getattr(node, "module", None) or name.name for name in node.names}
     assert imported - sys.stdlib_module_names == {"numpy", "onnxruntime", "sentencepiece"}
 
 

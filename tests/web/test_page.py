@@ -4,7 +4,6 @@ import fcntl
 import http.server
 import json
 import random
-import re
 import shutil
 import subprocess
 import threading
@@ -22,12 +21,13 @@ from nmt_cli.export import web
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import single_file
 from nmt_cli.files import write_json
+from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.code import repair
+from nmt_cli.text.lines import is_blank
 from nmt_cli.text.mapped import MappedText
 from nmt_cli.training.run import Run
-from nmt_cli.web import page_files
 from tests.cli.test_plot import CHROMIUM
 from tests.systems import untrained_run
 from tests.test_docs import ROOT
@@ -75,14 +75,9 @@ def test_the_npm_package_is_missing(
         EXPORTERS["web"].check(ExportOptions(precision="float16"))
 
 
-def test_the_page_is_complete() -> None:
+def test_the_service_worker_has_its_placeholders() -> None:
     script = (PAGE / "service-worker.js").read_text(encoding="utf-8")
-    (listed,) = re.findall(r"FILES = \[(.*?)\]", script, re.S)
-    cached = set(re.findall('"(.+?)"', listed)) - {"./"}
-    generated = {web.SETTINGS, "onnxruntime.js"}
-    for_others = {"package.json", "service-worker.js"}
-    assert cached == set(page_files("export")) - for_others | generated
-    assert script.count("{version}") == 1
+    assert (script.count("{version}"), script.count("{files}")) == (1, 1)
 
 
 HOSTILE = [
@@ -134,17 +129,21 @@ def test_the_page_repairs_code_as_nmt_does() -> None:
     pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
     lines = [line for page in pages for line in page.read_text(encoding="utf-8").splitlines()]
 
-    def misspelt(line: str) -> str:
-        kept = (each for each in line if rng.random() > 0.05)
+    def misspelled(line: str) -> str:
+        kept = (character for character in line if rng.random() > 0.05)
         return "".join(
-            rng.choice("_aé. 7\ufeff\x1c") if rng.random() < 0.02 else each for each in kept
+            rng.choice("_aé. 7\ufeff\x1c") if rng.random() < 0.02 else character
+            for character in kept
         )
 
-    pairs = [(line, misspelt(line)) for line in [*lines, *HOSTILE]]
+    pairs = [(line, misspelled(line)) for line in [*lines, *HOSTILE] if not is_blank(line)]
     expected = [repair(source, MappedText(target)).text for source, target in pairs]
     assert sum(right != wrong for right, (_, wrong) in zip(expected, pairs, strict=True)) > 100
-    given = json.dumps([web.CODE_SETTINGS, pairs])
-    assert json.loads(node(HERE / "repair.js", PAGE / "text.js", given=given)) == expected
+    settings = web.text_settings(DecodingConfig(repair_code=True))
+    examples = [{"line": source, "model_writes": [target]} for source, target in pairs]
+    given = json.dumps([settings, examples])
+    results = json.loads(node(HERE / "text_path.js", PAGE, given=given))
+    assert [result["final"] for result in results] == expected
 
 
 CAPITALS = [
@@ -183,7 +182,7 @@ def test_node_and_a_browser_translate_alike(
     assert node(tmp_path / "translate.js", target, given=given).split("\n")[:-1] == expected
 
     settings = json.loads((target / web.SETTINGS).read_text(encoding="utf-8"))
-    settings["decoding"]["fold_capitals"] = True
+    settings["text"]["fold_capitals"] = True
     (tmp_path / "folding").mkdir()
     for path in target.iterdir():
         (tmp_path / "folding" / path.name).symlink_to(path)

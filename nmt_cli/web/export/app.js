@@ -1,85 +1,68 @@
 // The page: shows what worker.js reports, and sends it the text.
 
-const PAUSE = 300; // milliseconds without typing, after which a text is translated
-const names = ["source", "target", "status", "progress", "copy"];
-const [source, target, status, progress, copy] = names.map((id) => document.getElementById(id));
-let number = 0;
-let shown = [""];
-let lines = [""];
-let timer;
+import { page, say } from "./page.js";
 
-function languageName(code) {
-  try {
-    return new Intl.DisplayNames(["en"], { type: "language" }).of(code);
-  } catch {
-    return code; // a recipe may have names that are no language codes
-  }
-}
+const PAUSE = 300; // milliseconds without typing, after which a text is translated
+let number = 0; // of the latest text
+let lines = [""];
+let translations = [""];
+let timer;
 
 async function nameLanguages() {
   const settings = await (await fetch("nmt_web.json")).json();
-  for (const element of [source, target]) {
-    element.lang = settings[element.id];
-    element.labels[0].textContent = languageName(element.lang);
+  for (const side of ["source", "target"]) {
+    page[side].lang = settings[side];
+    page[side].labels[0].textContent = settings.names[settings[side]];
   }
-  const title = [source, target].map((element) => element.labels[0].textContent).join(" to ");
+  const title = [page.source, page.target].map((pane) => pane.labels[0].textContent).join(" to ");
   document.title = `Translate ${title}`;
   document.querySelector("h1").textContent = title;
 }
 
 /** Shows the share of some work that is done; nothing when it is complete. */
 function showProgress(share) {
-  progress.hidden = share >= 1;
-  progress.value = share;
+  page.progress.hidden = share >= 1;
+  page.progress.value = share;
 }
 
 function translate(worker) {
-  lines = source.value.split("\n");
-  shown = shown.slice(0, lines.length);
-  target.setAttribute("aria-busy", "true");
+  lines = page.source.value.split("\n");
+  translations = translations.slice(0, lines.length);
+  page.target.ariaBusy = "true";
   worker.postMessage({ number: ++number, lines });
 }
 
 /**
  * Shows what the worker reports: { loaded, total } bytes, then { ready }; of a text's number,
- * { place, text } for each line, then { done }; or { error }.
+ * { index, text } for each line, then { done }; or { error }.
  */
 function receive(data) {
   if (data.error) {
     showProgress(1);
-    status.textContent = `It does not work: ${data.error}. Reload the page to try again.`;
+    say(`It does not work: ${data.error}. Reload the page to try again.`);
   } else if (data.total) {
-    // The same text each time: screen readers read what changes.
-    const text = `Loading ${(data.total / 1e6).toFixed(1)} MB`;
-    if (status.textContent !== text) status.textContent = text;
+    say(`Loading ${(data.total / 1e6).toFixed(1)} MB`);
     showProgress(Math.min(data.loaded / data.total, 0.99)); // the model has yet to start
   } else if (data.ready) {
     showProgress(1);
-    status.textContent = "Ready";
+    say("Ready");
   } else if (data.number === number) {
-    if (!data.done) shown[data.place] = data.text;
-    target.textContent = shown.join("\n");
-    copy.disabled = !target.textContent;
-    showProgress(data.done ? 1 : (data.place + 1) / lines.length);
+    if (!data.done) translations[data.index] = data.text;
+    page.target.textContent = translations.join("\n");
+    page.copy.disabled = !page.target.textContent;
+    showProgress(data.done ? 1 : (data.index + 1) / lines.length);
     // Screen readers then read the whole translation, once.
-    if (data.done) target.setAttribute("aria-busy", "false");
+    if (data.done) page.target.ariaBusy = "false";
   }
-}
-
-async function copyTranslation() {
-  await navigator.clipboard.writeText(target.textContent);
-  status.textContent = "Copied";
 }
 
 const worker = new Worker("worker.js", { type: "module" });
 worker.onmessage = ({ data }) => receive(data);
 worker.onerror = () => receive({ error: "this browser cannot run the translator" });
-source.addEventListener("input", () => {
+page.source.addEventListener("input", () => {
   clearTimeout(timer);
   timer = setTimeout(translate, PAUSE, worker);
 });
-copy.addEventListener("click", copyTranslation);
-copy.hidden = !navigator.clipboard; // pages of https or localhost have one
 navigator.serviceWorker?.register("service-worker.js");
 await nameLanguages();
-if (source.value) translate(worker); // which the browser kept
+if (page.source.value) translate(worker); // the browser restored it

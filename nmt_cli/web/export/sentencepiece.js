@@ -6,7 +6,7 @@ const SPACE = "▁";
 const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE] = [1, 2, 3, 4, 5, 6];
 const BPE = 2;
 const UNKNOWN_PENALTY = 10;
-const LARGEST_SCORE = 2 ** -126; // where SentencePiece starts to look for the largest score
+const MIN_LARGEST_SCORE = 2 ** -126; // where SentencePiece starts to look for the largest score
 
 // Bytes of a UTF-8 character by the first four bits.
 const LENGTHS = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4];
@@ -21,8 +21,8 @@ export class SentencePiece {
     const model = message(bytes);
     const trainer = message(model.get(2)[0]);
     const normalizer = message(model.get(3)[0]);
-    this.pieces = model.get(1).map((each) => {
-      const piece = message(each);
+    this.pieces = model.get(1).map((fields) => {
+      const piece = message(fields);
       const score = piece.has(2) ? view(piece.get(2)[0]).getFloat32(0, true) : 0;
       return { text: decoder.decode(piece.get(1)[0]), score, type: piece.get(3)?.[0] ?? NORMAL };
     });
@@ -36,13 +36,13 @@ export class SentencePiece {
   }
 
   #index() {
-    const normal = this.pieces.filter((each) => each.type === NORMAL);
-    const scores = normal.map((each) => each.score);
-    const largest = scores.reduce((a, b) => Math.max(a, b), LARGEST_SCORE);
+    const normal = this.pieces.filter(({ type }) => type === NORMAL);
+    const scores = normal.map(({ score }) => score);
+    const largest = scores.reduce((a, b) => Math.max(a, b), MIN_LARGEST_SCORE);
     this.unknownScore = Math.fround(
       scores.reduce((a, b) => Math.min(a, b), Infinity) - UNKNOWN_PENALTY,
     );
-    this.unknown = this.pieces.findIndex((each) => each.type === UNKNOWN);
+    this.unknown = this.pieces.findIndex(({ type }) => type === UNKNOWN);
     this.ids = new Map(); // of pieces that text may contain
     this.bytes = new Map();
     this.symbols = [];
@@ -57,8 +57,8 @@ export class SentencePiece {
       }
     }
     this.symbols.sort((a, b) => b.bytes.length - a.bytes.length); // the longest comes first
-    this.longest = Math.max(...[...this.ids.keys()].map((each) => [...each].length));
-    this.hasInnerSpaces = [...this.ids.keys()].some((each) => each.lastIndexOf(SPACE) > 0);
+    this.longest = Math.max(...[...this.ids.keys()].map((text) => [...text].length));
+    this.hasInnerSpaces = [...this.ids.keys()].some((text) => text.lastIndexOf(SPACE) > 0);
   }
 
   /** Returns the ids of a text, without start and end. */
@@ -104,35 +104,37 @@ export class SentencePiece {
 
   /** Returns a text as the pieces spell it: characters replaced, spaces marked. */
   normalize(text) {
-    let given = encoder.encode(text);
-    if (!this.removesSpaces) return this.#marked(given, false);
-    while (given.length) {
-      const [found, length] = this.#prefix(given);
-      if (found !== " ") break;
-      given = given.subarray(length);
+    let bytes = encoder.encode(text);
+    if (!this.removesSpaces) return this.#marked(bytes, false);
+    while (bytes.length) {
+      const [normalized, length] = this.#prefix(bytes);
+      if (normalized !== " ") break;
+      bytes = bytes.subarray(length);
     }
-    return this.#marked(given, true).replace(/▁+$/, "");
+    return this.#marked(bytes, true).replace(/▁+$/, "");
   }
 
-  #marked(given, removes) {
-    if (!given.length) return "";
+  #marked(bytes, removes) {
+    if (!bytes.length) return "";
     const parts = this.hasPrefix ? [SPACE] : [];
-    for (let wasSpace = removes; given.length; ) {
-      let [found, length] = this.#prefix(given);
-      given = given.subarray(length);
-      if (wasSpace) found = found.replace(/^ +/, "");
-      if (found) wasSpace = removes && found.endsWith(" ");
-      parts.push(found.replaceAll(" ", SPACE));
+    for (let wasSpace = removes; bytes.length; ) {
+      let [normalized, length] = this.#prefix(bytes);
+      bytes = bytes.subarray(length);
+      if (wasSpace) normalized = normalized.replace(/^ +/, "");
+      if (normalized) wasSpace = removes && normalized.endsWith(" ");
+      parts.push(normalized.replaceAll(" ", SPACE));
     }
     return parts.join("");
   }
 
   /** The normalized beginning of some bytes, and how many bytes it replaces. */
   #prefix(bytes) {
-    const symbol = this.symbols.find((own) => own.bytes.every((each, at) => bytes[at] === each));
+    const symbol = this.symbols.find((candidate) =>
+      candidate.bytes.every((byte, index) => bytes[index] === byte),
+    );
     if (symbol) return [symbol.text, symbol.bytes.length];
-    const found = this.charsmap?.longest(bytes);
-    if (found) return found;
+    const replacement = this.charsmap?.longest(bytes);
+    if (replacement) return replacement;
     const length = LENGTHS[bytes[0] >> 4];
     return [decoder.decode(bytes.subarray(0, length)), length];
   }
@@ -161,11 +163,11 @@ export class SentencePiece {
       }
       if (!hasOne) reach(start + 1, Math.fround(this.unknownScore + best[start]), this.unknown);
     }
-    const found = [];
+    const pieces = [];
     for (let end = size; end > 0; end = from[end]) {
-      found.push([characters.slice(from[end], end).join(""), ids[end]]);
+      pieces.push([characters.slice(from[end], end).join(""), ids[end]]);
     }
-    return found.reverse();
+    return pieces.reverse();
   }
 
   /** The pieces by byte-pair encoding, with their ids. */
@@ -178,36 +180,36 @@ export class SentencePiece {
   #mergeWord(word) {
     const parts = [];
     while (word) {
-      const symbol = this.symbols.find((each) => word.startsWith(each.text));
+      const symbol = this.symbols.find(({ text }) => word.startsWith(text));
       const part = symbol?.text ?? String.fromCodePoint(word.codePointAt(0));
       parts.push({ text: part, frozen: symbol !== undefined });
       word = word.slice(part.length);
     }
     const halves = new Map(); // of merges into unused pieces, which are undone
-    const scoreAt = (place) => {
-      const [left, right] = [parts[place], parts[place + 1]];
+    const scoreAt = (index) => {
+      const [left, right] = [parts[index], parts[index + 1]];
       if (!left || !right || left.frozen || right.frozen) return -Infinity;
       const id = this.ids.get(left.text + right.text);
       if (id === undefined) return -Infinity;
       if (this.pieces[id].type === UNUSED) halves.set(this.pieces[id].text, [left.text, right.text]);
       return this.pieces[id].score;
     };
-    const scores = parts.map((_, place) => scoreAt(place));
+    const scores = parts.map((_, index) => scoreAt(index));
     while (parts.length > 1) {
-      const place = scores.reduce((a, score, b) => (score > scores[a] ? b : a), 0);
-      if (scores[place] === -Infinity) break;
-      parts[place].text += parts[place + 1].text;
-      parts.splice(place + 1, 1);
-      scores.splice(place + 1, 1);
-      scores[place] = scoreAt(place);
-      if (place) scores[place - 1] = scoreAt(place - 1);
+      const best = scores.reduce((a, score, b) => (score > scores[a] ? b : a), 0);
+      if (scores[best] === -Infinity) break;
+      parts[best].text += parts[best + 1].text;
+      parts.splice(best + 1, 1);
+      scores.splice(best + 1, 1);
+      scores[best] = scoreAt(best);
+      if (best) scores[best - 1] = scoreAt(best - 1);
     }
     const whole = (text) => {
       const id = this.ids.get(text) ?? this.unknown;
       const undone = this.pieces[id].type === UNUSED && halves.get(text);
       return undone ? undone.flatMap(whole) : [[text, id]];
     };
-    return parts.flatMap((each) => whole(each.text));
+    return parts.flatMap(({ text }) => whole(text));
   }
 }
 
@@ -221,19 +223,19 @@ class Charsmap {
 
   /** The text that replaces the longest known prefix, and the prefix's length; or nothing. */
   longest(bytes) {
-    const unit = (place) => this.trie.getUint32(4 * place, true);
+    const unit = (index) => this.trie.getUint32(4 * index, true);
     const child = (value) => (value >>> 10) << ((value & 0x200) >>> 6);
-    let found;
-    let place = child(unit(0));
+    let longest;
+    let index = child(unit(0));
     for (let count = 0; count < bytes.length; ) {
-      place ^= bytes[count];
-      const value = unit(place);
+      index ^= bytes[count];
+      const value = unit(index);
       if ((value & 0x800000ff) !== bytes[count++]) break;
-      place ^= child(value);
-      if (value & 0x100) found = [unit(place) & 0x7fffffff, count];
+      index ^= child(value);
+      if (value & 0x100) longest = [unit(index) & 0x7fffffff, count];
     }
-    if (!found) return undefined;
-    const [start, length] = found;
+    if (!longest) return undefined;
+    const [start, length] = longest;
     return [decoder.decode(this.texts.subarray(start, this.texts.indexOf(0, start))), length];
   }
 }
@@ -241,20 +243,20 @@ class Charsmap {
 /** The fields of a protobuf message: arrays of numbers or bytes, by their numbers. */
 function message(bytes) {
   const fields = new Map();
-  let place = 0;
+  let position = 0;
   const number = () => {
     for (let value = 0, scale = 1; ; scale *= 128) {
-      const byte = bytes[place++];
+      const byte = bytes[position++];
       value += (byte & 127) * scale;
       if (byte < 128) return value;
     }
   };
-  while (place < bytes.length) {
+  while (position < bytes.length) {
     const key = number();
-    const kind = key & 7;
-    if (![0, 1, 2, 5].includes(kind)) throw new Error("not a SentencePiece model");
-    const size = kind === 2 ? number() : { 1: 8, 5: 4 }[kind];
-    const value = kind === 0 ? number() : bytes.subarray(place, (place += size));
+    const wireType = key & 7;
+    if (![0, 1, 2, 5].includes(wireType)) throw new Error("not a SentencePiece model");
+    const size = wireType === 2 ? number() : { 1: 8, 5: 4 }[wireType];
+    const value = wireType === 0 ? number() : bytes.subarray(position, (position += size));
     const field = Math.floor(key / 8);
     if (!fields.has(field)) fields.set(field, []);
     fields.get(field).push(value);
@@ -265,14 +267,14 @@ function message(bytes) {
 /** The text of bytes; each byte that is not valid UTF-8 becomes U+FFFD. */
 function textOf(bytes) {
   let text = "";
-  for (let place = 0; place < bytes.length; ) {
-    const length = LENGTHS[bytes[place] >> 4];
+  for (let start = 0; start < bytes.length; ) {
+    const length = LENGTHS[bytes[start] >> 4];
     try {
-      text += decoder.decode(Uint8Array.from(bytes.slice(place, place + length)));
-      place += length;
+      text += decoder.decode(Uint8Array.from(bytes.slice(start, start + length)));
+      start += length;
     } catch {
       text += "\ufffd";
-      place += 1;
+      start += 1;
     }
   }
   return text;

@@ -1,19 +1,7 @@
 // Answers from a cache, so that the page works offline. worker.js adds the large files.
 
 const VERSION = "{version}";
-const FILES = [
-  "./",
-  "index.html",
-  "style.css",
-  "icon.svg",
-  "app.js",
-  "worker.js",
-  "translator.js",
-  "text.js",
-  "sentencepiece.js",
-  "onnxruntime.js",
-  "nmt_web.json",
-];
+const FILES = ["./", ...{files}]; // nmt export fills in names and version
 const OURS = `nmt ${self.registration.scope} `; // other pages of the server have other caches
 const NAME = OURS + VERSION;
 
@@ -31,8 +19,8 @@ async function activate() {
 
 async function answer(request) {
   const cache = await caches.open(NAME);
-  const found = await cache.match(request, { ignoreSearch: request.mode === "navigate" });
-  return found ?? fetch(request);
+  const cached = await cache.match(request, { ignoreSearch: request.mode === "navigate" });
+  return cached ?? fetch(request);
 }
 
 self.addEventListener("install", (event) => event.waitUntil(install()));

@@ -4,10 +4,10 @@
 import * as ort from "./onnxruntime.js";
 import { Translator } from "./translator.js";
 
-const KEPT = 2000; // translations
+const MAX_CACHED = 2000; // translations
 const folder = new URL("./", self.location.href);
-const kept = new Map();
-let latest;
+const translations = new Map(); // by line
+let latest; // number of a text
 
 async function load() {
   const settings = await (await fetch(new URL("nmt_web.json", folder))).json();
@@ -49,10 +49,10 @@ async function download(name, settings, add) {
 }
 
 async function translate(translator, { number, lines }) {
-  for (const [place, line] of lines.entries()) {
-    if (!kept.has(line)) kept.set(line, await translator.translate(line));
-    self.postMessage({ number, place, text: kept.get(line) });
-    if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  for (const [index, line] of lines.entries()) {
+    if (!translations.has(line)) translations.set(line, await translator.translate(line));
+    self.postMessage({ number, index, text: translations.get(line) });
+    if (translations.size > MAX_CACHED) translations.delete(translations.keys().next().value);
     await new Promise((resolve) => setTimeout(resolve)); // a newer text may have arrived
     if (number !== latest) return;
   }

@@ -1,12 +1,12 @@
 // The page: sends the text to the server as LibreTranslate's clients do, and shows the answer.
 
+import { page, say } from "./page.js";
+
 const PAUSE = 200; // milliseconds without typing, after which a text is translated
-const OTHERS = 3; // alternatives of a line
-const named = [...document.querySelectorAll("[id]")];
-const page = Object.fromEntries(named.map((element) => [element.id, element]));
+const ALTERNATIVES = 3; // of a line
 const chosen = new Map(); // lines with the alternatives that the user selected, by source
 let languages = [];
-let lines = []; // of the translation: { source, text, pairs }
+let lines = []; // of the translation: { source, text, pairs of spans }
 let language = ""; // of the source, if known
 let running = new AbortController();
 let timer;
@@ -33,27 +33,24 @@ async function ask(path, fields, signal) {
   throw error;
 }
 
-function say(text) {
-  if (page.status.textContent !== text) page.status.textContent = text; // which is read aloud
-}
-
 function report({ message, seconds }) {
   earliest = Date.now() + 1000 * (seconds ?? 0);
   say(`${message}.${seconds ? ` It takes requests again in ${seconds} s.` : ""}`);
 }
 
-const languageName = (code) => languages.find((each) => each.code === code)?.name ?? code;
-const targetsOf = (code) => languages.find((each) => each.code === code)?.targets ?? [];
+const languageOf = (code) => languages.find((language) => language.code === code);
+const languageName = (code) => languageOf(code)?.name ?? code;
+const targetsOf = (code) => languageOf(code)?.targets ?? [];
 const make = (name, fields) => Object.assign(document.createElement(name), fields);
-const moved = (place, by) => place.map((at) => at - by);
+const shifted = (span, offset) => span.map((index) => index - offset);
 
-function item(element) {
-  const found = make("li", {});
-  found.append(element);
-  return found;
+function listItem(element) {
+  const item = make("li", {});
+  item.append(element);
+  return item;
 }
 
-/** Splits a text, its translation and the places of aligned words in them, in code points. */
+/** Splits a text, its translation and the spans of aligned words in them, in code points. */
 function linesOf(text, translation, alignments) {
   const translations = translation.split("\n");
   let [start, targetStart, next] = [0, 0, 0];
@@ -61,8 +58,8 @@ function linesOf(text, translation, alignments) {
     const line = { source, text: translations[number], pairs: [] };
     const end = targetStart + [...line.text].length;
     for (; alignments?.[next]?.[1][0] < end; next++) {
-      const [place, targetPlace] = alignments[next];
-      line.pairs.push([moved(place, start), moved(targetPlace, targetStart)]);
+      const [span, targetSpan] = alignments[next];
+      line.pairs.push([shifted(span, start), shifted(targetSpan, targetStart)]);
     }
     start += [...source].length + 1;
     targetStart = end + 1;
@@ -74,11 +71,11 @@ function linesOf(text, translation, alignments) {
 function withWords(text, words) {
   const [nodes, points] = [[], [...text]];
   let end = 0;
-  for (const [name, place] of words) {
-    const word = make("span", { textContent: points.slice(...place).join("") });
+  for (const [name, span] of words) {
+    const word = make("span", { textContent: points.slice(...span).join("") });
     word.dataset.word = name;
-    nodes.push(points.slice(end, place[0]).join(""), word);
-    end = place[1];
+    nodes.push(points.slice(end, span[0]).join(""), word);
+    end = span[1];
   }
   return [...nodes, points.slice(end).join("")];
 }
@@ -91,16 +88,16 @@ function lineElement(text, words, number) {
   return element;
 }
 
-function show(found) {
-  lines = found.map((line) => chosen.get(line.source) ?? line);
+function show(newLines) {
+  lines = newLines.map((line) => chosen.get(line.source) ?? line);
   page.echo.replaceChildren();
   page.target.replaceChildren();
   let start = 0;
   lines.forEach(({ source, text, pairs }, number) => {
-    // A word's name is its place in the source.
-    const words = new Map(pairs.map(([place]) => [start + place[0], place]));
+    // A word's name is its position in the source.
+    const words = new Map(pairs.map(([span]) => [start + span[0], span]));
     page.echo.append(...withWords(source, [...words].sort(([one], [other]) => one - other)), "\n");
-    const targets = pairs.map(([place, targetPlace]) => [start + place[0], targetPlace]);
+    const targets = pairs.map(([span, targetSpan]) => [start + span[0], targetSpan]);
     page.target.append(number ? "\n" : "", lineElement(text, targets, number));
     start += [...source].length + 1;
   });
@@ -153,21 +150,21 @@ async function offer(element) {
   running = new AbortController();
   const { signal } = running;
   const { source } = lines[element.dataset.number];
-  const fields = { q: source, source: language, target: page.to.value, alternatives: OTHERS };
+  const fields = { q: source, source: language, target: page.to.value, alternatives: ALTERNATIVES };
   try {
     const answer = await ask("translate", { ...fields, alignments: true }, signal);
     const texts = [answer.translatedText, ...answer.alternatives];
     const alignments = [answer.alignments, ...answer.alternativeAlignments];
-    const found = texts.map((text, rank) => linesOf(source, text, alignments[rank])[0]);
-    showChoices(element, [...new Map(found.map((line) => [line.text, line])).values()]);
+    const choices = texts.map((text, rank) => linesOf(source, text, alignments[rank])[0]);
+    showChoices(element, [...new Map(choices.map((line) => [line.text, line])).values()]);
   } catch (error) {
     if (!signal.aborted) report(error);
   }
 }
 
-function showChoices(element, found) {
+function showChoices(element, choices) {
   const { number } = element.dataset;
-  const items = found.map((line) => {
+  const items = choices.map((line) => {
     const button = make("button", { type: "button", textContent: line.text });
     if (line.text === lines[number].text) button.ariaCurrent = "true";
     button.onclick = () => {
@@ -176,7 +173,7 @@ function showChoices(element, found) {
       show(lines);
       page.target.querySelector(`[data-number="${number}"]`).focus();
     };
-    return item(button);
+    return listItem(button);
   });
   page.others.replaceChildren(...items);
   element.ariaExpanded = "true";
@@ -187,17 +184,17 @@ function showChoices(element, found) {
 
 /** Marks the words of a name in both texts; none without one. */
 function mark(name) {
-  for (const each of page.panes.querySelectorAll(".marked")) each.classList.remove("marked");
+  for (const word of page.panes.querySelectorAll(".marked")) word.classList.remove("marked");
   const words = page.panes.querySelectorAll(`[data-word="${name}"]`);
-  for (const each of words) each.classList.add("marked");
+  for (const word of words) word.classList.add("marked");
 }
 
 function markAtCursor() {
   if (document.activeElement !== page.source) return;
-  const at = [...page.source.value.slice(0, page.source.selectionStart)].length;
+  const cursor = [...page.source.value.slice(0, page.source.selectionStart)].length;
   const end = ({ dataset, textContent }) => Number(dataset.word) + [...textContent].length;
   const words = [...page.echo.querySelectorAll("[data-word]")];
-  mark(words.find((each) => each.dataset.word <= at && at <= end(each))?.dataset.word);
+  mark(words.find((word) => word.dataset.word <= cursor && cursor <= end(word))?.dataset.word);
 }
 
 function showSwap() {
@@ -207,9 +204,10 @@ function showSwap() {
 /** Offers the languages that the source's can be translated to, one of them selected. */
 function showTargets(code) {
   const from = page.from.value;
-  const codes = from === "auto" ? languages.flatMap((each) => each.targets) : targetsOf(from);
+  const codes =
+    from === "auto" ? languages.flatMap(({ targets }) => targets) : targetsOf(from);
   const unique = [...new Set(codes)];
-  page.to.replaceChildren(...unique.map((each) => new Option(languageName(each), each)));
+  page.to.replaceChildren(...unique.map((target) => new Option(languageName(target), target)));
   page.to.value = unique.includes(code) ? code : unique[0];
   language = from === "auto" ? "" : from;
   [page.source.lang, page.target.lang] = [language, page.to.value];
@@ -232,9 +230,10 @@ async function translateFiles(files) {
     try {
       const answer = await ask("translate_file", { source, target, file });
       // Relative: behind a proxy, the server may not know the address that the browser uses.
-      const found = await fetch(`download_file/${answer.translatedFileUrl.split("/").pop()}`);
-      const [href, download] = [URL.createObjectURL(await found.blob()), `${target}_${file.name}`];
-      page.files.append(item(make("a", { href, download, textContent: `Download ${download}` })));
+      const content = await fetch(`download_file/${answer.translatedFileUrl.split("/").pop()}`);
+      const href = URL.createObjectURL(await content.blob());
+      const download = `${target}_${file.name}`;
+      page.files.append(listItem(make("a", { href, download, textContent: `Download ${download}` })));
       say(`Translated ${file.name}`);
     } catch (error) {
       report({ ...error, message: `${file.name}: ${error.message}` });
@@ -257,16 +256,12 @@ function listen() {
   });
   on(page.choices, "keydown", ({ key }) => key === "Escape" && hideChoices().focus());
   on(page.panes, "pointermove", ({ clientX, clientY }) => {
-    const words = document.elementsFromPoint(clientX, clientY).filter((each) => each.dataset.word);
-    mark(words[0]?.dataset.word);
+    const elements = document.elementsFromPoint(clientX, clientY);
+    mark(elements.find((element) => element.dataset.word)?.dataset.word);
   });
   on(page.panes, "pointerleave", () => mark());
   on(page.source, "blur", () => mark());
   on(document, "selectionchange", markAtCursor);
-  on(page.copy, "click", async () => {
-    await navigator.clipboard.writeText(page.target.textContent);
-    say("Copied");
-  });
   on(page.open, "click", () => {
     page.file.value = ""; // so that the same file can be selected again
     page.file.click();
@@ -284,14 +279,13 @@ function drag(event) {
 
 async function start() {
   const get = async (path) => (await fetch(path)).json();
-  const [settings, found] = await Promise.all([get("frontend/settings"), get("languages")]);
-  languages = found;
-  const sources = languages.filter((each) => each.targets.length);
-  const options = sources.map((each) => new Option(each.name, each.code));
+  let settings;
+  [settings, languages] = await Promise.all([get("frontend/settings"), get("languages")]);
+  const sources = languages.filter(({ targets }) => targets.length);
+  const options = sources.map(({ name, code }) => new Option(name, code));
   page.from.replaceChildren(new Option("Auto-detect", "auto"), ...options);
   page.from.value = settings.language.source.code;
   page.keys.hidden = !settings.keyRequired;
-  page.copy.hidden = !navigator.clipboard; // pages of https or localhost have one
   page.file.accept = settings.supportedFilesFormat.join();
   page.formats.textContent = settings.supportedFilesFormat.join(" ");
   listen();
