@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from nmt_cli.search.trace import Trace
 
 # Steps allocated at first; doubled when needed.
-_ROOM = 32
+_STEPS = 32
 
 
 def beam_search(
@@ -56,10 +56,10 @@ def beam_search(
     """Find the best hypotheses of each source sentence.
 
     Args:
-        source: [B, S], framed and padded.
+        source: [B, S], with special tokens and padding.
         segments: what each translation must contain (their ids are not read); None for nothing.
         processors: change log-probabilities before tokens are ranked.
-        trace: records the search for a lone sentence.
+        trace: records the search of a single sentence.
 
     Returns:
         For each sentence, in order, ``options.n_best`` hypotheses, best first; fewer only if
@@ -97,12 +97,12 @@ def beam_search(
 
 
 def _limits(source: Ids, options: SearchOptions, segments: Sequence[Segment]) -> NDArray[np.int64]:
-    """The maximum number of tokens of each translation, [B]."""
-    longest = [
-        max(options.limit(length), options.min_length + 1) + each.required
-        for length, each in zip((source != PAD_ID).sum(axis=1), segments, strict=True)
+    """Return the maximum number of tokens of each translation, [B]."""
+    limits = [
+        max(options.limit(length), options.min_length + 1) + segment.required
+        for length, segment in zip((source != PAD_ID).sum(axis=1), segments, strict=True)
     ]
-    return np.minimum(np.array(longest, np.int64), options.max_length)
+    return np.minimum(np.array(limits, np.int64), options.max_length)
 
 
 def greedy_search(
@@ -110,14 +110,20 @@ def greedy_search(
 ) -> list[list[Hypothesis]]:
     """Follow the most probable token of each sentence; ties: the lower id.
 
-    The source, [B, S], is framed and padded; limits, [B], are maximum numbers of tokens with END.
-    Returns one hypothesis for each sentence, in order.
+    This is beam search with one beam, without its bookkeeping, which would take a third of a step.
+
+    Args:
+        source: [B, S], with special tokens and padding.
+        limits: [B], maximum numbers of tokens with END.
+
+    Returns:
+        One hypothesis for each sentence, in order.
     """
-    count, longest = len(source), int(limits.max(initial=0))
-    tokens = np.zeros((count, longest), np.int32)
-    totals = np.zeros((count, longest), np.float32)
+    count, limit = len(source), int(limits.max(initial=0))
+    tokens = np.zeros((count, limit), np.int32)
+    totals = np.zeros((count, limit), np.float32)
     lengths = np.zeros(count, np.int64)  # 0 while open
-    past = np.ones((count, 1, longest), np.bool_)
+    past = np.ones((count, 1, limit), np.bool_)
     rows, steps = np.arange(count), 0
     last, sums = np.full((count, 1), START_ID, np.int32), np.zeros((count, 1), np.float32)
     state = model.encode(source) if count else None
@@ -138,16 +144,19 @@ def greedy_search(
             rows, last, sums = rows[keep], last[keep], sums[keep]
             state = model.select(state, keep)
     return [
-        [_hypothesis(tokens[row, :length].tolist(), totals[row, :length].tolist(), options)]
+        [_hypothesis(tokens[row, :length], totals[row, :length], options)]
         for row, length in enumerate(lengths)
     ]
 
 
-def _hypothesis(tokens: list[int], sums: list[float], options: SearchOptions) -> Hypothesis:
-    """The hypothesis of tokens with their summed log-probabilities."""
-    score = sums[-1] / float(penalty(len(tokens), options.length_penalty))
-    scores = [now - before for before, now in zip([0.0, *sums], sums, strict=False)]
-    return Hypothesis(tokens[:-1] if tokens[-1] == END_ID else tokens, score, scores)
+def _hypothesis(
+    tokens: Ids, totals: Floats, options: SearchOptions, coverage: float = 0.0
+) -> Hypothesis:
+    """Return the hypothesis of tokens with their summed log-probabilities."""
+    ids, sums = tokens.tolist(), totals.tolist()
+    score = sums[-1] / float(penalty(len(ids), options.length_penalty)) + coverage
+    scores = [after - before for before, after in pairwise([0.0, *sums])]
+    return Hypothesis(ids[:-1] if ids[-1] == END_ID else ids, score, scores)
 
 
 class Beams:
@@ -162,17 +171,17 @@ class Beams:
         open: number of sentences that are not done.
         rows: [B], index of each sentence's segment and result.
         limits: [B], maximum number of tokens.
-        reach: float64 [B], length penalty at the limit.
+        max_penalty: float64 [B], length penalty at the limit.
         sums: float32 [B, K], summed log-probabilities of open beams, -inf where closed.
         last: int32 [B, K], last token of each beam.
-        lineage: bool [B, K, T * K], cache columns that belong to each beam's past, with its last
-            token's, and space for more.
-        tokens: int32 [B, T * K], the token of each column, likewise.
-        trail: float32 [B, T * K], summed log-probabilities after it, likewise.
+        history_mask: bool [B, K, T * K], cache columns that belong to each beam's past, its last
+            token's included, and space for more.
+        tokens: int32 [B, T * K], the token of each column.
+        cumulative: float32 [B, T * K], summed log-probabilities after that token.
         finished: [B], number of slots held by finished hypotheses.
         any_finished: whether a sentence has had one.
         done: bool [B].
-        bounds: float64 [B], the score that a hypothesis must beat to be kept; -inf while fewer
+        thresholds: float64 [B], the score that a hypothesis must beat to be kept; -inf while fewer
             than ``n_best`` are kept.
         best: kept hypotheses of each sentence, best first.
         coverage: float32 [B, K, S], total attention to each source token so far; None if there
@@ -192,33 +201,35 @@ class Beams:
         self.steps = 0
         self.rows = np.arange(count)
         self.limits = limits
-        self.reach = penalty(self.limits, options.length_penalty)
+        self.max_penalty = penalty(self.limits, options.length_penalty)
         self.sums = np.full((count, beams), -np.inf, np.float32)
         # All beams start out equal: the search needs only one of them, sampling all.
         self.sums[:, : None if options.sample else 1] = 0.0
         self.last = np.full((count, beams), START_ID, np.int32)
-        self._own = np.eye(beams, dtype=np.bool_)
-        self.lineage = np.tile(self._own, (count, 1, _ROOM))
-        self.tokens = np.full((count, _ROOM * beams), START_ID, np.int32)
-        self.trail = np.zeros((count, _ROOM * beams), np.float32)
+        self._diagonal = np.eye(beams, dtype=np.bool_)
+        self.history_mask = np.tile(self._diagonal, (count, 1, _STEPS))
+        self.tokens = np.full((count, _STEPS * beams), START_ID, np.int32)
+        self.cumulative = np.zeros((count, _STEPS * beams), np.float32)
         self.finished = np.zeros(count, np.int64)
         self.any_finished = False
         self.done = np.zeros(count, np.bool_)
-        self.bounds = np.full(count, -np.inf)
+        self.thresholds = np.full(count, -np.inf)
         self.best: list[list[Hypothesis]] = [[] for _ in range(count)]
         self.coverage: Floats | None = None
         if options.coverage_penalty:
             # Padding counts as covered: its logarithm is 0.
             self.coverage = np.repeat((source == PAD_ID).astype(np.float32)[:, None], beams, 1)
-        seeds = [(options.seed or 0, each.number) for each in segments if options.sample]
-        self.generators = [np.random.default_rng(each) for each in seeds]
+        self.generators = [
+            np.random.default_rng((options.seed or 0, segment.number))
+            for segment in (segments if options.sample else ())
+        ]
 
     def ancestry(self) -> Mask:
-        """The columns of each beam's past and last token, [B, K, (t + 1) * K]."""
-        return self.lineage[..., : (self.steps + 1) * self.sums.shape[1]]
+        """Return the columns of each beam's past and last token, [B, K, (t + 1) * K]."""
+        return self.history_mask[..., : (self.steps + 1) * self.sums.shape[1]]
 
     def history(self) -> Ids:
-        """The tokens of each beam so far, without START, [B, K, t]."""
+        """Return the tokens of each beam so far, without START, [B, K, t]."""
         ancestry = self.ancestry()
         tokens = np.broadcast_to(self.tokens[:, None, : ancestry.shape[2]], ancestry.shape)
         return tokens[ancestry].reshape(*self.sums.shape, -1)[..., 1:]
@@ -244,35 +255,35 @@ class Beams:
         self._close()
 
     def _append(self, chosen: Continuations) -> None:
-        """Give each slot the columns of its parent and one of its own."""
+        """Give each slot the columns of its parent and a new one."""
         count, beams = chosen.sums.shape
         parents = chosen.parents + np.arange(0, count * beams, beams)[:, None]
-        self.lineage = self.lineage.reshape(count * beams, -1).take(parents, axis=0)
+        self.history_mask = self.history_mask.reshape(count * beams, -1).take(parents, axis=0)
         if self.coverage is not None:
             self.coverage = self.coverage.reshape(count * beams, -1).take(parents, axis=0)
         self.steps += 1
         used = self.steps * beams
-        if used == self.tokens.shape[1]:  # what is in the new half is never read
-            self.lineage = np.tile(self.lineage, 2)
-            self.tokens, self.trail = np.tile(self.tokens, 2), np.tile(self.trail, 2)
-        self.lineage[..., used : used + beams] = self._own
+        if used == self.tokens.shape[1]:  # the content of the new half is never read
+            self.history_mask = np.tile(self.history_mask, 2)
+            self.tokens, self.cumulative = np.tile(self.tokens, 2), np.tile(self.cumulative, 2)
+        self.history_mask[..., used : used + beams] = self._diagonal
         self.tokens[:, used : used + beams] = chosen.tokens
-        self.trail[:, used : used + beams] = chosen.sums
+        self.cumulative[:, used : used + beams] = chosen.sums
 
-    def _keep(self, sentence: np.integer[Any], found: Hypothesis) -> None:
-        """Keep a finished hypothesis if it is among its sentence's best; ties: the first found."""
-        if found.score <= self.bounds[sentence]:
+    def _keep(self, sentence: np.integer[Any], finished: Hypothesis) -> None:
+        """Keep a finished hypothesis if it is among its sentence's best; ties: the first one."""
+        if finished.score <= self.thresholds[sentence]:
             return
         kept = self.best[self.rows[sentence]]
-        kept.insert(sum(each.score >= found.score for each in kept), found)
+        kept.insert(sum(other.score >= finished.score for other in kept), finished)
         del kept[self.options.n_best :]
         if len(kept) == self.options.n_best:
-            self.bounds[sentence] = kept[-1].score
+            self.thresholds[sentence] = kept[-1].score
 
     def _close(self) -> None:
-        """Mark sentences that cannot improve; fill up their n-best lists with open beams."""
-        # A coverage penalty only lowers scores, so the bound still holds.
-        settled = self.sums.max(axis=1) / self.reach <= self.bounds
+        """Mark sentences that cannot improve, and fill up their n-best lists with open beams."""
+        # A coverage penalty only lowers scores, so the threshold still holds.
+        settled = self.sums.max(axis=1) / self.max_penalty <= self.thresholds
         settled |= self.steps >= self.limits
         settled &= ~self.done
         if not settled.any():
@@ -288,24 +299,25 @@ class Beams:
         self.open = len(self.done) - int(self.done.sum())
 
     def _hypothesis(self, sentence: np.integer[Any], slot: np.integer[Any]) -> Hypothesis:
-        past = np.flatnonzero(self.lineage[sentence, slot, : (self.steps + 1) * len(self._own)])
-        ids, sums = self.tokens[sentence, past].tolist(), self.trail[sentence, past].tolist()
-        score = sums[-1] / float(penalty(self.steps, self.options.length_penalty))
+        mask = self.history_mask[sentence, slot, : (self.steps + 1) * len(self._diagonal)]
+        past = np.flatnonzero(mask)[1:]  # without START
+        coverage = 0.0
         if self.coverage is not None:
             covered = self.coverage[sentence, slot]
-            score += coverage_penalty(covered, self.options.coverage_penalty)
-        scores = [now - before for before, now in pairwise(sums)]
-        return Hypothesis(ids[1:-1] if ids[-1] == END_ID else ids[1:], score, scores)
+            coverage = coverage_penalty(covered, self.options.coverage_penalty)
+        tokens, totals = self.tokens[sentence, past], self.cumulative[sentence, past]
+        return _hypothesis(tokens, totals, self.options, coverage)
 
     def drop_done(self) -> NDArray[np.int64] | None:
-        """Drop the sentences that are done once they are enough; returns the others if so."""
+        """Drop the sentences that are done once they are many; return the others if so."""
         if not (self.open and worth_dropping(len(self.done), self.open)):
             return None
         keep = np.flatnonzero(~self.done)
-        self.rows, self.limits, self.reach = self.rows[keep], self.limits[keep], self.reach[keep]
+        self.rows, self.limits = self.rows[keep], self.limits[keep]
+        self.max_penalty = self.max_penalty[keep]
         self.sums, self.last = self.sums[keep], self.last[keep]
-        self.lineage, self.tokens = self.lineage[keep], self.tokens[keep]
-        self.trail, self.bounds = self.trail[keep], self.bounds[keep]
+        self.history_mask, self.tokens = self.history_mask[keep], self.tokens[keep]
+        self.cumulative, self.thresholds = self.cumulative[keep], self.thresholds[keep]
         self.finished, self.done = self.finished[keep], self.done[keep]
         if self.coverage is not None:
             self.coverage = self.coverage[keep]
@@ -317,35 +329,35 @@ def choose(beams: Beams, log_probs: Floats, processors: Sequence[Processor]) -> 
     segments = [beams.segments[row] for row in beams.rows.tolist()]
     step, past, sums = beams.steps, beams.history(), beams.sums
     # Processors must not forbid what a sentence must contain.
-    free = {
+    unruled = {
         row: log_probs[row].copy()
-        for row, each in enumerate(segments)
-        if each.phrases or step < len(each.prefix)
+        for row, segment in enumerate(segments)
+        if segment.phrases or step < len(segment.prefix)
     }
     for process in processors:
         process(log_probs, past)
-    for row, each in enumerate(segments):
-        if step < len(each.prefix):
-            token = each.prefix[step]
+    for row, segment in enumerate(segments):
+        if step < len(segment.prefix):
+            token = segment.prefix[step]
             log_probs[row] = -np.inf
-            log_probs[row, :, token] = free.pop(row)[:, token]
+            log_probs[row, :, token] = unruled.pop(row)[:, token]
     if beams.options.sample:
         # One generator per sentence: its samples do not depend on the batch.
         chances = np.stack([beams.generators[row].random(sums.shape[1]) for row in beams.rows])
         return _sampled(sums, log_probs, chances, beams.options)
     chosen = best(sums, top_candidates(log_probs, sums.shape[1]))
-    for row, unruled in free.items():
-        found = constrained_best(
+    for row, without_rules in unruled.items():
+        candidates = constrained_best(
             sums[row],
             log_probs[row],
-            unruled,
+            without_rules,
             past[row],
             segments[row].phrases,
             slots=sums.shape[1] - int(beams.finished[row]),
             last=step + 1 >= beams.limits[row],
         )
         chosen.sums[row] = -np.inf
-        for slot, (negative, token, beam) in enumerate(found):
+        for slot, (negative, token, beam) in enumerate(candidates):
             chosen.sums[row, slot] = -negative
             chosen.tokens[row, slot] = token
             chosen.parents[row, slot] = beam
@@ -378,8 +390,8 @@ def _sampled(
         probabilities = np.where(enough, probabilities, 0)
         cumulative = probabilities.cumsum(axis=2)
     # The first sum above the chance belongs to a token with nonzero probability.
-    places = (cumulative > chances[..., None] * cumulative[..., -1:]).argmax(axis=2)
-    tokens = np.take_along_axis(ids, places[..., None], axis=2)
+    ranks = (cumulative > chances[..., None] * cumulative[..., -1:]).argmax(axis=2)
+    tokens = np.take_along_axis(ids, ranks[..., None], axis=2)
     added = np.take_along_axis(log_probs, tokens, axis=2)[..., 0]
     # Slots of finished samples come last, where the search expects them.
     parents = np.argsort(sums == -np.inf, axis=1, kind="stable")

@@ -88,21 +88,21 @@ class Trace:
         free = chosen.sums.shape[1] - int(beams.finished[0])
         parents, tokens = chosen.parents[0, :free].tolist(), chosen.tokens[0, :free].tolist()
         numbers = {
-            each: number
-            for number, each in enumerate(zip(parents, tokens, strict=True), start=1)
+            continuation: number
+            for number, continuation in enumerate(zip(parents, tokens, strict=True), start=1)
             if chosen.sums[0, number - 1] > -np.inf
         }
-        histories = [self._names(each) for each in beams.history()[0].tolist()]
+        histories = [self._names(ids) for ids in beams.history()[0].tolist()]
         before = []
         for slot, total in enumerate(beams.sums[0].tolist()):
             if total == -np.inf:
                 continue
             ids, log_probs = candidates.ids[0, slot].tolist(), candidates.scores[0, slot].tolist()
-            found = [
-                Candidate(name, each, total + each, numbers.get((slot, token)))
-                for name, token, each in zip(self._names(ids), ids, log_probs, strict=True)
+            following = [
+                Candidate(name, log_prob, total + log_prob, numbers.get((slot, token)))
+                for name, token, log_prob in zip(self._names(ids), ids, log_probs, strict=True)
             ]
-            before.append(Beam(slot + 1, histories[slot], total, found))
+            before.append(Beam(slot + 1, histories[slot], total, following))
         finished = [
             self._finished(beams, parent, number, histories[parent], chosen.sums[0, number - 1])
             for (parent, token), number in numbers.items()
@@ -126,16 +126,16 @@ class Trace:
     def end(self, beams: Beams) -> None:
         """Record why the search stopped, after its last step."""
         last = self.searches[-1].steps[-1]
-        ended = {None, *(each.beam for each in last.finished)}
-        candidates = [each for beam in last.beams for each in beam.candidates]
-        open_totals = [each.total for each in candidates if each.beam not in ended]
-        bound, reach = float(beams.bounds[0]), float(beams.reach[0])
+        ended = {None, *(finished.beam for finished in last.finished)}
+        candidates = [candidate for beam in last.beams for candidate in beam.candidates]
+        open_totals = [candidate.total for candidate in candidates if candidate.beam not in ended]
+        threshold, max_penalty = float(beams.thresholds[0]), float(beams.max_penalty[0])
         if not open_totals:
             reason = "every beam has finished"
-        elif max(open_totals) / reach <= bound:
+        elif (best := max(open_totals) / max_penalty) <= threshold:
             reason = (
-                f"no open beam can score better than {bound:.3f}: with certain tokens up to the "
-                f"maximum length, the best would reach {max(open_totals) / reach:.3f}"
+                f"no open beam can score better than {threshold:.3f}: with certain tokens up to "
+                f"the maximum length, the best would reach {best:.3f}"
             )
         else:
             reason = f"the maximum length, {beams.limits[0]} tokens, is reached"
