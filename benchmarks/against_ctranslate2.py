@@ -61,8 +61,8 @@ def main() -> None:
     from nmt_cli.errors import NmtError
     from nmt_cli.host import cores
     from nmt_cli.models import kind_of
-    from nmt_cli.text.folder import load_tokenizers
     from nmt_cli.text.lines import read_lines
+    from nmt_cli.text.tokenizer import load_tokenizers
 
     options = parse()
     plan = Plan(

@@ -20,8 +20,7 @@ from pathlib import Path
 
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.model import TransformerConfig
-from nmt_cli.text.folder import load_tokenizers
-from nmt_cli.text.tokenizer import Tokenizer
+from nmt_cli.text.tokenizer import Tokenizer, load_tokenizers
 from nmt_cli.training.checkpoint import TrainingState, save_checkpoint
 from nmt_cli.training.model import compiled_model
 from nmt_cli.training.run import Run

@@ -13,7 +13,7 @@ import pytest
 from nmt_cli.bundle.manifest import DIGEST, Manifest
 from nmt_cli.cli import cli
 from nmt_cli.recipe.reading import load_recipe, recipe_from
-from nmt_cli.text.folder import TokenizerSpec
+from nmt_cli.text.tokenizer import TokenizerSpec
 
 if TYPE_CHECKING:
     from nmt_cli.training.run import Run

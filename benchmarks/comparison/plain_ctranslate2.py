@@ -8,7 +8,7 @@ from pathlib import Path
 
 import ctranslate2
 
-from nmt_cli.text.folder import load_tokenizers
+from nmt_cli.text.tokenizer import load_tokenizers
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ shortlist.*      tokens that may translate each source token; optional, with two
 columns.onnx     the softmax layer's columns of a sentence's shortlist
 shortlist.onnx   one step of the search over shortlists
 weights.bin      the weights of all graphs, each matrix once (ONNX external data)
-tokenizer/       described by nmt_cli.text.folder
+tokenizer/       described by nmt_cli.text.tokenizer
 MODEL_CARD.md    the manifest for people
 """
 

@@ -30,8 +30,7 @@ from nmt_cli.files import read_record
 from nmt_cli.options import settings_from
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.model import model_config
-from nmt_cli.text.folder import SPEC_FILE
-from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, SPEC_FILE, START_ID, UNK_ID
 
 HINT = "export the bundle again, or copy it again"
 TOKEN_IDS = {"pad": PAD_ID, "unk": UNK_ID, "start": START_ID, "end": END_ID}

@@ -112,7 +112,7 @@ def tokenize(file: Path, model: Path | None, target: bool, ids: bool, detokenize
     """
     from nmt_cli.jobs.inputs import name_of, open_lines
     from nmt_cli.jobs.outputs import Sink
-    from nmt_cli.text.folder import load_tokenizers
+    from nmt_cli.text.tokenizer import load_tokenizers
 
     sink = Sink(standard_output())
     lines = open_lines(file)

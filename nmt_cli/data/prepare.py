@@ -26,9 +26,8 @@ from nmt_cli.errors import InputError, ModelError, OptionError
 from nmt_cli.files import replacing_folder, write_json
 from nmt_cli.lock import locked
 from nmt_cli.recipe.config import Recipe, fingerprint
-from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
 from nmt_cli.text.lines import write_lines
-from nmt_cli.text.tokenizer import TokenizerPair
+from nmt_cli.text.tokenizer import TokenizerPair, TokenizerSpec, load_tokenizers
 
 logger = logging.getLogger(__name__)
 

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.errors import ModelError
 from nmt_cli.files import read_record
-from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.lines import read_lines
-from nmt_cli.text.tokenizer import TokenizerPair
+from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
 PREPARED = "prepared.json"
 WEIGHTS = "train.weights.npy"

@@ -13,9 +13,16 @@ from nmt_cli.errors import InputError
 from nmt_cli.files import replacing_path
 from nmt_cli.frameworks import import_keras
 from nmt_cli.recipe.config import TokenizerConfig
-from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
 from nmt_cli.text.sentence_piece import tag_piece
-from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPair
+from nmt_cli.text.tokenizer import (
+    END_ID,
+    PAD_ID,
+    START_ID,
+    UNK_ID,
+    TokenizerPair,
+    TokenizerSpec,
+    load_tokenizers,
+)
 from nmt_cli.text.word_piece import RESERVED_TOKENS, SUFFIX_MARK, split_words
 
 _MAX_LINES = 5_000_000

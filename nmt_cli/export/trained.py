@@ -14,8 +14,7 @@ from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator, translator_for
-from nmt_cli.text.folder import TokenizerSpec
-from nmt_cli.text.tokenizer import TokenizerPair
+from nmt_cli.text.tokenizer import TokenizerPair, TokenizerSpec
 from nmt_cli.training.checkpoint import check_size
 from nmt_cli.training.run import Run
 

@@ -117,7 +117,7 @@ def _tokenizer_settings(trained: TrainedModel) -> dict[str, Any]:
             raise _failure(run.recipe.label, f"{name} of another model type")
         if trainer.treat_whitespace_as_suffix or model.denormalizer_spec.precompiled_charsmap:
             raise _failure(run.recipe.label, f"{name} with another treatment of spaces")
-    source, special = f"{TOKENIZER}/{spec.source}", sorted(target.silent_ids)
+    source, special = f"{TOKENIZER}/{spec.source}", sorted(target.special_ids)
     return {"source": source, "target": f"{TOKENIZER}/{spec.target}", "special": special}
 
 

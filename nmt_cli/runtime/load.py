@@ -10,8 +10,7 @@ from nmt_cli.bundle.reading import HINT, checking_files, read_manifest
 from nmt_cli.errors import ModelError
 from nmt_cli.runtime.device import Threads, find_provider, share_threads, threads_for
 from nmt_cli.runtime.step_model import OnnxStepModel, attention_graph
-from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
-from nmt_cli.text.tokenizer import TokenizerPair
+from nmt_cli.text.tokenizer import TokenizerPair, TokenizerSpec, load_tokenizers
 
 logger = logging.getLogger(__name__)
 

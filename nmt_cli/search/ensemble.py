@@ -19,32 +19,35 @@ class EnsembleStepModel:
         self._models = list(models)
 
     def encode(self, source: Ids) -> list[Any]:
-        """The state of each model."""
+        """Return the state of each model."""
         return [model.encode(source) for model in self._models]
 
-    def step(self, state: list[Any], tokens: Ids, ancestry: Mask) -> tuple[Candidates, list[Any]]:
-        """The best continuations by the averaged probabilities."""
-        log_probs, state = self.log_probs(state, tokens, ancestry)
-        return top_candidates(log_probs, tokens.shape[1]), state
+    def step(self, states: list[Any], tokens: Ids, ancestry: Mask) -> tuple[Candidates, list[Any]]:
+        """Rank continuations by the averaged probabilities."""
+        log_probs, states = self.log_probs(states, tokens, ancestry)
+        return top_candidates(log_probs, tokens.shape[1]), states
 
-    def log_probs(self, state: list[Any], tokens: Ids, ancestry: Mask) -> tuple[Floats, list[Any]]:
-        """Logarithms of the mean probabilities."""
-        pairs = zip(self._models, state, strict=True)
-        found = [model.log_probs(each, tokens, ancestry) for model, each in pairs]
-        log_probs, states = zip(*found, strict=True)
-        return reduce(np.logaddexp, log_probs) - np.float32(np.log(len(found))), list(states)
+    def log_probs(self, states: list[Any], tokens: Ids, ancestry: Mask) -> tuple[Floats, list[Any]]:
+        """Return logarithms of the mean probabilities."""
+        pairs = zip(self._models, states, strict=True)
+        outputs = [model.log_probs(state, tokens, ancestry) for model, state in pairs]
+        log_probs, new_states = zip(*outputs, strict=True)
+        mean = reduce(np.logaddexp, log_probs) - np.float32(np.log(len(outputs)))
+        return mean, list(new_states)
 
-    def attention(self, state: list[Any], tokens: Ids, ancestry: Mask) -> Floats:
-        """The mean of the models' aligning layers, as one layer of one head."""
-        pairs = zip(self._models, state, strict=True)
-        found = [aligning_layer(model.attention(each, tokens, ancestry)) for model, each in pairs]
-        return np.mean(found, axis=0)[:, None, None]
+    def attention(self, states: list[Any], tokens: Ids, ancestry: Mask) -> Floats:
+        """Return the mean of the models' aligning layers, as one layer of one head."""
+        pairs = zip(self._models, states, strict=True)
+        layers = [
+            aligning_layer(model.attention(state, tokens, ancestry)) for model, state in pairs
+        ]
+        return np.mean(layers, axis=0)[:, None, None]
 
     def self_attention(self, source: Ids, target: Ids) -> dict[str, Floats]:
-        """None: the models' layers have nothing in common."""
+        """Return nothing: the models' layers have nothing in common."""
         return {}
 
-    def select(self, state: list[Any], rows: NDArray[np.int64]) -> list[Any]:
-        """The state of these sentences only."""
-        pairs = zip(self._models, state, strict=True)
-        return [model.select(each, rows) for model, each in pairs]
+    def select(self, states: list[Any], rows: NDArray[np.int64]) -> list[Any]:
+        """Return the state of these sentences only."""
+        pairs = zip(self._models, states, strict=True)
+        return [model.select(state, rows) for model, state in pairs]

@@ -48,7 +48,7 @@ class Alignment:
 
 
 def aligning_layer(weights: Floats) -> Floats:
-    """The weights that give the best word alignment, [B, L, h, ...] to [B, ...].
+    """Return the weights that give the best word alignment, [B, L, h, ...] to [B, ...].
 
     The mean over the heads of the penultimate layer (Garg et al. 2019,
     https://arxiv.org/abs/1909.02074, section 3.1), or of the only layer.
@@ -92,7 +92,7 @@ def forced_steps(
     """Decode given translations step by step.
 
     Args:
-        source: [B, S], framed and padded.
+        source: [B, S], with special tokens and padding.
         targets: [B, T], padded with END.
         attention: also compute attention weights.
 
@@ -114,7 +114,7 @@ def forced_steps(
 def force(
     model: StepModel, source: Ids, targets: Sequence[Sequence[int]], attention: bool = False
 ) -> list[Hypothesis]:
-    """Score given translations, without END; other arguments and errors as of forced_steps."""
+    """Score given translations, without END; see :func:`forced_steps`."""
     table = np.full((len(targets), max(map(len, targets)) + 1), END_ID, np.int32)
     for row, ids in zip(table, targets, strict=True):
         row[: len(ids)] = ids
@@ -138,7 +138,7 @@ def force(
 
 
 def forced_attention(model: StepModel, source: list[int], target: Sequence[int]) -> AttentionMaps:
-    """Attention of all layers and heads for a source and its translation, without their words.
+    """Return the attention of all layers and heads for a source and its translation.
 
     Args:
         source: ids with special tokens.

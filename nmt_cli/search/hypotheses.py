@@ -1,6 +1,6 @@
 """What a search reads and finds: segments, hypotheses and their scores, continuations of beams.
 
-B sentences, K beams, C candidates a beam, V vocabulary.
+B sentences, K beams, C candidates per beam, V vocabulary.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nmt_cli.search.step_model import Candidates, Floats, Ids
 
 # Lower bound of coverage, which keeps its logarithm finite.
-_LEAST_COVERAGE = 1e-9
+_MIN_COVERAGE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,12 @@ def penalty(lengths: int | NDArray[np.int64], alpha: float) -> NDArray[np.float6
 
 def coverage_penalty(coverage: Floats, beta: float) -> float:
     """``beta * sum of log(min(coverage, 1))``, Wu et al. 2016, equation 15; ``coverage`` is [S]."""
-    covered = np.clip(coverage.astype(np.float64), _LEAST_COVERAGE, 1.0)
+    covered = np.clip(coverage.astype(np.float64), _MIN_COVERAGE, 1.0)
     return beta * float(np.log(covered).sum())
 
 
 def best(sums: Floats, candidates: Candidates) -> Continuations:
-    """The K best of each sentence; ties: lower token id, then lower beam."""
+    """Return the K best continuations of each sentence; ties: lower token id, then lower beam."""
     count, beams = sums.shape
     totals = (sums[..., None] + candidates.scores).reshape(count, -1)  # [B, K * C]
     ids = candidates.ids.reshape(count, -1)
@@ -95,14 +95,14 @@ def best(sums: Floats, candidates: Candidates) -> Continuations:
 
 
 def top_candidates(log_probs: Floats, count: int) -> Candidates:
-    """The ``count`` best tokens of each beam of [B, K, V], as a model's own step ranks them."""
+    """Return the ``count`` best tokens of each beam of [B, K, V], as a model's step ranks them."""
     count = min(count, log_probs.shape[2])
     # As integers that sort as the floats do, the token id in the lower half: no two are equal.
     bits = np.ascontiguousarray(log_probs, np.float32).view(np.uint32)
     ranks = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
     ids = np.arange(log_probs.shape[2], dtype=np.uint64)
     keys = (ranks << np.uint64(32)) | (np.uint64(2**32 - 1) - ids)
-    found = np.argpartition(keys, -count, axis=2)[..., -count:]
-    order = np.argsort(np.take_along_axis(keys, found, axis=2), axis=2)[..., ::-1]
-    found = np.take_along_axis(found, order, axis=2)
-    return Candidates(np.take_along_axis(log_probs, found, axis=2), found.astype(np.int32))
+    top = np.argpartition(keys, -count, axis=2)[..., -count:]
+    order = np.argsort(np.take_along_axis(keys, top, axis=2), axis=2)[..., ::-1]
+    top = np.take_along_axis(top, order, axis=2)
+    return Candidates(np.take_along_axis(log_probs, top, axis=2), top.astype(np.int32))

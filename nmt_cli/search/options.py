@@ -115,7 +115,7 @@ class DecodingOptions:
                 raise OptionError(f"`{name}` needs `sample`")
         if self.sample and self.beam_size is not None:
             raise OptionError("sampling uses no beam: omit `beam_size` or `sample`")
-        if any(not each.strip() for each in self.suppress):
+        if any(not phrase.strip() for phrase in self.suppress):
             raise OptionError("`suppress` needs a word or phrase")
 
 
@@ -124,10 +124,11 @@ class SearchOptions(DecodingOptions):
     """Decoding options with the model's values filled in.
 
     Attributes:
-        max_length: tokens of a translation at most, END included.
-        length_ratio, length_extra: and at most ``ceil(ratio * source tokens) + extra``.
+        max_length: maximum number of tokens of a translation, END included.
+        length_ratio, length_extra: another limit is ``ceil(ratio * source tokens) + extra``.
     """
 
+    # A field without a default is required, unlike the inherited one.
     beam_size: int = field()
     length_penalty: float = field()
     max_length: int = field()
@@ -138,33 +139,34 @@ class SearchOptions(DecodingOptions):
     def of(
         cls, config: "DecodingConfig", options: DecodingOptions | None = None
     ) -> "SearchOptions":
-        """The options as given, and a recipe's settings for the rest.
+        """Return the options, with a recipe's settings where they leave the choice to the model.
 
         Raises:
             OptionError: the options contradict each other or the recipe's settings.
         """
-        given = options or DecodingOptions()
-        given.check()
-        values = {each.name: getattr(given, each.name) for each in fields(DecodingOptions)}
+        options = options or DecodingOptions()
+        options.check()
+        values = {item.name: getattr(options, item.name) for item in fields(DecodingOptions)}
         for name in ("beam_size", "length_penalty", "max_length"):
             if values[name] is None:
                 values[name] = getattr(config, name)
-        if given.sample:  # each sample follows a slot of its own
-            values["beam_size"] = given.n_best
-        found = cls(**values, length_ratio=config.length_ratio, length_extra=config.length_extra)
-        if found.n_best > found.beam_size:
+        if options.sample:  # each sample has its own slot
+            values["beam_size"] = options.n_best
+        resolved = cls(**values, length_ratio=config.length_ratio, length_extra=config.length_extra)
+        if resolved.n_best > resolved.beam_size:
             raise OptionError(
-                f"`n_best={found.n_best}` needs a beam of that size; use `beam_size={found.n_best}`"
+                f"`n_best={resolved.n_best}` needs a beam of that size; "
+                f"use `beam_size={resolved.n_best}`"
             )
-        if found.min_length >= found.max_length:
+        if resolved.min_length >= resolved.max_length:
             raise OptionError(
-                f"`min_length={found.min_length}` leaves no room for the end token within "
-                f"{found.max_length} tokens; use a larger `max_length`"
+                f"`min_length={resolved.min_length}` leaves no room for the end token within "
+                f"{resolved.max_length} tokens; use a larger `max_length`"
             )
-        return found
+        return resolved
 
     def limit(self, source_tokens: int) -> int:
-        """The most tokens that a translation of so many source tokens may have."""
+        """Return the maximum length of the translation of a source of ``source_tokens``."""
         return min(
             self.max_length, math.ceil(self.length_ratio * source_tokens) + self.length_extra
         )

@@ -26,19 +26,19 @@ Candidate = tuple[float, int, int]  # -sum, token, beam: sorts as search ranks
 
 
 def processors_of(options: SearchOptions, target: Tokenizer) -> tuple[Processor, ...]:
-    """The processors that the options ask for, in the order in which they apply."""
-    found: list[Processor] = []
+    """Return the processors that the options request, in the order in which they apply."""
+    processors: list[Processor] = []
     if options.repetition_penalty != 1:
-        found.append(partial(penalize_repetition, options.repetition_penalty))
+        processors.append(partial(penalize_repetition, options.repetition_penalty))
     if options.unk == "avoid":
-        found.append(avoid_unknown)
+        processors.append(avoid_unknown)
     if options.no_repeat_ngram:
-        found.append(partial(forbid_repeats, options.no_repeat_ngram))
+        processors.append(partial(forbid_repeats, options.no_repeat_ngram))
     if options.suppress:
-        found.append(Suppress(options.suppress, target.surfaces()))
+        processors.append(Suppress(options.suppress, target.surfaces()))
     if options.min_length:
-        found.append(partial(require_length, options.min_length))
-    return tuple(found)
+        processors.append(partial(require_length, options.min_length))
+    return tuple(processors)
 
 
 def avoid_unknown(log_probs: Floats, past: Ids) -> None:
@@ -70,20 +70,20 @@ def forbid_repeats(size: int, log_probs: Floats, past: Ids) -> None:
     windows = np.lib.stride_tricks.sliding_window_view(past, size, axis=2)
     last = past[:, :, None, length - size + 1 :]
     repeated = (windows[..., :-1] == last).all(axis=3)  # [B, K, windows]
-    sentences, beams, at = np.nonzero(repeated)
-    log_probs[sentences, beams, windows[sentences, beams, at, -1]] = -np.inf
+    sentences, beams, starts = np.nonzero(repeated)
+    log_probs[sentences, beams, windows[sentences, beams, starts, -1]] = -np.inf
 
 
 class Suppress:
     """Keep phrases out of translations, however they are split into tokens.
 
     A phrase starts at the start of a word. The token that would complete it is never chosen, even
-    if it could start a longer word. Case matters. ``surfaces`` are those of all tokens.
+    if it could start a longer word. Case matters. ``surfaces`` are the bytes of all tokens.
     """
 
     def __init__(self, phrases: Sequence[str], surfaces: Sequence[bytes]) -> None:
         self._surfaces = surfaces
-        encoded = [b" " + " ".join(each.split()).encode() for each in phrases]
+        encoded = [b" " + " ".join(phrase.split()).encode() for phrase in phrases]
         self._longest = max(map(len, encoded))
         by_surface: dict[bytes, list[int]] = {}
         for token, surface in enumerate(surfaces):
@@ -97,11 +97,11 @@ class Suppress:
 
     def __call__(self, log_probs: Floats, past: Ids) -> None:
         """Forbid the tokens that would complete a phrase."""
-        for place in np.ndindex(past.shape[:2]):
-            text = self._tail(past[place].tolist())
+        for sentence, beam in np.ndindex(past.shape[:2]):
+            text = self._tail(past[sentence, beam].tolist())
             for end, completing in self._ends.items():
                 if text.endswith(end):
-                    log_probs[(*place, completing)] = -np.inf
+                    log_probs[sentence, beam, completing] = -np.inf
 
     def _tail(self, tokens: Sequence[int]) -> bytes:
         """The last bytes of a text, at least as many as the longest phrase has."""
@@ -114,78 +114,78 @@ class Suppress:
 
 
 def progress(past: Sequence[int], phrases: Sequence[Phrase]) -> tuple[int, set[int]]:
-    """How many tokens of the phrases a text contains, and which tokens would add one.
+    """Return how many tokens of the phrases a text contains, and which tokens would add one.
 
     A partial phrase counts if the text ends with it; of several the longest.
     """
-    missing = [each for each in phrases if not _contains(past, each)]
-    had = sum(map(len, phrases)) - sum(map(len, missing))
-    lengths = [_begun(past, each) for each in missing]
+    missing = [phrase for phrase in phrases if not _contains(past, phrase)]
+    contained = sum(map(len, phrases)) - sum(map(len, missing))
+    lengths = [_begun(past, phrase) for phrase in missing]
     begun = max(lengths, default=0)
     pairs = zip(missing, lengths, strict=True)
-    return had + begun, {each[begun] for each, length in pairs if length == begun}
+    return contained + begun, {phrase[begun] for phrase, length in pairs if length == begun}
 
 
 def _contains(past: Sequence[int], phrase: Phrase) -> bool:
     starts = range(len(past) - len(phrase) + 1)
-    return any(tuple(past[at : at + len(phrase)]) == phrase for at in starts)
+    return any(tuple(past[start : start + len(phrase)]) == phrase for start in starts)
 
 
 def _begun(past: Sequence[int], phrase: Phrase) -> int:
     """How many tokens of a phrase, but not all, a text ends with."""
     lengths = range(min(len(past), len(phrase) - 1), 0, -1)
-    return next((each for each in lengths if tuple(past[-each:]) == phrase[:each]), 0)
+    return next((length for length in lengths if tuple(past[-length:]) == phrase[:length]), 0)
 
 
 def constrained_best(
     sums: Floats,
     log_probs: Floats,
-    free: Floats,
+    unruled: Floats,
     past: Ids,
     phrases: Sequence[Phrase],
     slots: int,
     last: bool,
 ) -> list[Candidate]:
-    """The continuations of a sentence, at most ``slots``, best first.
+    """Return the continuations of a sentence, at most ``slots``, best first.
 
     Args:
         sums: [K], -inf where a beam is closed.
         log_probs: [K, V], changed in place.
-        free: [K, V], before processors, which must not forbid a phrase.
+        unruled: [K, V], before processors, which must not forbid a phrase.
         past: [K, T].
         phrases: that the translation must contain; all different.
         slots: number of beams to fill.
         last: whether this is the last step.
     """
-    wanted = sum(map(len, phrases))
+    required = sum(map(len, phrases))
     # The next tokens of each beam's phrases, the best token of each beam, and the best overall.
     pairs: set[tuple[int, int]] = set()
     for beam in np.flatnonzero(sums > -np.inf).tolist():
-        had, following = progress(past[beam].tolist(), phrases)
-        if had < wanted:
+        contained, following = progress(past[beam].tolist(), phrases)
+        if contained < required:
             log_probs[beam, END_ID] = -np.inf
         for token in following:
-            log_probs[beam, token] = free[beam, token]
+            log_probs[beam, token] = unruled[beam, token]
             pairs.add((beam, token))
         pairs.add((beam, int(log_probs[beam].argmax())))
     totals = sums[:, None] + log_probs
     best = np.argsort(-totals, axis=None, kind="stable")[:slots].tolist()
-    pairs |= {divmod(place, log_probs.shape[1]) for place in best}
+    pairs |= {divmod(index, log_probs.shape[1]) for index in best}
     banks: dict[int, list[Candidate]] = {}
     for beam, token in pairs:
         if totals[beam, token] == -np.inf:
             continue
-        had, _ = progress([*past[beam].tolist(), token], phrases)
+        contained, _ = progress([*past[beam].tolist(), token], phrases)
         candidate = (-float(sums[beam] + log_probs[beam, token]), token, beam)
-        banks.setdefault(had, []).append(candidate)
+        banks.setdefault(contained, []).append(candidate)
     if last and banks:  # only the fullest bank can still be complete
         banks = {max(banks): banks[max(banks)]}
     # Equal shares; what is left over goes to the fullest banks that can use it.
-    share = slots // (wanted + 1)
-    left = slots - sum(min(len(each), share) for each in banks.values())
+    share = slots // (required + 1)
+    left = slots - sum(min(len(bank), share) for bank in banks.values())
     chosen: list[Candidate] = []
-    for had in sorted(banks, reverse=True):
-        bank = banks[had]
+    for contained in sorted(banks, reverse=True):
+        bank = banks[contained]
         more = min(left, max(0, len(bank) - share))
         left -= more
         chosen += sorted(bank)[: share + more]

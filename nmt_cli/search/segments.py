@@ -197,11 +197,11 @@ def in_batches(
 
     batches = list(batches_of(sizes, budget, workers))
     if workers == 1 or len(batches) == 1:
-        found = [run(rows) for rows in batches]
+        done = [run(rows) for rows in batches]
     else:
         with ThreadPoolExecutor(workers) as pool:
-            found = list(pool.map(run, batches))
-    results = dict(zip(chain(*batches), chain(*found), strict=True))
+            done = list(pool.map(run, batches))
+    results = dict(zip(chain(*batches), chain(*done), strict=True))
     return [results[row] for row in range(len(sizes))]
 
 

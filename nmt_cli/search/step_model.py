@@ -29,13 +29,13 @@ class Candidates:
     ids: Ids
 
 
-# Finished sentences leave the batch once they are this share of it: copying the caches costs
+# Compact the batch when this fraction of its sentences is done: copying the caches costs
 # about as much as one step of the sentences that leave.
 DONE_SHARE = 0.25
 
 
 def worth_dropping(count: int, left: int) -> bool:
-    """Whether to go on with only the sentences that are left."""
+    """Whether to continue with only the sentences that are left."""
     return left <= count - max(1, math.ceil(DONE_SHARE * count))
 
 
@@ -47,24 +47,24 @@ class StepModel(Protocol):
     """A translation model, one target position at a time.
 
     The state that :meth:`encode` gives is opaque to search: encoder keys and values, and
-    the decoder's own caches, which grow by K columns a step and are never reordered.
+    the decoder's own caches, which grow by K columns per step and are never reordered.
     """
 
     def encode(self, source: Ids) -> Any:
         """Read source ids [B, S], padded with PAD; returns the state before step 0."""
 
     def step(self, state: Any, tokens: Ids, ancestry: Mask) -> tuple[Candidates, Any]:
-        """Read one more token a beam and rank what may follow.
+        """Read the last token of each beam and rank what may follow.
 
         Args:
             state: used up by the step.
             tokens: [B, K], the last token of each beam.
             ancestry: [B, K, (t + 1) * K]: which cache columns are the beam's own history,
                 the token just given included (column ``t * K + k`` for beam k: a beam
-                always sees its own last token, and no other's).
+                always sees its own last token, and nobody else's).
 
         Returns:
-            The K best candidates a beam (C = K; the arrays may be the state's own, good until
+            The K best candidates of each beam (C = K; the arrays may be the state's own, good until
             its next step), and the new state.
         """
 

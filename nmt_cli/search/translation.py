@@ -49,19 +49,19 @@ class Translation:
 
 
 def translation_of(
-    passage: Passage, found: Sequence[list[Hypothesis]], path: TextPath, options: SearchOptions
+    passage: Passage, results: Sequence[list[Hypothesis]], path: TextPath, options: SearchOptions
 ) -> Translation:
     """Build the translation of a line; a blank one, which has no parts, stays as it is.
 
     The second best of a line joins the second best of each of its parts, and so on.
 
     Args:
-        found: the hypotheses of each part, best first.
+        results: the hypotheses of each part, best first.
     """
     words = path.source_words(passage) if options.alignments else None
     ranked = []
     for rank in range(options.n_best):
-        chosen = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in found]
+        chosen = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in results]
         ranked.append(_joined(passage, chosen, path, options, words))
     return replace(ranked[0], others=ranked[1:]) if ranked[1:] else ranked[0]
 
@@ -107,7 +107,7 @@ def _joined(
 
 
 def _aligned(source: Words, target: Words, chosen: Sequence[Hypothesis]) -> list[tuple[int, int]]:
-    """For each target word the source word with the largest weight: (source, target)."""
+    """Return for each target word the source word with the largest weight: (source, target)."""
     pairs = []
     for index, hypothesis in enumerate(chosen):
         read, written = _with_tokens(source.tokens[index]), _with_tokens(target.tokens[index])
@@ -122,14 +122,14 @@ def _aligned(source: Words, target: Words, chosen: Sequence[Hypothesis]) -> list
 
 
 def _with_tokens(words: Sequence[list[int]]) -> dict[int, list[int]]:
-    """The words that have tokens, by number."""
+    """Return the words that have tokens, by number."""
     return {number: tokens for number, tokens in enumerate(words) if tokens}
 
 
 def _with_copies(
     hypothesis: Hypothesis, source: Sequence[tuple[str, list[int]]], target: Tokenizer
 ) -> tuple[str, list[Span]]:
-    """The text with aligned source words in place of unknown words, and the spans of its tokens.
+    """Put aligned source words in place of unknown words, and find the spans of tokens.
 
     Args:
         source: words, as the user wrote them, and the positions of their tokens.

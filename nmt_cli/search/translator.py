@@ -24,10 +24,10 @@ logger = logging.getLogger(__name__)
 
 # Lines read ahead, so that sentences of similar length can share a batch.
 WINDOW = 2048
-# Characters after which no more lines are read ahead: they bound memory too.
+# Maximum characters read ahead, which bounds memory, too.
 WINDOW_CHARACTERS = 2_000_000
-# Characters a second, before anything was measured: what large models manage on one core. A file of
-# a few hundred lines is not cut into many small windows.
+# Initial speed estimate, in characters per second (a large model on one core). A file of a few
+# hundred lines is not cut into many small windows.
 FIRST_SPEED = 1000.0
 # Source tokens of a batch, padding included, at beam 1; wider beams get proportionally fewer rows.
 BATCH_TOKENS = 2048
@@ -151,10 +151,10 @@ class Translator:
             translated.append(passage)
         results = iter(self._search(segments))
         for passage in translated:
-            found = list(islice(results, len(passage.parts)))
-            hypotheses = [hypotheses for hypotheses, _ in found]
+            parts = list(islice(results, len(passage.parts)))
+            hypotheses = [hypotheses for hypotheses, _ in parts]
             translation = translation_of(passage, hypotheses, self.path, self.options)
-            yield replace(translation, seconds=sum(seconds for _, seconds in found))
+            yield replace(translation, seconds=sum((seconds for _, seconds in parts), 0.0))
         if failure:
             raise failure
 
@@ -197,14 +197,14 @@ class Translator:
 
         def timed(rows: list[int]) -> list[tuple[list[Hypothesis], float]]:
             began = time.perf_counter()
-            found = self.search.search([segments[row] for row in rows], self.options)
+            results = self.search.search([segments[row] for row in rows], self.options)
             seconds = (time.perf_counter() - began) / len(rows)
             # All at once, and beside other batches: together, lines take a third of the time.
-            ids = [hypothesis.ids for hypothesis in chain(*found)]
+            ids = [hypothesis.ids for hypothesis in chain(*results)]
             texts = iter(self.tokenizers.target.decode(ids))
             return [
-                ([replace(each, text=next(texts)) for each in hypotheses], seconds)
-                for hypotheses in found
+                ([replace(hypothesis, text=next(texts)) for hypothesis in hypotheses], seconds)
+                for hypotheses in results
             ]
 
         sizes = [len(segment.ids) for segment in segments]

@@ -38,10 +38,10 @@ def repair(source: str, translation: MappedText) -> MappedText:
     similar pairs come first.
     """
     known = dict.fromkeys(code for code, _ in _code(source))
-    found = list(_code(translation.text))
-    written = {code for code, _ in found}
+    pieces = list(_code(translation.text))
+    written = {code for code, _ in pieces}
     lost = [code for code in known if code not in written]
-    wrong = [(code, start) for code, start in found if code not in known]
+    wrong = [(code, start) for code, start in pieces if code not in known]
     if max(len(lost), len(wrong)) > MAX_PIECES:
         return translation
     # It may still be a part of longer code of the translation.
@@ -59,7 +59,7 @@ def repair(source: str, translation: MappedText) -> MappedText:
 
 
 def _code(text: str) -> Iterator[tuple[str, int]]:
-    """Each piece of code and where it starts."""
+    """Find each piece of code and where it starts."""
     for run in RUN.finditer(text):
         code = EDGES.sub("", run[0])
         if len(code) >= MIN_CHARACTERS and code.isascii() and MARK.search(code):
@@ -67,12 +67,12 @@ def _code(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _common(one: str, other: str) -> float:
-    """The share of the longer one's characters that both begin and end with."""
+    """Return the share of the longer one's characters that both begin and end with."""
     start = _equal(one, other)
     end = _equal(reversed(one[start:]), reversed(other[start:]))
     return (start + end) / max(len(one), len(other))
 
 
 def _equal(one: Iterable[str], other: Iterable[str]) -> int:
-    """How many characters are the same from the beginning."""
+    """Return how many characters are the same from the beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

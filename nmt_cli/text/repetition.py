@@ -8,7 +8,7 @@ from collections.abc import Sequence
 LOOP = re.compile(r"([^\n]{3,60}?)\1{3}")
 # Some tokens, three times in a row: the first and the last time, other tokens may spell the text.
 TOKEN_LOOP = re.compile(r"(.{1,60}?)\1\1", re.DOTALL)
-# Further searches allow no sequence of so many tokens to occur twice. The same tokens four times
+# Further searches allow no sequence of this many tokens to occur twice. The same tokens four times
 # in a row always have two equal sequences of 3; where the end of another token completes the loop
 # ("initialized" and three times "ized"), only 2 helps.
 NO_REPEAT = (3, 2)

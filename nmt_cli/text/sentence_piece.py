@@ -14,7 +14,7 @@ from nmt_cli.text.mapped import MappedText, Span
 from nmt_cli.text.tokenizer import (
     END_ID,
     FRAMING_IDS,
-    LARGEST_VOCABULARY,
+    MAX_VOCABULARY_BYTES,
     PAD_ID,
     START_ID,
     UNK_ID,
@@ -37,7 +37,7 @@ class SentencePieceTokenizer:
     """A tokenizer over one `.model` file, for raw text.
 
     Attributes:
-        silent_ids: ids that decoding drops: the framing ones and the tag's.
+        special_ids: ids that decoding drops: padding, start, end and the tag's.
     """
 
     def __init__(self, path: Path, tag: str = "", punctuation: str = "") -> None:
@@ -52,13 +52,13 @@ class SentencePieceTokenizer:
         self._processor = _load_processor(path)
         self._piece: Callable[[int], str] = cache(self._processor.id_to_piece)
         self.vocab_size: int = self._processor.get_piece_size()
-        self.silent_ids = FRAMING_IDS
+        self.special_ids = FRAMING_IDS
         self._punctuation = punctuation
         self._tag, self._tag_id = tag, self._processor.piece_to_id(tag_piece(tag))
         if tag:
             if self._tag_id == UNK_ID:
                 raise NmtError(f"{path}: has no piece for the tag {tag!r}")
-            self.silent_ids |= {self._tag_id}
+            self.special_ids |= {self._tag_id}
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without start and end."""
@@ -109,7 +109,7 @@ class SentencePieceTokenizer:
 
         Byte pieces that form no valid UTF-8 become U+FFFD, and the unknown id " ⁇ ".
         """
-        kept = [[i for i in map(int, ids) if i not in self.silent_ids] for ids in sequences]
+        kept = [[i for i in map(int, ids) if i not in self.special_ids] for ids in sequences]
         # The library would take an empty batch for one empty sequence and return "".
         return self._processor.decode(kept) if kept else []
 
@@ -125,13 +125,13 @@ class SentencePieceTokenizer:
 
     def decode_spans(self, ids: Sequence[int]) -> tuple[str, list[Span]]:
         """Return the text of a sequence and the part of it that is each id's."""
-        kept = [id_ for id_ in map(int, ids) if id_ not in self.silent_ids]
+        kept = [id_ for id_ in map(int, ids) if id_ not in self.special_ids]
         if not kept:
             return "", [(0, 0)] * len(ids)
         decoded = self._processor.decode(kept, out_type="immutable_proto")
         pieces, spans, end = iter(decoded.pieces), list[Span](), 0
         for id_ in map(int, ids):
-            if id_ in self.silent_ids:
+            if id_ in self.special_ids:
                 spans.append((end, end))
                 continue
             piece = next(pieces)
@@ -153,21 +153,21 @@ class SentencePieceTokenizer:
 
     def surfaces(self) -> list[bytes]:
         """Return the bytes that each id adds to a text."""
-        found = []
+        surfaces = []
         for token, piece in enumerate(self.tokens(range(self.vocab_size))):
-            if token == UNK_ID or token in self.silent_ids or self._processor.is_control(token):
-                found.append(b"")
+            if token == UNK_ID or token in self.special_ids or self._processor.is_control(token):
+                surfaces.append(b"")
             elif self._processor.is_byte(token):  # <0xE2>
-                found.append(bytes([int(piece[3:5], 16)]))
+                surfaces.append(bytes([int(piece[3:5], 16)]))
             else:
-                found.append(piece.replace("▁", " ").encode())
-        return found
+                surfaces.append(piece.replace("▁", " ").encode())
+        return surfaces
 
 
 def _load_processor(path: Path) -> SentencePieceProcessor:
     processor = SentencePieceProcessor()
     try:
-        processor.LoadFromSerializedProto(read_limited(path, LARGEST_VOCABULARY))
+        processor.LoadFromSerializedProto(read_limited(path, MAX_VOCABULARY_BYTES))
     except (RuntimeError, OSError, ValueError) as error:
         raise NmtError(f"{path}: is not a SentencePiece model, or cannot be read") from error
     ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())

@@ -1,15 +1,21 @@
-"""The interface of tokenizers."""
+"""The interface of tokenizers, and the folders that hold a pair of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Annotated, Protocol
 
+import msgspec
+from msgspec import Meta
+
+from nmt_cli.errors import ModelError
+from nmt_cli.files import read_limited, write_json
 from nmt_cli.recipe.model import END_ID, PAD_ID, START_ID, UNK_ID
 from nmt_cli.text.lines import is_blank
 from nmt_cli.text.mapped import Span
 
-LARGEST_VOCABULARY = 32 << 20
-"""Bytes of a vocabulary's file: a million pieces take about 25 MB."""
+MAX_VOCABULARY_BYTES = 32 << 20
+"""Maximum size of a vocabulary's file: a million pieces take about 25 MB."""
 
 FRAMING_IDS = frozenset({PAD_ID, START_ID, END_ID})
 """Ids without text: decoding drops them wherever they occur."""
@@ -63,12 +69,12 @@ def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:
 
 
 def grouped(begins: Sequence[bool]) -> list[list[int]]:
-    """Group positions into words, given which of them begin one."""
+    """Group positions into words; ``begins`` marks those that begin one."""
     groups: list[list[int]] = []
-    for place, begin in enumerate(begins):
+    for position, begin in enumerate(begins):
         if begin or not groups:
             groups.append([])
-        groups[-1].append(place)
+        groups[-1].append(position)
     return groups
 
 
@@ -78,3 +84,93 @@ class TokenizerPair:
 
     source: Tokenizer
     target: Tokenizer
+
+
+SPEC_FILE = "tokenizer.json"
+
+KINDS = ("sentencepiece", "wordpiece")
+
+# Of a file in the same folder; bundles may come from anyone.
+_FileName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^/\\:\x00]+$")]
+
+
+@dataclass(frozen=True)
+class TokenizerSpec:
+    """The content of `tokenizer.json`: which files in its folder hold the vocabularies.
+
+    Attributes:
+        kind: the family of both tokenizers, one of `KINDS`.
+        source, target: plain file names of the vocabularies; equal if both sides share one.
+        lowercase: whether text is case-folded and stripped of accents (WordPiece only).
+        tag: marks the source of a synthetic pair, one piece of the source vocabulary
+            (SentencePiece only); empty for none.
+        punctuation: the language by whose rules the punctuation of sources is normalized first
+            (SentencePiece only; see punctuation.py); empty for none.
+    """
+
+    kind: Annotated[str, Meta(pattern=f"^({'|'.join(KINDS)})$")]
+    source: _FileName
+    target: _FileName
+    lowercase: bool = False
+    tag: str = ""
+    punctuation: str = ""
+
+    @classmethod
+    def read(cls, folder: Path) -> "TokenizerSpec":
+        """Read the specification in `folder`.
+
+        Raises:
+            ModelError: it is missing or malformed, or names a file that is missing or elsewhere.
+        """
+        path = folder / SPEC_FILE
+        try:
+            spec = msgspec.json.decode(read_limited(path), type=cls)
+        except OSError as error:
+            raise ModelError(
+                f"{path}: cannot be read ({error.strerror})",
+                "name a folder with tokenizers; nmt prepare writes this file",
+            ) from error
+        except msgspec.ValidationError as error:
+            raise ModelError(f"{path}: {str(error).replace('`', '')}") from error
+        except (msgspec.DecodeError, RecursionError, ValueError) as error:
+            raise ModelError(f"{path}: is not valid JSON ({error})") from error
+        for name in (spec.source, spec.target):
+            if not (folder / name).is_file():
+                raise ModelError(f"{folder / name}: no such file, but {SPEC_FILE} names it")
+        return spec
+
+    def write(self, folder: Path) -> None:
+        """Write the specification into `folder`, next to the files that it names."""
+        content: dict[str, str | bool]
+        content = {"kind": self.kind, "source": self.source, "target": self.target}
+        if self.kind == "wordpiece":
+            content["lowercase"] = self.lowercase
+        if self.tag:
+            content["tag"] = self.tag
+        if self.punctuation:
+            content["punctuation"] = self.punctuation
+        write_json(folder / SPEC_FILE, content)
+
+
+def load_tokenizers(folder: Path) -> TokenizerPair:
+    """Load the two tokenizers that `folder/tokenizer.json` names.
+
+    Raises:
+        ModelError: a file is missing, corrupt or of another kind than the specification says.
+    """
+    spec = TokenizerSpec.read(folder)
+    source = _load(spec, folder / spec.source, spec.tag, spec.punctuation)
+    if spec.source == spec.target and not spec.punctuation:
+        return TokenizerPair(source, source)
+    return TokenizerPair(source, _load(spec, folder / spec.target))
+
+
+def _load(spec: TokenizerSpec, path: Path, tag: str = "", punctuation: str = "") -> Tokenizer:
+    # Imported here: a recipe or a description needs neither of the two.
+    if spec.kind == "sentencepiece":
+        from nmt_cli.text.sentence_piece import SentencePieceTokenizer
+
+        return SentencePieceTokenizer(path, tag, punctuation)
+    from nmt_cli.text.word_piece import WordPieceTokenizer
+
+    return WordPieceTokenizer(path, lowercase=spec.lowercase)

@@ -13,7 +13,7 @@ from nmt_cli.text.mapped import Span
 from nmt_cli.text.tokenizer import (
     END_ID,
     FRAMING_IDS,
-    LARGEST_VOCABULARY,
+    MAX_VOCABULARY_BYTES,
     START_ID,
     UNK_ID,
     grouped,
@@ -44,7 +44,7 @@ class WordPieceTokenizer:
     """A tokenizer over one `vocab.txt`: the longest matching prefix first, word by word."""
 
     def __init__(self, path: Path, *, lowercase: bool) -> None:
-        """Load the vocabulary; errors as of `read_vocabulary`."""
+        """Load the vocabulary. Raises as `read_vocabulary` does."""
         self._pieces = read_vocabulary(path)
         self._lowercase = lowercase
         self._ids = {piece: i for i, piece in enumerate(self._pieces)}
@@ -63,7 +63,7 @@ class WordPieceTokenizer:
         Padding, start and end ids are dropped. An id beyond the vocabulary becomes unknown.
         """
         pieces = (self.tokens([i for i in ids if i not in FRAMING_IDS]) for ids in sequences)
-        return [" ".join(each).replace(f" {SUFFIX_MARK}", "").strip(" ") for each in pieces]
+        return [" ".join(words).replace(f" {SUFFIX_MARK}", "").strip(" ") for words in pieces]
 
     def spans(self, line: str) -> list[Span]:
         """Return the part of the line that each id of `encode` comes from: its word's."""
@@ -139,7 +139,7 @@ def read_vocabulary(path: Path) -> list[str]:
         NmtError: the file cannot be read or is not such a vocabulary.
     """
     try:
-        text = read_limited(path, LARGEST_VOCABULARY).decode("utf-8")
+        text = read_limited(path, MAX_VOCABULARY_BYTES).decode("utf-8")
     except (OSError, ValueError) as error:
         raise NmtError(f"{path}: is not a vocabulary in UTF-8, or cannot be read") from error
     pieces = text.replace("\r\n", "\n").removesuffix("\n").split("\n")

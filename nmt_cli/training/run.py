@@ -26,9 +26,8 @@ from nmt_cli.errors import ModelError, NmtError
 from nmt_cli.files import read_record, replacing_folder, write_json
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
-from nmt_cli.text.folder import load_tokenizers
 from nmt_cli.text.lines import read_lines, write_lines
-from nmt_cli.text.tokenizer import TokenizerPair
+from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 from nmt_cli.training import RUN
 from nmt_cli.training.checkpoint import read_checkpoint
 from nmt_cli.training.log import read_log

@@ -32,7 +32,7 @@ from comparison.table import table
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.model import TransformerConfig
-from nmt_cli.text.folder import load_tokenizers
+from nmt_cli.text.tokenizer import load_tokenizers
 from nmt_cli.training.run import Run
 from tests.systems import WORDS
 

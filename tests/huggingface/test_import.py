@@ -21,8 +21,7 @@ from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.segments import padded
-from nmt_cli.text.folder import load_tokenizers
-from nmt_cli.text.tokenizer import END_ID, Tokenizer
+from nmt_cli.text.tokenizer import END_ID, Tokenizer, load_tokenizers
 from tests.harness import nmt
 
 needs_torch = pytest.mark.skipif(not find_spec("torch"), reason="pytorch_model.bin needs torch")

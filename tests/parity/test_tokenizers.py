@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import TokenizerConfig
-from nmt_cli.text.folder import load_tokenizers
-from nmt_cli.text.tokenizer import UNK_ID, Tokenizer
+from nmt_cli.text.tokenizer import UNK_ID, Tokenizer, load_tokenizers
 from nmt_cli.text.word_piece import RESERVED_TOKENS, split_words
 from tests.made_up_text import ENGLISH, PORTUGUESE
 

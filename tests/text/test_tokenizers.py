@@ -10,9 +10,8 @@ import pytest
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import TokenizerConfig
-from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
-from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerSpec, load_tokenizers
 from nmt_cli.text.word_piece import WordPieceTokenizer, split_words
 from tests.made_up_text import ENGLISH, PORTUGUESE
 

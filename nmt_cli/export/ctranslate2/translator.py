@@ -17,8 +17,7 @@ from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator
-from nmt_cli.text.folder import load_tokenizers
-from nmt_cli.text.tokenizer import TokenizerPair
+from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
 SETTINGS = "nmt_ctranslate2.json"
 FORMAT = 1

@@ -35,7 +35,7 @@ from nmt_cli.export.huggingface.weights import (
 from nmt_cli.export.importing.base import ImportedModel, Shapes, Weights, write_run
 from nmt_cli.export.importing.pieces import Vocabulary, read_spm, read_vocabulary, reordered
 from nmt_cli.recipe.reading import recipe_from
-from nmt_cli.text.folder import TokenizerSpec
+from nmt_cli.text.tokenizer import TokenizerSpec
 
 TORCH = "pytorch_model.bin"
 # Logit of tokens that no translation contains. Its float32 neighbours are 6e-5 away, so that

@@ -126,7 +126,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         tokenizers = [
             (folder / TOKENIZER / name).read_bytes() for name in (spec.source, spec.target)
         ]
-        model = text_graph(model, tokenizers[0], tokenizers[1], target.silent_ids)
+        model = text_graph(model, tokenizers[0], tokenizers[1], target.special_ids)
     (folder / MODEL).write_bytes(serialized(model))
 
 

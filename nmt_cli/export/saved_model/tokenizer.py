@@ -10,9 +10,8 @@ from typing import Literal
 import tensorflow as tf
 import tensorflow_text
 
-from nmt_cli.text.folder import TokenizerSpec, load_tokenizers
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
-from nmt_cli.text.tokenizer import FRAMING_IDS
+from nmt_cli.text.tokenizer import FRAMING_IDS, TokenizerSpec, load_tokenizers
 from nmt_cli.text.word_piece import read_vocabulary
 
 
@@ -28,7 +27,7 @@ class GraphTokenizer(tf.Module):
         path = folder / getattr(spec, side)
         self._marks = tuple(tokenizer.frame_source([]))
         if isinstance(tokenizer, SentencePieceTokenizer):
-            self._silent = tokenizer.silent_ids
+            self._silent = tokenizer.special_ids
             self._tokenizer = tensorflow_text.SentencepieceTokenizer(model=path.read_bytes())
             return
         self._silent, pieces = FRAMING_IDS, read_vocabulary(path)
