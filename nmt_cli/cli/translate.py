@@ -115,7 +115,7 @@ def _converse(options: TranslateOptions, model: "TranslationModel") -> None:
     terminal = sys.stdin.isatty()
     if terminal:
         say("type a line to translate it; Ctrl-D ends")
-    piped = decode_lines(sys.stdin.buffer, "standard input", options.errors, say)
+    piped = decode_lines(sys.stdin.buffer, "standard input", options.errors)
     lines = _typed() if terminal else piped
     for number, line in enumerate(lines, start=1):
         try:
@@ -157,7 +157,7 @@ def _trace(options: TranslateOptions, model: "TranslationModel") -> None:
     sink = Sink(standard_output())
     for path in options.files or (STDIN,):
         with opened(path) as stream:
-            for line in decode_lines(stream, name_of(path), options.errors, say):
+            for line in decode_lines(stream, name_of(path), options.errors):
                 translation, searches = model.trace(line, options.decoding)
                 if options.json:
                     record = {

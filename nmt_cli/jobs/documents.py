@@ -34,7 +34,7 @@ def translate_documents(
         # The byte-order mark and the line ends, which decoding drops, belong to the document.
         mark = BYTE_ORDER_MARK if raw and raw[0].startswith(BYTE_ORDER_MARK.encode()) else ""
         ends = ["\r\n" if line.endswith(b"\r\n") else "\n" * line.endswith(b"\n") for line in raw]
-        lines = decode_lines(raw, name_of(source), errors, logger.warning)
+        lines = decode_lines(raw, name_of(source), errors)
         text = mark + "".join(line + end for line, end in zip(lines, ends, strict=True))
         result = translate_document(format, text, name_of(source), translate).encode()
         if output is None:

@@ -131,7 +131,7 @@ class Lines:
 
     def _records(self, raws: Iterable[bytes], first: int, name: str) -> Iterator[tuple[str, _Read]]:
         if self.options.errors != COLUMN:
-            texts = decode_lines(raws, name, self.policy, logger.warning, self.keeps_cr, first)
+            texts = decode_lines(raws, name, self.policy, keep_cr=self.keeps_cr, first_number=first)
             for number, text in enumerate(texts, first):
                 yield text, self.read(text, f"{name}, line {number}")
             return

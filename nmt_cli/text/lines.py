@@ -4,6 +4,7 @@ A line ends at LF or CRLF only: str.splitlines() would also split at U+2028, for
 other characters that occur inside real sentences.
 """
 
+import logging
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,8 +14,10 @@ from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
-from nmt_cli.errors import InputError, NmtError, Say, silent
+from nmt_cli.errors import InputError
 from nmt_cli.files import replacing
+
+logger = logging.getLogger(__name__)
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -51,20 +54,21 @@ def decode_lines(
     stream: Iterable[bytes],
     name: str,
     on_error: str = STRICT,
-    warn: Say = silent,
+    *,
     keep_cr: bool = False,
     first_number: int = 1,
 ) -> Iterator[str]:
     """Decode a binary stream of lines, without their ends.
 
+    The first line with invalid UTF-8 is logged, and at the end the number of such lines.
+
     Args:
         on_error: one of ON_ERROR.
-        warn: receives the first line with invalid UTF-8, and at the end the number of such lines.
         keep_cr: keep the CR of CRLF.
         first_number: the number of the first line in its file.
 
     Raises:
-        NmtError: a line is not valid UTF-8, and ``on_error`` is strict; names file and line.
+        InputError: a line is not valid UTF-8, and ``on_error`` is strict; names file and line.
     """
     bad = 0
     for number, raw in enumerate(stream, start=first_number):
@@ -74,17 +78,17 @@ def decode_lines(
             where = f"{name}, line {number}: invalid UTF-8 at byte {error.start + 1}"
             if on_error == STRICT:
                 hints = (hint for mark, hint in _MARKS.items() if raw.startswith(mark))
-                raise NmtError(where, next(hints, _CONVERT)) from None
+                raise InputError(where, next(hints, _CONVERT)) from None
             line = raw.decode("utf-8", "replace") if on_error == REPLACE else ""
             bad += 1
             if bad == 1:
-                warn(f"{where}; {_DONE[on_error]}")
+                logger.warning(f"{where}; {_DONE[on_error]}")
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
         line = line.removesuffix("\n")
         yield line if keep_cr else line.removesuffix("\r")
     if bad > 1:
-        warn(f"{name}: {bad:,} lines with invalid UTF-8 in total; {_DONE[on_error]}")
+        logger.warning(f"{name}: {bad:,} lines with invalid UTF-8 in total; {_DONE[on_error]}")
 
 
 def is_blank(line: str) -> bool:
@@ -101,17 +105,17 @@ def reading(path: Path) -> AbstractContextManager[BinaryIO]:
     """Open a file at once, decompressed if its name says that it is compressed.
 
     Raises:
-        NmtError: the file is missing, is a folder, or cannot be read; while reading: it is
+        InputError: the file is missing, is a folder, or cannot be read; while reading: it is
             damaged, truncated, or of another kind.
     """
     try:
         return decompressed(path, path.open("rb"))
     except FileNotFoundError:
-        raise NmtError(f"{path}: no such file") from None
+        raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
-        raise NmtError(f"{path}: is a folder, not a file") from None
+        raise InputError(f"{path}: is a folder, not a file") from None
     except OSError as error:
-        raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 @contextmanager
@@ -119,7 +123,7 @@ def decompressed(path: PurePath, stream: BinaryIO) -> Iterator[BinaryIO]:
     """Decompress an open file if its name says that it is compressed.
 
     Raises:
-        NmtError: while reading: it is damaged, truncated, or of another kind.
+        InputError: while reading: it is damaged, truncated, or of another kind.
     """
     with stream:
         try:
@@ -128,7 +132,7 @@ def decompressed(path: PurePath, stream: BinaryIO) -> Iterator[BinaryIO]:
         except Exception as error:
             if path.suffix not in SUFFIXES or type(error).__name__ not in _DAMAGE:
                 raise
-            raise NmtError(
+            raise InputError(
                 f"{path}: cannot be decompressed ({error or 'unexpected end'})",
                 f"the file is damaged, or not a {path.suffix} file",
             ) from None
@@ -165,7 +169,7 @@ def read_lines(path: Path) -> list[str]:
     """All lines of a UTF-8 file, which may be compressed, without their ends.
 
     Raises:
-        NmtError: the file cannot be read or decompressed, or a line is not valid UTF-8.
+        InputError: the file cannot be read or decompressed, or a line is not valid UTF-8.
     """
     with reading(path) as stream:
         return list(decode_lines(stream, str(path)))

@@ -8,7 +8,7 @@ from pathlib import Path
 import sentencepiece
 from sentencepiece import SentencePieceProcessor
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError
 from nmt_cli.files import read_limited
 from nmt_cli.text.mapped import MappedText, Span
 from nmt_cli.text.tokenizer import (
@@ -46,7 +46,7 @@ class SentencePieceTokenizer:
         ``punctuation`` is the language by whose rules punctuation is normalized; empty for none.
 
         Raises:
-            NmtError: the file is missing or corrupt, has other ids for its control pieces, or
+            ModelError: the file is missing or corrupt, has other ids for its control pieces, or
                 lacks the tag.
         """
         self._processor = _load_processor(path)
@@ -57,7 +57,7 @@ class SentencePieceTokenizer:
         self._tag, self._tag_id = tag, self._processor.piece_to_id(tag_piece(tag))
         if tag:
             if self._tag_id == UNK_ID:
-                raise NmtError(f"{path}: has no piece for the tag {tag!r}")
+                raise ModelError(f"{path}: has no piece for the tag {tag!r}")
             self.special_ids |= {self._tag_id}
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
@@ -82,11 +82,11 @@ class SentencePieceTokenizer:
             seed: the same seed gives the same splits, in any process.
 
         Raises:
-            NmtError: the installed sentencepiece draws differently in each process.
+            ModelError: the installed sentencepiece draws differently in each process.
         """
         version = sentencepiece.__version__
         if tuple(int(part) for part in version.split(".")[:3]) > LAST_REPEATABLE:
-            raise NmtError(
+            raise ModelError(
                 f"sentencepiece {version} draws subwords differently in each process, whatever "
                 "the seed",
                 "pip install 'sentencepiece<0.2.2', or set training.sample_subwords=0",
@@ -169,10 +169,10 @@ def _load_processor(path: Path) -> SentencePieceProcessor:
     try:
         processor.LoadFromSerializedProto(read_limited(path, MAX_VOCABULARY_BYTES))
     except (RuntimeError, OSError, ValueError) as error:
-        raise NmtError(f"{path}: is not a SentencePiece model, or cannot be read") from error
+        raise ModelError(f"{path}: is not a SentencePiece model, or cannot be read") from error
     ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
     if ids != (PAD_ID, UNK_ID, START_ID, END_ID):
-        raise NmtError(
+        raise ModelError(
             f"{path}: its padding, unknown, start and end ids are {ids}, not (0, 1, 2, 3)",
             "train it with pad_id=0, unk_id=1, bos_id=2 and eos_id=3",
         )

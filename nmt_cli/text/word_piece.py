@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError
 from nmt_cli.files import read_limited
 from nmt_cli.text.mapped import Span
 from nmt_cli.text.tokenizer import (
@@ -136,15 +136,15 @@ def read_vocabulary(path: Path) -> list[str]:
     be pieces.
 
     Raises:
-        NmtError: the file cannot be read or is not such a vocabulary.
+        ModelError: the file cannot be read or is not such a vocabulary.
     """
     try:
         text = read_limited(path, MAX_VOCABULARY_BYTES).decode("utf-8")
     except (OSError, ValueError) as error:
-        raise NmtError(f"{path}: is not a vocabulary in UTF-8, or cannot be read") from error
+        raise ModelError(f"{path}: is not a vocabulary in UTF-8, or cannot be read") from error
     pieces = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     if tuple(pieces[: len(RESERVED_TOKENS)]) != RESERVED_TOKENS:
-        raise NmtError(
+        raise ModelError(
             f"{path}: is not a WordPiece vocabulary",
             f"its first lines must be {', '.join(RESERVED_TOKENS)}",
         )
@@ -152,7 +152,7 @@ def read_vocabulary(path: Path) -> list[str]:
     for number, piece in enumerate(pieces, start=1):
         if piece in seen:
             problem = f"{piece!r} is also on line {seen[piece]}" if piece else "an empty piece"
-            raise NmtError(f"{path}, line {number}: {problem}")
+            raise ModelError(f"{path}, line {number}: {problem}")
         seen[piece] = number
     return pieces
 

@@ -116,12 +116,13 @@ def test_standard_tools_read_compressed_files(tmp_path: Path) -> None:
     ("on_error", "expected"),
     [("replace", ["ok", "a\ufffdb", "\ufffd\ufffd\ufffd"]), ("skip-line", ["ok", "", ""])],
 )
-def test_invalid_bytes(on_error: str, expected: list[str]) -> None:
-    warnings: list[str] = []
+def test_invalid_bytes(
+    on_error: str, expected: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
     raw = [b"\xef\xbb\xbfok\r\n", b"a\xffb\n", b"\xed\xa0\x80"]  # the last is half a surrogate pair
-    assert list(decode_lines(raw, "in.txt", on_error, warnings.append)) == expected
-    assert warnings[0].startswith("in.txt, line 2: invalid UTF-8 at byte 2; ")
-    assert warnings[1].startswith("in.txt: 2 lines with invalid UTF-8 in total; ")
+    assert list(decode_lines(raw, "in.txt", on_error)) == expected
+    assert caplog.messages[0].startswith("in.txt, line 2: invalid UTF-8 at byte 2; ")
+    assert caplog.messages[1].startswith("in.txt: 2 lines with invalid UTF-8 in total; ")
     with pytest.raises(
         NmtError, match=r"in\.txt, line 2: invalid UTF-8 at byte 2; convert the file"
     ):

@@ -256,12 +256,6 @@ class TestSpecification:
         with pytest.raises(NmtError, match=problem):
             load_tokenizers(tmp_path)
 
-    def test_a_link_out_of_the_folder(self, learned: Path, tmp_path: Path) -> None:
-        (tmp_path / "tokenizer.json").write_bytes((learned / "tokenizer.json").read_bytes())
-        (tmp_path / "joint.model").symlink_to(learned / "joint.model")
-        with pytest.raises(NmtError, match="leaves its folder"):
-            load_tokenizers(tmp_path)
-
 
 class TestLearning:
     @pytest.mark.parametrize("config", [UNIGRAM, BPE])
