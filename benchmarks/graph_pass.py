@@ -16,7 +16,7 @@ from unittest.mock import patch
 import onnx
 
 import nmt_cli
-from nmt_cli.frameworks import import_keras
+from nmt_cli.host import import_keras
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator
 

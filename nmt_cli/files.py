@@ -1,33 +1,36 @@
-"""Read files of a limited size, and write files and folders completely or not at all: under a
-temporary name, then renamed."""
+"""Safe files: reads of a limited size, writes that are complete or do not happen, and locks.
+
+Files and folders are written under a temporary name, then renamed.
+"""
 
 import errno
+import fcntl
 import os
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar
 
-from nmt_cli.errors import ModelError, NmtError
+from nmt_cli.errors import BusyError, InputError, ModelError, OutputError
 
 Record = TypeVar("Record")
 
-SMALL = 4 << 20  # bytes: a manifest of a hundred layers has 200 kB
+MAX_BYTES = 4 << 20  # a manifest of a hundred layers has 200 kB
 
 
-def read_limited(path: Path, most: int = SMALL) -> bytes:
-    """Read a file, which may be endless, of at most so many bytes.
+def read_limited(path: Path, limit: int = MAX_BYTES) -> bytes:
+    """Read a file of at most ``limit`` bytes.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is larger.
+        ValueError: the file is larger.
     """
     with path.open("rb") as stream:
-        content = stream.read(most + 1)
-    if len(content) > most:
-        raise ValueError(f"larger than {most:,} bytes")
+        content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise ValueError(f"larger than {limit:,} bytes")
     return content
 
 
@@ -72,18 +75,21 @@ def replacing(path: Path) -> Iterator[IO[str]]:
     """Write a UTF-8 text file under a temporary name; it replaces ``path`` on success.
 
     Raises:
-        NmtError: no permission, or the disk is full; the old file stays intact.
+        OutputError: no permission, or the disk is full; the old file stays intact.
     """
-    with replacing_path(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as out:
-        yield out
+    with (
+        replacing_path(path) as temporary,
+        temporary.open("w", encoding="utf-8", newline="\n") as stream,
+    ):
+        yield stream
 
 
 def write_json(path: Path, content: Any) -> None:
     """Write a JSON file for programs and people, as :func:`replacing` does."""
     import json  # not at the start of every command
 
-    with replacing(path) as out:
-        out.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    with replacing(path) as stream:
+        stream.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 @contextmanager
@@ -94,15 +100,15 @@ def replacing_path(path: Path) -> Iterator[Path]:
     """
     with failures(path):
         if path.is_dir():
-            raise NmtError(f"{path}: is a folder, not a file", "name a file")
+            raise OutputError(f"{path}: is a folder, not a file", "name a file")
         if is_special(path):
             yield path
             return
-        with _beside(path) as (place, beside):
-            yield beside
-            sync(beside)
-            beside.replace(place)
-            sync(place.parent)
+        with _temporary(path) as (target, temporary):
+            yield temporary
+            sync(temporary)
+            temporary.replace(target)
+            sync(target.parent)
 
 
 @contextmanager
@@ -115,46 +121,48 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
             without this one is not replaced.
 
     Raises:
-        NmtError: the folder exists and is of another kind, no permission, or the disk is full;
+        OutputError: the folder exists and is of another kind, no permission, or the disk is full;
             the old folder stays intact.
     """
     with failures(folder):
         occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
         if occupied and not (folder / marker).exists():
-            raise NmtError(
+            raise OutputError(
                 f"{folder}: exists and contains something else (no {marker})",
-                "choose another folder with -o",
+                "choose another folder with `output`",
             )
-        with _beside(folder) as (place, beside):
-            beside.mkdir()
-            yield beside
-            for path in beside.rglob("*"):
+        with _temporary(folder) as (target, temporary):
+            temporary.mkdir()
+            yield temporary
+            for path in temporary.rglob("*"):
                 sync(path)
             # A folder cannot be renamed over a non-empty one: move the old one away first.
-            aside = beside.with_name(f"{beside.name}.old")
+            old = temporary.with_name(f"{temporary.name}.old")
             try:
-                if place.exists():
-                    place.rename(aside)
-                beside.rename(place)
+                if target.exists():
+                    target.rename(old)
+                temporary.rename(target)
             except BaseException:
-                if aside.exists() and not place.exists():
-                    aside.rename(place)
+                if old.exists() and not target.exists():
+                    old.rename(target)
                 raise
-            sync(place.parent)
+            sync(target.parent)
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[tuple[Path, Path]]:
-    """The path with links followed, and the same name in a folder beside it that only this user can
-    read and that is removed at the end."""
+def _temporary(path: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield the path with links followed, and a path of the same name in a temporary folder.
+
+    The folder is beside the path, only this user can read it, and it is removed at the end.
+    """
     from tempfile import TemporaryDirectory  # not at the start of every command
 
-    place = Path(os.path.realpath(path))
-    place.parent.mkdir(parents=True, exist_ok=True)
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(
-        prefix=f".{place.name}.", dir=place.parent, ignore_cleanup_errors=True
+        prefix=f".{target.name}.", dir=target.parent, ignore_cleanup_errors=True
     ) as folder:
-        yield place, Path(folder, place.name)
+        yield target, Path(folder, target.name)
 
 
 @contextmanager
@@ -166,25 +174,25 @@ def failures(path: Path) -> Iterator[None]:
         raise unwritable(path, error) from None
 
 
-def unwritable(path: Path, error: OSError) -> NmtError:
-    """The error for a file or folder that cannot be written."""
+def unwritable(path: Path, error: OSError) -> OutputError:
+    """Return the error for a file or folder that cannot be written."""
     reason = error.strerror or error
-    if error.args and isinstance(error.args[0], list):  # of shutil: (from, to, reason)
+    if error.args and isinstance(error.args[0], list):  # shutil's: (from, to, reason)
         reason = error.args[0][-1][-1]
-    return NmtError(
+    return OutputError(
         f"{path}: cannot be written ({reason})",
         "check the path, its permissions and the free disk space",
     )
 
 
 def standard_output(hint: str = "redirect it to a file") -> BinaryIO:
-    """Standard output.
+    """Return standard output, in binary.
 
     Raises:
-        NmtError: it is closed.
+        OutputError: it is closed.
     """
     if sys.stdout is None:
-        raise NmtError("standard output is closed", hint)
+        raise OutputError("standard output is closed", hint)
     return sys.stdout.buffer
 
 
@@ -197,18 +205,18 @@ def open_own(path: Path) -> BinaryIO:
     """Open a file that this user created, to read and write.
 
     Raises:
-        NmtError: it is something else, which another user of the folder may have put there: a
-            symbolic or hard link, a pipe, or a file of theirs.
+        InputError: it is something that another user of the folder may have put there: a symbolic
+            or hard link, a pipe, or a file of theirs.
     """
-    refused = NmtError(f"{path}: is a link, or another user's file", "remove it")
+    refused = InputError(f"{path}: is a link, or another user's file", "remove it")
     try:
         # Opening a pipe must not wait for its other end.
         handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         raise (refused if error.errno == errno.ELOOP else error) from None
-    found = os.fstat(handle)
-    own = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_uid == os.geteuid()
-    if not own:
+    status = os.fstat(handle)
+    is_regular = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+    if not is_regular or status.st_uid != os.geteuid():
         os.close(handle)
         raise refused
     return os.fdopen(handle, "r+b")
@@ -221,3 +229,84 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def locked(folder: Path, shared: bool = False) -> Iterator[None]:
+    """Hold a lock on a folder, which need not exist and may be replaced.
+
+    The kernel releases the lock when the process ends, so a file left by a killed process does not
+    block. A file system without locks protects nothing.
+
+    Args:
+        folder: what to lock.
+        shared: for reading: other readers may hold the lock, too, and there is no lock if its file
+            cannot be written.
+
+    Raises:
+        BusyError: another process holds the lock.
+        OutputError: its file cannot be written.
+    """
+    target = Path(os.path.realpath(folder))
+    # A mounted folder may be in one that is read-only.
+    is_replaceable = not target.is_dir() or os.access(target.parent, os.W_OK)
+    path = (target.parent if is_replaceable else target) / f".{target.name}.lock"
+    missing = [parent for parent in path.parents if not parent.exists()]  # the innermost first
+    handle = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = _acquire(folder, path, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+    except OSError as error:
+        if not shared:
+            raise unwritable(path if os.path.lexists(path) else folder, error) from None
+    try:
+        yield
+    finally:
+        if handle is not None:
+            _release(handle, path)
+        with suppress(OSError):  # unless something was written there
+            for parent in missing:
+                parent.rmdir()
+
+
+def _acquire(folder: Path, path: Path, mode: int) -> int:
+    """Lock a file, which is created if needed, and write the name of this process to it."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        if not _lock(handle, mode):
+            with open(handle, encoding="utf-8", errors="replace") as stream:
+                holder = "".join(filter(str.isprintable, stream.read(200)))
+            raise BusyError(
+                f"{folder}: in use by {holder or 'another process'}",
+                "wait until it has finished, or stop it",
+            )
+        links = os.fstat(handle).st_nlink
+        if links == 1:
+            break
+        os.close(handle)
+        if links:  # somebody else's file; with 0, its owner has just deleted it
+            raise OSError(errno.EMLINK, os.strerror(errno.EMLINK))
+    with suppress(OSError):  # the name is only for messages
+        os.ftruncate(handle, 0)
+        os.write(handle, f"process {os.getpid()} on {os.uname().nodename}\n".encode())
+    return handle
+
+
+def _release(handle: int, path: Path) -> None:
+    with suppress(OSError):
+        if _lock(handle, fcntl.LOCK_EX):
+            path.unlink()
+        else:  # other readers hold the lock
+            os.ftruncate(handle, 0)
+    os.close(handle)
+
+
+def _lock(handle: int, mode: int) -> bool:
+    """Lock a file; return False if another process holds the lock."""
+    try:
+        fcntl.flock(handle, mode | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # the file system has no locks
+        pass
+    return True

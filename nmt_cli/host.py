@@ -1,8 +1,12 @@
-"""Cores and memory of this machine."""
+"""This machine: its cores and memory, and quiet imports of large frameworks."""
 
 import os
 import resource
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 # Processor instructions that decide how fast matrix products are.
@@ -13,14 +17,14 @@ _LIMITS = Path("/sys/fs/cgroup")
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def processor() -> dict[str, object]:
-    """The processor's name ("cpu") and those of its "instructions" that matter for speed."""
+    """Return the processor's name ("cpu") and its "instructions" that matter for speed."""
     import platform  # not at the start of every command
 
     try:
@@ -31,11 +35,11 @@ def processor() -> dict[str, object]:
     fields = {key.strip(): value.strip() for key, _, value in pairs}
     flags = (fields.get("flags") or fields.get("Features") or "").split()
     name = fields.get("model name") or platform.processor() or platform.machine()
-    return {"cpu": name, "instructions": [each for each in flags if each in _INSTRUCTIONS]}
+    return {"cpu": name, "instructions": [flag for flag in flags if flag in _INSTRUCTIONS]}
 
 
 def peak_memory() -> int:
-    """Largest number of bytes that this process has used so far."""
+    """Return the largest number of bytes that this process has used so far."""
     # Not ru_maxrss on Linux: a process inherits it from its parent.
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
@@ -46,7 +50,10 @@ def peak_memory() -> int:
 
 
 def free_memory() -> int | None:
-    """Bytes that a new process may use, by the system's estimate and limits; None outside Linux."""
+    """Return the bytes that a new process may use, by the system's estimate and limits.
+
+    None outside Linux.
+    """
     try:
         fields = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
         free = next(1024 * int(words[1]) for words in fields if words[0] == "MemAvailable:")
@@ -57,3 +64,78 @@ def free_memory() -> int | None:
         return min(free, limit - int((_LIMITS / "memory.current").read_text()))
     except (OSError, ValueError):  # no such limit, or "max"
         return free
+
+
+def import_keras() -> None:
+    """Import Keras and its backend with the process's stderr redirected.
+
+    While it loads, TensorFlow writes about logging, CUDA stubs and oneDNN straight to file
+    descriptor 2, before any of its own settings can stop it.
+
+    Raises:
+        ImportError: Keras or its backend is not installed.
+    """
+    with without_stderr():
+        # Keras would only draw galleries of images with matplotlib, and TensorFlow only convert
+        # functions of JAX: importing both would take a quarter of the time.
+        with_jax = os.environ.get("KERAS_BACKEND") == "jax"
+        unused = ["matplotlib"] if with_jax else ["matplotlib", "jax"]
+        # Keras would write keras.json at home, and settings there would change what is trained.
+        with variable("KERAS_HOME", os.devnull), _hidden(unused):
+            import_module("keras")
+            # With JAX, too, Keras loads TensorFlow if it is installed, at the first random seed.
+            if find_spec("tensorflow"):
+                import_module("tensorflow")
+
+
+@contextmanager
+def without_stderr() -> Iterator[None]:
+    """Redirect the process's stderr, which C++ libraries write to, to /dev/null."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with open(os.devnull, "w") as null:
+        os.dup2(null.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+
+
+def import_matplotlib() -> None:
+    """Import matplotlib with a temporary folder for its font list.
+
+    A user who sets MPLCONFIGDIR keeps the list there.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    from tempfile import TemporaryDirectory  # not at the start of every command
+
+    with TemporaryDirectory(prefix="nmt-") as folder, variable("MPLCONFIGDIR", folder):
+        import_module("matplotlib.figure")
+
+
+@contextmanager
+def variable(name: str, value: str) -> Iterator[None]:
+    """Set an environment variable, if it is not set, until the block ends."""
+    if os.environ.get(name):
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
+@contextmanager
+def _hidden(packages: Iterable[str]) -> Iterator[None]:
+    """Let imports find none of the packages, unless they are imported already."""
+    hidden = [package for package in packages if package not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for package in hidden:
+            del sys.modules[package]

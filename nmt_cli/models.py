@@ -329,7 +329,7 @@ class _Run:
     def step_model(self, single: bool, attention: bool) -> "tuple[StepModel, int]":
         """Return the model with the run's preferred weights, for one batch at a time."""
         if not self.loaded:
-            from nmt_cli.frameworks import import_keras
+            from nmt_cli.host import import_keras
             from nmt_cli.training.checkpoint import check_size
 
             check_size(self._run.preferred, self._run.weights)  # before Keras builds the model

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from nmt_cli.frameworks import import_keras
+from nmt_cli.host import import_keras
 
 if TYPE_CHECKING:  # importing these takes seconds, and not every test needs TensorFlow
     from nmt_cli.training.run import Run

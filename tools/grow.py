@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_folder
-from nmt_cli.frameworks import import_keras
+from nmt_cli.host import import_keras
 from nmt_cli.training import RUN
 from nmt_cli.training.checkpoint import (
     TrainingState,

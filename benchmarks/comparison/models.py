@@ -10,7 +10,7 @@ from nmt_cli.bundle import TOKENIZER
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.export.ctranslate2.translator import SETTINGS
-from nmt_cli.frameworks import import_keras
+from nmt_cli.host import import_keras
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.model import ModelConfig
 

@@ -15,7 +15,7 @@ from nmt_cli.cli.options import PATH, Option, command, option_group, say
 from nmt_cli.errors import OptionError
 from nmt_cli.export.exporter import EXPORTERS, FLOAT32, ExportOptions
 from nmt_cli.files import standard_output
-from nmt_cli.frameworks import import_keras
+from nmt_cli.host import import_keras
 
 
 def _format_options(function: Any) -> Any:

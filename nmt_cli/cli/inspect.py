@@ -15,7 +15,7 @@ from nmt_cli.cli.lookup import find_model, find_recipe, is_recipe, set_option
 from nmt_cli.cli.options import COUNT, PATH, Number, command, say
 from nmt_cli.errors import InputError
 from nmt_cli.files import standard_output
-from nmt_cli.frameworks import import_keras
+from nmt_cli.host import import_keras
 from nmt_cli.search.options import BeamSize
 
 Row = tuple[str, str]

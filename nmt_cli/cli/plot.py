@@ -19,7 +19,7 @@ from nmt_cli.cli.lookup import (
     set_option,
 )
 from nmt_cli.cli.options import COUNT, PATH, Command, Hardware, Number, command, say
-from nmt_cli.frameworks import import_keras
+from nmt_cli.host import import_keras
 from nmt_cli.options import NonNegativeInt
 
 if TYPE_CHECKING:

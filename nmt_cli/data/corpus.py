@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from nmt_cli.errors import InputError, NmtError, OptionError, ResourceError, first_line
 from nmt_cli.evaluate.texts import EvaluationText
-from nmt_cli.frameworks import import_keras
+from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import DataConfig
 from nmt_cli.text.lines import decode_lines, read_lines, reading
 

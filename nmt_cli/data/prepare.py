@@ -23,8 +23,7 @@ from nmt_cli.data.prepared import FORMAT, PREPARED, WEIGHTS, Prepared, TokenArra
 from nmt_cli.data.variants import vary
 from nmt_cli.data.vocabulary import learn_tokenizers
 from nmt_cli.errors import InputError, ModelError, OptionError
-from nmt_cli.files import replacing_folder, write_json
-from nmt_cli.lock import locked
+from nmt_cli.files import locked, replacing_folder, write_json
 from nmt_cli.recipe.config import Recipe, fingerprint
 from nmt_cli.text.lines import write_lines
 from nmt_cli.text.tokenizer import TokenizerPair, TokenizerSpec, load_tokenizers

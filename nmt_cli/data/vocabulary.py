@@ -11,7 +11,7 @@ import sentencepiece
 
 from nmt_cli.errors import InputError
 from nmt_cli.files import replacing_path
-from nmt_cli.frameworks import import_keras
+from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import TokenizerConfig
 from nmt_cli.text.sentence_piece import tag_piece
 from nmt_cli.text.tokenizer import (

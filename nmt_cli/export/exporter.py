@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from nmt_cli.bundle import MANIFEST, PRECISIONS
 from nmt_cli.bundle.manifest import Verification
 from nmt_cli.errors import ModelError, OptionError, OutputError, ResourceError
-from nmt_cli.files import replacing_folder
-from nmt_cli.lock import locked
+from nmt_cli.files import locked, replacing_folder
 from nmt_cli.options import option
 from nmt_cli.search.options import BeamSize, Penalty
 

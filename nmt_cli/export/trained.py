@@ -9,7 +9,7 @@ from nmt_cli import __version__
 from nmt_cli.bundle.card import CARD, card
 from nmt_cli.bundle.manifest import Verification
 from nmt_cli.export.exporter import ExportOptions
-from nmt_cli.frameworks import import_keras
+from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.options import DecodingOptions

@@ -136,9 +136,9 @@ def _translate_shards(
     options: TranslateOptions, form: Form, model: "TranslationModel", progress: Progress | None
 ) -> Counts:
     """Translate files whose records cannot be streamed: as Ray does, to folders of shards."""
+    from nmt_cli.files import locked
     from nmt_cli.jobs import shards
     from nmt_cli.jobs.folders import file_jobs
-    from nmt_cli.lock import locked
 
     counts, shown = Counts(), progress(None) if progress else no_progress()
     with locked(options.output or Path()), shown as advance:

@@ -1,5 +1,5 @@
 """Pictures of models, trainings and text, and the report page."""
 
-from nmt_cli.frameworks import import_matplotlib
+from nmt_cli.host import import_matplotlib
 
 import_matplotlib()

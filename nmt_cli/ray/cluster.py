@@ -25,8 +25,7 @@ from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.packages import model_folder
 from nmt_cli.errors import ModelError, ResourceError, first_line
 from nmt_cli.files import failures
-from nmt_cli.frameworks import variable, without_stderr
-from nmt_cli.host import cores
+from nmt_cli.host import cores, variable, without_stderr
 
 logger = logging.getLogger(__name__)
 

@@ -18,6 +18,7 @@ from ray.exceptions import ActorDiedError
 
 from nmt_cli import models
 from nmt_cli.errors import NmtError, ResourceError
+from nmt_cli.files import locked
 from nmt_cli.jobs import shards
 from nmt_cli.jobs.folders import FileJob, file_jobs, settings, sources
 from nmt_cli.jobs.options import TranslateOptions
@@ -25,7 +26,6 @@ from nmt_cli.jobs.pairs import PairLines, pair_files, pairs_in, report, write_pa
 from nmt_cli.jobs.paths import DataPath
 from nmt_cli.jobs.shards import Counts, Form, RowTranslator, Shard, form_of
 from nmt_cli.jobs.translate import Progress, no_progress
-from nmt_cli.lock import locked
 from nmt_cli.ray.cluster import RaySettings, SharedBundle, open_shared
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator

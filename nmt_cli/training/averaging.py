@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli.errors import ModelError, NmtError, OptionError, OutputError
-from nmt_cli.lock import locked
+from nmt_cli.files import locked
 from nmt_cli.training.checkpoint import (
     TrainingState,
     check_match,

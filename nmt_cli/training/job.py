@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from nmt_cli.errors import ModelError, OptionError, OutputError
-from nmt_cli.frameworks import import_keras
-from nmt_cli.lock import locked
+from nmt_cli.files import locked
+from nmt_cli.host import import_keras
 from nmt_cli.options import NonNegativeInt, PositiveInt, option
 from nmt_cli.training import RUN
 

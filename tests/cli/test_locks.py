@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.lock import locked
+from nmt_cli.files import locked
 from tests.cli.conftest import assert_fails, nmt, snapshot
 
 RUN, BUNDLE, PREPARED = "runs/toy-pt-en", "exports/toy-pt-en", "prepared/toy-pt-en"

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from nmt_cli.data.corpus import read_held_out
 from nmt_cli.errors import OutputError
-from nmt_cli.files import replacing_folder
-from nmt_cli.frameworks import import_keras
-from nmt_cli.lock import locked
+from nmt_cli.files import locked, replacing_folder
+from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training import RUN
 from nmt_cli.training.run import Run

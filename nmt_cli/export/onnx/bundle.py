@@ -30,8 +30,7 @@ from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
-from nmt_cli.files import replacing_folder
-from nmt_cli.lock import locked
+from nmt_cli.files import locked, replacing_folder
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.runtime.shortlist import Shortlists

@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.files import replacing_folder
-from nmt_cli.lock import locked
+from nmt_cli.files import locked, replacing_folder
 
 HOLDER = """
 import sys
 from pathlib import Path
-from nmt_cli.lock import locked
+from nmt_cli.files import locked
 with locked(Path(sys.argv[1]), shared=sys.argv[2] == "shared"):
     print("held", flush=True)
     sys.stdin.read()
@@ -28,7 +27,7 @@ CONTENDER = """
 import sys
 from pathlib import Path
 from nmt_cli.errors import NmtError
-from nmt_cli.lock import locked
+from nmt_cli.files import locked
 folder, mine = Path(sys.argv[1]), Path(sys.argv[1] + ".mine")
 for _ in range(300):
     try:
