@@ -14,6 +14,7 @@ from nmt_cli.bundle.manifest import DIGEST, Manifest
 from nmt_cli.cli import cli
 from nmt_cli.recipe.reading import load_recipe, recipe_from
 from nmt_cli.text.tokenizer import TokenizerSpec
+from tests.console import blocks, commands, environment, masked, run
 
 if TYPE_CHECKING:
     from nmt_cli.training.run import Run
@@ -146,3 +147,12 @@ def test_the_examples_of_the_python_api_run(
     for block in re.findall(r"^```python\n(.*?)^```", PYTHON, re.M | re.S):
         exec(compile(block, "docs/python.md", "exec"), names)
     assert "exports/missing" in capsys.readouterr().out
+
+
+def test_the_commands_of_the_translating_page_print_what_it_shows(tmp_path: Path) -> None:
+    pytest.importorskip("srt", reason="needs the extra formats")
+    variables = {**environment(tmp_path), "NMT_MODEL": "exports/pt-en"}
+    (tmp_path / "exports").symlink_to(ROOT / "exports")
+    for _, block in blocks("translating.md"):
+        for command, expected in commands(block):
+            assert masked(run(command, tmp_path, variables)) == masked(expected), command
