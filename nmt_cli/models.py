@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nmt_cli.search.step_model import StepModel
     from nmt_cli.search.trace import Search
     from nmt_cli.search.translation import Translation
-    from nmt_cli.search.translator import PairScore, Translator
+    from nmt_cli.search.translator import Translator
 
 _OTHERS = {
     "nmt_ctranslate2.json": "a CTranslate2 model; see its MODEL_CARD.md for how to translate",
@@ -180,10 +180,11 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
     def score(
         self, sources: Iterable[str], targets: Iterable[str], length_penalty: float | None = None
-    ) -> "Iterator[PairScore]":
-        """Score lines' given translations as the search would, in order and lazily.
+    ) -> "Iterator[Translation]":
+        """Score given translations of lines as the search would, in order and lazily.
 
-        The length penalty is the model's own by default; 0 gives plain log-probabilities.
+        Args:
+            length_penalty: None for the model's own; 0 gives plain log-probabilities.
 
         Raises:
             NmtError: one side has more lines, or the model cannot be loaded or run.

@@ -14,6 +14,7 @@ from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.segments import BeamSearch, SegmentSearch, in_batches
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.search.translation import Translation, translation_of
+from nmt_cli.text.lines import is_blank
 from nmt_cli.text.path import Passage, TextPath
 from nmt_cli.text.tokenizer import END_ID, UNK_ID, TokenizerPair, encode_lines
 
@@ -42,22 +43,6 @@ class Line:
 
     text: str
     phrases: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class PairScore:
-    """The score of one translation.
-
-    Attributes:
-        score: the sum of the log-probabilities over the length penalty, as the search scores
-            hypotheses; NaN if a side is longer than the model reads at a time.
-        tokens: of the translation, END included.
-        token_scores: their log-probabilities.
-    """
-
-    score: float
-    tokens: list[str]
-    token_scores: list[float]
 
 
 @dataclass(frozen=True)
@@ -246,39 +231,39 @@ class Translator:
         sizes = [max(len(source), len(target)) for source, target in pairs]
         return in_batches(sizes, self.batch_tokens, self.workers, forced)
 
-    def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[PairScore]:
-        """Score pairs of lines and translations, in order; two blank lines score 0.
+    def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:
+        """Score pairs of lines and translations as the search scores hypotheses, in order.
+
+        Two blank lines score 0. A side that is longer than the model reads at a time makes NaN.
 
         Raises:
             NmtError: there is not enough memory.
         """
-        pairs, tokenizers, options = iter(pairs), self.tokenizers, self.options
+        pairs, options = iter(pairs), self.options
+        source, target = self.tokenizers.source, self.tokenizers.target
         while window := list(islice(pairs, WINDOW)):
-            sources = encode_lines(tokenizers.source, [source for source, _ in window])
-            targets = encode_lines(tokenizers.target, [target for _, target in window])
-            encoded = list(zip(sources, targets, strict=True))
-            is_readable = [
-                bool(source or target)
-                and len(source) <= self.path.max_source
-                and len(target) < options.max_length
-                for source, target in encoded
+            read = encode_lines(source, [line for line, _ in window])
+            written = encode_lines(target, [line for _, line in window])
+            encoded = [
+                (source.frame_source(ids), target_ids)
+                for ids, target_ids in zip(read, written, strict=True)
             ]
-            forced = iter(
-                self.force(
-                    [
-                        (tokenizers.source.frame_source(source), target)
-                        for source, target in compress(encoded, is_readable)
-                    ]
-                )
-            )
-            for (source, target), readable in zip(encoded, is_readable, strict=True):
-                if readable:
-                    hypothesis, ids = next(forced), [*target, END_ID]
-                    score = hypothesis.score / float(penalty(len(ids), options.length_penalty))
-                    tokens = tokenizers.target.tokens(ids)
-                    yield PairScore(score, tokens, hypothesis.token_scores)
+            fits = [
+                bool(ids or target_ids)
+                and len(ids) <= self.path.max_source
+                and len(target_ids) < options.max_length
+                for ids, target_ids in zip(read, written, strict=True)
+            ]
+            forced = iter(self.force(list(compress(encoded, fits))))
+            for (line, text), ids, is_scored in zip(window, written, fits, strict=True):
+                if is_scored:
+                    hypothesis = next(forced)
+                    score = hypothesis.score / float(penalty(len(ids) + 1, options.length_penalty))
+                    tokens = target.tokens([*ids, END_ID])
+                    yield Translation(text, score, ids, tokens, hypothesis.token_scores)
                 else:
-                    yield PairScore(math.nan if source or target else 0.0, [], [])
+                    is_empty = is_blank(line) and is_blank(text)
+                    yield Translation(text, 0.0 if is_empty else math.nan, ids)
 
 
 def translator_for(

@@ -62,8 +62,7 @@ class WordPieceTokenizer:
 
         Padding, start and end ids are dropped. An id beyond the vocabulary becomes unknown.
         """
-        pieces = (self.tokens([i for i in ids if i not in FRAMING_IDS]) for ids in sequences)
-        return [" ".join(words).replace(f" {SUFFIX_MARK}", "").strip(" ") for words in pieces]
+        return [self.decode_spans(ids)[0] for ids in sequences]
 
     def spans(self, line: str) -> list[Span]:
         """Return the part of the line that each id of `encode` comes from: its word's."""

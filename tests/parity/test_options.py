@@ -34,9 +34,10 @@ def sides(request: pytest.FixtureRequest, once: Once) -> list[Translator]:
     run, bundle = Run.open(folder / "run"), folder / "bundle"
     model, _ = trained_model(run, run.checkpoint(1))
     decoding = replace(run.recipe.decoding, max_source=20)
+    exported = load_bundle(bundle)
     return [
         translator_for(KerasStepModel(model), run.tokenizers(), decoding),
-        replace(load_bundle(bundle), max_source=20),
+        replace(exported, path=replace(exported.path, max_source=20)),
     ]
 
 
