@@ -59,7 +59,7 @@ def measure(
     """
     lines = [each for each in lines if not is_blank(each)]
     if not lines:
-        raise NmtError("the text has no sentences", "give source lines with --text")
+        raise NmtError("the text has no sentences", "give source lines with `text`")
     settings = (repeats, threads, forced_length)
     cells = []
     for (precision, folder), beam_size, batch in product(folders.items(), beam_sizes, batches):

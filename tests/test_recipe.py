@@ -282,9 +282,9 @@ def test_valid_combinations(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("model.heads", "--set model.heads: not of the form KEY=VALUE"),
-        ("=4", "--set =4: not of the form KEY=VALUE"),
-        ("name.x=4", "--set name.x=4: 'name' is not a table"),
+        ("model.heads", "`set=model.heads`: not of the form KEY=VALUE"),
+        ("=4", "`set==4`: not of the form KEY=VALUE"),
+        ("name.x=4", "`set=name.x=4`: 'name' is not a table"),
         ("model.headz=4", "unknown key 'model.headz'"),
         ("model.heads=four", "model.heads must be a whole number, not 'four'"),
     ],

@@ -175,7 +175,7 @@ _FORMATS = (
     ),
     Exporter(
         name="single-file",
-        help="With --onnx: write one ONNX file that contains the search, too.",
+        help="With `onnx`: write one ONNX file that contains the search, too.",
         module="nmt_cli.export.onnx.single_file",
         marker="model.onnx",
         next_step="model.onnx written to {folder}; see its MODEL_CARD.md for how to use it",

@@ -123,6 +123,6 @@ def _tokenizer_settings(trained: TrainedModel) -> dict[str, Any]:
 
 def _failure(label: str, tokenizer: str) -> NmtError:
     return NmtError(
-        f"--web: {label} has {tokenizer}, and the page only reads SentencePiece's unigram and BPE",
-        "export it with --onnx --single-file",
+        f"`web`: {label} has {tokenizer}, and the page only reads SentencePiece's unigram and BPE",
+        "export it with `onnx` and `single_file`",
     )

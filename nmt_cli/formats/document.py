@@ -33,7 +33,7 @@ def format_of(path: Path) -> str:
     if suffix not in SUFFIXES:
         raise NmtError(
             f"{path}: unknown document format",
-            "use a suffix such as .srt, .po, .md or .html, or name the --format",
+            "use a suffix such as .srt, .po, .md or .html, or name the `format`",
         )
     return SUFFIXES[suffix]
 

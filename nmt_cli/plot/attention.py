@@ -39,8 +39,8 @@ def attention_figure(
     if weights is None:
         raise NmtError(
             f"the model provides no {part} self-attention",
-            "use --part cross, the run of a model that has it, or a bundle exported with "
-            "--attention all",
+            "use `part=cross`, the run of a model that has it, or a bundle exported with "
+            "`attention=all`",
         )
     layers = _chosen("layer", layer, weights.shape[0])
     heads = _chosen("head", head, weights.shape[1])
@@ -75,7 +75,7 @@ def alignment_figure(alignment: Alignment) -> Figure:
         NmtError: a side has no words.
     """
     if not alignment.weights.size:
-        raise NmtError("the translation is empty: there are no words to align", "give --target")
+        raise NmtError("the translation is empty: there are no words to align", "give `target`")
     rows, columns = alignment.target, alignment.source
     figure = new_figure(max(3.5, 0.4 * len(columns) + 2.2), max(3.0, 0.4 * len(rows) + 1.6))
     axes = figure.subplots()

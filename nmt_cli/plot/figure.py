@@ -72,7 +72,7 @@ def show(figure: Figure) -> None:
     from matplotlib import pyplot
 
     if matplotlib.get_backend().lower() == "agg":
-        raise NmtError("--show: there is no display", "write a file with -o FILE")
+        raise NmtError("`show`: there is no display", "write a file with `output`")
     manager = pyplot.figure(figsize=figure.get_size_inches()).canvas.manager
     manager.canvas.figure = figure
     figure.set_canvas(manager.canvas)

@@ -175,7 +175,7 @@ def positions_figure(
     chosen = dimensions or sorted({width * each // (2 * CURVES) for each in range(CURVES)})
     if max(chosen) >= width:
         raise NmtError(
-            f"--dimension {max(chosen)}: the model has {width}", f"give 0 to {width - 1}"
+            f"`dimension={max(chosen)}`: the model has {width}", f"give 0 to {width - 1}"
         )
     figure = new_figure(10.5, min(12.0, max(4.6, 0.06 * width)) if curves == "all" else 4.6)
     heat, panel = figure.subplots(1, 2)

@@ -20,7 +20,7 @@ def first_epoch(prepared: Prepared, recipe: Recipe) -> Batches:
     if not recipe.training.batch_tokens:
         raise NmtError(
             f"{recipe.label}: training.batch_tokens = 0 is only known once a training has begun",
-            "give its size with --set training.batch_tokens=N",
+            "give its size with `set=training.batch_tokens=N`",
         )
     return training_batches(recipe, prepared).batches(0)
 

@@ -26,7 +26,7 @@ def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     tree = _read(path)
     for override in overrides:
         _override(tree, override)
-    with_overrides = "".join(f" --set {override}" for override in overrides)
+    with_overrides = "".join(f" `set={override}`" for override in overrides)
     return recipe_from(tree, f"{path} with{with_overrides}" if overrides else str(path))
 
 
@@ -70,7 +70,7 @@ def _override(tree: dict[str, Any], override: str) -> None:
     """Put one ``table.key=value`` into a parsed TOML tree; the value is TOML or a bare word."""
     key, separator, text = override.partition("=")
     if not separator or not key.strip():
-        raise RecipeError(f"--set {override}: not of the form KEY=VALUE", "e.g. model.heads=4")
+        raise RecipeError(f"`set={override}`: not of the form KEY=VALUE", "e.g. model.heads=4")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -79,7 +79,7 @@ def _override(tree: dict[str, Any], override: str) -> None:
     for table in tables:
         tree = tree.setdefault(table, {})
         if not isinstance(tree, dict):
-            raise RecipeError(f"--set {override}: '{table}' is not a table")
+            raise RecipeError(f"`set={override}`: '{table}' is not a table")
     tree[last] = value
 
 

@@ -27,7 +27,7 @@ def test_columns_are_aligned() -> None:
 def test_without_cuda_it_stops_before_training() -> None:
     done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith("--device cuda: the installed onnxruntime does not support CUDA")
+    assert done.stderr.startswith("`device=cuda`: the installed onnxruntime does not support CUDA")
     assert done.stderr.count("\n") == 1
 
 

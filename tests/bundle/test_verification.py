@@ -132,5 +132,7 @@ def test_the_wrong_run(run: Run, bundle: Path, tmp_path: Path) -> None:
     tree = harm.read(bundle)
     tree["provenance"]["steps"] = 7
     harm.write(bundle, tree)
-    with pytest.raises(NmtError, match="was made at step 7, but .* are from step 1; .*--check"):
+    with pytest.raises(
+        NmtError, match="was made at step 7, but .* are from step 1; .*`checkpoint`"
+    ):
         verify(run, bundle)

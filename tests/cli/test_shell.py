@@ -1,5 +1,6 @@
 """nmt in a shell: help, pipes, signals, defaults, exit codes and imports."""
 
+import ast
 import json
 import os
 import re
@@ -14,9 +15,11 @@ import click
 import numpy as np
 import pytest
 
+import nmt_cli
 from nmt_cli.cli import cli
 from nmt_cli.cli.commands import every_command
 from nmt_cli.cli.lookup import find_model
+from nmt_cli.cli.options import as_typed
 from nmt_cli.errors import NmtError
 from tests.cli.conftest import LISTING_MODULES, NMT, assert_fails, nmt, snapshot
 
@@ -256,3 +259,18 @@ class TestSignals:
             _, err = process.communicate(timeout=60)
         assert (process.returncode, err.strip()) == (130, "nmt: interrupted")
         assert snapshot(workdir) == before
+
+
+def test_the_library_names_options_and_the_command_line_their_flags() -> None:
+    flag = re.compile(r"(?<![\w-])--[a-z]")
+    command = re.compile(r"\b(nmt|msgfmt|msgconv|ray) [^;]*--[a-z]")
+    for path in sorted(Path(nmt_cli.__file__).parent.rglob("*.py")):
+        if path.parent.name == "cli":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise):
+                message = ast.unparse(node)
+                assert not flag.search(command.sub("", message)), f"{path}: {message}"
+    assert as_typed("`n_best=4` needs `beam_size`") == "--n-best 4 needs --beam-size"
+    assert as_typed("`verify=False`, `set=a.b=1`") == "--no-verify, --set a.b=1"
+    assert as_typed("`ray start --head` and `A`") == "`ray start --head` and `A`"

@@ -50,7 +50,7 @@ def test_learning_them_needs_the_data_of_the_run(tiny_run: Run, tmp_path: Path) 
 
     with pytest.raises(OptionError, match="`shortlist` needs `onnx`"):
         export(tmp_path, "saved-model")
-    with pytest.raises(NmtError, match=r"^--shortlist: .*: no prepared data; name its folder with"):
+    with pytest.raises(NmtError, match=r"^`shortlist`: .*: no prepared data; name its folder with"):
         export(tmp_path)
-    with pytest.raises(NmtError, match=r"^--shortlist: .*prepared is not the data that .*run was"):
+    with pytest.raises(NmtError, match=r"^`shortlist`: .*prepared is not the data that .*run was"):
         export(tiny_run.folder.parent / "prepared", run=replace(tiny_run, prepared_key="other"))

@@ -273,7 +273,7 @@ def test_a_file_contains_only_sentencepiece(
     monkeypatch.setattr("nmt_cli.export.exporter.find_spec", lambda name: True)
     run = untrained_run(tmp_path, tokenizer={"kind": "wordpiece", "vocab_size": 200})
     options = ExportOptions(output=tmp_path / "out", checkpoint=run.last, with_tokenizer=True)
-    message = "^--with-tokenizer: .* has a wordpiece tokenizer, and a file can contain only sentenc"
+    message = "^`with_tokenizer`: .* has a wordpiece tokenizer, and a file can contain only sentenc"
     with pytest.raises(NmtError, match=message):
         EXPORTERS["single-file"].export(run, options)
     options = replace(options, with_tokenizer=False)

@@ -198,7 +198,7 @@ def test_a_model_that_ctranslate2_cannot_run_is_refused(tiny_run, tmp_path, mode
         decoding = tiny_run.recipe.decoding
         spec.write_weights(graph, tiny_run.tokenizers(), decoding, None, tmp_path / "m")
     assert message in caught.value.message
-    assert "--onnx" in caught.value.hint
+    assert "`onnx`" in caught.value.hint
     assert not (tmp_path / "m").exists()
 
 

@@ -76,7 +76,7 @@ def write_weights(
 
 
 def _failure(problem: str) -> NmtError:
-    return NmtError(f"CTranslate2 {problem}", "export it with --onnx, which supports every model")
+    return NmtError(f"CTranslate2 {problem}", "export it with `onnx`, which supports every model")
 
 
 def _encoder(spec: Any, graph: Steps) -> None:

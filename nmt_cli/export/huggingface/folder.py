@@ -124,7 +124,7 @@ def marian_or_pegasus(config: Any, tokenizers: TokenizerPair) -> TransformerConf
 def _failure(what: str) -> NmtError:
     return NmtError(
         f"neither Marian nor Pegasus of transformers has {what}",
-        "export it with --onnx, which supports every model",
+        "export it with `onnx`, which supports every model",
     )
 
 

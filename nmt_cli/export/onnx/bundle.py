@@ -97,14 +97,14 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
 def _shortlists(run: Run, folder: Path | None) -> Shortlists:
     """Learn the vocabulary shortlists of a run from the data that it was trained on."""
     folder = folder or Path("prepared", run.recipe.label)
-    hint = "name its folder with --prepared, or run nmt prepare"
+    hint = "name its folder with `prepared`, or run nmt prepare"
     try:
         prepared = Prepared.open(folder)
     except NmtError as error:
-        raise NmtError(f"--shortlist: {error.message}", hint) from None
+        raise NmtError(f"`shortlist`: {error.message}", hint) from None
     if prepared.key != run.prepared_key:
         raise NmtError(
-            f"--shortlist: {folder} is not the data that {run.folder} was trained on", hint
+            f"`shortlist`: {folder} is not the data that {run.folder} was trained on", hint
         )
     source, target = sample(*prepared.arrays("train"))
     size = min(SHORTLIST_SIZE, run.target_vocab)
@@ -142,7 +142,7 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path) -> Verifi
     if steps != trained.steps:
         raise NmtError(
             f"{folder}: was made at step {steps}, but the weights are from step {trained.steps}",
-            "give the weights it was made from with --checkpoint",
+            "give the weights it was made from with `checkpoint`",
         )
     tokenizers = {
         f"{TOKENIZER}/{name}": record
@@ -151,7 +151,7 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path) -> Verifi
     if before.architecture != run.recipe.model or not tokenizers.items() <= before.files.items():
         raise NmtError(
             f"{folder}: was not made from {run.folder} (different architecture or tokenizer)",
-            "give its own run with --run",
+            "give its own run with `run`",
         )
     logger.info("verifying against the trained model")
     unverified = before.verification.outcome != PASSED

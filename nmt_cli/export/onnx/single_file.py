@@ -116,9 +116,9 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     spec, target = trained.spec, trained.tokenizers.target
     if options.with_tokenizer and not isinstance(target, SentencePieceTokenizer):
         raise NmtError(
-            f"--with-tokenizer: {run.recipe.label} has a {spec.kind} tokenizer, and a file can "
+            f"`with_tokenizer`: {run.recipe.label} has a {spec.kind} tokenizer, and a file can "
             "contain only sentencepiece",
-            "export it without --with-tokenizer",
+            "export it without `with_tokenizer`",
         )
     graphs, _ = make_graphs(graph, options.precision, pairs=calibration_pairs(run))
     model = search_graph(graphs[ENCODER], graphs[DECODER], graph.caches, trained.decoding)
@@ -245,7 +245,7 @@ def _search_text(folder: Path, lines: Sequence[str], options: SearchOptions) -> 
     if done.returncode:
         problem = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise NmtError(
-            f"--with-tokenizer: onnxruntime-extensions cannot run the file ({problem})",
+            f"`with_tokenizer`: onnxruntime-extensions cannot run the file ({problem})",
             "install the versions in constraints.txt, or export without it",
         )
     found = []
