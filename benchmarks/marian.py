@@ -83,7 +83,7 @@ class Training:
 
         pair = prepared.tokenizers()
         encoded = pair.source.encode(prepared.text(name).source)
-        ids = [pair.source.frame_source(each) for each in encoded]
+        ids = [pair.source.with_special_tokens(each) for each in encoded]
         found = [""] * len(ids)
         order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
         self.model.eval()

@@ -137,7 +137,7 @@ class Text:
                 "no line of the text can be measured",
                 f"give lines of 1 to {decoding.max_source} tokens with --text",
             )
-        marks = len(tokenizer.frame_source([]))
+        marks = len(tokenizer.with_special_tokens([]))
         tokens = [lengths[at] + marks for at in kept]
         limit = forced_length or SearchOptions.of(decoding).limit(max(tokens))
         return cls([lines[at] for at in kept], tokens, len(lines) - len(kept), limit)

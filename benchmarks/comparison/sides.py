@@ -69,7 +69,7 @@ class Ours:
     @cached_property
     def _pieces(self) -> list[Ids]:
         source = self._translator.tokenizers.source
-        return [source.frame_source(ids) for ids in source.encode(self._job.lines)]
+        return [source.with_special_tokens(ids) for ids in source.encode(self._job.lines)]
 
     def run(self, beam_size: int, batch: int, batch_tokens: int) -> tuple[list[float], list[Ids]]:
         """See :class:`Side`; ``batch_tokens`` is ignored."""

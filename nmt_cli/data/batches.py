@@ -196,7 +196,7 @@ def training_batches(recipe: Recipe, prepared: Prepared) -> Epochs:
     def sampled(epoch: int) -> Batches:
         sources = sample(tokenizers.source, text.source, 2 * epoch)
         targets = sample(tokenizers.target, text.target, 2 * epoch + 1)
-        framed = [tokenizers.source.frame_source(ids) for ids in sources]
+        framed = [tokenizers.source.with_special_tokens(ids) for ids in sources]
         # The longest pair differs between epochs, and each new width would be compiled.
         arrays = TokenArray.of(framed), TokenArray.of(targets)
         return Batches(*arrays, config.batch_tokens, seed, config.copies, limit, weights)

@@ -211,7 +211,7 @@ def _encode(corpus: Corpus, tokenizers: TokenizerPair, limit: int, stem: Path) -
             source_ids = tokenizers.source.encode(corpus.source[chunk])
             target_ids = tokenizers.target.encode(corpus.target[chunk])
             for row, (ids, target) in enumerate(zip(source_ids, target_ids, strict=True), start):
-                source = tokenizers.source.frame_source(ids)
+                source = tokenizers.source.with_special_tokens(ids)
                 if len(source) <= limit and len(target) + 1 <= limit:
                     sources.append(source)
                     targets.append(target)

@@ -41,7 +41,9 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
         [*side, *filter(str.strip, HARD_LINES)][:FORCED_SENTENCES] for side in trained.held_out
     )
     tokenizers = trained.tokenizers
-    framed = [tokenizers.source.frame_source(ids) for ids in tokenizers.source.encode(sources)]
+    framed = [
+        tokenizers.source.with_special_tokens(ids) for ids in tokenizers.source.encode(sources)
+    ]
     started = [[START_ID, *ids] for ids in tokenizers.target.encode(targets)]
     batch = padded(framed), padded(started)
     models = trained.step_model.graph.model, keras.models.load_model(folder / MODEL)

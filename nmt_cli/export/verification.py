@@ -112,7 +112,7 @@ class ExportUnderTest:
         """Make one of a translator with a step model."""
 
         def log_probs(source: list[int], target: list[int]) -> LogProbs:
-            framed = translator.tokenizers.source.frame_source(source)
+            framed = translator.tokenizers.source.with_special_tokens(source)
             return given_log_probs(translator.model, framed, target)
 
         return cls.of(translator, searches, log_probs=log_probs, **details)
@@ -181,7 +181,7 @@ def _compare_log_probs(
         actual = exported.log_probs(source_ids, target_ids)
         if actual is None:
             continue
-        framed = tokenizers.source.frame_source(source_ids)
+        framed = tokenizers.source.with_special_tokens(source_ids)
         expected = given_log_probs(trained.step_model, framed, target_ids)
         if actual.ndim == 1:
             expected = expected[np.arange(len(actual)), [*target_ids, END_ID]]
@@ -262,7 +262,7 @@ def _compare_translations(
 def is_cut(translator: Translator, line: str, *lengths: int) -> bool:
     """Return whether a translation of one of these lengths reaches its line's length limit."""
     (ids,) = translator.tokenizers.source.encode([line])
-    limit = translator.options.limit(len(translator.tokenizers.source.frame_source(ids)))
+    limit = translator.options.limit(len(translator.tokenizers.source.with_special_tokens(ids)))
     return max(lengths) >= limit
 
 

@@ -48,7 +48,7 @@ def model_masks(
     else:
         translations = [each.ids for each in model.translate(sources)]
     return masks_figure(
-        [source.frame_source(ids) for ids in source.encode(list(sources))],
+        [source.with_special_tokens(ids) for ids in source.encode(list(sources))],
         [[START_ID, *ids] for ids in translations],
         target,
         pad_ids,

@@ -245,7 +245,7 @@ class Translator:
             read = encode_lines(source, [line for line, _ in window])
             written = encode_lines(target, [line for _, line in window])
             encoded = [
-                (source.frame_source(ids), target_ids)
+                (source.with_special_tokens(ids), target_ids)
                 for ids, target_ids in zip(read, written, strict=True)
             ]
             fits = [

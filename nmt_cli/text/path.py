@@ -88,17 +88,17 @@ class Words:
     tokens: list[list[list[int]]]
 
     @classmethod
-    def of(cls, text: str, places: Sequence[Sequence[Span]], first: int = 0) -> "Words":
+    def of(cls, text: str, parts: Sequence[Sequence[Span]], first: int = 0) -> "Words":
         """Assign tokens to the words of a text.
 
         Args:
-            places: for each part, the span of each token in the text.
+            parts: for each part, the span of each token in the text.
             first: position of the first of these tokens among the tokens of a part.
         """
         spans = [match.span() for match in _WORD.finditer(text)]
         ends = [end for _, end in spans]
         tokens = []
-        for part in places:
+        for part in parts:
             words: list[list[int]] = [[] for _ in spans]
             for token, (start, end) in enumerate(part, start=first):
                 core = text[start:end].rstrip()
@@ -111,8 +111,8 @@ class Words:
 
     def named(self, text: str) -> list[tuple[str, list[int]]]:
         """Return the words of a text in one part, and their tokens."""
-        (tokens,) = self.tokens
-        return [(text[slice(*span)], found) for span, found in zip(self.spans, tokens, strict=True)]
+        (part,) = self.tokens
+        return [(text[slice(*span)], tokens) for span, tokens in zip(self.spans, part, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -155,15 +155,15 @@ class TextPath:
         return text, tuple(edits)
 
     def _parts(self, text: str, ids: list[int]) -> list[Part]:
-        add_marks = self.tokenizers.source.frame_source
         if not ids:
             return []
+        tokenizer = self.tokenizers.source
         if len(ids) <= self.max_source:
-            return [Part(add_marks(ids), (0, len(text)))]
+            return [Part(tokenizer.with_special_tokens(ids), (0, len(text)))]
         sentences = list(_sentences(text))
-        encoded = self.tokenizers.source.encode([text[slice(*sentence)] for sentence in sentences])
+        encoded = tokenizer.encode([text[slice(*sentence)] for sentence in sentences])
         return [
-            Part(add_marks(sentence_ids[start:end]), sentence, start)
+            Part(tokenizer.with_special_tokens(sentence_ids[start:end]), sentence, start)
             for sentence, sentence_ids in zip(sentences, encoded, strict=True)
             for start, end in even_parts(len(sentence_ids), self.max_source)
         ]
@@ -178,17 +178,17 @@ class TextPath:
 
     def source_words(self, passage: Passage) -> Words:
         """Return the words of the user's line, and their tokens in each part."""
-        places = [self._places(passage, part) for part in passage.parts]
-        return Words.of(passage.line, places, self._before_source)
+        parts = [self._spans(passage, part) for part in passage.parts]
+        return Words.of(passage.line, parts, self._before_source)
 
     def tokenizer_words(self, passage: Passage, index: int) -> list[tuple[str, list[int]]]:
         """Return the tokenizer's words of a part, as the user wrote them, and their tokens."""
         first, part = self._before_source, passage.parts[index]
-        places = self._places(passage, part)
-        groups = self.tokenizers.source.words(part.ids[first : first + len(places)])
+        spans = self._spans(passage, part)
+        groups = self.tokenizers.source.words(part.ids[first : first + len(spans)])
         return [
             (
-                passage.line[places[group[0]][0] : places[group[-1]][1]].strip(),
+                passage.line[spans[group[0]][0] : spans[group[-1]][1]].strip(),
                 [first + token for token in group],
             )
             for group in groups
@@ -196,11 +196,11 @@ class TextPath:
 
     @property
     def _before_source(self) -> int:
-        """The number of special tokens before the source's."""
-        return len(self.tokenizers.source.frame_source([])) - 1
+        """The number of special tokens before those of the source."""
+        return len(self.tokenizers.source.with_special_tokens([])) - 1
 
-    def _places(self, passage: Passage, part: Part) -> list[Span]:
-        """The spans of a part's tokens, without special ones, in the user's line."""
+    def _spans(self, passage: Passage, part: Part) -> list[Span]:
+        """Return the spans of a part's tokens, without special ones, in the user's line."""
         text, (start, end) = passage.text, part.sentence
         spans = self.tokenizers.source.spans(text.text[start:end]) or [(0, end - start)]
         count = len(part.ids) - self._before_source - 1
@@ -216,11 +216,11 @@ class TextPath:
             text: what :meth:`written` returned for the translations of the parts.
             translations: of the parts, each with the spans of its tokens in it.
         """
-        places, start = list[list[Span]](), 0
+        parts, start = list[list[Span]](), 0
         for part, spans in translations:
-            places.append([text.current(first + start, last + start) for first, last in spans])
+            parts.append([text.current(first + start, last + start) for first, last in spans])
             start += len(part) + 1  # with the space between them
-        return Words.of(text.text, places)
+        return Words.of(text.text, parts)
 
 
 def _sentences(text: str) -> Iterator[Span]:

@@ -13,9 +13,9 @@ from nmt_cli.files import read_limited
 from nmt_cli.text.mapped import MappedText, Span
 from nmt_cli.text.tokenizer import (
     END_ID,
-    FRAMING_IDS,
     MAX_VOCABULARY_BYTES,
     PAD_ID,
+    SPECIAL_IDS,
     START_ID,
     UNK_ID,
     grouped,
@@ -52,7 +52,7 @@ class SentencePieceTokenizer:
         self._processor = _load_processor(path)
         self._piece: Callable[[int], str] = cache(self._processor.id_to_piece)
         self.vocab_size: int = self._processor.get_piece_size()
-        self.special_ids = FRAMING_IDS
+        self.special_ids = SPECIAL_IDS
         self._punctuation = punctuation
         self._tag, self._tag_id = tag, self._processor.piece_to_id(tag_piece(tag))
         if tag:
@@ -139,8 +139,8 @@ class SentencePieceTokenizer:
             spans.append((piece.begin, end))
         return decoded.text, spans
 
-    def frame_source(self, ids: Sequence[int]) -> list[int]:
-        """Return the ids followed by the end mark."""
+    def with_special_tokens(self, ids: Sequence[int]) -> list[int]:
+        """Return the ids followed by EOS."""
         return [*ids, END_ID]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:

@@ -17,7 +17,7 @@ from nmt_cli.text.mapped import Span
 MAX_VOCABULARY_BYTES = 32 << 20
 """Maximum size of a vocabulary's file: a million pieces take about 25 MB."""
 
-FRAMING_IDS = frozenset({PAD_ID, START_ID, END_ID})
+SPECIAL_IDS = frozenset({PAD_ID, START_ID, END_ID})
 """Ids without text: decoding drops them wherever they occur."""
 
 
@@ -43,8 +43,8 @@ class Tokenizer(Protocol):
     def decode_spans(self, ids: Sequence[int]) -> tuple[str, list[Span]]:
         """Return the text of a sequence, as `decode` does, and the part of it that is each id's."""
 
-    def frame_source(self, ids: Sequence[int]) -> list[int]:
-        """Return the ids of one line as the encoder expects them, with end marks."""
+    def with_special_tokens(self, ids: Sequence[int]) -> list[int]:
+        """Return the ids of a line as the encoder expects them, with BOS and EOS as needed."""
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Return the vocabulary entry of each id, for display."""

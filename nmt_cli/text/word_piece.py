@@ -12,8 +12,8 @@ from nmt_cli.files import read_limited
 from nmt_cli.text.mapped import Span
 from nmt_cli.text.tokenizer import (
     END_ID,
-    FRAMING_IDS,
     MAX_VOCABULARY_BYTES,
+    SPECIAL_IDS,
     START_ID,
     UNK_ID,
     grouped,
@@ -82,7 +82,7 @@ class WordPieceTokenizer:
         text, spans = "", list[Span]()
         for id_ in ids:
             start = len(text)
-            if id_ not in FRAMING_IDS:
+            if id_ not in SPECIAL_IDS:
                 (piece,) = self.tokens([id_])
                 if piece.startswith(SUFFIX_MARK) and text:
                     text += piece.removeprefix(SUFFIX_MARK)
@@ -91,8 +91,8 @@ class WordPieceTokenizer:
             spans.append((start, len(text)))
         return text, spans
 
-    def frame_source(self, ids: Sequence[int]) -> list[int]:
-        """Return the ids between a start and an end mark, as the TensorFlow tutorial does."""
+    def with_special_tokens(self, ids: Sequence[int]) -> list[int]:
+        """Return the ids between BOS and EOS, as in the TensorFlow tutorial."""
         return [START_ID, *ids, END_ID]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:

@@ -223,7 +223,7 @@ def test_the_example_of_the_documentation_runs(
     options = SearchOptions.of(bundle.manifest.decoding, options)
     tokenizers = bundle.tokenizers
     sources = [
-        tokenizers.source.frame_source(each)
+        tokenizers.source.with_special_tokens(each)
         for each in tokenizers.source.encode(["um gato", "sol"])
     ]
     expected = [

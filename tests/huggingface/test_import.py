@@ -38,7 +38,9 @@ def check_like_transformers(run: Path, expected: dict[str, Any]) -> None:
     """Compare ids, translations at beams 1 and 4, and the log-probabilities of the first."""
     model, rows = open_model(run), expected["rows"]
     source, target = model.tokenizers.source, model.tokenizers.target
-    framed = [source.frame_source(ids) for ids in source.encode([row["line"] for row in rows])]
+    framed = [
+        source.with_special_tokens(ids) for ids in source.encode([row["line"] for row in rows])
+    ]
     for row, ids in zip(rows, framed, strict=True):
         listed = [expected["source"][each] for each in row["source"]]
         assert as_listed(ids, source, expected["source"]) == listed

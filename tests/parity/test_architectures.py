@@ -129,7 +129,9 @@ def test_other_precisions_stay_close(run: Run, tmp_path: Path) -> None:
     a tenth of this (tests/e2e/test_every_architecture.py)."""
     original, tokenizers = KerasStepModel(trained_model(run, run.last)[0]), run.tokenizers()
     lines = list(filter(str.strip, HARD_LINES))
-    sources = [tokenizers.source.frame_source(ids) for ids in tokenizers.source.encode(lines)]
+    sources = [
+        tokenizers.source.with_special_tokens(ids) for ids in tokenizers.source.encode(lines)
+    ]
     pairs = list(zip(sources, tokenizers.target.encode(lines), strict=True))
     expected = [given_log_probs(original, *pair) for pair in pairs]
     for precision in ("int8", "float16"):

@@ -36,7 +36,7 @@ def bundle_attention(folder: Path, source: str, target_ids: list[int]) -> Attent
 
 def framed(tokenizers: TokenizerPair, source: str) -> list[int]:
     (ids,) = tokenizers.source.encode([source])
-    return tokenizers.source.frame_source(ids)
+    return tokenizers.source.with_special_tokens(ids)
 
 
 @pytest.fixture(scope="module", params=PARAMS)

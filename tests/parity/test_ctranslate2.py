@@ -112,7 +112,7 @@ def test_log_probabilities_match_the_model(exported):
             tokenizers.source.encode([source]),
             tokenizers.target.encode([target]),
         )
-        framed, tokens = tokenizers.source.frame_source(source_ids), [*ids, END_ID]
+        framed, tokens = tokenizers.source.with_special_tokens(source_ids), [*ids, END_ID]
         expected = given_log_probs(original, framed, ids)[np.arange(len(tokens)), tokens]
         (forced,) = exported.force([(framed, ids)])
         np.testing.assert_allclose(forced.token_scores, expected, atol=1e-4)

@@ -97,7 +97,7 @@ def test_an_ensemble_of_both(sides: list[Translator]) -> None:
 def test_forced_decoding_gives_the_scores_of_the_search(sides: list[Translator]) -> None:
     for side in sides:
         pieces = [
-            side.tokenizers.source.frame_source(ids)
+            side.tokenizers.source.with_special_tokens(ids)
             for ids in side.tokenizers.source.encode(LINES[:12])
         ]
         found = list(side.translate(LINES[:12]))

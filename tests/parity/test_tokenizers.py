@@ -153,8 +153,8 @@ def test_batches(sides: tuple[Side, Side], lines: list[str]) -> None:
         encoded = side.graph.encode(tf.constant(lines, tf.string))
         assert encoded.dtype == tf.int32
         assert encoded.to_list() == ids
-        framed = side.graph.frame_source(encoded).to_list()
-        assert framed == [side.runtime.frame_source(each) for each in ids]
+        framed = side.graph.with_special_tokens(encoded).to_list()
+        assert framed == [side.runtime.with_special_tokens(each) for each in ids]
         assert texts(side.graph.decode(ragged(ids))) == side.runtime.decode(ids)
 
 
@@ -164,7 +164,7 @@ def save(tokenizer: GraphTokenizer, folder: Path) -> None:
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
     def encode(text: tf.Tensor) -> tf.RaggedTensor:
-        return tokenizer.frame_source(tokenizer.encode(text))
+        return tokenizer.with_special_tokens(tokenizer.encode(text))
 
     @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)])
     def decode(ids: tf.RaggedTensor) -> tf.Tensor:
@@ -184,7 +184,9 @@ def test_after_saving(sides: tuple[Side, Side], tmp_path: Path) -> None:
         loaded = tf.saved_model.load(str(saved))
         framed = loaded.encode(tf.constant(lines))
         runtime = side.runtime
-        assert framed.to_list() == [runtime.frame_source(ids) for ids in runtime.encode(lines)]
+        assert framed.to_list() == [
+            runtime.with_special_tokens(ids) for ids in runtime.encode(lines)
+        ]
         assert texts(loaded.decode(framed)) == runtime.decode(framed.to_list())
 
 

@@ -48,7 +48,9 @@ def test_batches_order_and_threads_change_nothing(folder: Path, beams: int) -> N
     # A second search, of translations that repeat themselves, uses the whole vocabulary.
     once = load_bundle(folder, DecodingOptions(beam_size=beams, no_repeat_ngram=0))
     for line, found in zip(lines, once.translate(lines), strict=True):
-        framed = bundle.tokenizers.source.frame_source(bundle.tokenizers.source.encode([line])[0])
+        framed = bundle.tokenizers.source.with_special_tokens(
+            bundle.tokenizers.source.encode([line])[0]
+        )
         assert {*found.ids} <= {*lists.of(np.array([framed], np.int32))[0].tolist()}
 
 

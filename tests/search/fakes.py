@@ -193,7 +193,7 @@ class Characters:
             text += added
         return text, spans
 
-    def frame_source(self, ids: Sequence[int]) -> list[int]:
+    def with_special_tokens(self, ids: Sequence[int]) -> list[int]:
         return [*ids, END_ID]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:

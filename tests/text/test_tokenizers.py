@@ -116,7 +116,7 @@ class TestSentencePiece:
         assert pair.target.decode([ids]) == ["my <BT> house"]
 
     def test_frames_the_source_with_an_end(self, learned: Path) -> None:
-        assert load_tokenizers(learned).source.frame_source([7, 8]) == [7, 8, END_ID]
+        assert load_tokenizers(learned).source.with_special_tokens([7, 8]) == [7, 8, END_ID]
 
     def test_invalid_utf8_becomes_replacement_characters(self, learned: Path) -> None:
         tokenizer = load_tokenizers(learned).source
@@ -163,7 +163,7 @@ class TestWordPiece:
         assert word_piece.decode(sequences) == ["unaffable [UNK] !", "", "##aff a", "[UNK]"]
 
     def test_frames_the_source_on_both_sides(self, word_piece: WordPieceTokenizer) -> None:
-        assert word_piece.frame_source([4]) == [START_ID, 4, END_ID]
+        assert word_piece.with_special_tokens([4]) == [START_ID, 4, END_ID]
 
     def test_a_word_of_more_than_100_bytes_is_unknown(self, word_piece: WordPieceTokenizer) -> None:
         [longest, longer] = word_piece.encode(["a" * 100, "a" * 101])

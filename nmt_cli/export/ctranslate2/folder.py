@@ -104,7 +104,9 @@ def _under_test(trained: TrainedModel, folder: Path, precision: str = FLOAT32) -
     def log_probs(source: list[int], target: list[int]) -> LogProbs | None:
         if not source:  # CTranslate2 cannot read it
             return None
-        (forced,) = translator.force([(translator.tokenizers.source.frame_source(source), target)])
+        (forced,) = translator.force(
+            [(translator.tokenizers.source.with_special_tokens(source), target)]
+        )
         return np.array(forced.token_scores, np.float32)
 
     once = DecodingOptions(length_penalty=0.0, no_repeat_ngram=0)

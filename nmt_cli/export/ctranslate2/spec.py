@@ -33,7 +33,7 @@ def write_weights(
     """
     if not isinstance(graph, Steps):
         raise _failure(f"has no models of architecture '{graph.config.architecture}'")
-    config, marks = graph.config, tokenizers.source.frame_source([])
+    config, marks = graph.config, tokenizers.source.with_special_tokens([])
     if config.decoder == "ssru":
         raise _failure("has no SSRUs, which model.decoder = 'ssru' needs")
     size = config.d_model / config.heads

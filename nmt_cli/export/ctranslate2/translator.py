@@ -35,7 +35,7 @@ class CTranslate2Search:
         tokens = tokenizers.target.tokens(range(tokenizers.target.vocab_size))
         self._target_ids = {token: index for index, token in enumerate(tokens)}
         # CTranslate2 adds special tokens itself.
-        self._start = len(tokenizers.source.frame_source([])) - 1
+        self._start = len(tokenizers.source.with_special_tokens([])) - 1
 
     def search(
         self, batch: Sequence[Segment], options: SearchOptions

@@ -119,7 +119,7 @@ def calibration_pairs(run: Run) -> Iterator[tuple[list[int], list[int]]]:
     for one, other in zip(
         tokenizers.source.encode(source), tokenizers.target.encode(target), strict=True
     ):
-        yield tokenizers.source.frame_source(one), other
+        yield tokenizers.source.with_special_tokens(one), other
 
 
 def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
@@ -183,7 +183,7 @@ def _missing(run: Run, shortlists: Shortlists) -> Check:
     for one, other in zip(
         tokenizers.source.encode(source), tokenizers.target.encode(target), strict=True
     ):
-        framed = np.array([tokenizers.source.frame_source(one)], np.int32)
+        framed = np.array([tokenizers.source.with_special_tokens(one)], np.int32)
         missing += int((~np.isin(other, shortlists.of(framed))).sum())
         tokens += len(other)
     name = f"percentage of {tokens:,} tokens in references that their shortlists lack"

@@ -73,7 +73,7 @@ class TranslationModule(tf.Module):
         """Lines string [N] to {"translation": string [N], "score": float32 [N]}."""
         blank = tf.strings.regex_full_match(text, BLANK.pattern)
         segments, counts = self._split(tf.where(blank, "", text))  # ragged [B, (ids)], [N]
-        framed = self.source.frame_source(segments)
+        framed = self.source.with_special_tokens(segments)
         lengths = framed.row_lengths()
         source = framed.to_tensor(PAD_ID)
         # Empty text has no column, but recurrent layers read the first one.

@@ -11,7 +11,7 @@ import tensorflow as tf
 import tensorflow_text
 
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
-from nmt_cli.text.tokenizer import FRAMING_IDS, TokenizerSpec, load_tokenizers
+from nmt_cli.text.tokenizer import SPECIAL_IDS, TokenizerSpec, load_tokenizers
 from nmt_cli.text.word_piece import read_vocabulary
 
 
@@ -25,12 +25,12 @@ class GraphTokenizer(tf.Module):
         super().__init__()
         tokenizer, spec = getattr(load_tokenizers(folder), side), TokenizerSpec.read(folder)
         path = folder / getattr(spec, side)
-        self._marks = tuple(tokenizer.frame_source([]))
+        self._marks = tuple(tokenizer.with_special_tokens([]))
         if isinstance(tokenizer, SentencePieceTokenizer):
             self._silent = tokenizer.special_ids
             self._tokenizer = tensorflow_text.SentencepieceTokenizer(model=path.read_bytes())
             return
-        self._silent, pieces = FRAMING_IDS, read_vocabulary(path)
+        self._silent, pieces = SPECIAL_IDS, read_vocabulary(path)
         table = tf.lookup.StaticVocabularyTable(
             tf.lookup.KeyValueTensorInitializer(
                 pieces, range(len(pieces)), key_dtype=tf.string, value_dtype=tf.int64
@@ -46,7 +46,7 @@ class GraphTokenizer(tf.Module):
         ids = self._tokenizer.tokenize(text)
         return ids.merge_dims(1, -1) if ids.ragged_rank > 1 else ids  # WordPiece's are by word
 
-    def frame_source(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
+    def with_special_tokens(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
         """Return the ids of each line as the encoder reads them, with start and end tokens."""
         *starts, end = (
             tf.fill([ids.nrows(), 1], tf.constant(mark, ids.dtype)) for mark in self._marks
