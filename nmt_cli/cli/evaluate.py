@@ -12,12 +12,12 @@ from click.core import ParameterSource
 from nmt_cli.cli.lookup import find_model, find_run, open_model
 from nmt_cli.cli.options import COUNT, PATH, Command, Hardware, command, decoding_options, say
 from nmt_cli.errors import InputError
-from nmt_cli.evaluate.texts import EvaluationText, read_text
 from nmt_cli.files import standard_output
 from nmt_cli.search.options import DecodingOptions
 
 if TYPE_CHECKING:
     from nmt_cli.evaluate.evaluation import Candidate
+    from nmt_cli.evaluate.texts import EvaluationText
 
 _ORDER = "nmt_cli.cli.evaluate.order"
 
@@ -121,6 +121,8 @@ def evaluate(
         raise click.UsageError("--by domain needs --domains")
     if domains and "domain" not in by:
         raise click.UsageError("--domains is for --by domain")
+    from nmt_cli.evaluate.texts import read_text
+
     has_text = bool(references or source)
     if not model and not translations:
         model = (find_model(None) if has_text else find_run(None, "only a run names test sets"),)
@@ -173,7 +175,7 @@ def _candidates(
     ]
 
 
-def _test_sets(models: Sequence[Path], by: Sequence[str]) -> list[EvaluationText]:
+def _test_sets(models: Sequence[Path], by: Sequence[str]) -> "list[EvaluationText]":
     from nmt_cli.data.corpus import read_test_sets
     from nmt_cli.models import kind_of
     from nmt_cli.training.run import Run

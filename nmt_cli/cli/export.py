@@ -3,19 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.bundle.manifest import Check, require_passed
-from nmt_cli.bundle.packages import model_folder
 from nmt_cli.cli.lookup import find_model, find_run
 from nmt_cli.cli.options import PATH, Option, command, option_group, say
 from nmt_cli.errors import OptionError
 from nmt_cli.export.exporter import EXPORTERS, FLOAT32, ExportOptions
 from nmt_cli.files import standard_output
 from nmt_cli.host import import_keras
+
+if TYPE_CHECKING:
+    from nmt_cli.bundle.manifest import Check
 
 
 def _format_options(function: Any) -> Any:
@@ -92,6 +93,7 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
         _show(verify_against_run(Run.open(run), options, bundle).checks)
         say(f"{bundle}: translates like the model of {run}")
         return
+    from nmt_cli.bundle.manifest import require_passed
     from nmt_cli.runtime.check import check_bundle
     from nmt_cli.runtime.load import Bundle
 
@@ -104,7 +106,7 @@ def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
         say(f"  {line}")
 
 
-def _show(checks: Sequence[Check]) -> None:
+def _show(checks: "Sequence[Check]") -> None:
     for check in checks:
         click.echo(f"{'passed' if check.passed else 'FAILED'}  {check}")
 
@@ -166,6 +168,8 @@ def import_(
     (OPUS-MT) with model.safetensors, or with pytorch_model.bin if torch is installed. All other
     commands take the run; nmt train --init-from trains it further.
     """
+    from nmt_cli.bundle.packages import model_folder
+
     folder = model_folder(folder)
     if (folder / MANIFEST).exists():
         if source or target or normalize_punctuation:

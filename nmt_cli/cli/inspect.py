@@ -10,7 +10,6 @@ import click
 from msgspec import Meta
 
 from nmt_cli.bundle import PRECISIONS
-from nmt_cli.bundle.manifest import Check, Verification
 from nmt_cli.cli.lookup import find_model, find_recipe, is_recipe, set_option
 from nmt_cli.cli.options import COUNT, PATH, Number, command, say
 from nmt_cli.errors import InputError
@@ -223,6 +222,8 @@ def _rows(record: dict[str, Any]) -> Iterator[Row]:
 
 
 def _bundle_rows(record: dict[str, Any]) -> Iterator[Row]:
+    from nmt_cli.bundle.manifest import Check, Verification
+
     for row in record["scores"]:
         value = f"{row['metric']} {row['value']:.2f}"
         yield "score", f"{value}  {row['set']}  {row['signature']}"

@@ -4,6 +4,7 @@ import json
 import math
 from itertools import chain, repeat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,7 +29,9 @@ from nmt_cli.cli.options import (
 from nmt_cli.errors import InputError
 from nmt_cli.files import standard_output
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.text.tokenizer import Tokenizer, encode_lines
+
+if TYPE_CHECKING:
+    from nmt_cli.text.tokenizer import Tokenizer
 
 
 @command(example="nmt score test.pt test.en -m exports/docs-pt-en | paste - test.pt")
@@ -112,7 +115,7 @@ def tokenize(file: Path, model: Path | None, target: bool, ids: bool, detokenize
     """
     from nmt_cli.jobs.inputs import name_of, open_lines
     from nmt_cli.jobs.outputs import Sink
-    from nmt_cli.text.tokenizer import load_tokenizers
+    from nmt_cli.text.tokenizer import encode_lines, load_tokenizers
 
     sink = Sink(standard_output())
     lines = open_lines(file)
@@ -140,7 +143,7 @@ def _folder(model: Path | None) -> Path:
     return prepared
 
 
-def _vocabulary(tokenizer: Tokenizer, ids: bool) -> dict[str, int]:
+def _vocabulary(tokenizer: "Tokenizer", ids: bool) -> dict[str, int]:
     """Return the id of each token, or of each number as text."""
     numbers = range(tokenizer.vocab_size)
     return dict(zip(map(str, numbers) if ids else tokenizer.tokens(numbers), numbers, strict=True))

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nmt_cli.bundle import MANIFEST, PRECISIONS
-from nmt_cli.bundle.manifest import Verification
 from nmt_cli.errors import ModelError, OptionError, OutputError, ResourceError
 from nmt_cli.files import locked, replacing_folder
 from nmt_cli.options import option
 from nmt_cli.search.options import BeamSize, Penalty
 
 if TYPE_CHECKING:  # the command line reads the table, and Keras takes seconds to import
+    from nmt_cli.bundle.manifest import Verification
     from nmt_cli.training.run import Run
 
 logger = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class Exporter:
     def _supported(self) -> list[str]:
         return [*self.optional, *(f"quantize={each}" for each in self.quantizations)]
 
-    def export(self, run: "Run", options: "ExportOptions") -> Verification:
+    def export(self, run: "Run", options: "ExportOptions") -> "Verification":
         """Write an export, verify it, and move it to its folder only if it passed.
 
         Raises:
@@ -118,6 +118,8 @@ class Exporter:
             VerificationError: the export does not translate like the trained model.
         """
         self.check(options)
+        from nmt_cli.bundle.manifest import Verification
+
         folder, report = self.folder(run, options), Verification()
         with locked(folder):
             if (folder / self.marker).exists() and not options.force:
