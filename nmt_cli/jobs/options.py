@@ -80,10 +80,9 @@ class TranslateOptions:
     )
     errors: Literal["strict", "replace", "skip-line", "column"] = option(
         STRICT,
-        "Invalid UTF-8: strict (stop), replace (by U+FFFD) or skip-line (output a blank "
-        "line); column: keep any row that fails and add its error in a column.",
+        "Invalid UTF-8: stop, replace it by U+FFFD, or output a blank line; column: keep any "
+        "row that fails and add its error in a column.",
         group="Input",
-        metavar="MODE",
     )
     line_buffered: bool = option(
         False, "Translate and write each line as it arrives.", group="Output"
@@ -96,10 +95,8 @@ class TranslateOptions:
     )
     input_format: RecordForm | None = option(
         None,
-        "Translate one field of each record and keep the others: tsv, csv, jsonl, or "
-        "parquet, which writes a folder.",
+        "Translate one field of each record and keep the others; parquet writes a folder.",
         group="Input",
-        metavar="FORMAT",
     )
     field: str | None = option(
         None,
@@ -109,9 +106,8 @@ class TranslateOptions:
     )
     format: DocumentFormat | None = option(
         None,
-        "Documents whose markup stays: srt, po, markdown, html, xml, or auto, by file name suffix.",
+        "Translate documents and keep their markup; auto: by file name suffix.",
         group="Input",
-        metavar="FORMAT",
     )
     json: bool = option(
         False,
