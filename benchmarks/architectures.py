@@ -19,7 +19,7 @@ from pathlib import Path
 from ablation import AS_IT_IS, NMT, Ablation, Row, slug
 
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.evaluate.systems import System, compare, count
+from nmt_cli.evaluate.scores import System, compare, count
 from nmt_cli.text.lines import read_lines
 
 ROOT = Path(__file__).parent.parent

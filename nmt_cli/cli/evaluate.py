@@ -131,7 +131,7 @@ def evaluate(
 
     order = context.meta[_ORDER]
     systems = _candidates(order, model, translations, decoding, hardware)
-    results = evaluate_candidates(systems, texts, by, worst or 0, say, lowercase)
+    results = evaluate_candidates(systems, texts, by, worst or 0, lowercase)
     if as_json:
         names = [{"name": system.name, "path": str(system.path)} for system in systems]
         tree = {"systems": names, "texts": [asdict(result) for result in results]}

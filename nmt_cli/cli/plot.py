@@ -289,5 +289,5 @@ def report(run: Path | None, output: Path | None, lines: int) -> None:
     import_keras()
     from nmt_cli.plot.report import write_report
 
-    write_report(folder, page, lines, say)
+    write_report(folder, page, lines)
     say(f"report written to {page}")

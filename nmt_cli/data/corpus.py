@@ -96,11 +96,7 @@ def read_corpus(specification: str, config: DataConfig) -> Corpus:
 
 
 def read_held_out(corpus: str | None, config: DataConfig) -> tuple[list[str], list[str]]:
-    """Read the held-out lines of an imported run: a corpus as in data.dev, or None for none.
-
-    Raises:
-        InputError: a file is missing or not valid UTF-8, or the sides have different lengths.
-    """
+    """Read the held-out lines of an imported run: a corpus as in data.dev, or None for none."""
     if corpus is None:
         return [], []
     try:
@@ -116,10 +112,6 @@ def read_test_sets(configs: Mapping[Path, DataConfig]) -> list[EvaluationText]:
 
     Args:
         configs: the [data] table of each run's recipe.
-
-    Raises:
-        InputError: a recipe names no test sets or different ones, or a set is empty or cannot be
-            read.
     """
     first: list[EvaluationText] = []
     for folder, config in configs.items():
@@ -184,9 +176,6 @@ def sentence_pairs(split: str) -> list[dict[str, str]]:
     contain no sentence of another split in either language, even if case and punctuation are
     ignored, and no word that is not in train. About one in twenty-five combinations of a verb and
     its object (wash, dress) or of a noun and its adjective (box, heavy) occurs in test only.
-
-    Raises:
-        OptionError: there is no such split.
     """
     if split not in SPLITS:
         raise OptionError(f"phrasebook:{split}: no such split", "choose train, dev or test")

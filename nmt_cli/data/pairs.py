@@ -158,11 +158,7 @@ def draw(synthetic: Corpus, real: int, ratio: float, seed: int) -> Corpus:
 
 
 def mix(real: Corpus, synthetic: Corpus, tag: str) -> Corpus:
-    """Concatenate real and synthetic pairs, with the tag, if any, before each synthetic source.
-
-    Raises:
-        OptionError: the tag occurs in the text, where decoding would drop it.
-    """
+    """Concatenate real and synthetic pairs, with the tag, if any, before each synthetic source."""
     if not tag:
         sources = synthetic.source
     else:

@@ -1,4 +1,4 @@
-"""What scores hardly show: lost placeholders, and outputs that are no translations."""
+"""Check translations for what scores hardly show: lost placeholders, and useless outputs."""
 
 import re
 from collections import Counter
@@ -9,8 +9,8 @@ from nmt_cli.formats import patterns
 from nmt_cli.text.lines import is_blank
 from nmt_cli.text.repetition import repeats
 
-# What a translation must keep; of overlapping matches, the kind that comes first counts.
-_KINDS = {
+# What a translation must keep. Of overlapping matches, the first in this order counts.
+_PATTERNS = {
     "code": (r"``(?!\s)[^`]{1,999}(?<!\s)``", r"`(?!\s)[^`]{1,999}(?<!\s)`", patterns.CODE_ELEMENT),
     "url": patterns.URLS,
     "email": (patterns.E_MAIL,),
@@ -19,20 +19,21 @@ _KINDS = {
     "variable": patterns.VARIABLES,
     "printf": (*patterns.NAMED_PRINTF, patterns.PRINTF),
     "number": (r"\d+(?:[.,]\d+)*",),
-    # Currency signs, arrows, mathematics, pictures, emoji.
+    # Currency signs, arrows, mathematics, pictographs, emoji.
     "symbol": (r"[\u20a0-\u20cf\u2190-\u2bff\U0001f000-\U0001faff]",),
 }
-_SPAN = re.compile("|".join(f"(?P<{kind}>{'|'.join(each)})" for kind, each in _KINDS.items()))
+_SPAN = re.compile(
+    "|".join(f"(?P<{name}>{'|'.join(alternatives)})" for name, alternatives in _PATTERNS.items())
+)
 _PROBLEMS = ("empty", "repeating", "copied", "broken", "too short", "too long")
-# What bytes that are not valid UTF-8 become.
-_BROKEN = "\ufffd"
+_REPLACEMENT = "\ufffd"  # stands for bytes that are not valid UTF-8
 _WORD = re.compile(r"[^\W\d_]+")
-# A translation that equals its source is a copy from so many words on: names are the same. Words
-# have at least so many letters on average; anything else is noise, best left as it is.
-_COPIED_WORDS, _LETTERS = 3, 2
-# Character counts of the two sides: how often the shorter one may fit into the longer one, which
-# means little for short texts.
-_RATIO, _SHORT = 3, 20
+# A translation that equals its source counts as copied only if it has at least this many words, as
+# names are legitimately equal, and this many letters per word: anything else is noise, which should
+# stay as it is.
+_MIN_COPIED_WORDS, _MIN_LETTERS = 3, 2
+# Maximum ratio of the two sides' characters, for a longer side of more than _SHORT characters.
+_MAX_RATIO, _SHORT = 3, 20
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,10 @@ class OutputCheck:
     """One count in one system's translations.
 
     Attributes:
-        name: "code kept" and so on: of all code spans of the source, those that the translation
-            has, too; or a problem, such as "empty": of all sentences, those that have it.
-        count, total: of the translations.
-        reference: the count in the first reference; None without one.
+        name: "code kept" and so on: the code spans of the source that the translation has, too;
+            or a problem, such as "empty": the sentences that have it.
+        count, total: the number in the translations, and the number of all spans or sentences.
+        reference: the number in the first reference; None without one.
     """
 
     system: str
@@ -56,42 +57,53 @@ class OutputCheck:
 def check_outputs(
     source: Sequence[str], systems: Mapping[str, Sequence[str]], reference: Sequence[str] | None
 ) -> list[OutputCheck]:
-    """Count, for each system, what its translations keep of the source, and their problems.
+    """Count, for each system, the spans of the source that it keeps, and its problems.
 
-    All texts are aligned. Kinds that do not occur in the source are omitted.
+    All texts are aligned. Spans of types that do not occur in the source are omitted.
     """
-    totals = Counter(f"{kind} kept" for line in source for kind, _ in spans(line).elements())
+    totals = Counter(
+        f"{span_type} kept" for line in source for span_type, _ in spans(line).elements()
+    )
     totals.update(dict.fromkeys(_PROBLEMS, sum(not is_blank(line) for line in source)))
-    theirs = None if reference is None else _counts(source, reference)
-    names = [name for name in (*(f"{kind} kept" for kind in _KINDS), *_PROBLEMS) if name in totals]
-    return [
-        OutputCheck(
-            system, name, counts[name], totals[name], None if theirs is None else theirs[name]
-        )
-        for system, counts in ((name, _counts(source, each)) for name, each in systems.items())
-        for name in names
-    ]
+    expected = None if reference is None else _counts(source, reference)
+    names = [*(f"{span_type} kept" for span_type in _PATTERNS), *_PROBLEMS]
+    checks = []
+    for system, lines in systems.items():
+        counts = _counts(source, lines)
+        checks += [
+            OutputCheck(
+                system,
+                name,
+                counts[name],
+                totals[name],
+                None if expected is None else expected[name],
+            )
+            for name in names
+            if name in totals
+        ]
+    return checks
 
 
 def _counts(source: Sequence[str], outputs: Sequence[str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for line, output in zip(source, outputs, strict=True):
         kept = spans(line) & spans(output)
-        counts.update(f"{kind} kept" for kind, _ in kept.elements())
+        counts.update(f"{span_type} kept" for span_type, _ in kept.elements())
         counts.update(problems(line, output))
     return counts
 
 
 def spans(text: str) -> Counter[tuple[str, str]]:
-    """Count what a translation of a text must keep: kind and text, of a number the digits."""
-    found = ((str(each.lastgroup), each[0]) for each in _SPAN.finditer(text))
+    """Count the (type, text) of spans that a translation must keep; of numbers only the digits."""
+    matches = ((str(match.lastgroup), match[0]) for match in _SPAN.finditer(text))
     return Counter(
-        (kind, re.sub(r"\D", "", span) if kind == "number" else span) for kind, span in found
+        (span_type, re.sub(r"\D", "", span) if span_type == "number" else span)
+        for span_type, span in matches
     )
 
 
 def problems(source: str, output: str) -> Iterator[str]:
-    """Name the problems of a translation; that of a blank line has none."""
+    """Yield the names of a translation's problems; a blank source line has none."""
     if is_blank(source):
         return
     if is_blank(output):
@@ -99,13 +111,13 @@ def problems(source: str, output: str) -> Iterator[str]:
         return
     if repeats(output, source):
         yield "repeating"
-    words, others = (_WORD.findall(_SPAN.sub(" ", each.casefold())) for each in (source, output))
-    are_words = len(words) >= _COPIED_WORDS and sum(map(len, words)) >= _LETTERS * len(words)
-    if words == others and are_words:
+    words, copied = (_WORD.findall(_SPAN.sub(" ", text.casefold())) for text in (source, output))
+    has_words = len(words) >= _MIN_COPIED_WORDS and len("".join(words)) >= _MIN_LETTERS * len(words)
+    if words == copied and has_words:
         yield "copied"
-    if _BROKEN in output and _BROKEN not in source:
+    if _REPLACEMENT in output and _REPLACEMENT not in source:
         yield "broken"
-    if len(source) > max(_RATIO * len(output), _SHORT):
+    if len(source) > max(_MAX_RATIO * len(output), _SHORT):
         yield "too short"
-    if len(output) > max(_RATIO * len(source), _SHORT):
+    if len(output) > max(_MAX_RATIO * len(source), _SHORT):
         yield "too long"

@@ -1,25 +1,28 @@
-"""Evaluate systems on texts: scores, significance, checks, scores of parts, worst sentences."""
+"""Evaluate systems on texts: scores, significance, checks, scores by part, worst sentences."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_cli.errors import Say, silent
 from nmt_cli.evaluate.checks import OutputCheck, check_outputs
-from nmt_cli.evaluate.systems import METRICS, Result, System, compare, count
+from nmt_cli.evaluate.scores import METRICS, Result, System, compare, count
 from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import is_blank
+
+logger = logging.getLogger(__name__)
 
 _SCORES = ("text", "metric", "score", "low", "high", "p", "system", "signature")
 _CHECKS = ("text", "check", "count", "of", "reference", "system")
 _BUCKETS = ("text", "by", "bucket", "sentences", *METRICS, "system")
 _WORST = ("text", "system", "line", "chrF++", "what", "sentence")
 
-# Buckets and their minimum number of words; blank lines have their own.
+# Buckets and their minimum number of words; blank lines have a bucket of their own.
 _LENGTHS = {"0": 0, "1-10": 1, "11-20": 11, "21-30": 21, "31-50": 31, "51+": 51}
-_METRIC = "chrF++"  # for a single sentence better than BLEU, which needs matching 4-grams
-_FEW = 100  # sentences; a rule of thumb
+_METRIC = "chrF++"  # better for a single sentence than BLEU, which needs matching 4-grams
+_MIN_SENTENCES = 100  # for reliable intervals; a rule of thumb
+_MIN_TOKENIZED = 100  # lines; as in sacreBLEU
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Bucket:
-    """A part of a text with its number of sentences; scores by system, then by metric."""
+    """A part of a text with its number of sentences, and scores by system, then by metric."""
 
     label: str
     sentences: int
@@ -42,7 +45,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence as a system translated it: its line, from 1, and its chrF++, 0 to 100."""
+    """A sentence as a system translated it, with its line number, from 1, and its chrF++."""
 
     system: str
     line: int
@@ -54,12 +57,14 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Systems on one text, with the numbers of its sentences and references.
+    """The evaluation of systems on one text.
 
     Attributes:
-        results: none if there is no reference.
-        checks: of the translations; none if there is no source.
-        buckets: by "length" or "domain", as requested.
+        text: name of the text.
+        sentences, references: their numbers.
+        results: scores; none if there is no reference.
+        checks: checks of the translations; none if there is no source.
+        buckets: scores by "length" or "domain", as requested.
         worst: each system's worst sentences, as requested.
     """
 
@@ -77,41 +82,39 @@ def evaluate_candidates(
     texts: Sequence[EvaluationText],
     by: Sequence[str] = (),
     worst: int = 0,
-    say: Say = silent,
     lowercase: bool = False,
 ) -> list[Evaluation]:
     """Translate texts and score the translations.
 
     Args:
         candidates: systems with different names; the first is the baseline.
-        texts: with source if a candidate is a model; with domains for ``by`` domain.
+        texts: texts with a source if a candidate is a model, and with domains for ``by`` domain.
         by: "length", "domain" or both; for texts with references.
-        worst: the number of worst sentences of each system to return; likewise.
-        say: receives progress, and warnings about scores that mean less than they seem to.
+        worst: number of worst sentences to return for each system; for texts with references.
         lowercase: ignore case.
 
     Raises:
-        NmtError: a file of translations cannot be read or is not aligned, or a model fails.
+        InputError: a file of translations cannot be read or is not aligned.
     """
-    # Files are checked before a model takes its time.
+    # Files are checked before a model spends time.
     lines = {
-        each.name: [read_translation(each.path, text) for text in texts]
-        for each in candidates
-        if each.translator is None
+        candidate.name: [read_translation(candidate.path, text) for text in texts]
+        for candidate in candidates
+        if candidate.translator is None
     }
-    for each in candidates:
-        if each.translator:
-            lines[each.name] = []
+    for candidate in candidates:
+        if candidate.translator:
+            lines[candidate.name] = []
             for text in texts:
-                say(f"translating {len(text):,} lines of {text.name} with {each.path}")
-                translations = each.translator.translate(text.source or [])
-                lines[each.name].append([translation.text for translation in translations])
-    found = []
-    for place, text in enumerate(texts):
-        of_text = {each.name: lines[each.name][place] for each in candidates}
-        _warn(text, of_text, say)
-        found.append(evaluate_systems(text, of_text, by, worst, lowercase))
-    return found
+                logger.info(f"translating {len(text):,} lines of {text.name} with {candidate.path}")
+                translations = candidate.translator.translate(text.source or [])
+                lines[candidate.name].append([translation.text for translation in translations])
+    evaluations = []
+    for index, text in enumerate(texts):
+        outputs = {candidate.name: lines[candidate.name][index] for candidate in candidates}
+        _warn(text, outputs)
+        evaluations.append(evaluate_systems(text, outputs, by, worst, lowercase))
+    return evaluations
 
 
 def evaluate_systems(
@@ -121,7 +124,7 @@ def evaluate_systems(
     worst: int,
     lowercase: bool = False,
 ) -> Evaluation:
-    """Score each system's translations of a text; arguments as of evaluate_candidates."""
+    """Score each system's translations of a text; see :func:`evaluate_candidates`."""
     references = text.references
     systems = [
         System(name, lines, count(lines, references, lowercase=lowercase) if references else [])
@@ -150,7 +153,9 @@ def evaluate_systems(
 def by_length(lines: Sequence[str], systems: Sequence[System]) -> list[Bucket]:
     """Group sentences by the number of words, separated by white space; shortest first."""
     counts = [len(line.split()) for line in lines]
-    labels = [[key for key, least in _LENGTHS.items() if words >= least][-1] for words in counts]
+    labels = [
+        [label for label, minimum in _LENGTHS.items() if words >= minimum][-1] for words in counts
+    ]
     return sorted(by_domain(labels, systems), key=lambda bucket: _LENGTHS[bucket.label])
 
 
@@ -160,12 +165,12 @@ def by_domain(domains: Sequence[str], systems: Sequence[System]) -> list[Bucket]
     for row, domain in enumerate(domains):
         rows.setdefault(domain, []).append(row)
     buckets = []
-    for domain, some in rows.items():
+    for domain, sentences in rows.items():
         scores = {
-            system.name: {counts.name: counts.score_of(some) for counts in system.counts}
+            system.name: {counts.name: counts.score_of(sentences) for counts in system.counts}
             for system in systems
         }
-        buckets.append(Bucket(domain, len(some), scores))
+        buckets.append(Bucket(domain, len(sentences), scores))
     return buckets
 
 
@@ -176,71 +181,79 @@ def worst_sentences(text: EvaluationText, systems: Sequence[System], limit: int)
     """
     worst = []
     for system in systems:
-        counts = next(each for each in system.counts if each.name == _METRIC)
-        found = []
+        counts = next(counts for counts in system.counts if counts.name == _METRIC)
+        sentences = []
         for row, translation in enumerate(system.translations):
             references = [reference[row] for reference in text.references]
             if not all(map(is_blank, (translation, *references))):
                 source = None if text.source is None else text.source[row]
                 score = counts.score_of([row])
-                found.append(Sentence(system.name, row + 1, score, source, references, translation))
-        worst += sorted(found, key=lambda each: each.score)[:limit]
+                sentence = Sentence(system.name, row + 1, score, source, references, translation)
+                sentences.append(sentence)
+        worst += sorted(sentences, key=lambda sentence: sentence.score)[:limit]
     return worst
 
 
-def tables(found: Sequence[Evaluation]) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
-    """Names of columns and rows of the tables: scores, checks, buckets, worst sentences, if any."""
+def tables(evaluations: Sequence[Evaluation]) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
+    """Yield column names and rows of the tables that have any: scores, checks, buckets, worst."""
     for columns, rows_of in (
         (_SCORES, _score_rows),
         (_CHECKS, _check_rows),
         (_BUCKETS, _bucket_rows),
         (_WORST, _worst_rows),
     ):
-        if rows := [row for each in found for row in rows_of(each)]:
+        if rows := [row for evaluation in evaluations for row in rows_of(evaluation)]:
             yield columns, rows
 
 
-def _score_rows(found: Evaluation) -> Iterator[list[str]]:
-    for each in found.results:
-        numbers = [f"{value:.2f}" for value in (each.score, each.low, each.high)]
-        p = "-" if each.p is None else f"{each.p:.3f}"
-        yield [found.text, each.metric, *numbers, p, each.system, each.signature]
+def _score_rows(evaluation: Evaluation) -> Iterator[list[str]]:
+    for result in evaluation.results:
+        numbers = [f"{value:.2f}" for value in (result.score, result.low, result.high)]
+        p = "-" if result.p is None else f"{result.p:.3f}"
+        yield [evaluation.text, result.metric, *numbers, p, result.system, result.signature]
 
 
-def _check_rows(found: Evaluation) -> Iterator[list[str]]:
-    for each in found.checks:
-        reference = "-" if each.reference is None else str(each.reference)
-        numbers = [str(each.count), str(each.total), reference]
-        yield [found.text, each.name, *numbers, each.system]
+def _check_rows(evaluation: Evaluation) -> Iterator[list[str]]:
+    for check in evaluation.checks:
+        reference = "-" if check.reference is None else str(check.reference)
+        numbers = [str(check.count), str(check.total), reference]
+        yield [evaluation.text, check.name, *numbers, check.system]
 
 
-def _bucket_rows(found: Evaluation) -> Iterator[list[str]]:
-    for by, buckets in found.buckets.items():
+def _bucket_rows(evaluation: Evaluation) -> Iterator[list[str]]:
+    for by, buckets in evaluation.buckets.items():
         for bucket in buckets:
             for system, scores in bucket.scores.items():
                 numbers = [f"{scores[metric]:.2f}" for metric in METRICS]
-                yield [found.text, by, bucket.label, str(bucket.sentences), *numbers, system]
+                yield [evaluation.text, by, bucket.label, str(bucket.sentences), *numbers, system]
 
 
-def _worst_rows(found: Evaluation) -> Iterator[list[str]]:
-    """A row for each of a sentence's texts, so that they are aligned."""
-    for each in found.worst:
-        texts = [] if each.source is None else [("source", each.source)]
-        texts += [("reference", reference) for reference in each.references]
-        for what, text in [*texts, ("translation", each.translation)]:
-            yield [found.text, each.system, str(each.line), f"{each.score:.2f}", what, text]
+def _worst_rows(evaluation: Evaluation) -> Iterator[list[str]]:
+    """Yield a row for each text of a sentence, so that the texts are aligned."""
+    for sentence in evaluation.worst:
+        texts = [] if sentence.source is None else [("source", sentence.source)]
+        texts += [("reference", reference) for reference in sentence.references]
+        score = f"{sentence.score:.2f}"
+        for name, text in [*texts, ("translation", sentence.translation)]:
+            yield [evaluation.text, sentence.system, str(sentence.line), score, name, text]
 
 
-def _warn(text: EvaluationText, translations: dict[str, list[str]], say: Say) -> None:
-    """Report why scores mean less than they seem to."""
+def _warn(text: EvaluationText, translations: dict[str, list[str]]) -> None:
+    """Warn about scores that mean less than they seem to."""
     if not text.references:
         return
-    if len(text) < _FEW:
-        say(f"{text.name}: with only {len(text)} sentences, intervals and p are unreliable")
+    if len(text) < _MIN_SENTENCES:
+        logger.warning(
+            f"{text.name}: with only {len(text)} sentences, intervals and p are unreliable"
+        )
     # In files these are errors; published test sets are used as they are.
     blank = blank_lines(text.references[0], text.source) if text.source else []
     if blank:
-        say(f"{text.name}: {len(blank)} references are blank, the first on line {blank[0]}")
+        logger.warning(
+            f"{text.name}: {len(blank)} references are blank, the first on line {blank[0]}"
+        )
     for name, lines in translations.items():
-        if sum(line.endswith(" .") for line in lines) >= 100:  # as sacreBLEU recognizes it
-            say(f'{name}: lines end in " .", as in tokenized text; BLEU expects plain text')
+        if sum(line.endswith(" .") for line in lines) >= _MIN_TOKENIZED:
+            logger.warning(
+                f'{name}: lines end in " .", as in tokenized text; BLEU expects plain text'
+            )

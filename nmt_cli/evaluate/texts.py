@@ -1,10 +1,10 @@
-"""Texts to evaluate on: read, and checked to be aligned before anything is translated."""
+"""Read the texts to evaluate on, and check that they are aligned before anything is translated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import InputError
 from nmt_cli.text.lines import is_blank, read_lines
 
 
@@ -16,7 +16,8 @@ class EvaluationText:
         source: None if only translations are scored.
         references: any number of texts; at least one if there is no source.
         domains: a label for each line; None if there are none.
-        files: of the references, else of the source, if they come from files.
+        files: files of the references, or of the source if there are none; empty if the text does
+            not come from files.
     """
 
     name: str
@@ -30,29 +31,29 @@ class EvaluationText:
 
     @property
     def lines(self) -> list[str]:
-        """The first reference, else the source."""
+        """The first reference, or the source if there is none."""
         return [*self.references, self.source or []][0]
 
 
 def read_text(
     source: Path | None, references: Sequence[Path], domains: Path | None
 ) -> EvaluationText:
-    """Read a text from files; its name is that of its source, else of its first reference.
+    """Read a text from files.
 
-    There is a source or a reference.
+    It gets the name of its source, or of its first reference without a source; one is required.
 
     Raises:
-        NmtError: a file cannot be read or is empty, or the files are not aligned.
+        InputError: a file cannot be read or is empty, or the files are not aligned.
     """
     paths = [*([source] if source else []), *references, *([domains] if domains else [])]
     texts = [read_lines(path) for path in paths]
     for path, lines in zip(paths, texts, strict=True):
         _require_aligned(paths[0], texts[0], path, lines)
     if not texts[0]:
-        raise NmtError(f"nothing to evaluate: {paths[0]} is empty", "give one sentence per line")
-    labels = [each.strip() for each in texts.pop()] if domains else None
+        raise InputError(f"nothing to evaluate: {paths[0]} is empty", "give one sentence per line")
+    labels = [label.strip() for label in texts.pop()] if domains else None
     if labels and "" in labels:
-        raise NmtError(
+        raise InputError(
             f"{domains}, line {labels.index('') + 1}: no domain", "give each line a label"
         )
     source_lines = texts.pop(0) if source else None
@@ -63,28 +64,27 @@ def read_text(
 
 
 def read_translation(path: Path, text: EvaluationText) -> list[str]:
-    """Read a translation of a text that comes from files.
-
-    Raises:
-        NmtError: the file cannot be read or is not aligned with the text.
-    """
+    """Read a translation of a text that comes from files."""
     lines = read_lines(path)
     _require_aligned(path, lines, text.files[0], text.lines)
     if text.source is None:
-        for reference, theirs in zip(text.files, text.references, strict=True):
-            _require_filled(reference, theirs, path, lines)
+        for file, reference in zip(text.files, text.references, strict=True):
+            _require_filled(file, reference, path, lines)
     return lines
 
 
 def blank_lines(reference: Sequence[str], other: Sequence[str]) -> list[int]:
     """Return the numbers, from 1, of lines that are blank in the reference only."""
-    pairs = zip(reference, other, strict=True)
-    return [row for row, (one, two) in enumerate(pairs, 1) if is_blank(one) and not is_blank(two)]
+    return [
+        number
+        for number, (line, other_line) in enumerate(zip(reference, other, strict=True), start=1)
+        if is_blank(line) and not is_blank(other_line)
+    ]
 
 
 def _require_aligned(path: Path, lines: list[str], other: Path, others: list[str]) -> None:
     if len(lines) != len(others):
-        raise NmtError(
+        raise InputError(
             f"{path} has {len(lines)} lines, {other} has {len(others)}",
             "parallel files need one sentence per line, aligned",
         )
@@ -93,8 +93,8 @@ def _require_aligned(path: Path, lines: list[str], other: Path, others: list[str
 def _require_filled(path: Path, lines: list[str], other: Path, others: list[str]) -> None:
     blank = blank_lines(lines, others)
     if blank:
-        more = f" (and {len(blank) - 1} more lines)" if len(blank) > 1 else ""
-        raise NmtError(
-            f"{path}, line {blank[0]}: blank, but the line in {other} is not{more}",
+        further = f" (and {len(blank) - 1} more lines)" if len(blank) > 1 else ""
+        raise InputError(
+            f"{path}, line {blank[0]}: blank, but the line in {other} is not{further}",
             "fill it in, or delete the line in all files",
         )

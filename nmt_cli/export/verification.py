@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from nmt_cli import __version__
 from nmt_cli.bundle.manifest import PASSED, Check, Verification
 from nmt_cli.errors import VerificationError
-from nmt_cli.evaluate.systems import System, compare, count, evaluate
+from nmt_cli.evaluate.scores import System, compare, count, evaluate
 from nmt_cli.export.exporter import FLOAT32
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.runtime.check import HARD_LINES, TIE

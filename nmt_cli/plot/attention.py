@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import InputError, ModelError, OptionError
 from nmt_cli.plot.figure import matrix, new_figure
 from nmt_cli.search.forced import Alignment, AttentionMaps
 from nmt_cli.text.tokenizer import TokenizerPair
@@ -13,8 +13,8 @@ _TITLES = {
     "encoder": "Self-attention of the encoder",
     "decoder": "Self-attention of the decoder",
 }
-# Inches: for a token, for labels and title of a panel, smallest panel, largest figure.
-_TOKEN, _AROUND, _SMALLEST, _LARGEST = 0.16, 0.9, 1.8, 60.0
+# Inches: a token, the labels and title of a panel, the smallest panel, the largest figure.
+_TOKEN, _MARGIN, _MIN_PANEL, _MAX_FIGURE = 0.16, 0.9, 1.8, 60.0
 
 
 def attention_figure(
@@ -27,17 +27,14 @@ def attention_figure(
     """Draw a panel for each layer (down) and head (across).
 
     Args:
-        maps: of one sentence and its translation.
-        tokenizers: for the tokens' names.
+        maps: attention of one sentence and its translation.
+        tokenizers: tokenizers that name the tokens.
         part: "cross", or "encoder" or "decoder" for their self-attention.
-        layer, head: only this one, from 1; None for all.
-
-    Raises:
-        NmtError: the model has no such attention, layer or head.
+        layer, head: the one to draw, from 1; None for all.
     """
     weights = getattr(maps, part)
     if weights is None:
-        raise NmtError(
+        raise ModelError(
             f"the model provides no {part} self-attention",
             "use `part=cross`, the run of a model that has it, or a bundle exported with "
             "`attention=all`",
@@ -46,36 +43,32 @@ def attention_figure(
     heads = _chosen("head", head, weights.shape[1])
     source = tokenizers.source.tokens(maps.source)
     target = tokenizers.target.tokens(maps.target)
-    read = ["<s>", *target[:-1]]
+    target_in = ["<s>", *target[:-1]]
     rows, columns = {
         "cross": (target, source),
         "encoder": (source, source),
-        "decoder": (read, read),
+        "decoder": (target_in, target_in),
     }[part]
     width, height = (
-        min(_LARGEST, max(_SMALLEST, _TOKEN * len(labels) + _AROUND) * len(panels) + 0.6)
+        min(_MAX_FIGURE, max(_MIN_PANEL, _TOKEN * len(labels) + _MARGIN) * len(panels) + 0.6)
         for labels, panels in ((columns, heads), (rows, layers))
     )
     figure = new_figure(width, height)
     axes = figure.subplots(len(layers), len(heads), squeeze=False)
-    for down, at_layer in enumerate(layers):
-        for across, at_head in enumerate(heads):
-            panel = axes[down][across]
-            image = matrix(panel, weights[at_layer, at_head], rows, columns)
-            panel.set_title(f"layer {at_layer + 1}, head {at_head + 1}", fontsize=9)
+    for row, layer_index in enumerate(layers):
+        for column, head_index in enumerate(heads):
+            panel = axes[row][column]
+            image = matrix(panel, weights[layer_index, head_index], rows, columns)
+            panel.set_title(f"layer {layer_index + 1}, head {head_index + 1}", fontsize=9)
     figure.suptitle(_TITLES[part], fontsize=11)
     figure.colorbar(image, ax=axes, shrink=0.6, label="weight")
     return figure
 
 
 def alignment_figure(alignment: Alignment) -> Figure:
-    """Draw one matrix: target words down, source words across.
-
-    Raises:
-        NmtError: a side has no words.
-    """
+    """Draw one matrix: target words down, source words across."""
     if not alignment.weights.size:
-        raise NmtError("the translation is empty: there are no words to align", "give `target`")
+        raise InputError("the translation is empty: there are no words to align", "give `target`")
     rows, columns = alignment.target, alignment.source
     figure = new_figure(max(3.5, 0.4 * len(columns) + 2.2), max(3.0, 0.4 * len(rows) + 1.6))
     axes = figure.subplots()
@@ -89,9 +82,9 @@ def alignment_figure(alignment: Alignment) -> Figure:
     return figure
 
 
-def _chosen(kind: str, number: int | None, count: int) -> list[int]:
+def _chosen(option: str, number: int | None, count: int) -> list[int]:
     if number is None:
         return list(range(count))
     if not 1 <= number <= count:
-        raise NmtError(f"--{kind} {number}: the model has {count}", f"give 1 to {count}")
+        raise OptionError(f"`{option}={number}`: the model has {count}", f"give 1 to {count}")
     return [number - 1]

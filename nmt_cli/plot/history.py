@@ -1,4 +1,4 @@
-"""Draw trainings: the logs of runs, and the learning rates that recipes plan."""
+"""Draw trainings: the logs of runs, and the learning rates of recipes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError
 from nmt_cli.plot.figure import new_figure
 from nmt_cli.recipe.config import Recipe
 
-POINTS = 2000  # of a planned learning rate
+MAX_POINTS = 2000  # of a learning rate curve
 
 # Panels: title, unit, and curves: key of the log, label, line style.
 _PANELS = (
@@ -35,17 +35,15 @@ Curve = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 def log_records(folder: Path) -> Records:
-    """Read the records of a run's log.
-
-    Raises:
-        NmtError: the folder is not a run, or its log is empty.
-    """
+    """Read the records of a run's log."""
     from nmt_cli.training.log import read_log
     from nmt_cli.training.run import Run
 
     records = read_log(Run.open(folder).folder)
     if not records:
-        raise NmtError(f"{folder}: the log is empty", "wait for the first training.log_every steps")
+        raise ModelError(
+            f"{folder}: the log is empty", "wait for the first training.log_every steps"
+        )
     return records
 
 
@@ -54,9 +52,9 @@ def history_figure(runs: Mapping[str, Records]) -> Figure:
     figure = new_figure(10.5, 7.2)
     for axes, (title, unit, curves) in zip(figure.subplots(2, 2).flat, _PANELS, strict=True):
         for number, (name, records) in enumerate(runs.items()):
-            for key, kind, style in curves:
-                points = [(each["step"], each[key]) for each in records if key in each]
-                label = ", ".join(each for each in (name if len(runs) > 1 else "", kind) if each)
+            for key, split, style in curves:
+                points = [(record["step"], record[key]) for record in records if key in record]
+                label = ", ".join(filter(None, (name if len(runs) > 1 else "", split)))
                 axes.plot(
                     [step for step, _ in points],
                     [value for _, value in points],
@@ -77,29 +75,28 @@ def history_figure(runs: Mapping[str, Records]) -> Figure:
 
 
 def learning_rates(recipe: Recipe, steps: int | None) -> Curve:
-    """Return steps, from 0, and their learning rates: at most POINTS of each.
+    """Return steps, from 0, and their learning rates, at most MAX_POINTS of each.
 
     Args:
-        recipe: with the schedule.
-        steps: the number of steps to cover; None for the whole training.
+        recipe: the recipe with the schedule.
+        steps: number of steps to cover; None for the whole training.
     """
     from keras import ops
 
     from nmt_cli.training.optimizer import WarmUp
 
-    at = steps_to_draw(steps or recipe.training.max_steps)
-    schedule = WarmUp(recipe)
-    rates = [ops.convert_to_numpy(schedule(step * recipe.training.accumulate)) for step in at]
-    return at, np.array(rates, np.float32)
+    drawn, schedule = steps_to_draw(steps or recipe.training.max_steps), WarmUp(recipe)
+    rates = [ops.convert_to_numpy(schedule(step * recipe.training.accumulate)) for step in drawn]
+    return drawn, np.array(rates, np.float32)
 
 
 def steps_to_draw(count: int) -> NDArray[np.int64]:
-    """Return at most POINTS of the steps from 0 to ``count``, with the first and the last."""
-    return np.unique(np.linspace(0, count - 1, min(count, POINTS)).astype(np.int64))
+    """Return at most MAX_POINTS of ``count`` steps, with the first and the last."""
+    return np.unique(np.linspace(0, count - 1, min(count, MAX_POINTS)).astype(np.int64))
 
 
 def schedule_figure(curves: dict[str, Curve]) -> Figure:
-    """Draw a curve for each recipe, by its name."""
+    """Draw a learning rate curve for each recipe, by its name."""
     figure = new_figure(7.5, 4.2)
     axes = figure.subplots()
     for name, (steps, rates) in curves.items():

@@ -1,6 +1,6 @@
-"""Draw what attention starts from: the masks of a batch, and position vectors.
+"""Draw the inputs of attention: the masks of a batch, and position vectors.
 
-If PAD is the only pad symbol, the decoder uses the causal mask as target mask: padding follows
+If PAD is the only padding token, the decoder uses the causal mask as target mask: padding follows
 the translation, where only padding can attend to it.
 """
 
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError, OptionError
 from nmt_cli.model.layers import causal_mask, padding_mask, sinusoids, target_mask
 from nmt_cli.models import TranslationModel
 from nmt_cli.plot.figure import matrix, new_figure
@@ -27,26 +27,24 @@ from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 
 CURVES = 4
-_SEEN, _HIDDEN = "#2f6da8", "#e6e6e6"
+_VISIBLE, _HIDDEN = "#2f6da8", "#e6e6e6"
 
 
 def model_masks(
     model: TranslationModel, sources: Sequence[str], targets: Sequence[str] = ()
 ) -> Figure:
-    """Draw the masks of sentences and their translations (by default the model's own) in one batch,
-    as a Transformer reads them.
+    """Draw the masks that a Transformer uses for a batch of sentences and their translations.
 
-    Raises:
-        NmtError: the model has no self-attention to mask.
+    The default of ``targets`` is the model's translations.
     """
     pad_ids = getattr(model.config, "pad_ids", ())
     if not pad_ids:
-        raise NmtError(f"{model.path}: its model masks only padding", "use a Transformer")
+        raise ModelError(f"{model.path}: its model masks only padding", "use a Transformer")
     source, target = model.tokenizers.source, model.tokenizers.target
     if targets:
         translations = target.encode(list(targets))
     else:
-        translations = [each.ids for each in model.translate(sources)]
+        translations = [translation.ids for translation in model.translate(sources)]
     return masks_figure(
         [source.with_special_tokens(ids) for ids in source.encode(list(sources))],
         [[START_ID, *ids] for ids in translations],
@@ -64,16 +62,16 @@ def masks_figure(
     """Draw source, causal and target masks of a batch.
 
     Args:
-        sources: ids that the encoder reads, padded here to one width.
-        targets: ids that the decoder reads, likewise.
-        tokenizer: for the names of target tokens; None to show ids.
+        sources: ids that the encoder reads; they are padded to one width.
+        targets: ids that the decoder reads; they are padded to one width.
+        tokenizer: names the target tokens; None to show ids.
         pad_ids: tokens that no token attends to.
     """
     source_ids, target_ids = _padded(sources), _padded(targets)
     (count, width), (_, source_width) = target_ids.shape, source_ids.shape
     source, causal, target = (
-        ops.convert_to_numpy(each) == 0
-        for each in (
+        ops.convert_to_numpy(mask) == 0
+        for mask in (
             padding_mask(source_ids, "float32", pad_ids),
             causal_mask(width, "float32"),
             target_mask(target_ids, "float32", pad_ids),
@@ -83,17 +81,18 @@ def masks_figure(
     columns = max(2, count)
     figure = new_figure(size * columns, 2 * size + 0.8)
     grid = figure.subplots(2, columns, squeeze=False)
-    for spare in grid.flat:
-        spare.set_axis_off()
-    places = [str(place) for place in range(max(width, source_width))]
+    for panel in grid.flat:
+        panel.set_axis_off()
+    positions = [str(position) for position in range(max(width, source_width))]
     sentences = [f"sentence {number + 1}" for number in range(count)]
-    _draw(grid[0][0], source[:, 0, 0], sentences, places[:source_width], "source mask")
-    _draw(grid[0][1], causal[0, 0], places[:width], places[:width], "causal mask")
+    _draw(grid[0][0], source[:, 0, 0], sentences, positions[:source_width], "source mask")
+    _draw(grid[0][1], causal[0, 0], positions[:width], positions[:width], "causal mask")
     for column, ids in enumerate(target_ids.tolist()):
-        own = tokenizer.tokens(ids) if tokenizer else [str(each) for each in ids]
-        _draw(grid[1][column], target[column, 0], own, own, f"target mask, {sentences[column]}")
+        tokens = tokenizer.tokens(ids) if tokenizer else list(map(str, ids))
+        title = f"target mask, {sentences[column]}"
+        _draw(grid[1][column], target[column, 0], tokens, tokens, title)
     figure.legend(
-        handles=[Patch(color=_SEEN, label="visible"), Patch(color=_HIDDEN, label="hidden")],
+        handles=[Patch(color=_VISIBLE, label="visible"), Patch(color=_HIDDEN, label="hidden")],
         loc="outside lower center",
         ncols=2,
     )
@@ -103,14 +102,14 @@ def masks_figure(
 
 def _padded(sequences: Sequence[Sequence[int]]) -> NDArray[np.int32]:
     ids = np.full((len(sequences), max(map(len, sequences))), PAD_ID, np.int32)
-    for row, each in zip(ids, sequences, strict=True):
-        row[: len(each)] = each
+    for row, sequence in zip(ids, sequences, strict=True):
+        row[: len(sequence)] = sequence
     return ids
 
 
-def _draw(axes: Axes, seen: Any, rows: list[str], columns: list[str], title: str) -> None:
+def _draw(axes: Axes, visible: Any, rows: list[str], columns: list[str], title: str) -> None:
     axes.set_axis_on()
-    matrix(axes, seen, rows, columns).set_cmap(ListedColormap([_HIDDEN, _SEEN]))
+    matrix(axes, visible, rows, columns).set_cmap(ListedColormap([_HIDDEN, _VISIBLE]))
     axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
     axes.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=1)
@@ -124,31 +123,28 @@ def position_table(
     """Return position vectors [length, d_model] and a title for them.
 
     Args:
-        recipe: of the model.
-        run: its run, if there is one.
-        length: the number of positions; learned ones may be fewer.
-        side: "source" or "target", for learned ones that are not shared.
-
-    Raises:
-        NmtError: the model has no position vectors, or they are learned and there is no run.
+        recipe: recipe of the model.
+        run: run of the model, if there is one.
+        length: number of positions; learned tables may have fewer.
+        side: "source" or "target", for learned positions that are not shared.
     """
-    kind = getattr(recipe.model, "positions", "none")
-    if kind == "none":
-        raise NmtError(
+    positions = getattr(recipe.model, "positions", "none")
+    if positions == "none":
+        raise ModelError(
             f"{recipe.label}: its model has no position vectors",
             "use a Transformer whose model.positions is not 'none'",
         )
-    if kind != "learned":
-        table = sinusoids(ops.arange(length), recipe.model.d_model, kind == "sinusoidal")
-        return ops.convert_to_numpy(table), f"{recipe.label}: {kind} positions"
+    if positions != "learned":
+        table = sinusoids(ops.arange(length), recipe.model.d_model, positions == "sinusoidal")
+        return ops.convert_to_numpy(table), f"{recipe.label}: {positions} positions"
     if run is None:
-        raise NmtError(
+        raise ModelError(
             f"{recipe.label}: its positions are learned, and a recipe has no weights",
             "name a run folder",
         )
     trained, _ = trained_model(run, run.preferred)
     names = ("positions", f"{side}_positions")
-    layer = next(each for each in trained.layers if each.name in names)
+    layer = next(layer for layer in trained.layers if layer.name in names)
     return ops.convert_to_numpy(layer.table)[:length], f"{recipe.label}: learned {side} positions"
 
 
@@ -162,19 +158,16 @@ def positions_figure(
 
     Args:
         table: position vectors.
-        title: of the figure.
-        dimensions: to draw, from 0; none for CURVES of the first half, where sinusoids still
-            change. Only of the first kind of curves.
+        title: title of the figure.
+        dimensions: dimensions to draw, from 0, with ``curves`` "dimensions"; none for CURVES of
+            the first half, where sinusoids still change.
         curves: "dimensions" for some dimensions over the positions; "all" for all of them, one
             above the other; "positions" for a curve over the dimensions for each position.
-
-    Raises:
-        NmtError: the vectors do not have such a dimension.
     """
-    places, width = table.shape
-    chosen = dimensions or sorted({width * each // (2 * CURVES) for each in range(CURVES)})
+    length, width = table.shape
+    chosen = dimensions or sorted({width * curve // (2 * CURVES) for curve in range(CURVES)})
     if max(chosen) >= width:
-        raise NmtError(
+        raise OptionError(
             f"`dimension={max(chosen)}`: the model has {width}", f"give 0 to {width - 1}"
         )
     figure = new_figure(10.5, min(12.0, max(4.6, 0.06 * width)) if curves == "all" else 4.6)
@@ -187,8 +180,8 @@ def positions_figure(
     heat.set_ylabel("position")
     figure.colorbar(image, ax=heat, label="value")
     if curves == "positions":
-        colors = ScalarMappable(Normalize(0, places - 1), colormaps["viridis"])
-        for vector, color in zip(table, colors.to_rgba(np.arange(places)), strict=True):
+        colors = ScalarMappable(Normalize(0, length - 1), colormaps["viridis"])
+        for vector, color in zip(table, colors.to_rgba(np.arange(length)), strict=True):
             panel.plot(vector, color=color, linewidth=0.6)
         figure.colorbar(colors, ax=panel, label="position")
         panel.set_xlabel("dimension")
@@ -196,14 +189,14 @@ def positions_figure(
         panel.set_xlabel("position")
     if curves == "all":
         # A curve reaches halfway to its neighbours.
-        panel.plot(np.arange(width) + table / (2 * bound), color=_SEEN, linewidth=0.6)
+        panel.plot(np.arange(width) + table / (2 * bound), color=_VISIBLE, linewidth=0.6)
         panel.set_ylabel("dimension + value / 2")
         panel.margins(y=0.01)
     else:
         panel.set_ylabel("value")
     if curves == "dimensions":
-        for each in chosen:
-            panel.plot(table[:, each], label=f"dimension {each}", linewidth=1.2)
+        for dimension in chosen:
+            panel.plot(table[:, dimension], label=f"dimension {dimension}", linewidth=1.2)
         panel.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4)
     panel.grid(alpha=0.3)
     figure.suptitle(title, fontsize=11)

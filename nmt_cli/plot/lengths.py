@@ -6,21 +6,18 @@ from numpy.typing import NDArray
 
 from nmt_cli.data.batches import Batches, training_batches
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import OptionError
 from nmt_cli.plot.figure import new_figure
 from nmt_cli.recipe.config import Recipe
 
 
 def first_epoch(prepared: Prepared, recipe: Recipe) -> Batches:
-    """Return the batches of a training's first epoch.
-
-    Raises:
-        NmtError: the recipe leaves the size of a batch to the training.
-    """
+    """Return the batches of a training's first epoch."""
     if not recipe.training.batch_tokens:
-        raise NmtError(
-            f"{recipe.label}: training.batch_tokens = 0 is only known once a training has begun",
-            "give its size with `set=training.batch_tokens=N`",
+        raise OptionError(
+            f"{recipe.label}: with training.batch_tokens = 0, the size of a batch is not known "
+            "before a training",
+            "set it to a number",
         )
     return training_batches(recipe, prepared).batches(0)
 
@@ -29,20 +26,20 @@ def buckets_of(batches: Batches) -> tuple[NDArray[np.int64], ...]:
     """Group the batches of an epoch by width.
 
     Returns:
-        For each width: the width, in tokens; the pairs in all its batches, copies counted once;
-        tokens and cells on both sides, with start and end marks. Cells include those of rows that
-        the last batch leaves empty.
+        For each width: the width, in tokens; the pairs in its batches, copies counted once; the
+        tokens and cells of both sides, with START and END. Cells include those of empty rows in the
+        last batch.
     """
     by_width: dict[int, list[NDArray[np.int64]]] = {}
     for width, rows in batches.order(0):
         by_width.setdefault(width, []).append(rows)
     lengths = batches.source.lengths + batches.target.lengths + 1
-    found = []
+    buckets = []
     for width, parts in sorted(by_width.items()):
         rows = np.concatenate(parts)
         cells = 2 * len(parts) * batches.pairs_of(width) * width
-        found.append((width, len(rows), lengths[rows].sum(), cells))
-    return tuple(np.array(found).T)
+        buckets.append((width, len(rows), lengths[rows].sum(), cells))
+    return tuple(np.array(buckets).T)
 
 
 def lengths_figure(batches: Batches, languages: tuple[str, str], name: str) -> Figure:
@@ -59,13 +56,13 @@ def lengths_figure(batches: Batches, languages: tuple[str, str], name: str) -> F
     left.set_ylabel("sentences")
     left.legend(fontsize=9)
     left.grid(alpha=0.3)
-    places = np.arange(len(widths))
-    right.bar(places, pairs, color="#bcd3e8", label="pairs")
-    right.set_xticks(places, [str(each) for each in widths], fontsize=9)
+    positions = np.arange(len(widths))
+    right.bar(positions, pairs, color="#bcd3e8", label="pairs")
+    right.set_xticks(positions, [str(width) for width in widths], fontsize=9)
     right.set_xlabel("width of the bucket (tokens)")
     right.set_ylabel("pairs")
     share = right.twinx()
-    share.plot(places, 100 * tokens / cells, "o-", color="#b5473c", label="filled")
+    share.plot(positions, 100 * tokens / cells, "o-", color="#b5473c", label="filled")
     share.set_ylim(0, 100)
     share.set_ylabel("cells that hold a token (%)")
     right.set_title(f"buckets: {tokens.sum() / cells.sum():.1%} filled overall", fontsize=10)

@@ -1,9 +1,9 @@
 """A report on a run: one HTML page that needs no other file."""
 
 import base64
+import logging
 import statistics
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,64 +12,54 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from nmt_cli import __version__, models
-from nmt_cli.errors import NmtError
-from nmt_cli.evaluate.systems import evaluate, sentence_chrf
+from nmt_cli.errors import OptionError
+from nmt_cli.evaluate.scores import evaluate, sentence_chrf
 from nmt_cli.files import replacing
+from nmt_cli.models import TranslationModel
 from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import picture
 from nmt_cli.plot.history import Records, history_figure, log_records
 from nmt_cli.search.forced import align
+from nmt_cli.search.rejoining import Translation
 from nmt_cli.training.run import Run
 
+logger = logging.getLogger(__name__)
+
 SAMPLES, WORST, DRAWN = 12, 12, 2
-# The attention of sentences with more tokens cannot be read.
-_LONGEST = 20
+_MAX_DRAWN = 20  # tokens; the attention of longer sentences cannot be read
 
 
-def write_report(folder: Path, page: Path, lines: int, say: Callable[[str], None]) -> None:
+def write_report(folder: Path, page: Path, lines: int) -> None:
     """Translate held-out lines of a run and write a report about it.
 
     Args:
-        folder: of the run.
+        folder: folder of the run.
         page: HTML file to write; text from models and corpora is escaped.
-        lines: how many held-out lines to translate.
-        say: receives progress messages.
+        lines: number of held-out lines to translate.
 
     Raises:
-        NmtError: the run is damaged or has an empty log, or the page cannot be written.
+        OptionError: the page's name does not end in .html.
+        ModelError: the run is damaged or has an empty log.
     """
     if page.suffix.lower() not in (".html", ".htm"):
-        raise NmtError(f"{page}: not the name of an HTML file", "use a name that ends in .html")
+        raise OptionError(f"{page}: not the name of an HTML file", "use a name that ends in .html")
     run, records = Run.open(folder), log_records(folder)
-    source, references = (each[:lines] for each in run.held_out())
+    source, references = (side[:lines] for side in run.held_out())
     with replacing(page) as out, models.open(folder) as model:
-        say(f"translating {len(source):,} held-out lines")
-        next(model.translate(source[:1]))  # compiles, which is no part of the search's time
+        logger.info(f"translating {len(source):,} held-out lines")
+        next(model.translate(source[:1]))  # compiles, which is not part of the search's time
         began = time.perf_counter()
         translations = list(model.translate(source))
         seconds = time.perf_counter() - began
-        say("drawing")
-        # The longest sentences whose attention can be read.
-        counts = map(len, model.tokenizers.source.encode(source))
-        fitting = [
-            each
-            for each in zip(counts, source, translations, strict=True)
-            if 0 < each[0] <= _LONGEST and 0 < len(each[2].ids) <= _LONGEST
-        ]
-        drawings = []
-        for _, line, translation in sorted(fitting, key=lambda each: -each[0])[:DRAWN]:
-            maps = model.attention(line)
-            heads = _url(attention_figure(maps, model.tokenizers))
-            alignment = _url(alignment_figure(align(maps)))
-            drawings.append((line, translation.text, heads, alignment))
-        tokens = sum(len(each.ids) + 1 for each in translations)
+        logger.info("drawing")
+        tokens = sum(len(translation.ids) + 1 for translation in translations)
         facts = _facts(model.describe(), records)
         facts["decoding"] = (
             f"{tokens / seconds:,.0f} target tokens per second, {len(source) / seconds:,.1f} "
             f"sentences per second (Keras, beam {run.recipe.decoding.beam_size}; a bundle is "
             "faster)"
         )
-        texts = [each.text for each in translations]
+        texts = [translation.text for translation in translations]
         scores = map(sentence_chrf, texts, references)
         sentences = list(zip(source, references, texts, scores, strict=True))
         environment = Environment(
@@ -88,18 +78,41 @@ def write_report(folder: Path, page: Path, lines: int, say: Callable[[str], None
             lines=len(source),
             history=_url(history_figure({run.recipe.label: records})),
             samples=sentences[:SAMPLES],
-            worst=sorted(sentences, key=lambda each: each[3])[:WORST],
-            drawings=drawings,
+            worst=sorted(sentences, key=lambda sentence: sentence[3])[:WORST],
+            drawings=_drawings(model, source, translations),
             recipe=run.recipe.dump(),
         )
         out.write(html + "\n")
 
 
+def _drawings(
+    model: TranslationModel, source: list[str], translations: list[Translation]
+) -> list[tuple[str, str, str, str]]:
+    """Draw the longest sentences whose attention can be read.
+
+    Returns:
+        For each: source, translation, and pictures of the heads and of the alignment.
+    """
+    counts = map(len, model.tokenizers.source.encode(source))
+    readable = [
+        (count, line, translation)
+        for count, line, translation in zip(counts, source, translations, strict=True)
+        if 0 < count <= _MAX_DRAWN and 0 < len(translation.ids) <= _MAX_DRAWN
+    ]
+    drawings = []
+    for _, line, translation in sorted(readable, key=lambda sentence: -sentence[0])[:DRAWN]:
+        maps = model.attention(line)
+        heads = _url(attention_figure(maps, model.tokenizers))
+        alignment = _url(alignment_figure(align(maps)))
+        drawings.append((line, translation.text, heads, alignment))
+    return drawings
+
+
 def _facts(run: dict[str, Any], records: Records) -> dict[str, str]:
-    """Return what to report about the model and its training."""
-    used = next(each for each in run["checkpoints"] if each["file"] == run["preferred"])
-    rates = [each["tokens_per_second"] for each in records if "tokens_per_second" in each] or [0.0]
-    vocabulary = run["vocabulary"]
+    """Return the rows about the model and its training."""
+    used = next(row for row in run["checkpoints"] if row["file"] == run["preferred"])
+    key, vocabulary = "tokens_per_second", run["vocabulary"]
+    rates = [record[key] for record in records if key in record] or [0.0]
     return {
         "architecture": run["summary"],
         "parameters": f"{run['parameters']:,}",

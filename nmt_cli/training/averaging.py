@@ -68,9 +68,6 @@ def average_checkpoints(paths: Sequence[Path], output: Path) -> None:
     """Write the mean of several checkpoints' weights, for translation and export only.
 
     The state is that of the last checkpoint.
-
-    Raises:
-        ModelError: a file is missing, damaged, or of a different model.
     """
     total: dict[str, NDArray[np.float64]] = {}
     state = TrainingState()

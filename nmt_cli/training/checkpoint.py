@@ -50,11 +50,7 @@ class TrainingState:
 
 
 def save_checkpoint(path: Path, model: Any, state: TrainingState) -> None:
-    """Write model, optimizer and state.
-
-    Raises:
-        NmtError: a weight is not finite, or the file cannot be written; an old file is kept.
-    """
+    """Write model, optimizer and state."""
     arrays = {name: np.asarray(variable) for name, variable in _variables(model).items()}
     for name, array in arrays.items():
         if name.startswith("weights/") and not np.isfinite(array).all():
@@ -91,9 +87,6 @@ def check_size(path: Path, weights: int) -> None:
     """Check that a checkpoint is large enough for a model, before the model is built.
 
     A recipe of a few lines could describe a model that fills the memory.
-
-    Raises:
-        ModelError: the file is missing, damaged, or of a smaller model.
     """
     with _failures(path), zipfile.ZipFile(path) as archive:
         size = sum(entry.file_size for entry in _entries(archive))
@@ -112,11 +105,7 @@ def _entries(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 def read_checkpoint(path: Path, only_state: bool = False) -> tuple[Arrays, TrainingState]:
-    """Read the arrays and the state of a checkpoint. Reading only the state is fast at any size.
-
-    Raises:
-        ModelError: the file is missing or damaged.
-    """
+    """Read the arrays and the state of a checkpoint. Reading only the state is fast at any size."""
     with _failures(path), np.load(path, allow_pickle=False) as archive:
         _entries(archive.zip)
         state = TrainingState(**json.loads(archive["progress"].tobytes()))
@@ -183,11 +172,7 @@ def _variables(model: Any) -> dict[str, Any]:
 
 
 def check_match(path: Path, variables: Mapping[str, Any], arrays: Arrays) -> None:
-    """Check that a checkpoint has an array of the same name and shape for each variable.
-
-    Raises:
-        ModelError: it does not; the hint lists the differences.
-    """
+    """Check that a checkpoint has an array of the same name and shape for each variable."""
     model, file = (
         {f"{name} {tuple(value.shape)}" for name, value in side.items()}
         for side in (variables, arrays)

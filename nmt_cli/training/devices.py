@@ -144,12 +144,7 @@ def local_devices() -> list[str]:
 
 
 def check_present(devices: Devices, accumulate: int = 1) -> None:
-    """Check that this machine has the devices; TensorFlow splits a CPU into as many.
-
-    Raises:
-        ResourceError: there are fewer.
-        OptionError: the backend cannot accumulate gradients on several devices.
-    """
+    """Check that this machine has the devices; TensorFlow splits a CPU into as many."""
     if devices.count == 1:
         return
     if on_tensorflow():

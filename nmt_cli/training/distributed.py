@@ -68,11 +68,7 @@ def set_up(devices: Devices, recipe: Recipe, begun: int = 0) -> Devices:
 
 
 def connect(devices: Devices) -> None:
-    """Connect to the other processes.
-
-    Raises:
-        ResourceError: not all processes started in time, or the coordinator's port is taken.
-    """
+    """Connect to the other processes."""
     if devices.processes == 1:
         return
     import jax

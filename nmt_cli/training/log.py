@@ -27,9 +27,6 @@ def read_log(run: Path) -> list[dict[str, Any]]:
     """Read the records of a run's log.jsonl; lines that are damaged or incomplete are skipped.
 
     Lines end at LF only: sample translations may contain other line breaks of Unicode.
-
-    Raises:
-        ModelError: the file cannot be read.
     """
     path = run / FILE
     try:
@@ -119,11 +116,7 @@ class TrainingLog:
         self.record(step, seconds, {**values, "samples": result.samples})
 
     def record(self, step: int, seconds: float, values: dict[str, Any]) -> None:
-        """Add a line to log.jsonl and the numbers to TensorBoard.
-
-        Raises:
-            OutputError: the log cannot be written.
-        """
+        """Add a line to log.jsonl and the numbers to TensorBoard."""
         if self._run is None:
             return
         path, line = self._run / FILE, {"step": step, "seconds": round(seconds, 1), **values}

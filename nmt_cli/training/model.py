@@ -75,11 +75,7 @@ def train_on_random_tokens(model: keras.Model, run: Run, rows: int, width: int) 
 
 
 def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, TrainingState]:
-    """Return the run's model in float32 with the weights of a checkpoint, and its training state.
-
-    Raises:
-        ModelError: the checkpoint is missing, damaged, or of a different model.
-    """
+    """Return the model in float32 with the weights of a checkpoint, and the training state."""
     check_size(checkpoint, run.weights)
     model = new_model(run)
     return model, load_checkpoint(checkpoint, model, training=False)
@@ -94,10 +90,6 @@ def largest_batch_tokens(
     running out of memory does no harm. Without an accelerator the peak grows linearly with the
     batch, so three small steps show where it reaches the free memory. With one, steps double until
     one fails. ``devices`` of this machine share a batch.
-
-    Raises:
-        ResourceError: a step of the smallest batch does not fit, or the system does not report its
-            free memory.
     """
     free = free_memory()
     if free is None:

@@ -243,11 +243,7 @@ class Run:
         return read_lines(self.folder / HELD_OUT[0]), read_lines(self.folder / HELD_OUT[1])
 
     def check_resumable(self, recipe: Recipe, prepared_key: str) -> "Run":
-        """Return the run with a new recipe to resume it with.
-
-        Raises:
-            ModelError: a key that must not change differs, or the data differs.
-        """
+        """Return the run with a new recipe to resume it with."""
         if not recipe.training.batch_tokens:  # 0: keep the size that was measured
             tokens = self.recipe.training.batch_tokens
             recipe = replace(recipe, training=replace(recipe.training, batch_tokens=tokens))
@@ -286,9 +282,6 @@ def describe_run(folder: Path) -> dict[str, Any]:
 
     Weights are not read: "damaged" lists checkpoints whose step cannot be read. "steps" and
     "seconds" are those of the checkpoint with the most steps, None if there is none.
-
-    Raises:
-        ModelError: the folder is not a run, is damaged, or of a newer format.
     """
     run = Run.open(folder)
     recipe = run.recipe

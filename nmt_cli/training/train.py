@@ -152,11 +152,7 @@ def _run_session(
 
 
 def _within_epochs(recipe: Recipe, batches: int) -> Recipe:
-    """Lower ``max_steps`` to the steps of ``max_epochs`` epochs of ``batches`` batches.
-
-    Raises:
-        OptionError: a schedule that ends there would have no step after the warm-up.
-    """
+    """Lower ``max_steps`` to the steps of ``max_epochs`` epochs of ``batches`` batches."""
     config = recipe.training
     steps = -(-config.max_epochs * batches // config.accumulate)
     if not config.max_epochs or steps >= config.max_steps:

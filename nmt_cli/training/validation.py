@@ -11,7 +11,7 @@ from keras import ops
 
 from nmt_cli.data.batches import Batches
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.evaluate.systems import evaluate
+from nmt_cli.evaluate.scores import evaluate
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import translator_for

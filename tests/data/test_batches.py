@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.data.batches import WIDTHS, Batch, Batches, Epochs, Position, TokenArray
+from nmt_cli.data.batches import WIDTHS, Batch, Batches, Epochs, Position
+from nmt_cli.data.prepared import TokenArray
 from nmt_cli.errors import NmtError
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 

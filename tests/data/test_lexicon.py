@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from nmt_cli.data.batches import TokenArray
 from nmt_cli.data.lexicon import learn_translations, sample, shortlist_tables
+from nmt_cli.data.prepared import TokenArray
 from nmt_cli.text.tokenizer import END_ID, START_ID, UNK_ID
 
 # Source tokens 4 and 5, target tokens 6 and 7. After one iteration, t(6 | 4) = 1.5 / 2 and

@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from nmt_cli.evaluate import systems
-from nmt_cli.evaluate.systems import METRICS, count
+from nmt_cli.evaluate import scores as module
+from nmt_cli.evaluate.scores import METRICS, count
 from tests.evaluate.samples import REFERENCE, SECOND, SYSTEMS
 
 TEXT = st.text("ab c.,'", max_size=20)
 TRIPLES = st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=8)
 
 
-def score(each: systems.Counts) -> float:
+def score(each: module.Counts) -> float:
     return each.score_of()
 
 
@@ -34,7 +34,7 @@ def test_counts_give_the_score_of_any_subset(triples, data) -> None:
 
 def test_counting_in_chunks_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = count(SYSTEMS["bad"], [REFERENCE, SECOND])
-    monkeypatch.setattr(systems, "_SENTENCES_AT_ONCE", 7)
+    monkeypatch.setattr(module, "_CHUNK", 7)
     for one, other in zip(at_once, count(SYSTEMS["bad"], [REFERENCE, SECOND]), strict=True):
         np.testing.assert_array_equal(one.rows, other.rows)
         assert str(one.metric.get_signature()) == str(other.metric.get_signature())

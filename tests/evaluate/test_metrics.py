@@ -3,7 +3,7 @@
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.evaluate.systems import evaluate
+from nmt_cli.evaluate.scores import evaluate
 
 TEXT = ["The cat sat on the mat, didn't it?", "There is a house over there.", ""]
 

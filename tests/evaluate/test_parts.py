@@ -15,7 +15,7 @@ from nmt_cli.evaluate.evaluation import (
     evaluate_systems,
     worst_sentences,
 )
-from nmt_cli.evaluate.systems import System, count
+from nmt_cli.evaluate.scores import System, count
 from nmt_cli.evaluate.texts import EvaluationText
 from tests.evaluate.samples import REFERENCE, SECOND, SENTENCES, SYSTEMS
 
@@ -113,11 +113,12 @@ def test_the_length_is_of_the_source_or_else_the_first_reference() -> None:
 
 
 @pytest.mark.parametrize("ends", [100, 99])
-def test_tokenized_text_is_reported(tmp_path: Path, ends: int) -> None:
+def test_tokenized_text_is_reported(
+    tmp_path: Path, ends: int, caplog: pytest.LogCaptureFixture
+) -> None:
     lines = ["a ."] * ends + ["a."]
     (tmp_path / "s").write_text("\n".join(lines))
-    text, warnings = EvaluationText("text", None, [lines], files=[tmp_path / "s"]), list[str]()
-    evaluate_candidates([Candidate("s", tmp_path / "s")], [text], say=warnings.append)
-    assert (
-        warnings == ['s: lines end in " .", as in tokenized text; BLEU expects plain text']
-    ) == (ends == 100)
+    text = EvaluationText("text", None, [lines], files=[tmp_path / "s"])
+    evaluate_candidates([Candidate("s", tmp_path / "s")], [text])
+    warning = 's: lines end in " .", as in tokenized text; BLEU expects plain text'
+    assert caplog.messages == [warning] * (ends == 100)

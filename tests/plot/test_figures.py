@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmt_cli.data.batches import Batches, TokenArray
+from nmt_cli.data.batches import Batches
+from nmt_cli.data.prepared import TokenArray
 from nmt_cli.errors import NmtError
 from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import check_format, picture, write
@@ -80,8 +81,8 @@ def test_attention_has_a_panel_for_each_head():
     ("options", "message"),
     [
         ({"part": "decoder"}, "the model provides no decoder self-attention"),
-        ({"layer": 3}, "--layer 3: the model has 2"),
-        ({"head": 0}, "--head 0: the model has 3"),
+        ({"layer": 3}, "`layer=3`: the model has 2"),
+        ({"head": 0}, "`head=0`: the model has 3"),
     ],
 )
 def test_missing_parts_are_refused(options, message):

@@ -5,8 +5,8 @@ import pytest
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
-from nmt_cli.evaluate import systems
-from nmt_cli.evaluate.systems import DRAWS, METRICS, Result, System, compare, count
+from nmt_cli.evaluate import scores as module
+from nmt_cli.evaluate.scores import DRAWS, METRICS, Result, System, compare, count
 from tests.evaluate.samples import REFERENCE, SECOND, SYSTEMS
 
 
@@ -69,12 +69,12 @@ def test_a_score_lies_in_its_interval() -> None:
 
 def test_an_interval_is_the_central_95_percent() -> None:
     scores = np.random.default_rng(0).permutation(np.arange(1000.0))
-    assert systems._interval(scores) == (25, 974)
+    assert module._interval(scores) == (25, 974)
 
 
 def test_p_by_hand() -> None:
     # Differences of 0, 1, 2, 5, with mean 2: one exceeds it by 3 or more, two by 0 or more.
     scores, baseline = np.array([1.0, 2, 5, 1]), np.array([1.0, 1, 3, 6])
-    assert systems._p_value(scores, baseline, 3) == (1 + 1) / 5
-    assert systems._p_value(scores, baseline, 3.1) == 1 / 5
-    assert systems._p_value(scores, baseline, 0) == (2 + 1) / 5
+    assert module._p_value(scores, baseline, 3) == (1 + 1) / 5
+    assert module._p_value(scores, baseline, 3.1) == 1 / 5
+    assert module._p_value(scores, baseline, 0) == (2 + 1) / 5

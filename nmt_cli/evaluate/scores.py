@@ -1,7 +1,7 @@
-"""Scores of a text, and of several systems with confidence intervals and significance.
+"""Score a text, or several systems with confidence intervals and significance.
 
-What BLEU, chrF++ and TER count in each sentence adds up over sentences. Counting takes time, TER
-most; done once, it gives the scores of a whole text, its parts, and bootstrap samples.
+The counts of BLEU, chrF++ and TER in each sentence add up over sentences. Counting is slow, for TER
+most of all. Done once, it gives the scores of a whole text, its parts, and bootstrap samples.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import InputError
 
 # BLEU (Papineni et al. 2002), chrF++ (Popović 2017), TER (Snover et al. 2006; lower is better).
 METRICS = ("BLEU", "chrF++", "TER")
-# sacreBLEU keeps every n-gram of the references: some 30 KB per sentence.
-_SENTENCES_AT_ONCE = 1000
-# sacreBLEU's defaults, which its signatures contain: bootstrap samples and seed.
+_CHUNK = 1000  # sentences; sacreBLEU keeps every n-gram of the references, some 30 KB per sentence
+# Bootstrap samples and seed: sacreBLEU's defaults, which its signatures contain.
 DRAWS, SEED = 1000, 12345
 
 
@@ -32,18 +31,14 @@ class Score:
 
 
 def evaluate(hypotheses: Sequence[str], references: Sequence[str]) -> list[Score]:
-    """Return BLEU (Papineni et al. 2002) and chrF (Popović 2015) of line-aligned texts.
-
-    Raises:
-        NmtError: there are no lines.
-    """
+    """Return BLEU (Papineni et al. 2002) and chrF (Popović 2015) of line-aligned texts."""
     if not hypotheses:
-        raise NmtError("nothing to evaluate: the files are empty")
-    found = []
+        raise InputError("nothing to evaluate: the files are empty")
+    scores = []
     for name, metric in (("BLEU", BLEU()), ("chrF", CHRF())):
         value = metric.corpus_score(list(hypotheses), [list(references)]).score
-        found.append(Score(name, value, str(metric.get_signature())))
-    return found
+        scores.append(Score(name, value, str(metric.get_signature())))
+    return scores
 
 
 def sentence_chrf(hypothesis: str, reference: str) -> float:
@@ -90,7 +85,7 @@ class Result:
     Attributes:
         low, high: 95% bootstrap interval of the score.
         p: p-value of the paired bootstrap test against the first system; None for the first.
-        signature: sacreBLEU's.
+        signature: sacreBLEU's signature of the metric.
     """
 
     system: str
@@ -108,37 +103,37 @@ def count(
     names: Sequence[str] = METRICS,
     lowercase: bool = False,
 ) -> list[Counts]:
-    """Count for the metrics of these names, in the order of :data:`METRICS`.
+    """Count for the metrics in ``names``, in the order of :data:`METRICS`.
 
-    There are one or more sentences, and one or more references, each aligned with them. TER always
-    ignores case, as is usual; ``lowercase`` makes BLEU and chrF++ do so.
+    There must be at least one sentence and one reference, each aligned with the translations. TER
+    always ignores case, as is usual; with ``lowercase``, BLEU and chrF++ do, too.
     """
     # BLEU's force only silences a warning about tokenized text.
     metrics = (BLEU(lowercase, force=True), CHRF(word_order=2, lowercase=lowercase), TER())
-    found = []
+    counts = []
     for name, metric in zip(METRICS, metrics, strict=True):
         if name in names:
             rows: list[Sequence[float]] = []
-            for at in range(0, len(translations), _SENTENCES_AT_ONCE):
-                some = slice(at, at + _SENTENCES_AT_ONCE)
-                texts = [text[some] for text in references]
-                rows += metric._extract_corpus_statistics(translations[some], texts)
-            found.append(Counts(name, np.array(rows, np.float64), metric))
-    return found
+            for start in range(0, len(translations), _CHUNK):
+                chunk = slice(start, start + _CHUNK)
+                texts = [text[chunk] for text in references]
+                rows += metric._extract_corpus_statistics(translations[chunk], texts)
+            counts.append(Counts(name, np.array(rows, np.float64), metric))
+    return counts
 
 
 def compare(systems: Sequence[System]) -> list[Result]:
-    """Compare systems with the first, the baseline; results by metric, then by system.
+    """Compare systems with the first, the baseline. Results are by metric, then by system.
 
-    The paired bootstrap test of Koehn (2004) as in sacreBLEU's ``--paired-bs``: DRAWS samples of
-    the text's sentences, with replacement, the same for all systems.
+    This is the paired bootstrap test of Koehn (2004), as in sacreBLEU's ``--paired-bs``: DRAWS
+    samples of the text's sentences, with replacement, the same for all systems.
     """
     results = []
-    for counted in zip(*(system.counts for system in systems), strict=True):
-        baseline, *_ = drawn = _drawn_scores(counted)
-        for system, counts, scores in zip(systems, counted, drawn, strict=True):
+    for metric_counts in zip(*(system.counts for system in systems), strict=True):
+        baseline, *_ = samples = _sampled_scores(metric_counts)
+        for system, counts, scores in zip(systems, metric_counts, samples, strict=True):
             score, low, high = counts.score_of(), *_interval(scores)
-            difference = abs(score - counted[0].score_of())
+            difference = abs(score - metric_counts[0].score_of())
             p = None if system is systems[0] else _p_value(scores, baseline, difference)
             signature = counts.metric.get_signature()
             signature.update("seed", SEED)
@@ -147,17 +142,17 @@ def compare(systems: Sequence[System]) -> list[Result]:
     return results
 
 
-def _drawn_scores(counted: Sequence[Counts]) -> list[NDArray[np.float64]]:
+def _sampled_scores(systems: Sequence[Counts]) -> list[NDArray[np.float64]]:
     """Return each system's scores in all bootstrap samples, each [DRAWS].
 
     Samples are generated one by one: sacreBLEU's need 1 GB for chrF++ of 10,000 sentences.
     """
     rng = np.random.default_rng(SEED)
-    sentences = len(counted[0].rows)
-    scores = np.zeros((len(counted), DRAWS))
+    sentences = len(systems[0].rows)
+    scores = np.zeros((len(systems), DRAWS))
     for draw in range(DRAWS):
         times = np.bincount(rng.choice(sentences, sentences), minlength=sentences).astype(float)
-        scores[:, draw] = [counts.score(times @ counts.rows) for counts in counted]
+        scores[:, draw] = [counts.score(times @ counts.rows) for counts in systems]
     return list(scores)
 
 
@@ -175,6 +170,6 @@ def _p_value(
     sacreBLEU counts only those that exceed it by more: identical translations would then differ
     with p = 0.001.
     """
-    apart = np.abs(scores - baseline)
-    reached = int(np.sum(apart - apart.mean() >= difference))
-    return (reached + 1) / (len(apart) + 1)
+    differences = np.abs(scores - baseline)
+    exceeding = int(np.sum(differences - differences.mean() >= difference))
+    return (exceeding + 1) / (len(differences) + 1)
