@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nmt_cli.errors import InputError, NmtError, OptionError, ResourceError, first_line
+from nmt_cli.errors import InputError, NmtError, RecipeError, ResourceError, first_line
 from nmt_cli.evaluate.texts import EvaluationText
 from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import DataConfig
@@ -62,7 +62,7 @@ def read_corpus(specification: str, config: DataConfig) -> Corpus:
     """Read one corpus of a recipe.
 
     Raises:
-        OptionError: the specification is malformed.
+        RecipeError: the specification is malformed.
         InputError: a file is missing or not valid UTF-8, the sides have different lengths, a line
             of a table has too few columns, or TensorFlow Datasets cannot get the data.
     """
@@ -73,7 +73,7 @@ def read_corpus(specification: str, config: DataConfig) -> Corpus:
         return _tfds(rest, config)
     path = Path(config.root) / specification
     if not specification or not path.name:
-        raise OptionError(
+        raise RecipeError(
             f"'{specification}' is not a corpus", "see data.train, data.dev, data.test"
         )
     paths = [path.with_name(f"{path.name}.{side}") for side in (config.source, config.target)]
@@ -137,7 +137,7 @@ def _tsv(path: Path, config: DataConfig) -> Corpus:
     columns = config.tsv_columns or (config.source, config.target)
     for language in (config.source, config.target):
         if language not in columns:
-            raise OptionError(
+            raise RecipeError(
                 f"{path}: data.tsv_columns {list(columns)} has no column '{language}'",
                 f"list the languages of the columns in order, e.g. "
                 f'data.tsv_columns=["{config.source}", "{config.target}"]',
@@ -160,7 +160,7 @@ def _tsv(path: Path, config: DataConfig) -> Corpus:
 
 def _phrasebook(split: str, config: DataConfig) -> Corpus:
     if {config.source, config.target} != {"pt", "en"}:
-        raise OptionError(
+        raise RecipeError(
             f"the phrasebook is in pt and en, not {config.source} and {config.target}",
             "set data.source and data.target to these two",
         )
@@ -178,7 +178,7 @@ def sentence_pairs(split: str) -> list[dict[str, str]]:
     its object (wash, dress) or of a noun and its adjective (box, heavy) occurs in test only.
     """
     if split not in SPLITS:
-        raise OptionError(f"phrasebook:{split}: no such split", "choose train, dev or test")
+        raise RecipeError(f"phrasebook:{split}: no such split", "choose train, dev or test")
     packed = files("nmt_cli.data").joinpath("phrasebook.tsv.bz2").read_bytes()
     rows = (line.split("\t") for line in bz2.decompress(packed).decode("utf-8").splitlines())
     return [{"pt": pt, "en": en} for name, pt, en in rows if name == split]
@@ -187,13 +187,13 @@ def sentence_pairs(split: str) -> list[dict[str, str]]:
 def _tfds(rest: str, config: DataConfig) -> Corpus:
     name, _, split = rest.rpartition(":")
     if not name or not split:
-        raise OptionError(f"tfds:{rest}: not of the form tfds:NAME:SPLIT")
+        raise RecipeError(f"tfds:{rest}: not of the form tfds:NAME:SPLIT")
     builder = _tfds_builder(name, split, config)
     corpus = Corpus(f"{name.replace('/', '-')}.{split}", [], [])
     sides = {config.source: corpus.source, config.target: corpus.target}
     for language in sides:
         if language not in builder.info.features:
-            raise OptionError(
+            raise RecipeError(
                 f"{builder.name} has no language '{language}' "
                 f"(it has {', '.join(builder.info.features)})",
                 "set data.source and data.target",
@@ -237,7 +237,7 @@ def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
             "that has it and set data.tfds_dir",
         ) from None
     if split not in builder.info.splits:
-        raise OptionError(
+        raise RecipeError(
             f"{name} in {builder.data_path} has no split '{split}' "
             f"(it has {', '.join(sorted(builder.info.splits)) or 'none'})",
             "download the whole data set, or choose other splits in data.train, data.dev and "

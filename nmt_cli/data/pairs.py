@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nmt_cli.data.corpus import Corpus
-from nmt_cli.errors import InputError, OptionError
+from nmt_cli.errors import InputError, RecipeError
 from nmt_cli.recipe.config import DataConfig, Recipe
 
 logger = logging.getLogger(__name__)
@@ -165,7 +165,7 @@ def mix(real: Corpus, synthetic: Corpus, tag: str) -> Corpus:
         for lines in (real.source, real.target, synthetic.source, synthetic.target):
             tagged = next((line for line in lines if tag in line), None)
             if tagged is not None:
-                raise OptionError(
+                raise RecipeError(
                     f"data.synthetic_tag: {tag} occurs in the text: {tagged[:60]!r}",
                     "choose a tag that does not",
                 )

@@ -11,6 +11,7 @@ import shutil
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from nmt_cli.data.pairs import Pairs, choose_pairs, mix
 from nmt_cli.data.prepared import FORMAT, PREPARED, WEIGHTS, Prepared, TokenArray
 from nmt_cli.data.variants import vary
 from nmt_cli.data.vocabulary import learn_tokenizers
-from nmt_cli.errors import InputError, ModelError, OptionError
+from nmt_cli.errors import InputError, ModelError, RecipeError
 from nmt_cli.files import locked, replacing_folder, write_json
 from nmt_cli.recipe.config import Recipe, fingerprint
 from nmt_cli.text.lines import write_lines
@@ -56,7 +57,7 @@ def prepare(
         OutputError: the folder cannot be written.
     """
     if not recipe.data.train:
-        raise OptionError(
+        raise RecipeError(
             f"recipe '{recipe.name}' has no training text",
             f'set data.train, e.g. data.train=["PREFIX"] for PREFIX.{recipe.data.source} and '
             f"PREFIX.{recipe.data.target}",
@@ -68,12 +69,14 @@ def prepare(
     key = _key(recipe, texts, tokenizers)
     if check:
         check(key)
-    if not force and _key_of(folder) == key:
-        logger.info(f"{folder} is up to date")
-        return Prepared.open(folder)
+    with suppress(ModelError):  # missing, or from another version
+        current = Prepared.open(folder)
+        if current.key == key and not force:
+            logger.info(f"{folder} is up to date")
+            return current
     names = {corpus.name for split in ("train", "synthetic") for corpus in texts[split]}
     for name in recipe.data.weights.keys() - names:
-        raise OptionError(
+        raise RecipeError(
             f"data.weights: no training corpus is called {name!r}",
             f"use {', '.join(sorted(names))}",
         )
@@ -97,14 +100,6 @@ def prepare(
     return Prepared.open(folder)
 
 
-def _key_of(folder: Path) -> str:
-    """Return the key of a prepared folder; empty if it is missing or from another version."""
-    try:
-        return Prepared.open(folder).key
-    except ModelError:
-        return ""
-
-
 def _write_training_set(
     work: Path, recipe: Recipe, pairs: Pairs, tokenizers: Path | None
 ) -> dict[str, int]:
@@ -120,7 +115,7 @@ def _write_training_set(
     folder = work / "tokenizer"
     if tokenizers:
         if TokenizerSpec.read(tokenizers).tag != tag:
-            raise OptionError(
+            raise RecipeError(
                 f"{tokenizers}: its tag is not data.synthetic_tag = {tag!r}", "use the same tag"
             )
         shutil.copytree(tokenizers, folder)

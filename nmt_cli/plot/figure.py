@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
-from nmt_cli.errors import OptionError, ResourceError
+from nmt_cli.errors import OutputError, ResourceError
 from nmt_cli.files import replacing_path
 
 _DPI, _NOTEBOOK_DPI = 150, 75
@@ -33,7 +33,7 @@ def new_figure(width: float, height: float) -> Figure:
 def check_format(path: Path) -> None:
     """Check that a file name has the suffix of an image format."""
     if path.suffix.lower() not in (".png", ".svg"):
-        raise OptionError(f"{path}: unknown image format", "use a name that ends in .png or .svg")
+        raise OutputError(f"{path}: unknown image format", "use a name that ends in .png or .svg")
 
 
 def write(figure: Figure, path: Path) -> None:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.data.batches import Batches, training_batches
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import OptionError
+from nmt_cli.errors import RecipeError
 from nmt_cli.plot.figure import new_figure
 from nmt_cli.recipe.config import Recipe
 
@@ -14,7 +14,7 @@ from nmt_cli.recipe.config import Recipe
 def first_epoch(prepared: Prepared, recipe: Recipe) -> Batches:
     """Return the batches of a training's first epoch."""
     if not recipe.training.batch_tokens:
-        raise OptionError(
+        raise RecipeError(
             f"{recipe.label}: with training.batch_tokens = 0, the size of a batch is not known "
             "before a training",
             "set it to a number",

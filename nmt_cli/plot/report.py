@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from nmt_cli import __version__, models
-from nmt_cli.errors import OptionError
+from nmt_cli.errors import OutputError
 from nmt_cli.evaluate.scores import evaluate, sentence_chrf
 from nmt_cli.files import replacing
 from nmt_cli.models import TranslationModel
@@ -20,7 +20,7 @@ from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import picture
 from nmt_cli.plot.history import Records, history_figure, log_records
 from nmt_cli.search.forced import align
-from nmt_cli.search.rejoining import Translation
+from nmt_cli.search.translation import Translation
 from nmt_cli.training.run import Run
 
 logger = logging.getLogger(__name__)
@@ -38,11 +38,11 @@ def write_report(folder: Path, page: Path, lines: int) -> None:
         lines: number of held-out lines to translate.
 
     Raises:
-        OptionError: the page's name does not end in .html.
+        OutputError: the page's name does not end in .html.
         ModelError: the run is damaged or has an empty log.
     """
     if page.suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"{page}: not the name of an HTML file", "use a name that ends in .html")
+        raise OutputError(f"{page}: not the name of an HTML file", "use a name that ends in .html")
     run, records = Run.open(folder), log_records(folder)
     source, references = (side[:lines] for side in run.held_out())
     with replacing(page) as out, models.open(folder) as model:

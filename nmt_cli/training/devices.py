@@ -18,7 +18,7 @@ import keras
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.errors import OptionError, ResourceError
+from nmt_cli.errors import RecipeError, ResourceError
 from nmt_cli.host import cores
 from nmt_cli.recipe.config import Recipe
 
@@ -158,7 +158,7 @@ def check_present(devices: Devices, accumulate: int = 1) -> None:
             f"give `devices={present}` or less",
         )
     if accumulate > 1 and on_tensorflow():
-        raise OptionError(
+        raise RecipeError(
             "training.accumulate does not work with `devices` on TensorFlow",
             "raise training.batch_tokens instead, or set KERAS_BACKEND=jax",
         )

@@ -10,7 +10,7 @@ import keras
 
 from nmt_cli.data.batches import Epochs, Position, training_batches
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import ModelError, NmtError, OptionError
+from nmt_cli.errors import ModelError, NmtError, RecipeError
 from nmt_cli.files import replacing
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.checkpoint import TrainingState, load_checkpoint, read_checkpoint
@@ -158,7 +158,7 @@ def _within_epochs(recipe: Recipe, batches: int) -> Recipe:
     if not config.max_epochs or steps >= config.max_steps:
         return recipe
     if config.schedule != "inverse-sqrt" and config.warmup_steps >= steps:
-        raise OptionError(
+        raise RecipeError(
             f"training.max_epochs = {config.max_epochs} makes {steps:,} steps: "
             f"training.warmup_steps = {config.warmup_steps:,} leaves none for the "
             f"{config.schedule} schedule",

@@ -2,11 +2,9 @@
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,52 +14,43 @@ from nmt_cli.training.run import FIRST_CHECKPOINT, Run
 from tests.harness import nmt
 from tests.systems import toy_recipe, write_toy_corpus
 
-STEPS, KILLS = 60, 3
-TRAIN = [sys.executable, "-m", "nmt_cli", "train", "toy.toml", "--devices", "1"]
+STEPS = 30
+# Runs nmt and kills it after a step, or while it writes the checkpoint of a step.
+KILLED = """
+import json, os, signal, sys
+import numpy as np
+from nmt_cli.cli import main
+from nmt_cli.training.session import Session
+moment, number = sys.argv[1], int(sys.argv[2])
+del sys.argv[1:3]
+batch_end, save = Session.on_train_batch_end, np.savez
+def ended(self, batch, logs=None):
+    batch_end(self, batch, logs)
+    if (moment, number) == ("after", self.state.step):
+        os.kill(os.getpid(), signal.SIGKILL)
+def written(stream, *arguments, progress, **arrays):
+    if (moment, number) == ("writing", json.loads(progress.tobytes())["step"]):
+        stream.write(b"half")
+        stream.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+    save(stream, *arguments, progress=progress, **arrays)
+Session.on_train_batch_end, np.savez = ended, written
+main()
+"""
+OPTIONS = ["train", "toy.toml", "--devices", "1", "-o"]
 
 
 def train(folder: Path, run: str, *options: str) -> subprocess.Popen:
-    words = [*TRAIN, "-o", run, *options]
+    words = [sys.executable, "-m", "nmt_cli", *OPTIONS, run, *options]
     return subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True)
-
-
-def step_of(folder: Path) -> int:
-    """Return the last step in the log."""
-    try:
-        lines = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
-        return json.loads(lines[-1])["step"]
-    except (OSError, IndexError, ValueError):
-        return 0
-
-
-def half_written(checkpoints: Path) -> bool:
-    try:
-        return any(name.startswith(".step-") for name in os.listdir(checkpoints))
-    except FileNotFoundError:
-        return False
-
-
-def kill_somewhere(process: subprocess.Popen, run: Path, rng: random.Random) -> None:
-    """Kill a training while it writes a checkpoint, or some time after its next step."""
-    writing, began = rng.random() < 0.5, step_of(run)
-    while process.poll() is None and step_of(run) <= began:
-        time.sleep(0.01)
-    if writing:
-        while process.poll() is None and not half_written(run / "checkpoints"):
-            pass
-    else:
-        time.sleep(rng.uniform(0.0, 0.5))
-    process.send_signal(signal.SIGKILL)
 
 
 @pytest.mark.slow
 def test_a_killed_run_ends_with_the_bytes_of_an_uninterrupted_one(tmp_path: Path) -> None:
     """On one device; test_setup.py resumes on several to the same bytes."""
-    rng = random.Random(1)
     write_toy_corpus(tmp_path)
     recipe = toy_recipe(
         tmp_path,
-        model={"d_model": 64, "feed_forward": 512},
         training={
             "max_steps": STEPS,
             "checkpoint_every": 2,
@@ -72,32 +61,29 @@ def test_a_killed_run_ends_with_the_bytes_of_an_uninterrupted_one(tmp_path: Path
         },
     )
     (tmp_path / "toy.toml").write_text(recipe.dump(), encoding="utf-8")
-    whole = train(tmp_path, "runs/whole")
-    assert (whole.communicate()[1], whole.returncode)[1] == 0
-    process, kills, while_writing = train(tmp_path, "runs/killed"), 0, 0
-    run = tmp_path / "runs" / "killed"
-    while True:
-        if kills < KILLS and step_of(run) < STEPS - 3:
-            kill_somewhere(process, run, rng)
+    with train(tmp_path, "runs/whole") as process:
         message = process.communicate()[1]
-        if process.returncode != -signal.SIGKILL:
-            break
-        kills += 1
-        while_writing += half_written(run / "checkpoints")
-        begun = any((run / "checkpoints").glob("step-*.npz"))
-        process = train(tmp_path, "runs/killed", "--resume" if begun else "--force")
     assert process.returncode == 0, message
-    assert kills >= KILLS - 1, message
-    assert while_writing >= 1
+    for moment, step, how in (
+        ("after", 1, "--force"),  # before the first checkpoint
+        ("after", 7, "--force"),
+        ("writing", 14, "--resume"),
+        ("writing", 20, "--resume"),  # a step with a validation
+        ("after", 27, "--resume"),
+    ):
+        words = [sys.executable, "-c", KILLED, moment, str(step), *OPTIONS, "runs/killed", how]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+    assert nmt(*OPTIONS, "runs/killed", "--resume", cwd=tmp_path, process=True).code == 0
     runs = [Run.open(tmp_path / "runs" / name) for name in ("whole", "killed")]
     for attribute in ("last", "best"):
         with (
-            np.load(getattr(runs[0], attribute)) as one,
-            np.load(getattr(runs[1], attribute)) as other,
+            np.load(getattr(runs[0], attribute)) as whole,
+            np.load(getattr(runs[1], attribute)) as killed,
         ):
-            assert sorted(one.files) == sorted(other.files)
-            for name in set(one.files) - {"progress"}:
-                assert one[name].tobytes() == other[name].tobytes(), f"{attribute}: {name}"
+            assert sorted(whole.files) == sorted(killed.files)
+            for name in set(whole.files) - {"progress"}:
+                assert whole[name].tobytes() == killed[name].tobytes(), f"{attribute}: {name}"
     steps = [
         [json.loads(line)["step"] for line in (run.folder / "log.jsonl").read_text().splitlines()]
         for run in runs
@@ -106,9 +92,7 @@ def test_a_killed_run_ends_with_the_bytes_of_an_uninterrupted_one(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_restart_loop_starts_and_continues_a_training_that_nobody_disturbs(
-    tmp_path: Path,
-) -> None:
+def test_a_restart_loop_resumes_and_the_run_is_locked(tmp_path: Path) -> None:
     write_toy_corpus(tmp_path)
     rare = {"max_steps": 10_000, "validate_every": 5000, "log_every": 1}
     (tmp_path / "toy.toml").write_text(toy_recipe(tmp_path, training=rare).dump(), encoding="utf-8")
