@@ -1,7 +1,9 @@
 """The commands of a documentation page, with what they print."""
 
+import contextlib
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,3 +54,26 @@ def run(script: str, folder: Path, variables: dict[str, str]) -> list[str]:
         check=False,
     )
     return done.stdout.decode().splitlines()
+
+
+@contextlib.contextmanager
+def serving(command: str, folder: Path, variables: dict[str, str]) -> Iterator[int]:
+    """Run a server at a free port, which it yields once the server listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    server = subprocess.Popen(
+        ["bash", "-c", f"exec {command} --port {port}"],
+        cwd=folder,
+        env=variables,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert server.stderr
+        line = server.stderr.readline().decode()
+        assert re.match(rf"serving .*:{port}$", line), line
+        yield port
+    finally:
+        server.terminate()
+        server.communicate(timeout=60)

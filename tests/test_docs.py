@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import shutil
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from nmt_cli.bundle.manifest import DIGEST, Manifest
 from nmt_cli.cli import cli
 from nmt_cli.recipe.reading import load_recipe, recipe_from
 from nmt_cli.text.tokenizer import TokenizerSpec
-from tests.console import blocks, commands, environment, masked, run
+from tests.console import blocks, commands, environment, masked, run, serving
 
 if TYPE_CHECKING:
     from nmt_cli.training.run import Run
@@ -156,3 +157,14 @@ def test_the_commands_of_the_translating_page_print_what_it_shows(tmp_path: Path
     for _, block in blocks("translating.md"):
         for command, expected in commands(block):
             assert masked(run(command, tmp_path, variables)) == masked(expected), command
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
+def test_the_requests_of_the_serving_page_get_the_responses_that_it_shows(tmp_path: Path) -> None:
+    pytest.importorskip("starlette", reason="needs the extra serve")
+    variables = environment(tmp_path)
+    with serving("nmt serve exports/pt-en exports/en-pt", ROOT, variables) as port:
+        for _, block in blocks("serving.md"):
+            for command, expected in commands(block):
+                printed = run(command.replace(":5000", f":{port}"), tmp_path, variables)
+                assert masked(printed) == masked(expected), command
