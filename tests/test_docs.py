@@ -34,6 +34,15 @@ PACKAGES = {path.name for path in (ROOT / "nmt_cli").iterdir() if path.is_dir()}
 PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 
+def test_the_overview_has_the_packages_in_the_order_of_their_layers() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = " ".join(project["tool"]["importlinter"]["contracts"][0]["layers"])
+    order = re.findall(r"nmt_cli\.(\w+)", layers)
+    page = (ROOT / "docs" / "overview.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", page, re.M)
+    assert listed == order[: order.index("recipe") + 1]
+
+
 def test_every_key_of_a_bundle_has_a_row_in_its_specification() -> None:
     page = (ROOT / "docs" / "reference" / "bundle-format.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\| (`.*?) \|", page, re.M)
