@@ -50,7 +50,7 @@ def option(
         default: None leaves the choice to the model or the command.
         help: one or two lines, for ``--help`` and the reference.
         metavar: what ``--help`` shows for the value.
-        flags: short flags, such as "-o".
+        flags: a short flag, such as "-o", or all flags, if the name is not one.
         without_value: the value if the flag is given without one.
         group: heading of the option in ``--help``.
     """

@@ -4,15 +4,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 from click.core import ParameterSource
 
 from nmt_cli.cli.lookup import find_model, find_run, open_model
-from nmt_cli.cli.options import COUNT, PATH, Command, Hardware, command, decoding_options, say
+from nmt_cli.cli.options import Command, Hardware, command, decoding_options, say
 from nmt_cli.errors import InputError
 from nmt_cli.files import standard_output
+from nmt_cli.options import PositiveInt, option
 from nmt_cli.search.options import DecodingOptions
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class _InOrder(Command):
         """Parse the arguments twice: click loses the order of different options."""
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         names = [parameter.name for parameter in order]
-        ctx.meta[_ORDER] = [name for name in names if name in ("model", "translations")]
+        ctx.meta[_ORDER] = [name for name in names if name in ("model", "translation")]
         return super().parse_args(ctx, args)
 
 
@@ -42,61 +43,34 @@ class _InOrder(Command):
     nmt evaluate -m runs/docs-pt-en --by length --json
     """,
 )
-@click.option(
-    "-m",
-    "--model",
-    multiple=True,
-    type=PATH,
-    help="Run or bundle; repeatable. Default: the newest bundle or run; without --source, the "
-    "newest run.",
-)
-@click.option(
-    "--translation",
-    "translations",
-    multiple=True,
-    type=PATH,
-    help="File of translations to score, one line per sentence; repeatable.",
-)
-@click.option("--source", type=PATH, help="Source text, one line per sentence.")
-@click.option(
-    "--reference",
-    "references",
-    multiple=True,
-    type=PATH,
-    help="Reference translation, aligned; repeatable.",
-)
-@click.option(
-    "--by",
-    multiple=True,
-    type=click.Choice(("length", "domain")),
-    help="Also score parts of the text, by number of words or by --domains (default: by test "
-    "set); repeatable.",
-)
-@click.option("--domains", type=PATH, help="File with a label for each line, for --by domain.")
-@click.option(
-    "--worst",
-    type=COUNT,
-    help="Also print each system's N sentences with the lowest chrF++.",
-)
-@click.option(
-    "--lowercase", is_flag=True, help="Ignore case, e.g. if references are in lower case."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @decoding_options("beam_size", "length_penalty")
 @click.pass_context
 def evaluate(
     context: click.Context,
-    model: tuple[Path, ...],
-    translations: tuple[Path, ...],
-    source: Path | None,
-    references: tuple[Path, ...],
-    by: tuple[str, ...],
-    domains: Path | None,
-    worst: int | None,
-    lowercase: bool,
-    as_json: bool,
     decoding: DecodingOptions,
     hardware: Hardware,
+    model: tuple[Path, ...] = option(
+        (),
+        "Run or bundle; repeatable. Default: the newest bundle or run; without `source`, the "
+        "newest run.",
+        flags=("-m",),
+    ),
+    translation: tuple[Path, ...] = option(
+        (), "File of translations to score, one line per sentence; repeatable."
+    ),
+    source: Path | None = option(None, "Source text, one line per sentence."),
+    reference: tuple[Path, ...] = option((), "Reference translation, aligned; repeatable."),
+    by: tuple[Literal["length", "domain"], ...] = option(
+        (),
+        "Also score parts of the text, by number of words or by `domains` (default: by test "
+        "set); repeatable.",
+    ),
+    domains: Path | None = option(None, "File with a label for each line, for `by=domain`."),
+    worst: PositiveInt | None = option(
+        None, "Also print each system's N sentences with the lowest chrF++."
+    ),
+    lowercase: bool = option(False, "Ignore case, e.g. if references are in lower case."),
+    as_json: bool = option(False, "Print one JSON object instead of tables.", flags=("--json",)),
 ) -> None:
     """Score translations with BLEU, chrF++ and TER.
 
@@ -108,29 +82,29 @@ def evaluate(
     and symbols that translations keep, and translations that are empty, repeating or copied.
     docs/evaluating.md describes all columns and the fields of --json.
     """
-    if context.get_parameter_source("model") is not ParameterSource.COMMANDLINE and translations:
+    if context.get_parameter_source("model") is not ParameterSource.COMMANDLINE and translation:
         model = ()  # NMT_MODEL replaces the default, which is not needed here
     standard_output()
-    if not references and (domains or (source and (by or worst))):
+    if not reference and (domains or (source and (by or worst))):
         raise click.UsageError("--by, --domains and --worst need --reference")
-    if translations and not (references or source):
+    if translation and not (reference or source):
         raise click.UsageError("--translation needs --reference or --source")
-    if references and not source and (model or not translations):
+    if reference and not source and (model or not translation):
         raise click.UsageError("--reference needs --source for a model, or a --translation instead")
-    if references and "domain" in by and not domains:
+    if reference and "domain" in by and not domains:
         raise click.UsageError("--by domain needs --domains")
     if domains and "domain" not in by:
         raise click.UsageError("--domains is for --by domain")
     from nmt_cli.evaluate.texts import read_text
 
-    has_text = bool(references or source)
-    if not model and not translations:
+    has_text = bool(reference or source)
+    if not model and not translation:
         model = (find_model(None) if has_text else find_run(None, "only a run names test sets"),)
-    texts = [read_text(source, references, domains)] if has_text else _test_sets(model, by)
+    texts = [read_text(source, reference, domains)] if has_text else _test_sets(model, by)
     from nmt_cli.evaluate.evaluation import evaluate_candidates, tables
 
     order = context.meta[_ORDER]
-    systems = _candidates(order, model, translations, decoding, hardware)
+    systems = _candidates(order, model, translation, decoding, hardware)
     results = evaluate_candidates(systems, texts, by, worst or 0, lowercase)
     if as_json:
         names = [{"name": system.name, "path": str(system.path)} for system in systems]
@@ -155,9 +129,9 @@ def _candidates(
     """Name all systems by their file names, or by their paths if these clash; open the models."""
     from nmt_cli.evaluate.evaluation import Candidate
 
-    paths_by_option = {"model": iter(models), "translations": iter(translations)}
+    paths_by_option = {"model": iter(models), "translation": iter(translations)}
     if len(order) != len(models) + len(translations):  # one is a default or from a variable
-        order = ["model"] * len(models) + ["translations"] * len(translations)
+        order = ["model"] * len(models) + ["translation"] * len(translations)
     systems = [(next(paths_by_option[name]), name == "model") for name in order]
     paths = [path for path, _ in systems]
     for path in paths:

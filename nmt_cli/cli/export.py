@@ -14,6 +14,7 @@ from nmt_cli.errors import OptionError
 from nmt_cli.export.exporter import EXPORTERS, FLOAT32, ExportOptions
 from nmt_cli.files import standard_output
 from nmt_cli.host import import_keras
+from nmt_cli.options import option
 
 if TYPE_CHECKING:
     from nmt_cli.bundle.manifest import Check
@@ -67,13 +68,14 @@ def export(run: Path | None, quantize: str | None, options: ExportOptions, **cho
 
 @command(example="nmt verify exports/docs-pt-en --run runs/docs-pt-en")
 @click.argument("bundle", type=PATH)
-@click.option("--run", type=PATH, help="Compare BUNDLE with the model of this run.")
-@click.option(
-    "--checkpoint",
-    type=PATH,
-    help="Weights of the run to compare with; default: its best, average or last, in this order.",
-)
-def verify(bundle: Path, run: Path | None, checkpoint: Path | None) -> None:
+def verify(
+    bundle: Path,
+    run: Path | None = option(None, "Compare BUNDLE with the model of this run."),
+    checkpoint: Path | None = option(
+        None,
+        "Weights to compare with; default: the run's best, average or last, in this order.",
+    ),
+) -> None:
     """Check that a bundle is intact and translates.
 
     Checks its files, the inputs and outputs of its graphs, and a few translations. Needs no
@@ -113,12 +115,14 @@ def _show(checks: "Sequence[Check]") -> None:
 
 @command(example="nmt package exports/pt-en && pip install nmt_model_pt_en-*.whl")
 @click.argument("bundle", required=False, type=PATH)
-@click.option("--name", help="The model's name; default: that of the bundle's folder.")
-@click.option("--version", default="1.0.0", show_default=True, help="The model's version.")
-@click.option("-o", "--output", type=PATH, help="Folder to write to; default: the current one.")
-@click.option("--force", is_flag=True, help="Replace an existing wheel.")
 def package(
-    bundle: Path | None, name: str | None, version: str, output: Path | None, force: bool
+    bundle: Path | None,
+    name: str | None = option(None, "The model's name; default: that of the bundle's folder."),
+    version: str = option("1.0.0", "The model's version; default: 1.0.0."),
+    output: Path | None = option(
+        None, "Folder to write to; default: the current one.", flags=("-o",)
+    ),
+    force: bool = option(False, "Replace an existing wheel."),
 ) -> None:
     """Make a Python wheel of a bundle.
 
@@ -139,28 +143,20 @@ def _name(bundle: Path | None, folder: Path) -> str:
 
 @command(name="import", example="nmt import opus-mt-en-de")
 @click.argument("folder", type=PATH)
-@click.option("--source", help="Source language, if the folder does not name it.")
-@click.option("--target", help="Target language, if the folder does not name it.")
-@click.option("-o", "--output", type=PATH, help="Run folder to write; default: runs/NAME.")
-@click.option(
-    "--dev",
-    metavar="PREFIX",
-    help="Text that calibrates and verifies exports: PREFIX.SOURCE and PREFIX.TARGET.",
-)
-@click.option("--force", is_flag=True, help="Rerun an existing run.")
-@click.option(
-    "--normalize-punctuation",
-    is_flag=True,
-    help="Normalize the punctuation of sources, as OPUS-MT did before training.",
-)
 def import_(
     folder: Path,
-    source: str | None,
-    target: str | None,
-    output: Path | None,
-    dev: str | None,
-    force: bool,
-    normalize_punctuation: bool,
+    source: str | None = option(None, "Source language, if the folder does not name it."),
+    target: str | None = option(None, "Target language, if the folder does not name it."),
+    output: Path | None = option(None, "Run folder to write; default: runs/NAME.", flags=("-o",)),
+    dev: str | None = option(
+        None,
+        "Text that calibrates and verifies exports: PREFIX.SOURCE and PREFIX.TARGET.",
+        metavar="PREFIX",
+    ),
+    force: bool = option(False, "Replace an existing run."),
+    normalize_punctuation: bool = option(
+        False, "Normalize the punctuation of sources, as OPUS-MT did before training."
+    ),
 ) -> None:
     """Make a run of a bundle or of a Marian model.
 

@@ -4,17 +4,18 @@ import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import click
 from msgspec import Meta
 
 from nmt_cli.bundle import PRECISIONS
 from nmt_cli.cli.lookup import find_model, find_recipe, is_recipe, set_option
-from nmt_cli.cli.options import COUNT, PATH, Number, command, say
+from nmt_cli.cli.options import COUNT, PATH, command, say
 from nmt_cli.errors import InputError
 from nmt_cli.files import standard_output
 from nmt_cli.host import import_keras
+from nmt_cli.options import PositiveInt, option
 from nmt_cli.search.options import BeamSize
 
 Row = tuple[str, str]
@@ -23,8 +24,11 @@ Row = tuple[str, str]
 @command(example="nmt inspect exports/docs-pt-en | grep ^score")
 @click.argument("model", required=False, envvar=["NMT_MODEL"], type=PATH)
 @set_option
-@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
-def inspect(model: Path | None, overrides: tuple[str, ...], as_json: bool) -> None:
+def inspect(
+    model: Path | None,
+    overrides: tuple[str, ...],
+    as_json: bool = option(False, "Print everything as one JSON object.", flags=("--json",)),
+) -> None:
     """Describe a run, a bundle or a recipe.
 
     MODEL is the newest bundle or run by default. Shows architecture, languages, parameters, sizes,
@@ -62,8 +66,9 @@ def inspect(model: Path | None, overrides: tuple[str, ...], as_json: bool) -> No
 
 
 @command(example="nmt models --json | jq -r '.[].name'")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list with all details.")
-def models(as_json: bool) -> None:
+def models(
+    as_json: bool = option(False, "Print a JSON list with all details.", flags=("--json",)),
+) -> None:
     """List the installed models."""
     from nmt_cli.bundle.card import describe_bundle
     from nmt_cli.bundle.packages import installed_models
@@ -91,22 +96,6 @@ def _batch(value: str) -> int:
 
 @command(example="nmt bench exports/docs-pt-en-int8 --text test.pt --limit 200")
 @click.argument("model", type=PATH)
-@click.option("--text", type=PATH, help="Source lines; default: the run's held-out lines.")
-@click.option("--limit", type=COUNT, help="Use only the first N lines.")
-@click.option(
-    "--precision",
-    multiple=True,
-    type=click.Choice(PRECISIONS),
-    help="Precision to export a run in; repeatable; default: float32 and int8.",
-)
-@click.option(
-    "--beam-size",
-    multiple=True,
-    type=Number(BeamSize),
-    default=(4, 1),
-    show_default=True,
-    help="Number of hypotheses kept at each step; repeatable.",
-)
 @click.option(
     "--batch",
     multiple=True,
@@ -116,31 +105,23 @@ def _batch(value: str) -> int:
     show_default=True,
     help="Sentences per batch; own: as nmt translate; 1: latency; repeatable.",
 )
-@click.option(
-    "--repeats",
-    type=COUNT,
-    default=5,
-    show_default=True,
-    help="Rounds per measurement.",
-)
-@click.option("--threads", type=COUNT, help="CPU cores to use; default: all.")
-@click.option(
-    "--forced-length",
-    type=Number(Annotated[int, Meta(ge=2, le=1000)]),
-    help="Give every translation N tokens.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bench(
     model: Path,
-    text: Path | None,
-    limit: int | None,
-    precision: tuple[str, ...],
-    beam_size: tuple[int, ...],
     batch: tuple[int, ...],
-    repeats: int,
-    threads: int | None,
-    forced_length: int | None,
-    as_json: bool,
+    text: Path | None = option(None, "Source lines; default: the run's held-out lines."),
+    limit: PositiveInt | None = option(None, "Use only the first N lines."),
+    precision: tuple[Literal[PRECISIONS], ...] = option(  # type: ignore[valid-type]
+        (), "Precision to export a run in; repeatable; default: float32 and int8."
+    ),
+    beam_size: tuple[BeamSize, ...] = option(
+        (4, 1), "Number of hypotheses kept at each step; repeatable."
+    ),
+    repeats: PositiveInt = option(5, "Rounds per measurement; default: 5."),
+    threads: PositiveInt | None = option(None, "CPU cores to use; default: all."),
+    forced_length: Annotated[int, Meta(ge=2, le=1000)] | None = option(
+        None, "Give every translation N tokens."
+    ),
+    as_json: bool = option(False, "Print one JSON object.", flags=("--json",)),
 ) -> None:
     """Measure how fast a run or a bundle translates on this machine.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import Field, dataclass, fields
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from textwrap import dedent
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -95,8 +96,16 @@ class Option(click.Option):
 def command(
     name: str | None = None, cls: type[Command] = Command, **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a :class:`Command` of a function."""
-    return click.command(name, cls, **settings)
+    """Make a :class:`Command` of a function; see :func:`declared_options`."""
+    return lambda function: click.command(name, cls, **settings)(declared_options(function))
+
+
+def declared_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that a function's parameters declare: :func:`option` is their default."""
+    for name, parameter in reversed([*signature(function).parameters.items()]):
+        if isinstance(parameter.default, Field):
+            function = _option(name, parameter.annotation, parameter.default)(function)
+    return function
 
 
 def as_typed(text: str) -> str:
@@ -147,7 +156,7 @@ def option_group(
 
         decorated: Callable[..., Any] = with_options
         for item in reversed(chosen):
-            decorated = _option(item, group)(decorated)
+            decorated = _option(item.name, item.type, item, group)(decorated)
         return decorated
 
     return decorate
@@ -163,26 +172,29 @@ def decoding_options(*names: str) -> Decorator:
     return lambda function: decoding(hardware(function))
 
 
-def _option(item: "Field[Any]", group: str | None) -> Decorator:
+def _option(name: str, kind: Any, item: "Field[Any]", group: str | None = None) -> Decorator:
     """Return the Click option of a setting, by its type and description."""
-    details, kind = item.metadata, plain_type(item.type)
-    settings: dict[str, Any] = {"help": details["help"], "default": item.default}
-    if get_origin(kind) is Literal:
-        settings |= {"type": click.Choice(get_args(kind)), "show_default": True}
-    elif kind is bool:
-        settings |= {"is_flag": True, "show_default": item.default}
-    elif kind in (int, float):
-        settings["type"] = Number(item.type)
-    elif kind is Path:
+    details, default = item.metadata, item.default
+    settings: dict[str, Any] = {"help": details["help"], "default": default}
+    settings |= {"metavar": details["metavar"], "group": details["group"] or group}
+    if get_origin(kind) is tuple:
+        kind = get_args(kind)[0]
+        settings |= {"multiple": True, "show_default": bool(default)}
+    plain = plain_type(kind)
+    if get_origin(plain) is Literal:
+        settings |= {"type": click.Choice(get_args(plain)), "show_default": bool(default)}
+    elif plain is bool:
+        settings |= {"is_flag": True, "show_default": default}
+    elif plain in (int, float):
+        settings["type"] = Number(kind)
+    elif plain is Path:
         settings["type"] = PATH
-    elif get_origin(kind) is tuple:
-        settings["multiple"] = True
     if details["without_value"]:
         settings |= {"is_flag": False, "flag_value": details["without_value"]}
-    name = item.name.replace("_", "-")
-    flag = f"--{name}/--no-{name}" if item.default is True else f"--{name}"
-    settings |= {"metavar": details["metavar"], "group": details["group"] or group}
-    return click.option(*details["flags"], flag, cls=Option, **settings)
+    flags, typed = details["flags"], name.replace("_", "-")
+    if not any(flag.startswith("--") for flag in flags):
+        flags = (*flags, f"--{typed}/--no-{typed}" if default is True else f"--{typed}")
+    return click.option(name, *flags, cls=Option, **settings)
 
 
 def say(message: str) -> None:

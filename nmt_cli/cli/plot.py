@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 from msgspec import Meta
@@ -18,9 +18,9 @@ from nmt_cli.cli.lookup import (
     open_model,
     set_option,
 )
-from nmt_cli.cli.options import COUNT, PATH, Command, Hardware, Number, command, say
+from nmt_cli.cli.options import PATH, Command, Hardware, command, declared_options, say
 from nmt_cli.host import import_keras
-from nmt_cli.options import NonNegativeInt
+from nmt_cli.options import NonNegativeInt, PositiveInt, option
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +56,7 @@ def _picture(example: str) -> Callable[[Callable[..., "Figure"]], click.Command]
             if show:
                 figure.show(drawn)
 
-        made = plot.command(cls=Command, example=f"nmt plot {example}")(draw)
+        made = plot.command(cls=Command, example=f"nmt plot {example}")(declared_options(draw))
         made.params += [
             click.Option(["-o", "--output"], type=PATH, help="PNG or SVG file to write."),
             click.Option(["--show"], is_flag=True, help="Show the plot in a window."),
@@ -91,23 +91,17 @@ def _with_attention(model: Path | None, part: str = "cross") -> Path:
 
 @_picture("attention 'Bom dia!' -m runs/docs-pt-en -o heads.png")
 @_sentence
-@click.option(
-    "--part",
-    type=click.Choice(("cross", "encoder", "decoder")),
-    default="cross",
-    show_default=True,
-    help="Attention of the translation to the source, or self-attention, which a bundle has if it "
-    "was exported with --attention all.",
-)
-@click.option("--layer", type=COUNT, help="Draw only this layer, from 1.")
-@click.option("--head", type=COUNT, help="Draw only this head, from 1.")
 def attention(
     source: str,
     target: str | None,
     model: Path | None,
-    part: str,
-    layer: int | None,
-    head: int | None,
+    part: Literal["cross", "encoder", "decoder"] = option(
+        "cross",
+        "Attention to the source, or self-attention, which a bundle has if it was exported with "
+        "--attention all.",
+    ),
+    layer: PositiveInt | None = option(None, "Draw only this layer, from 1."),
+    head: PositiveInt | None = option(None, "Draw only this head, from 1."),
 ) -> "Figure":
     """Draw each attention head for the sentence SOURCE and its translation."""
     from nmt_cli.plot.attention import attention_figure
@@ -130,21 +124,21 @@ def alignment(source: str, target: str | None, model: Path | None) -> "Figure":
 
 @_picture("masks 'Bom dia!' --target 'Good morning!' -o masks.png")
 @click.argument("source", nargs=-1, required=True)
-@click.option(
-    "--target",
-    "targets",
-    multiple=True,
-    help="Translation of each SOURCE, in order; repeatable; default: the model's own.",
-)
-@click.option(
-    "--ids",
-    is_flag=True,
-    help="SOURCE and --target are token ids, as in '7 6 3 0 0'; 0 is padding. Needs no model; "
-    "default of --target: the same ids.",
-)
-@click.option("-m", "--model", type=PATH, help="Run or bundle; default: as for nmt translate.")
 def masks(
-    source: tuple[str, ...], targets: tuple[str, ...], ids: bool, model: Path | None
+    source: tuple[str, ...],
+    targets: tuple[str, ...] = option(
+        (),
+        "Translation of each SOURCE, in order; repeatable; default: the model's own.",
+        flags=("--target",),
+    ),
+    ids: bool = option(
+        False,
+        "SOURCE and `target` are token ids, as in '7 6 3 0 0'; 0 is padding. Needs no model; "
+        "default of `target`: the same ids.",
+    ),
+    model: Path | None = option(
+        None, "Run or bundle; default: as for nmt translate.", flags=("-m",)
+    ),
 ) -> "Figure":
     """Draw which tokens may attend to which in a batch of the sentences SOURCE and translations.
 
@@ -174,42 +168,25 @@ def _token_id(word: str) -> int:
 @_picture("positions transformer-tutorial -o positions.png")
 @click.argument("model")
 @set_option
-@click.option(
-    "--length",
-    type=Number(Annotated[int, Meta(ge=2, le=100_000)]),
-    default=128,
-    show_default=True,
-    help="Number of positions.",
-)
-@click.option(
-    "--side",
-    type=click.Choice(("source", "target")),
-    default="source",
-    show_default=True,
-    help="Side whose positions to draw, if they are learned and not shared.",
-)
-@click.option(
-    "--dimension",
-    "dimensions",
-    type=Number(NonNegativeInt),
-    multiple=True,
-    help="Dimension to draw as a curve, from 0; repeatable; default: four.",
-)
-@click.option(
-    "--curves",
-    type=click.Choice(("dimensions", "all", "positions")),
-    default="dimensions",
-    show_default=True,
-    help="Curves next to the heat map: some dimensions over the positions, all of them one above "
-    "the other, or one curve for each position.",
-)
 def positions(
     model: str,
     overrides: tuple[str, ...],
-    length: int,
-    side: str,
-    dimensions: tuple[int, ...],
-    curves: str,
+    length: Annotated[int, Meta(ge=2, le=100_000)] = option(
+        128, "Number of positions; default: 128."
+    ),
+    side: Literal["source", "target"] = option(
+        "source", "Side whose positions to draw, if they are learned and not shared."
+    ),
+    dimensions: tuple[NonNegativeInt, ...] = option(
+        (),
+        "Dimension to draw as a curve, from 0; repeatable; default: four.",
+        flags=("--dimension",),
+    ),
+    curves: Literal["dimensions", "all", "positions"] = option(
+        "dimensions",
+        "Curves next to the heat map: some dimensions over the positions, all of them stacked, or "
+        "one curve for each position.",
+    ),
 ) -> "Figure":
     """Draw the position vectors of MODEL, a recipe or a run: a heat map, and curves."""
     from nmt_cli.models import kind_of
@@ -232,10 +209,11 @@ def positions(
 @_picture("schedule ted-pt-en docs-pt-en -o schedule.png")
 @click.argument("recipes", nargs=-1, required=True, metavar="RECIPE...")
 @set_option
-@click.option(
-    "--steps", type=Number(Annotated[int, Meta(ge=2)]), help="Steps; default: training.max_steps."
-)
-def schedule(recipes: tuple[str, ...], overrides: tuple[str, ...], steps: int | None) -> "Figure":
+def schedule(
+    recipes: tuple[str, ...],
+    overrides: tuple[str, ...],
+    steps: Annotated[int, Meta(ge=2)] | None = option(None, "Steps; default: training.max_steps."),
+) -> "Figure":
     """Draw the learning rate schedule of each RECIPE."""
     loaded = {name: find_recipe(name, overrides) for name in recipes}
     import_keras()
@@ -256,8 +234,11 @@ def history(runs: tuple[Path, ...]) -> "Figure":
 @_picture("lengths docs-pt-en -o lengths.png")
 @click.argument("recipe", default=DEFAULT_RECIPE)
 @set_option
-@click.option("--prepared", type=PATH, help="Prepared data; default: prepared/NAME.")
-def lengths(recipe: str, overrides: tuple[str, ...], prepared: Path | None) -> "Figure":
+def lengths(
+    recipe: str,
+    overrides: tuple[str, ...],
+    prepared: Path | None = option(None, "Prepared data; default: prepared/NAME."),
+) -> "Figure":
     """Draw the lengths of RECIPE's training sentences, and how well they fill its batches."""
     loaded = find_recipe(recipe, overrides)
     from nmt_cli.data.prepared import Prepared
@@ -269,15 +250,13 @@ def lengths(recipe: str, overrides: tuple[str, ...], prepared: Path | None) -> "
 
 @command(example="nmt report runs/docs-pt-en -o docs.html")
 @click.argument("run", required=False, type=PATH)
-@click.option("-o", "--output", type=PATH, help="HTML file; default: report.html in the run.")
-@click.option(
-    "--lines",
-    type=COUNT,
-    default=200,
-    show_default=True,
-    help="Number of held-out lines to translate.",
-)
-def report(run: Path | None, output: Path | None, lines: int) -> None:
+def report(
+    run: Path | None,
+    output: Path | None = option(
+        None, "HTML file; default: report.html in the run.", flags=("-o",)
+    ),
+    lines: PositiveInt = option(200, "Number of held-out lines to translate; default: 200."),
+) -> None:
     """Write a report on a run, as one HTML page.
 
     RUN is the newest under runs/ by default. The page needs no other file. It shows scores with

@@ -17,8 +17,6 @@ from nmt_cli.cli.lookup import (
     open_model,
 )
 from nmt_cli.cli.options import (
-    COUNT,
-    PATH,
     PATH_OR_STDIN,
     Hardware,
     command,
@@ -28,6 +26,7 @@ from nmt_cli.cli.options import (
 )
 from nmt_cli.errors import InputError
 from nmt_cli.files import standard_output
+from nmt_cli.options import PositiveInt, option
 from nmt_cli.search.options import DecodingOptions
 
 if TYPE_CHECKING:
@@ -38,24 +37,18 @@ if TYPE_CHECKING:
 @click.argument("source", type=PATH_OR_STDIN)
 @click.argument("target", type=PATH_OR_STDIN)
 @models_option
-@click.option(
-    "--n-best",
-    type=COUNT,
-    default=1,
-    help="TARGET has N lines for each line of SOURCE, as nmt translate --n-best writes them.",
-)
-@click.option("--tokens", is_flag=True, help="Add two columns: the tokens, and their scores.")
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON object per line.")
 @decoding_options("length_penalty")
 def score(
     source: Path,
     target: Path,
     models: tuple[Path, ...],
-    n_best: int,
-    tokens: bool,
-    as_json: bool,
     decoding: DecodingOptions,
     hardware: Hardware,
+    n_best: PositiveInt = option(
+        1, "TARGET has N lines for each line of SOURCE, as nmt translate --n-best writes them."
+    ),
+    tokens: bool = option(False, "Add two columns: the tokens, and their scores."),
+    as_json: bool = option(False, "Write one JSON object per line.", flags=("--json",)),
 ) -> None:
     """Score given translations.
 
@@ -97,17 +90,18 @@ def score(
 
 @command(example="echo 'Bom dia!' | nmt tokenize -m exports/docs-pt-en")
 @click.argument("file", default="-", type=PATH_OR_STDIN)
-@click.option(
-    "-m",
-    "--model",
-    type=PATH,
-    help="Run, bundle, installed model, prepared data, or a recipe whose data is under prepared/; "
-    "default: as for nmt translate.",
-)
-@click.option("--target", is_flag=True, help="Use the target vocabulary.")
-@click.option("--ids", is_flag=True, help="Ids instead of tokens.")
-@click.option("--detokenize", is_flag=True, help="Read tokens, or ids with --ids; write text.")
-def tokenize(file: Path, model: Path | None, target: bool, ids: bool, detokenize: bool) -> None:
+def tokenize(
+    file: Path,
+    model: Path | None = option(
+        None,
+        "Run, bundle, installed model, prepared data, or a recipe whose data is under prepared/; "
+        "default: as for nmt translate.",
+        flags=("-m",),
+    ),
+    target: bool = option(False, "Use the target vocabulary."),
+    ids: bool = option(False, "Ids instead of tokens."),
+    detokenize: bool = option(False, "Read tokens, or ids with `ids`; write text."),
+) -> None:
     """Split text into a model's tokens.
 
     Reads FILE or standard input; one line in, one line out. "▁" in a token of SentencePiece is a

@@ -17,7 +17,8 @@ from nmt_cli.cli.lookup import (
     find_run,
     set_option,
 )
-from nmt_cli.cli.options import PATH, Number, command, option_group, say
+from nmt_cli.cli.options import PATH, command, option_group, say
+from nmt_cli.options import option
 from nmt_cli.training.job import TrainOptions, run_training
 
 QUICKSTART_RECIPE = "phrasebook"
@@ -65,9 +66,12 @@ def quickstart(context: click.Context) -> None:
 @command(example="nmt prepare docs-pt-en --set data.root=corpora")
 @click.argument("recipe")
 @set_option
-@click.option("-o", "--output", type=PATH, help="Folder to write; default: prepared/NAME.")
-@click.option("--force", is_flag=True, help="Prepare again even if the folder is up to date.")
-def prepare(recipe: str, overrides: tuple[str, ...], output: Path | None, force: bool) -> None:
+def prepare(
+    recipe: str,
+    overrides: tuple[str, ...],
+    output: Path | None = option(None, "Folder to write; default: prepared/NAME.", flags=("-o",)),
+    force: bool = option(False, "Prepare again even if the folder is up to date."),
+) -> None:
     """Clean a recipe's text, learn its vocabulary and write token arrays.
 
     A second run with the same inputs does nothing.
@@ -97,26 +101,16 @@ def train(recipe: str, overrides: tuple[str, ...], options: TrainOptions) -> Non
 
 @command(example="nmt average runs/docs-pt-en --last 3")
 @click.argument("run", required=False, type=PATH)
-@click.option(
-    "--last",
-    type=Number(Annotated[int, Meta(ge=2)]),
-    help="Number of newest checkpoints to average; default: all that the run keeps.",
-)
-@click.option(
-    "--checkpoint",
-    "checkpoints",
-    multiple=True,
-    type=PATH,
-    help="Average these files instead; repeatable.",
-)
-@click.option("-o", "--output", type=PATH, help="Checkpoint to write; default: RUN/average.npz.")
-@click.option("--force", is_flag=True, help="Replace an existing file.")
 def average(
     run: Path | None,
-    last: int | None,
-    checkpoints: tuple[Path, ...],
-    output: Path | None,
-    force: bool,
+    last: Annotated[int, Meta(ge=2)] | None = option(
+        None, "Number of newest checkpoints to average; default: all that the run keeps."
+    ),
+    checkpoint: tuple[Path, ...] = option((), "Average these files instead; repeatable."),
+    output: Path | None = option(
+        None, "Checkpoint to write; default: RUN/average.npz.", flags=("-o",)
+    ),
+    force: bool = option(False, "Replace an existing file."),
 ) -> None:
     """Average the last checkpoints of a run into one.
 
@@ -127,6 +121,6 @@ def average(
     from nmt_cli.training.run import Run
 
     folder = find_run(run)
-    written, paths = average_run(Run.open(folder), last, checkpoints, output, force)
+    written, paths = average_run(Run.open(folder), last, checkpoint, output, force)
     names = ", ".join(path.name for path in paths)
     say(f"{written}: average of {names}; next: nmt export {folder} --checkpoint {written} --onnx")

@@ -64,7 +64,7 @@ class TestVariables:
                 os.pathsep.join("ab"),
                 "average",
                 [],
-                {"checkpoints": (Path("a"), Path("b"))},
+                {"checkpoint": (Path("a"), Path("b"))},
             ),
         ],
         ids=lambda each: each if isinstance(each, str) and each.startswith("NMT_") else "",
