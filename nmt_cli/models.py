@@ -221,7 +221,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
             limit = translator.options.max_length - 1
             ids = _checked_ids("target", target, tokenizers.target, limit)
             text, spans, final = target, tokenizers.target.spans(target), MappedText(target)
-        maps = forced_attention(translator.model, passage.parts[0].ids, ids)
+        maps = forced_attention(translator.model, passage.parts[0], ids)
         return replace(
             maps,
             source_words=path.source_words(passage).named(source),

@@ -158,8 +158,8 @@ class Translator:
         phrases = tuple(dict.fromkeys(self._encoded(phrase, where) for phrase in line.phrases))
         first = number * _MAX_SEGMENTS
         segments = [
-            Segment(part.ids, first + index, () if index else prefix, phrases)
-            for index, part in enumerate(passage.parts)
+            Segment(ids, first + index, () if index else prefix, phrases)
+            for index, ids in enumerate(passage.parts)
         ]
         required = segments[0].required
         if required >= self.options.max_length:

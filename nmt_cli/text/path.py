@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nmt_cli.text import capitals, code
 from nmt_cli.text.mapped import MappedText, Span
@@ -23,6 +23,7 @@ from nmt_cli.text.tokenizer import TokenizerPair, encode_lines
 if TYPE_CHECKING:
     from nmt_cli.recipe.decoding import DecodingConfig
 
+Token = TypeVar("Token")
 Edit = Callable[[MappedText], MappedText]
 # Takes a line, and returns it as the next step gets it and what to do with its translation.
 Step = Callable[[MappedText], tuple[MappedText, Edit | None]]
@@ -44,34 +45,19 @@ _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
-class Part:
-    """A line, or a part of an over-long one.
-
-    Attributes:
-        ids: with special tokens.
-        sentence: the span of the line's text, as the tokenizer gets it, that the part belongs to.
-        first: number of the sentence's tokens before the part.
-    """
-
-    ids: list[int]
-    sentence: Span
-    first: int = 0
-
-
-@dataclass(frozen=True)
 class Passage:
     """A line on its path through the model.
 
     Attributes:
         line: as the user wrote it.
         text: as the tokenizer gets it.
-        parts: none for a blank line, and usually one.
+        parts: ids with special tokens; one part unless the line is over-long, none if it is blank.
         edits: what to do with its translation, in order.
     """
 
     line: str
     text: MappedText
-    parts: list[Part]
+    parts: list[list[int]]
     edits: tuple[Edit, ...] = ()
 
 
@@ -154,19 +140,12 @@ class TextPath:
                 edits.insert(0, edit)
         return text, tuple(edits)
 
-    def _parts(self, text: str, ids: list[int]) -> list[Part]:
-        if not ids:
-            return []
-        tokenizer = self.tokenizers.source
-        if len(ids) <= self.max_source:
-            return [Part(tokenizer.with_special_tokens(ids), (0, len(text)))]
-        sentences = list(_sentences(text))
-        encoded = tokenizer.encode([text[slice(*sentence)] for sentence in sentences])
-        return [
-            Part(tokenizer.with_special_tokens(sentence_ids[start:end]), sentence, start)
-            for sentence, sentence_ids in zip(sentences, encoded, strict=True)
-            for start, end in even_parts(len(sentence_ids), self.max_source)
-        ]
+    def _parts(self, text: str, ids: list[int]) -> list[list[int]]:
+        tokenizer, parts = self.tokenizers.source, [ids] if ids else []
+        if len(ids) > self.max_source:
+            encoded = tokenizer.encode([text[slice(*sentence)] for sentence in _sentences(text)])
+            parts = [part for ids in encoded for part in even_parts(ids, self.max_source)]
+        return [tokenizer.with_special_tokens(part) for part in parts]
 
     def written(self, passage: Passage, translations: Sequence[str]) -> MappedText:
         """Return the translation of a line, made of those of its parts."""
@@ -178,14 +157,12 @@ class TextPath:
 
     def source_words(self, passage: Passage) -> Words:
         """Return the words of the user's line, and their tokens in each part."""
-        parts = [self._spans(passage, part) for part in passage.parts]
-        return Words.of(passage.line, parts, self._before_source)
+        return Words.of(passage.line, self._source_spans(passage), self._before_source)
 
     def tokenizer_words(self, passage: Passage, index: int) -> list[tuple[str, list[int]]]:
         """Return the tokenizer's words of a part, as the user wrote them, and their tokens."""
-        first, part = self._before_source, passage.parts[index]
-        spans = self._spans(passage, part)
-        groups = self.tokenizers.source.words(part.ids[first : first + len(spans)])
+        first, spans = self._before_source, self._source_spans(passage)[index]
+        groups = self.tokenizers.source.words(passage.parts[index][first : first + len(spans)])
         return [
             (
                 passage.line[spans[group[0]][0] : spans[group[-1]][1]].strip(),
@@ -199,13 +176,18 @@ class TextPath:
         """The number of special tokens before those of the source."""
         return len(self.tokenizers.source.with_special_tokens([])) - 1
 
-    def _spans(self, passage: Passage, part: Part) -> list[Span]:
-        """Return the spans of a part's tokens, without special ones, in the user's line."""
-        text, (start, end) = passage.text, part.sentence
-        spans = self.tokenizers.source.spans(text.text[start:end]) or [(0, end - start)]
-        count = len(part.ids) - self._before_source - 1
-        spans = spans[part.first : part.first + count]
-        return [text.origin(first + start, last + start) for first, last in spans]
+    def _source_spans(self, passage: Passage) -> list[list[Span]]:
+        """Return the spans of each part's tokens, without special ones, in the user's line."""
+        text, tokenizer, parts = passage.text.text, self.tokenizers.source, list[list[Span]]()
+        spans = tokenizer.spans(text) or [(0, len(text))]
+        if len(spans) <= self.max_source:
+            parts = [spans] if passage.parts else []
+        else:
+            for start, end in _sentences(text):
+                sentence = tokenizer.spans(text[start:end])
+                shifted = [(first + start, last + start) for first, last in sentence]
+                parts += even_parts(shifted, self.max_source)
+        return [[passage.text.origin(*span) for span in part] for part in parts]
 
     def target_words(
         self, text: MappedText, translations: Sequence[tuple[str, Sequence[Span]]]
@@ -232,10 +214,10 @@ def _sentences(text: str) -> Iterator[Span]:
     yield start, len(text)
 
 
-def even_parts(length: int, limit: int) -> Iterator[Span]:
-    """Split a length into as few spans as possible, of about the same length.
+def even_parts(tokens: list[Token], limit: int) -> Iterator[list[Token]]:
+    """Split tokens into as few parts as possible, of about the same length.
 
     A short rest would have no context.
     """
-    size = -(-length // max(1, -(-length // limit)))
-    yield from ((start, min(start + size, length)) for start in range(0, length, max(1, size)))
+    size = -(-len(tokens) // max(1, -(-len(tokens) // limit)))
+    yield from (tokens[start : start + size] for start in range(0, len(tokens), max(1, size)))

@@ -106,12 +106,12 @@ def test_the_parts_of_a_sentence_are_even() -> None:
     ids = list(range(20))
     for most in range(1, 25):
         for count in range(20):
-            parts = [ids[slice(*span)] for span in even_parts(count, most)]
+            parts = list(even_parts(ids[:count], most))
             assert [each for part in parts for each in part] == ids[:count]
             assert len(parts) == -(-count // most)
             assert all(0 < len(part) <= most for part in parts)
             assert all(len(part) == len(parts[0]) for part in parts[:-1])
-    assert list(even_parts(9, 8)) == [(0, 5), (5, 9)]
+    assert list(even_parts(ids[:9], 8)) == [ids[:5], ids[5:9]]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_sentence_ends(text: str, parts: int) -> None:
     lines = [text + " " * 12 if parts == 1 else text]
     (passage,) = translator.path.read(lines, [True])
     assert len(passage.parts) == parts
-    assert all(part.ids[-1] == END_ID and len(part.ids) <= 13 for part in passage.parts)
+    assert all(part[-1] == END_ID and len(part) <= 13 for part in passage.parts)
 
 
 def test_a_line_at_the_limit_is_not_split(caplog: pytest.LogCaptureFixture) -> None:

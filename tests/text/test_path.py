@@ -221,9 +221,8 @@ def test_sentences_are_split_as_documented() -> None:
     tokenizer = PLAIN
     path = TextPath(TokenizerPair(tokenizer, tokenizer), 6)
     (passage,) = path.read(["Um. “Dois.”\tTrês? Quatro quatro quatro quatro.  "], [True])
-    sentences = dict.fromkeys(passage.line[slice(*part.sentence)] for part in passage.parts)
-    assert list(sentences) == ["Um.", "“Dois.”", "Três?", "Quatro quatro quatro quatro."]
-    joined = [tokenizer.decode([part.ids])[0] for part in passage.parts]
+    joined = [tokenizer.decode([part])[0] for part in passage.parts]
+    assert joined[:3] == ["Um.", "“Dois.”", "Três?"]
     assert re.sub(r"\s", "", "".join(joined)) == re.sub(r"\s", "", passage.line)
 
 
@@ -236,7 +235,7 @@ def test_vectors_that_all_implementations_share(example: dict[str, Any]) -> None
     decoding = DecodingConfig(**example["settings"])
     path = TextPath.of(TokenizerPair(tokenizer, tokenizer), decoding)
     (passage,) = path.read([example["line"]], [True])
-    assert [part.ids for part in passage.parts] == example["ids"]
+    assert passage.parts == example["ids"]
     if passage.parts:
         assert passage.text.text == example["tokenizer_reads"]
     assert path.written(passage, example["model_writes"]).text == example["final"]
