@@ -1,11 +1,11 @@
 """Code, addresses and long numbers: what a translation keeps, and a model may misspell."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import takewhile
 
-from nmt_cli.text.mapped import MappedText
+from nmt_cli.text.mapped import Edited, MappedText
 
 # What may be code, with its punctuation: text without spaces, quotation marks or brackets. Python
 # and JavaScript disagree on the first few characters.
@@ -24,7 +24,7 @@ MIN_COMMON = 0.2
 MAX_PIECES = 100
 
 
-def keep(line: MappedText) -> tuple[MappedText, Callable[[MappedText], MappedText] | None]:
+def keep(line: MappedText) -> Edited:
     """Repair the code of a line in its translation, unless an earlier step changed the line."""
     if line.is_changed:
         return line, None

@@ -90,3 +90,13 @@ class MappedText:
         """Remove white space at both ends."""
         start = len(self.text) - len(self.text.lstrip())
         return self.replaced([(0, start, ""), (len(self.text.rstrip()), len(self.text), "")])
+
+
+Edit = Callable[[MappedText], MappedText]
+"""Changes a translation."""
+
+Edited = tuple[MappedText, Edit | None]
+"""A line as the next step gets it, and what to do with its translation."""
+
+Step = Callable[[MappedText], Edited]
+"""A step of the text path, which gets a line."""

@@ -12,21 +12,18 @@ the same path; tests/vectors/text_path.json has examples for all of them.
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from nmt_cli.text import capitals, code
-from nmt_cli.text.mapped import MappedText, Span
+from nmt_cli.text.mapped import Edit, MappedText, Span, Step
 from nmt_cli.text.tokenizer import TokenizerPair, encode_lines
 
 if TYPE_CHECKING:
     from nmt_cli.recipe.decoding import DecodingConfig
 
 Token = TypeVar("Token")
-Edit = Callable[[MappedText], MappedText]
-# Takes a line, and returns it as the next step gets it and what to do with its translation.
-Step = Callable[[MappedText], tuple[MappedText, Edit | None]]
 
 # The setting of [decoding] that switches each step on, and the step, in the order of lines. Lines
 # whose translation must contain given words skip them.

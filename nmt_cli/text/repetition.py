@@ -15,10 +15,10 @@ NO_REPEAT = (3, 2)
 
 
 def repeats(text: str, source: str) -> bool:
-    """Whether a translation repeats itself although its source does not."""
+    """Return whether a translation repeats itself although its source does not."""
     return LOOP.search(text) is not None and LOOP.search(source) is None
 
 
 def may_repeat(ids: Sequence[int]) -> bool:
-    """Whether the text of these tokens may repeat itself, which takes longer to search."""
+    """Return whether the text of these tokens may repeat itself; a quick test."""
     return TOKEN_LOOP.search("".join(map(chr, ids))) is not None

@@ -15,10 +15,11 @@ from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Translator
+from nmt_cli.text import path as path_module
 from nmt_cli.text.capitals import fold
 from nmt_cli.text.code import keep
-from nmt_cli.text.mapped import MappedText
-from nmt_cli.text.path import Step, TextPath
+from nmt_cli.text.mapped import Edited, MappedText, Step
+from nmt_cli.text.path import TextPath
 from nmt_cli.text.punctuation import mapped, normalized
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import Tokenizer, TokenizerPair
@@ -215,6 +216,21 @@ def test_case_is_changed_as_python_does(text: str) -> None:
     for at in range(len(text)):
         start, end = upper.current(at, at + 1)
         assert upper.text[start:end] == text[at].lower().upper() or "Σ" in text
+
+
+def test_a_new_step_is_a_function_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dots(line: MappedText) -> Edited:
+        return (
+            line.substituted(re.compile(r"…"), "..."),
+            lambda translation: translation.substituted(re.compile(r"\.\.\."), "…"),
+        )
+
+    monkeypatch.setattr(path_module, "STEPS", (*path_module.STEPS, ("repair_code", dots)))
+    path = TextPath.of(TokenizerPair(PLAIN, PLAIN), DecodingConfig(repair_code=True))
+    line = "Sim… ou não… item_count"
+    translation = copied(line, PLAIN, path.steps)
+    assert translation.text == line
+    assert aligned(line, translation) == [(word, word) for word in line.split()]
 
 
 def test_sentences_are_split_as_documented() -> None:
