@@ -180,7 +180,8 @@ def _expected(value: Any, kind: Any) -> str:
     base = plain_type(kind)
     if isinstance(value, bool) or not isinstance(value, (int, float) if base is float else base):
         return _NOUNS[base]
-    return (_range(kind) if math.isfinite(value) else "") or "a finite number"
+    is_finite = isinstance(value, int) or math.isfinite(value)
+    return (_range(kind) if is_finite else "") or "a finite number"
 
 
 def _elements(kind: Any) -> str:

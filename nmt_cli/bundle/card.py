@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.bundle.manifest import Manifest, Verification
+from nmt_cli.bundle.manifest import Manifest, Metric, Verification
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.model import ModelConfig
@@ -45,7 +45,7 @@ def card(
     usage: str,
     provenance: dict[str, Any],
     report: Verification,
-    scores: Sequence[dict[str, Any]] | None = None,
+    scores: Sequence[Metric] | None = None,
 ) -> str:
     """Return the model card of an export, in Markdown.
 
@@ -100,7 +100,7 @@ def _training_text(provenance: dict[str, Any]) -> str:
     return "\n".join(table)
 
 
-def _scores(metrics: Sequence[dict[str, Any]]) -> str:
+def _scores(metrics: Sequence[Metric]) -> str:
     rows = ["Not evaluated at export."]
     if metrics:
         rows = ["| set | metric | score | signature |", "|---|---|---|---|"]
@@ -122,7 +122,7 @@ def describe_bundle(folder: Path) -> dict[str, Any]:
     manifest = read_manifest(folder)
     files = {name: record.bytes for name, record in manifest.files.items()}
     sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
-    graphs = {graph.file: asdict(graph) for graph in manifest.graphs}
+    graphs = {graph.file: asdict(graph) for graph in manifest.graphs.values()}
     for graph in graphs.values():
         del graph["file"]
     return {

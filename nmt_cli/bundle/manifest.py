@@ -4,10 +4,10 @@ Format versions only ever add keys, so that a bundle of one released version loa
 one. The manifest records the hashes of all other files, and its own under ``manifest_sha256``.
 
 The signatures of the graphs follow from the [model] table. Axes: B sentences, S source positions,
-K beams, P columns of the caches, C candidates. The decoder writes its K new columns into the caches
-from column ``write_at`` on, and attends to all P. A bundle of precision float16 may have float16
-instead of float, the same type for an output and the input of the next call; one of precision int8
-has int8 ``output_columns``.
+T target positions, K beams, P columns of the caches, C candidates. The decoder writes its K new
+columns into the caches from column ``write_at`` on, and attends to all P. A bundle of precision
+float16 may have float16 instead of float, the same type for an output and the input of the next
+call; one of precision int8 has int8 ``output_columns``.
 """
 
 import hashlib
@@ -15,19 +15,29 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 from msgspec import Meta
 
-from nmt_cli.bundle import MANIFEST
+from nmt_cli.bundle import (
+    APPEND,
+    ATTENTION,
+    COLUMNS,
+    DECODER,
+    ENCODER,
+    MANIFEST,
+    SELF_ATTENTION,
+    SHORTLIST,
+)
 from nmt_cli.errors import VerificationError
 from nmt_cli.files import write_json
 from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.model import ModelConfig, Shape
+from nmt_cli.recipe.model import END_ID, ModelConfig, Shape
 
 FORMAT = 3
 DIGEST = "manifest_sha256"
 MAX_WIDTH = 1 << 20  # far above any real model, far below what would exhaust a machine
+VocabularySize = Annotated[int, Meta(gt=END_ID, le=MAX_WIDTH)]
 PASSED: Literal["passed"] = "passed"
 SKIPPED: Literal["skipped"] = "skipped"
 
@@ -186,6 +196,15 @@ def require_passed(checks: Sequence[Check], subject: str, hint: str) -> None:
             raise VerificationError(f"{subject}: verification failed: {check}", hint)
 
 
+class Metric(TypedDict):
+    """A score: its test set, its name, its value and sacrebleu's signature."""
+
+    set: Text
+    metric: Text
+    value: float
+    signature: Text
+
+
 @dataclass(frozen=True)
 class Manifest:
     """Everything about a bundle that is not in its other files.
@@ -197,7 +216,7 @@ class Manifest:
         shortlist: vocabulary shortlists, if the bundle has them.
         stored_weights: where the graphs store the weights of the model.
         precision: one of nmt_cli.bundle.PRECISIONS, of weights and matrix products.
-        metrics: rows of {"set", "metric", "value", "signature"}.
+        metrics: scores of the export on held-out lines.
         provenance: version, steps, and the corpora that the weights come from, with licences.
     """
 
@@ -206,7 +225,7 @@ class Manifest:
     target_language: Text
     architecture: ModelConfig
     decoding: DecodingConfig
-    vocabulary: dict[str, int]
+    vocabulary: dict[str, VocabularySize]
     token_ids: dict[str, int]
     encoder: GraphSpec
     decoder: GraphSpec
@@ -217,19 +236,24 @@ class Manifest:
     shortlist: Shortlist | None = None
     stored_weights: StoredWeights = field(default_factory=StoredWeights)
     precision: str = "float32"
-    metrics: list[dict[str, Any]] = field(default_factory=list)
+    metrics: list[Metric] = field(default_factory=list)
     verification: Verification = field(default_factory=Verification)
     provenance: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
 
     @property
-    def graphs(self) -> list[GraphSpec]:
-        """The signatures of all ONNX files in the bundle."""
-        graphs = [self.encoder, self.decoder, self.append]
-        graphs += [graph for graph in (self.attention, self.self_attention) if graph]
-        if self.shortlist:
-            graphs += [self.shortlist.columns, self.shortlist.step]
-        return graphs
+    def graphs(self) -> dict[str, GraphSpec]:
+        """The signatures of all ONNX files in the bundle, by the name that the format gives it."""
+        graphs = {
+            ENCODER: self.encoder,
+            DECODER: self.decoder,
+            APPEND: self.append,
+            ATTENTION: self.attention,
+            SELF_ATTENTION: self.self_attention,
+            COLUMNS: self.shortlist.columns if self.shortlist else None,
+            SHORTLIST: self.shortlist.step if self.shortlist else None,
+        }
+        return {name: graph for name, graph in graphs.items() if graph}
 
     @property
     def caches(self) -> list[TensorSpec]:
@@ -258,78 +282,53 @@ def manifest_digest(tree: dict[str, Any]) -> str:
 Signature = tuple[list[TensorSpec], list[TensorSpec]]  # inputs, outputs
 
 
-def encoder_signature(config: ModelConfig) -> Signature:
-    """Return the signature of the encoder."""
-    outputs = _floats(config.encoder_output())
-    return [TensorSpec("source", "int32", ("B", "S"))], outputs
+def signatures(
+    config: ModelConfig, target_vocab: int, shortlist: int = 0, precision: str = "float32"
+) -> dict[str, Signature]:
+    """Return the signatures of all graphs that a bundle may have, by file name.
 
-
-def decoder_signature(config: ModelConfig, target_vocab: int) -> Signature:
-    """Return the signature of one step of the decoder."""
-    caches = config.caches()
-    inputs = [
+    Args:
+        shortlist: number of tokens in each sentence's vocabulary shortlist.
+    """
+    source = TensorSpec("source", "int32", ("B", "S"))
+    encoder_output = _floats(config.encoder_output())
+    new_caches = _floats(config.caches(), "new_")
+    step = [
         TensorSpec("tokens", "int32", ("B", "K")),
         TensorSpec("position", "int32", (1,)),
         TensorSpec("ancestry", "bool", ("B", "K", "P")),
         TensorSpec("write_at", "int64", ("B",)),
-        *encoder_signature(config)[1],
-        *_floats(caches),
+        *encoder_output,
+        *_floats(config.caches()),
     ]
-    outputs = [
+    candidates = [
         TensorSpec("scores", "float", ("B", "K", "C")),
         TensorSpec("ids", "int32", ("B", "K", "C")),
-        TensorSpec("log_probs", "float", ("B", "K", target_vocab)),
-        *_floats(caches, "new_"),
     ]
-    return inputs, outputs
-
-
-def attention_signature(config: ModelConfig) -> Signature:
-    """Return the signature of the step that returns attention weights."""
-    inputs, (_, _, _, *caches) = decoder_signature(config, target_vocab=0)
-    shape = ("B", *config.cross_attention(), "K", "S")
-    return inputs, [TensorSpec("attention", "float", shape), *caches]
-
-
-def self_attention_signature(config: ModelConfig) -> Signature:
-    """Return the signature of the graph that returns self-attention.
-
-    T is the number of tokens that the decoder reads.
-    """
-    inputs = [TensorSpec("source", "int32", ("B", "S")), TensorSpec("target", "int32", ("B", "T"))]
-    return inputs, _floats(config.self_attention())
-
-
-def shortlist_signature(config: ModelConfig, size: int, precision: str) -> Signature:
-    """Return the signature of the step that ranks only each sentence's shortlist."""
-    inputs, (scores, ids, _, *caches) = decoder_signature(config, target_vocab=0)
-    shortlist, gathered = columns_signature(config, size, precision)
-    return [*inputs, *shortlist, *gathered], [scores, ids, *caches]
-
-
-def columns_signature(config: ModelConfig, size: int, precision: str) -> Signature:
-    """Return the signature of the graph that gathers the softmax layer's columns of shortlists.
-
-    ``output_entries`` has the columns' scales (int8) and their biases, if there are any.
-    """
-    gathered = [TensorSpec("output_columns", "float", ("B", config.d_model, size))]
-    vectors = (precision == "int8") + (config.output_bias or not config.ties_softmax)
-    if vectors:
-        gathered.append(TensorSpec("output_entries", "float", ("B", vectors, size)))
-    return [TensorSpec("shortlist", "int32", ("B", size))], gathered
-
-
-def append_signature() -> Signature:
-    """Return the signature of the graph that joins columns to caches and selects sentences.
-
-    H, P, Q and D are free.
-    """
-    inputs = [
+    log_probs = TensorSpec("log_probs", "float", ("B", "K", target_vocab))
+    attention = TensorSpec("attention", "float", ("B", *config.cross_attention(), "K", "S"))
+    target = TensorSpec("target", "int32", ("B", "T"))
+    # The softmax layer's columns of a shortlist, their scales (int8), and their biases, if any.
+    chosen = TensorSpec("shortlist", "int32", ("B", shortlist))
+    columns = [TensorSpec("output_columns", "float", ("B", config.d_model, shortlist))]
+    entries = (precision == "int8") + (config.output_bias or not config.ties_softmax)
+    if entries:
+        columns.append(TensorSpec("output_entries", "float", ("B", entries, shortlist)))
+    # Joins columns to caches, and selects sentences; H, P, Q and D are free.
+    append = [
         TensorSpec("values", "float", ("B", "H", "P", "D")),
         TensorSpec("columns", "float", ("B", "H", "Q", "D")),
         TensorSpec("rows", "int64", ("R",)),
     ]
-    return inputs, [TensorSpec("joined", "float", ("R", "H", "P + Q", "D"))]
+    return {
+        ENCODER: ([source], encoder_output),
+        DECODER: (step, [*candidates, log_probs, *new_caches]),
+        APPEND: (append, [TensorSpec("joined", "float", ("R", "H", "P + Q", "D"))]),
+        ATTENTION: (step, [attention, *new_caches]),
+        SELF_ATTENTION: ([source, target], _floats(config.self_attention())),
+        COLUMNS: ([chosen], columns),
+        SHORTLIST: ([*step, chosen, *columns], [*candidates, *new_caches]),
+    }
 
 
 def mismatch(actual: Sequence[TensorSpec], expected: Sequence[TensorSpec]) -> str:
@@ -347,27 +346,19 @@ def mismatch(actual: Sequence[TensorSpec], expected: Sequence[TensorSpec]) -> st
 
 def graphs_mismatch(manifest: Manifest) -> str:
     """Describe the first difference between a manifest's graphs and their signatures."""
-    config, shortlist, precision = manifest.architecture, manifest.shortlist, manifest.precision
-    signatures = [
-        (manifest.encoder, encoder_signature(config)),
-        (manifest.decoder, decoder_signature(config, manifest.vocabulary["target"])),
-        (manifest.append, append_signature()),
-    ]
-    if manifest.attention:
-        signatures.append((manifest.attention, attention_signature(config)))
-    if manifest.self_attention:
-        signatures.append((manifest.self_attention, self_attention_signature(config)))
-    if shortlist:
-        size = shortlist.size
-        signatures.append((shortlist.columns, columns_signature(config, size, precision)))
-        signatures.append((shortlist.step, shortlist_signature(config, size, precision)))
-    for graph, signature in signatures:
-        for tensors, expected in zip((graph.inputs, graph.outputs), signature, strict=True):
-            actual = [_as_float(tensor, precision) for tensor in tensors]
-            if problem := mismatch(actual, expected):
-                return f"{graph.file}: {problem}"
+    shortlist, precision = manifest.shortlist, manifest.precision
+    expected = signatures(
+        manifest.architecture,
+        manifest.vocabulary["target"],
+        shortlist.size if shortlist else 0,
+        precision,
+    )
     produced = [*manifest.encoder.outputs, *(shortlist.columns.outputs if shortlist else ())]
-    for graph in manifest.graphs:
+    for name, graph in manifest.graphs.items():
+        for tensors, specs in zip((graph.inputs, graph.outputs), expected[name], strict=True):
+            actual = [_as_float(tensor, precision) for tensor in tensors]
+            if problem := mismatch(actual, specs):
+                return f"{graph.file}: {problem}"
         types = {tensor.name: tensor.dtype for tensor in (*produced, *graph.outputs)}
         for tensor in graph.inputs:
             dtype = types.get(tensor.name, types.get(f"new_{tensor.name}", tensor.dtype))

@@ -3,16 +3,14 @@
 import hashlib
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, TypeVar
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from nmt_cli.bundle import LEXICON, MANIFEST, PRECISIONS, TOKENIZER, WEIGHTS
 from nmt_cli.bundle.manifest import (
@@ -21,7 +19,6 @@ from nmt_cli.bundle.manifest import (
     MAX_WIDTH,
     FileRecord,
     Manifest,
-    Text,
     graphs_mismatch,
     manifest_digest,
 )
@@ -35,28 +32,10 @@ from nmt_cli.text.tokenizer import END_ID, PAD_ID, SPEC_FILE, START_ID, UNK_ID
 HINT = "export the bundle again, or copy it again"
 TOKEN_IDS = {"pad": PAD_ID, "unk": UNK_ID, "start": START_ID, "end": END_ID}
 
-# Like MAX_WIDTH, for keys that have no bounds in a recipe.
-_MAX_LAYERS = 1000
-_MAX_LENGTH = 1 << 16
-
 # Limits of files, in bytes: per weight (four, or fewer; small tensors take a quarter of a page),
 # per layer of a graph (12 kB to 27 kB are usual), per piece of a vocabulary (20 are usual), and
 # whatever does not depend on the model's size.
 _WEIGHT, _LAYER, _PIECE, _SLACK = 40, 1 << 16, 1 << 7, 1 << 26
-
-Value = TypeVar("Value")
-
-
-class _Vocabulary(TypedDict):
-    source: Annotated[int, Meta(gt=END_ID, le=MAX_WIDTH)]
-    target: Annotated[int, Meta(gt=END_ID, le=MAX_WIDTH)]
-
-
-class _Metric(TypedDict):
-    set: Text
-    metric: Text
-    value: float
-    signature: Text
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -73,16 +52,20 @@ def read_manifest(folder: Path) -> Manifest:
         raise ModelError(f"{path}: not a bundle's manifest", HINT)
     if tree.get(DIGEST) != manifest_digest(tree):
         raise ModelError(f"{path}: was changed after the export ({DIGEST} differs)", HINT)
-    _converted(tree.get("metrics", []), list[_Metric], path, "metrics")
-    sizes = _converted(tree.get("vocabulary"), _Vocabulary, path, "vocabulary")
-    flat = tree | {"vocabulary": sizes, "architecture": {}, "decoding": {}}
-    manifest = replace(
-        _converted(flat, Manifest, path),
-        architecture=_section(tree, "architecture", model_config, MAX_WIDTH, path),
-        decoding=_section(
-            tree, "decoding", partial(settings_from, DecodingConfig), _MAX_LENGTH, path
-        ),
-    )
+    try:
+        model, decoding = (
+            msgspec.convert(tree.get(key), dict[str, Any]) for key in ("architecture", "decoding")
+        )
+        manifest = replace(
+            msgspec.convert(tree | {"architecture": {}, "decoding": {}}, Manifest),
+            architecture=model_config(model, str(path), "architecture."),
+            decoding=settings_from(DecodingConfig, decoding, str(path), "decoding."),
+        )
+    except msgspec.ValidationError as error:
+        problem, _, key = str(error).replace("`", "").partition(" - at $.")
+        raise _damaged(path, f"{key}: {problem}" if key else problem) from None
+    except OptionError as error:
+        raise ModelError(error.message, error.hint) from None
     for problem in _problems(manifest):
         raise _damaged(path, problem)
     return manifest
@@ -90,31 +73,6 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _damaged(path: Path, problem: object) -> ModelError:
     return ModelError(f"{path}: damaged ({problem})", HINT)
-
-
-def _converted(tree: Any, cls: type[Value], path: Path, key: str = "") -> Value:
-    """Convert plain values, checking types and bounds."""
-    try:
-        return msgspec.convert(tree, cls)
-    except msgspec.ValidationError as error:
-        problem, _, place = str(error).replace("`", "").partition(" - at $")
-        where = f"{key}{place}".removeprefix(".")
-        raise _damaged(path, f"{where}: {problem}" if where else problem) from None
-
-
-def _section(
-    tree: dict[str, Any], key: str, read: Callable[..., Any], limit: int, path: Path
-) -> Any:
-    """Read a table of the recipe, with the bounds that recipes leave open."""
-    section = _converted(tree.get(key), dict[str, Any], path, key)
-    for name, value in section.items():
-        maximum = _MAX_LAYERS if name.endswith("_layers") else limit
-        if type(value) in (int, float) and value > maximum:
-            raise _damaged(path, f"{key}.{name} must be at most {maximum:,}, not {value:,}")
-    try:
-        return read(section, str(path), f"{key}.")
-    except OptionError as error:
-        raise ModelError(error.message, error.hint) from None
 
 
 def _problems(manifest: Manifest) -> Iterator[str]:
@@ -126,11 +84,14 @@ def _problems(manifest: Manifest) -> Iterator[str]:
         numbers = math.prod(axis for axis in shape if isinstance(axis, int))
         if numbers > MAX_WIDTH:
             yield f"architecture: {name} has {numbers:,} numbers per column, at most {MAX_WIDTH:,}"
+    if manifest.vocabulary.keys() != {"source", "target"}:
+        yield "vocabulary must have source and target"
     if manifest.token_ids != TOKEN_IDS:
         yield f"token_ids must be {TOKEN_IDS}"
     if manifest.precision not in PRECISIONS:
         yield f"precision must be one of {', '.join(PRECISIONS)}"
-    required = [f"{TOKENIZER}/{SPEC_FILE}", WEIGHTS, *(graph.file for graph in manifest.graphs)]
+    graphs = [graph.file for graph in manifest.graphs.values()]
+    required = [f"{TOKENIZER}/{SPEC_FILE}", WEIGHTS, *graphs]
     for name in [*required, LEXICON] if shortlist else required:
         if name not in manifest.files:  # its hash would not be checked
             yield f"files has no record of {name}"
@@ -149,7 +110,7 @@ def _wrong_sizes(manifest: Manifest) -> Iterator[str]:
     weights = config.count_parameters(source, target)
     layers = config.encoder_layers + config.decoder_layers
     limits = {WEIGHTS: _WEIGHT * weights + _SLACK}
-    limits |= {graph.file: _LAYER * (layers + 4) for graph in manifest.graphs}
+    limits |= {graph.file: _LAYER * (layers + 4) for graph in manifest.graphs.values()}
     if shortlist:
         limits[LEXICON] = shortlist.bytes(vocabulary)
         if sizes[LEXICON] != limits[LEXICON]:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_cli import __version__
-from nmt_cli.bundle.manifest import PASSED, Check, Verification
+from nmt_cli.bundle.manifest import PASSED, Check, Metric, Verification
 from nmt_cli.errors import VerificationError
 from nmt_cli.evaluate.scores import System, compare, count, evaluate
 from nmt_cli.export.exporter import FLOAT32
@@ -126,7 +126,7 @@ def passed(trained: TrainedModel, checks: Sequence[Check], onnxruntime: str = ""
 
 def compare_with_model(
     trained: TrainedModel, exported: ExportUnderTest
-) -> tuple[list[Check], list[dict[str, Any]]]:
+) -> tuple[list[Check], list[Metric]]:
     """Compare an export with the model it was made from.
 
     Returns:
@@ -151,7 +151,7 @@ def compare_with_model(
     if not exact:
         original = [translation.text for translation in ours]
         checks += compare_quality(original, texts, target, exported.gates, exported.precision)
-    metrics = [
+    metrics: list[Metric] = [
         {
             "set": f"first {len(target)} held-out pairs",
             "metric": score.name,

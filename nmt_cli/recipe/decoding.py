@@ -5,10 +5,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from nmt_cli.options import PositiveInt, option
+from nmt_cli.options import option
 
 BeamSize = Annotated[int, Meta(ge=1, le=256)]
 Penalty = Annotated[float, Meta(ge=0, le=10)]
+Length = Annotated[int, Meta(ge=1, le=1 << 16)]
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,12 @@ class DecodingConfig:
     beam_size: BeamSize = option(4, "Number of hypotheses kept at each step; 1 is greedy search.")
     # Wu et al. 2016, equation 14
     length_penalty: Penalty = option(0.6, "GNMT's alpha; larger values favour longer translations.")
-    max_length: PositiveInt = option(256, "Maximum tokens of a translation, its end included.")
-    length_ratio: Annotated[float, Meta(ge=0.1)] = option(
+    max_length: Length = option(256, "Maximum tokens of a translation, its end included.")
+    length_ratio: Annotated[float, Meta(ge=0.1, le=1000)] = option(
         1.5, "A translation has at most length_ratio * source tokens + length_extra tokens."
     )
-    length_extra: PositiveInt = option(10, "See length_ratio.")
-    max_source: Annotated[int, Meta(ge=2)] = option(
+    length_extra: Length = option(10, "See length_ratio.")
+    max_source: Annotated[int, Meta(ge=2, le=1 << 16)] = option(
         128, "Maximum tokens of a source; longer ones are split at sentence ends."
     )
     fold_capitals: bool = option(

@@ -37,6 +37,8 @@ Problem = tuple[str, str]
 
 DropoutRate = Annotated[float, Meta(ge=0, le=0.95)]
 Cell = Literal["lstm", "gru"]
+# Far above any real model, far below what would exhaust a machine that reads a bundle.
+Layers = Annotated[int, Meta(ge=1, le=1000)]
 
 
 def _architecture(name: str) -> Any:
@@ -49,11 +51,11 @@ class ModelConfig:
     """The keys of [model] that all architectures have; each adds its own in a subclass."""
 
     architecture: str = _architecture("")
-    d_model: Annotated[int, Meta(ge=2)] = option(
+    d_model: Annotated[int, Meta(ge=2, le=1 << 20)] = option(
         256, "Width; each direction of a recurrent encoder has half of it."
     )
-    encoder_layers: PositiveInt = option(4, "Number of encoder layers.")
-    decoder_layers: PositiveInt = option(4, "Number of decoder layers.")
+    encoder_layers: Layers = option(4, "Number of encoder layers.")
+    decoder_layers: Layers = option(4, "Number of decoder layers.")
     dropout: DropoutRate = option(0.1, "Dropout of layer outputs and embeddings.")
     word_dropout: DropoutRate = option(0.0, "Dropout of whole tokens, on both sides.")
     embeddings: Literal["all", "source-target", "target-softmax", "none"] = option(

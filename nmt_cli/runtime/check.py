@@ -49,9 +49,9 @@ def check_bundle(bundle: Bundle) -> list[Check]:
         ModelError: a graph cannot be run, or an output has another type or shape than declared.
     """
     manifest = bundle.manifest
-    for graph in manifest.graphs:
+    for graph in manifest.graphs.values():
         bundle.model.session(graph)
-    tensors = sum(len(graph.inputs) + len(graph.outputs) for graph in manifest.graphs)
+    tensors = sum(len(graph.inputs) + len(graph.outputs) for graph in manifest.graphs.values())
     tie = TIES[manifest.precision]
     translator = translator_for(bundle.model, bundle.tokenizers, manifest.decoding)
     single = (next(translator.translate([line])) for line in HARD_LINES)

@@ -23,13 +23,7 @@ from nmt_cli.bundle.manifest import (
     Signature,
     StoredWeights,
     TensorSpec,
-    append_signature,
-    attention_signature,
-    columns_signature,
-    decoder_signature,
-    encoder_signature,
-    self_attention_signature,
-    shortlist_signature,
+    signatures,
 )
 from nmt_cli.export.onnx.calibrate import Pairs, calibrate
 from nmt_cli.export.onnx.graph_pass import RULES, apply_rules
@@ -78,19 +72,16 @@ def write_graphs(
         The graphs' signatures, by file name, and where encoder and decoder store the model's
         weights.
     """
-    config, specs = graph.config, {}
-    models, signatures = make_graphs(graph, precision, rules, attention, pairs)
+    models, specs = make_graphs(graph, precision, rules, attention, pairs), {}
     if shortlist:
-        signatures[COLUMNS] = columns_signature(config, shortlist, precision)
-        signatures[SHORTLIST] = shortlist_signature(config, shortlist, precision)
         models[COLUMNS] = columns_graph(models[DECODER])
         models[SHORTLIST] = shortlist_graph(models[DECODER])
-    for file, signature in signatures.items():
-        model = models[file]
-        inputs, outputs = map(_signed, (model.graph.inputs, model.graph.outputs), signature)
+    expected = signatures(graph.config, graph.vocab_size, shortlist, precision)
+    for file, model in models.items():
+        inputs, outputs = map(_signed, (model.graph.inputs, model.graph.outputs), expected[file])
         CheckerPass()(model)
         specs[file] = GraphSpec(file, OPSET, inputs, outputs)
-    save_with_shared_weights({file: models[file] for file in signatures}, folder)
+    save_with_shared_weights(models, folder)
     return specs, stored_weights({file: models[file] for file in (DECODER, ENCODER)})
 
 
@@ -100,8 +91,8 @@ def make_graphs(
     rules: Sequence[str] = tuple(RULES),
     attention: str | None = None,
     pairs: Pairs = (),
-) -> tuple[dict[str, ir.Model], dict[str, Signature]]:
-    """Return the finished graphs and their signatures, by file name.
+) -> dict[str, ir.Model]:
+    """Return the finished graphs by file name.
 
     Args:
         graph: encoder and step of a trained model.
@@ -117,20 +108,19 @@ def make_graphs(
 
     config = graph.config
     weights = {weight.path: np.asarray(weight) for weight in graph.model.weights}
-    parts: list[tuple[str, Callable[..., Any], Signature]] = [
-        (ENCODER, graph.encode, encoder_signature(config)),
-        (DECODER, _step(graph, graph.step), decoder_signature(config, graph.vocab_size)),
-        (APPEND, append, append_signature()),
-    ]
+    functions: dict[str, Callable[..., Any]] = {
+        ENCODER: graph.encode,
+        DECODER: _step(graph, graph.step),
+        APPEND: append,
+    }
     if attention:
-        parts.append((ATTENTION, _step(graph, graph.step_attention), attention_signature(config)))
-    self_attention = self_attention_signature(config)
-    if attention == "all" and self_attention[1]:  # a recurrent model has none
-        parts.append((SELF_ATTENTION, graph.self_attention, self_attention))
-    models = {}
-    for file, function, signature in parts:
+        functions[ATTENTION] = _step(graph, graph.step_attention)
+    if attention == "all" and config.self_attention():  # a recurrent model has none
+        functions[SELF_ATTENTION] = graph.self_attention
+    expected, models = signatures(config, graph.vocab_size), {}
+    for file, function in functions.items():
         write = ENCODERS.get(config.architecture) if file == ENCODER else None
-        model = write(graph) if write else convert(function, signature)
+        model = write(graph) if write else convert(function, expected[file])
         share_transposed(model)
         name_weights(model, weights)
         _write_in_place(model, graph)
@@ -142,7 +132,7 @@ def make_graphs(
             models[file] = quantize(models[file], sizes.get(file))
         elif precision == "float16":
             models[file] = half(models[file])
-    return models, {file: signature for file, _, signature in parts}
+    return models
 
 
 def _step(graph: StepGraph, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -120,7 +120,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
             "contain only sentencepiece",
             "export it without `with_tokenizer`",
         )
-    graphs, _ = make_graphs(graph, options.precision, pairs=calibration_pairs(run))
+    graphs = make_graphs(graph, options.precision, pairs=calibration_pairs(run))
     model = search_graph(graphs[ENCODER], graphs[DECODER], graph.caches, trained.decoding)
     if isinstance(target, SentencePieceTokenizer) and options.with_tokenizer:
         tokenizers = [
