@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nmt_cli.formats import patterns
+from nmt_cli.formats import spans as patterns
 from nmt_cli.text.lines import is_blank
 from nmt_cli.text.repetition import repeats
 

@@ -1,37 +1,57 @@
-"""Translate a document of any format."""
+"""The document formats, and the translation of a document of any of them.
+
+Adding a format takes its module and one line of FORMATS.
+"""
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nmt_cli.errors import NmtError
-from nmt_cli.formats import SUFFIXES
-from nmt_cli.formats.html import translate_html
-from nmt_cli.formats.markdown import translate_markdown
-from nmt_cli.formats.po import translate_po
-from nmt_cli.formats.segments import Translate
-from nmt_cli.formats.srt import translate_srt
+from nmt_cli.errors import OptionError
 from nmt_cli.text.lines import BYTE_ORDER_MARK, plain_name
 
-_TRANSLATORS: dict[str, Callable[..., str]] = {
-    "srt": translate_srt,
-    "po": translate_po,
-    "markdown": translate_markdown,
-    "html": translate_html,
-    "xml": partial(translate_html, xml=True),
+if TYPE_CHECKING:
+    from nmt_cli.formats.placing import Translate
+
+
+@dataclass(frozen=True)
+class Format:
+    """A document format.
+
+    Attributes:
+        function: module and name of the function that translates a document: its arguments are
+            the text, the name of the file, for messages, and the Translate.
+        suffixes: of files, in lower case.
+        library: the module that it needs, which ``nmt_cli[formats]`` installs.
+    """
+
+    function: str
+    suffixes: tuple[str, ...]
+    library: str = ""
+
+
+FORMATS = {
+    "srt": Format("srt:translate_srt", (".srt",), "srt"),
+    "po": Format("po:translate_po", (".po", ".pot"), "polib"),
+    "markdown": Format("markdown:translate_markdown", (".md", ".markdown"), "markdown_it"),
+    "html": Format("html:translate_html", (".html", ".htm", ".xhtml")),
+    "xml": Format("html:translate_xml", (".xml",)),
 }
-FORMATS = tuple(_TRANSLATORS)
+SUFFIXES = {suffix: name for name, format in FORMATS.items() for suffix in format.suffixes}
 
 
 def format_of(path: Path) -> str:
-    """Return the format of a file by its suffix, not counting that of its compression.
+    """Return the format of a file by its suffix, without the suffix of its compression.
 
     Raises:
-        NmtError: the suffix is not that of a known format.
+        OptionError: no known format has the suffix.
     """
     suffix = plain_name(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise NmtError(
+        raise OptionError(
             f"{path}: unknown document format",
             "use a suffix such as .srt, .po, .md or .html, or name the `format`",
         )
@@ -39,24 +59,26 @@ def format_of(path: Path) -> str:
 
 
 def translate_document(
-    format: str, text: str, name: str, translate: Translate, untouched: Collection[str] = ()
+    format: str, text: str, name: str, translate: "Translate", untouched: Collection[str] = ()
 ) -> str:
     """Translate the text in a document; its markup, placeholders, lines and line ends stay.
 
     Args:
-        format: one of FORMATS.
+        format: a key of FORMATS.
         text: the whole document, which may begin with a byte-order mark.
         name: of its file, for messages.
-        translate: returns the translations of texts, in order, each of one line; called twice
-            at most, and not for texts without a letter.
-        untouched: names of elements of HTML or XML whose content stays, besides code and the like.
+        translate: called twice at most, and not for texts without a letter.
+        untouched: names of further HTML or XML elements whose content stays.
 
     Raises:
-        NmtError: the document cannot be parsed; names file and line.
+        InputError: the document cannot be parsed; names file and line.
         ImportError: the format's library is not installed (``nmt_cli[formats]``).
     """
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
-    translate_format = _TRANSLATORS[format]
+    module, _, function = FORMATS[format].function.partition(":")
+    translate_format: Callable[..., str] = getattr(
+        import_module(f"nmt_cli.formats.{module}"), function
+    )
     if untouched:
         translate_format = partial(translate_format, untouched=untouched)
     return mark + translate_format(text.removeprefix(mark), name, translate)

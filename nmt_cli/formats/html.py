@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from html import escape, unescape
 from typing import NamedTuple
 
-from nmt_cli.formats import patterns
-from nmt_cli.formats.segments import Finder, Kind, Segment, Span, Translate, translate_segments
+from nmt_cli.formats import spans
+from nmt_cli.formats.placing import Translate
+from nmt_cli.formats.segments import Segment, translate_segments
+from nmt_cli.formats.spans import Finder, Kind, Span, match_tags
 
 _INLINE = frozenset((
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "data", "del", "dfn", "em",
@@ -53,11 +55,11 @@ _NOT_TRANSLATED = re.compile(
 _WHITE = " \t\r\n\f"
 _SPACES = re.compile(f"[{_WHITE}]+")
 
-# Characters that stand for tags. A text that has one already is not translated.
+# Characters in place of tags. A text that already has one is not translated.
 _FIRST_TAG, _LAST_TAG = "\U00100000", "\U0010fffd"
 _TAG = re.compile(f"[{_FIRST_TAG}-{_LAST_TAG}]")
-_MOST_TAGS = 65_000
-_find_in_text = patterns.spans_finder(free=[*patterns.ADDRESSES, *patterns.TEMPLATES])
+_MAX_TAGS = 65_000
+_find_in_text = spans.spans_finder(free=[*spans.ADDRESSES, *spans.TEMPLATES])
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class _Token:
 
 
 class _Tag(NamedTuple):
-    """What a private character of a text stands for; ``until`` ends an untouched element."""
+    """The markup that a private character replaces; ``until`` ends an untouched element."""
 
     raw: str
     kind: Kind
@@ -86,86 +88,70 @@ class _Tag(NamedTuple):
 
 
 def translate_html(
-    text: str,
-    name: str,
-    translate: Translate,
-    xml: bool = False,
-    untouched: Collection[str] = (),
+    text: str, name: str, translate: Translate, untouched: Collection[str] = ()
 ) -> str:
-    """Translate a document or a fragment; any text is HTML, so no message needs its ``name``.
-
-    Args:
-        text: the document.
-        name: of its file.
-        translate: as of translate_segments.
-        xml: names are case-sensitive, and an element is part of a text if text is beside it.
-        untouched: names of further elements whose content stays.
-    """
-    tokens = list(_tokens(text, xml, untouched))
-    mates = _mates(tokens)
-    inline = _mixed(text, tokens, mates) if xml else _in_lines(tokens)
-    texts = list(_texts(text, tokens, mates, inline))
-    results = translate_segments([each.segment for each in texts], translate)
-    parts, at = [], 0
-    for each, result in zip(texts, results, strict=True):
-        changed = result != each.segment.text
-        new = _written(result, each.tags, xml) if changed else text[each.start : each.end]
-        parts += [text[at : each.start], new]
-        at = each.end
-    return "".join([*parts, text[at:]])
+    """Translate an HTML document or fragment; any text is HTML, so the ``name`` is not used."""
+    names = _UNTOUCHED | {element.lower() for element in untouched}
+    return _translated(text, translate, names, xml=False)
 
 
-def _tokens(text: str, xml: bool, untouched: Collection[str]) -> Iterator[_Token]:
-    at = start = 0
-    stay = frozenset(untouched) if xml else _UNTOUCHED | {each.lower() for each in untouched}
-    while match := _TOKEN.search(text, at):
-        if start < match.start():
-            yield _Token(start, match.start(), is_text=True)
+def translate_xml(
+    text: str, name: str, translate: Translate, untouched: Collection[str] = ()
+) -> str:
+    """Translate XML: names are case-sensitive, and elements with text beside them separate none."""
+    return _translated(text, translate, frozenset(untouched), xml=True)
+
+
+def _translated(text: str, translate: Translate, untouched: Collection[str], xml: bool) -> str:
+    tokens = list(_tokens(text, untouched, xml))
+    matches = match_tags(
+        (number, token.name, token.closes)
+        for number, token in enumerate(tokens)
+        if not token.is_text and not token.is_void
+    )
+    inline = _mixed(text, tokens, matches) if xml else _in_lines(tokens)
+    texts = list(_texts(text, tokens, matches, inline))
+    results = translate_segments([part.segment for part in texts], translate)
+    parts, done = [], 0
+    for part, result in zip(texts, results, strict=True):
+        changed = result != part.segment.text
+        new = _written(result, part.tags, xml) if changed else text[part.start : part.end]
+        parts += [text[done : part.start], new]
+        done = part.end
+    return "".join([*parts, text[done:]])
+
+
+def _tokens(text: str, untouched: Collection[str], xml: bool) -> Iterator[_Token]:
+    position = text_start = 0
+    while match := _TOKEN.search(text, position):
+        if text_start < match.start():
+            yield _Token(text_start, match.start(), is_text=True)
         name, closes = match["name"] or "", bool(match["end"])
         name = name if xml else name.lower()
         is_void = not name or text.endswith("/>", *match.span()) or (not xml and name in _VOID)
-        stays = name in stay or bool(_NOT_TRANSLATED.search(match[0]))
+        stays = name in untouched or bool(_NOT_TRANSLATED.search(match[0]))
         stays = stays and not is_void and not closes
         yield _Token(*match.span(), name, False, is_void, closes, stays)
-        at = start = match.end()
+        position = text_start = match.end()
         if name in _RAW and not xml and not closes:
-            ends = re.compile(rf"</{name}(?=[\s/>])|\Z", re.IGNORECASE).search(text, at)
-            at = ends.start() if ends else at
-    if start < len(text):
-        yield _Token(start, len(text), is_text=True)
-
-
-def _mates(tokens: Sequence[_Token]) -> dict[int, int]:
-    """The number of each start tag's end tag, and the reverse; misnested tags have none."""
-    mates: dict[int, int] = {}
-    opened: list[int] = []
-    for number, token in enumerate(tokens):
-        if token.is_text or token.is_void:
-            continue
-        if not token.closes:
-            opened.append(number)
-            continue
-        # Nobody nests tags deeper; searching all would take long where none is closed.
-        for at in range(len(opened) - 1, max(len(opened) - 256, 0) - 1, -1):
-            if tokens[opened[at]].name == token.name:
-                mates |= {opened[at]: number, number: opened[at]}
-                del opened[at:]
-                break
-    return mates
+            end_tag = re.compile(rf"</{name}(?=[\s/>])|\Z", re.IGNORECASE).search(text, position)
+            position = end_tag.start() if end_tag else position
+    if text_start < len(text):
+        yield _Token(text_start, len(text), is_text=True)
 
 
 def _in_lines(tokens: Sequence[_Token]) -> set[int]:
-    """The numbers of the tags of HTML that do not separate texts."""
-    found = set()
+    """Return the numbers of the tags of HTML that do not separate texts."""
+    inline = set()
     for number, token in enumerate(tokens):
         stays = token.stays and token.name not in _UNTOUCHED_BLOCKS
         if not token.is_text and (not token.name or token.name in _INLINE or stays):
-            found.add(number)
-    return found
+            inline.add(number)
+    return inline
 
 
-def _mixed(text: str, tokens: Sequence[_Token], mates: Mapping[int, int]) -> set[int]:
-    """The numbers of the tags that have text beside them, in the same element."""
+def _mixed(text: str, tokens: Sequence[_Token], matches: Mapping[int, int]) -> set[int]:
+    """Return the numbers of the tags that have text beside them, in the same element."""
     inline: set[int] = set()
     levels: list[tuple[list[int], bool]] = [([], False)]
     for number, token in enumerate(tokens):
@@ -173,11 +159,11 @@ def _mixed(text: str, tokens: Sequence[_Token], mates: Mapping[int, int]) -> set
             tags, has_text = levels[-1]
             levels[-1] = (tags, has_text or bool(text[token.start : token.end].strip()))
             continue
-        if mates.get(number, number) < number:
+        if matches.get(number, number) < number:
             tags, has_text = levels.pop()
             inline.update(tags if has_text else ())
         levels[-1][0].append(number)
-        if mates.get(number, number) > number:
+        if matches.get(number, number) > number:
             levels.append(([], False))
     for tags, has_text in levels:
         inline.update(tags if has_text else ())
@@ -195,17 +181,17 @@ class _Text:
 
 
 def _texts(
-    text: str, tokens: Sequence[_Token], mates: Mapping[int, int], inline: Collection[int]
+    text: str, tokens: Sequence[_Token], matches: Mapping[int, int], inline: Collection[int]
 ) -> Iterator[_Text]:
     """Find the texts between blocks."""
     parts: list[tuple[int, int]] = []  # numbers of tokens: first and last
     number = 0
     while number < len(tokens):
         token = tokens[number]
-        last = mates.get(number, number) if token.stays else number
+        last = matches.get(number, number) if token.stays else number
         while (  # without an end tag, an element that stays ends before the next block
             token.stays
-            and number not in mates
+            and number not in matches
             and last + 1 < len(tokens)
             and (tokens[last + 1].is_text or last + 1 in inline)
         ):
@@ -213,16 +199,19 @@ def _texts(
         if token.is_text or number in inline:
             parts.append((number, last))
         else:
-            yield from _text(text, tokens, mates, parts)
+            yield from _text(text, tokens, matches, parts)
             parts = []
         number = last + 1
-    yield from _text(text, tokens, mates, parts)
+    yield from _text(text, tokens, matches, parts)
 
 
 def _text(
-    text: str, tokens: Sequence[_Token], mates: Mapping[int, int], parts: Sequence[tuple[int, int]]
+    text: str,
+    tokens: Sequence[_Token],
+    matches: Mapping[int, int],
+    parts: Sequence[tuple[int, int]],
 ) -> Iterator[_Text]:
-    """Make one text of parts, unless nothing is to translate."""
+    """Make one text of parts, unless there is nothing to translate."""
     if not any(tokens[first].is_text for first, _ in parts):
         return
     start, end = tokens[parts[0][0]].start, tokens[parts[-1][1]].end
@@ -234,7 +223,7 @@ def _text(
         token = tokens[first]
         raw = text[max(token.start, start) : min(tokens[last].end, end)]
         if token.is_text:
-            if _TAG.search(unescape(raw)) or len(tags) > _MOST_TAGS:
+            if _TAG.search(unescape(raw)) or len(tags) > _MAX_TAGS:
                 return
             shown += _SPACES.sub(" ", unescape(raw))
             continue
@@ -246,51 +235,47 @@ def _text(
             shown += words + until
         elif last > first or (token.is_void and token.name != "br"):
             tags[tag] = _Tag(raw, Kind.MARK)
-        elif parts[0][0] <= mates.get(first, -1) <= parts[-1][0]:
+        elif parts[0][0] <= matches.get(first, -1) <= parts[-1][0]:
             tags[tag] = _Tag(raw, Kind.CLOSE if token.closes else Kind.OPEN)
-        else:  # a line break, or a tag whose mate is not in this text
+        else:  # a line break, or a tag whose match is not in this text
             tags[tag] = _Tag(raw, Kind.BREAK)
     yield _Text(start, end, Segment(shown, _finder(tags)), tags)
 
 
 def _words(text: str, tokens: Sequence[_Token]) -> str:
-    """The words of an element that stays, for the model to see."""
-    words = "".join(unescape(text[each.start : each.end]) for each in tokens if each.is_text)
+    """Return the words of an element that stays, for the model to read."""
+    words = "".join(unescape(text[token.start : token.end]) for token in tokens if token.is_text)
     return _TAG.sub("", _SPACES.sub(" ", words)).strip()
 
 
 def _finder(tags: Mapping[str, _Tag]) -> Finder:
     def find(text: str) -> list[Span]:
-        spans, at = list[Span](), 0
+        found, done = list[Span](), 0
         for match in _TAG.finditer(text):
             start, end = match.span()
-            if start < at:
+            if start < done:
                 continue
             tag = tags.get(match[0], _Tag("", Kind.FIXED))
-            spans += _shifted(_find_in_text(text[at:start]), at)
-            spans.append(Span(start, end, tag.kind))
-            at = end
+            found += [span.shifted(done) for span in _find_in_text(text[done:start])]
+            found.append(Span(start, end, tag.kind))
+            done = end
             if tag.until and (close := text.find(tag.until, end)) > end:
-                spans.append(Span(end, close, Kind.FREE))
-                at = close
-        return spans + _shifted(_find_in_text(text[at:]), at)
+                found.append(Span(end, close, Kind.FREE))
+                done = close
+        return found + [span.shifted(done) for span in _find_in_text(text[done:])]
 
     return find
 
 
-def _shifted(spans: Sequence[Span], by: int) -> list[Span]:
-    return [Span(each.start + by, each.end + by, each.kind) for each in spans]
-
-
 def _written(result: str, tags: Mapping[str, _Tag], xml: bool) -> str:
-    """Put tags and entities back in a translation."""
-    parts, at = [], 0
+    """Put tags and entities back into a translation."""
+    parts, done = [], 0
     for match in _TAG.finditer(result):
-        if match.start() >= at:
+        if match.start() >= done:
             tag = tags[match[0]]
-            parts += [_escaped(result[at : match.start()], xml), tag.raw]
-            at = result.index(tag.until, match.end()) + 1 if tag.until else match.end()
-    return "".join([*parts, _escaped(result[at:], xml)])
+            parts += [_escaped(result[done : match.start()], xml), tag.raw]
+            done = result.index(tag.until, match.end()) + 1 if tag.until else match.end()
+    return "".join([*parts, _escaped(result[done:], xml)])
 
 
 def _escaped(text: str, xml: bool) -> str:

@@ -9,10 +9,11 @@ Similar: HTML.cpp of Bergamot (https://github.com/browsermt/bergamot-translator)
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from nmt_cli.formats.spans import Kind, Place, Span
+from nmt_cli.formats.spans import Interval, Kind, Span
+from nmt_cli.search.translation import Translation
 
 _SIGNS = ".,;:!?()[]\"'«»“”‘’…"
 _HIDDEN = (Kind.OPEN, Kind.CLOSE, Kind.MARK)
@@ -20,20 +21,48 @@ _HIDDEN = (Kind.OPEN, Kind.CLOSE, Kind.MARK)
 
 @dataclass(frozen=True)
 class Aligned:
-    """A translation of one line, and pairs of places of a source word and a target word in it.
+    """A translation of one line, and its aligned words.
 
-    Each target word has one pair at most; pairs are in target order.
+    Attributes:
+        pairs: intervals of a source word in the line and of a target word in the translation, in
+            target order. Each target word has one pair at most.
     """
 
     text: str
-    pairs: Sequence[tuple[Place, Place]] = ()
+    pairs: Sequence[tuple[Interval, Interval]] = ()
+
+    @classmethod
+    def of(cls, translation: Translation) -> "Aligned":
+        """Return a translation's text and its aligned words, if it has any."""
+        pairs = [
+            (translation.source_words[source], translation.target_words[target])
+            for source, target in translation.alignment or []
+        ]
+        return cls(translation.text, pairs)
 
 
 @dataclass(frozen=True)
-class Aligning:
-    """Translates as a Translate does, and aligns words."""
+class Translate:
+    """Translates the lines of documents.
 
-    translate: Callable[[Sequence[str]], Sequence[Aligned]]
+    Attributes:
+        lines: returns the translations of lines, in order.
+        aligns: whether they have aligned words, by which markup is placed.
+    """
+
+    lines: Callable[[Sequence[str]], Sequence[Aligned]]
+    aligns: bool = False
+
+    @classmethod
+    def by(
+        cls, translate: Callable[[Sequence[str]], Iterable[Translation]], aligns: bool
+    ) -> "Translate":
+        """Translate with a function whose translations have alignments if ``aligns``."""
+        return cls(lambda lines: list(map(Aligned.of, translate(lines))), aligns)
+
+    def __call__(self, lines: Sequence[str]) -> Sequence[Aligned]:
+        """Translate lines, in order."""
+        return self.lines(lines)
 
 
 @dataclass
@@ -55,13 +84,13 @@ def shown(text: str, spans: Sequence[Span]) -> str:
 
 
 def _parsed(text: str, spans: Sequence[Span]) -> tuple[str, list[_Node]]:
-    """The shown text, and the markup at its places."""
-    plain, at, nodes = "", 0, list[_Node]()
+    """Return the shown text, and the markup in it."""
+    plain, done, nodes = "", 0, list[_Node]()
     levels: list[list[_Node]] = [nodes]
     for span in [*spans, Span(len(text), len(text), Kind.MARK)]:
-        between, raw = text[at : span.start], text[span.start : span.end]
+        between, raw = text[done : span.start], text[span.start : span.end]
         plain += between[1:] if plain.endswith(" ") and between.startswith(" ") else between
-        at = span.end
+        done = span.end
         if span.kind not in _HIDDEN:
             levels[-1].append(_Node(len(plain), len(plain) + len(raw), raw, visible=True))
             plain += raw
@@ -88,68 +117,68 @@ def placed(text: str, spans: Sequence[Span], answer: Aligned) -> str:
 
 
 class _Placing:
-    """The places of one translation's words."""
+    """The words of one translation, and the placeholders that the model kept."""
 
     def __init__(self, source: str, answer: Aligned, nodes: Sequence[_Node]) -> None:
         self.source, self.target = source, answer.text
-        self.sources: list[Place] = [pair[0] for pair in answer.pairs]
-        self.targets: list[Place] = [pair[1] for pair in answer.pairs]
+        self.sources: list[Interval] = [pair[0] for pair in answer.pairs]
+        self.targets: list[Interval] = [pair[1] for pair in answer.pairs]
         self._anchor()
-        self.exact: dict[Place, Place] = {}  # of placeholders that the model kept
+        self.exact: dict[Interval, Interval] = {}  # of placeholders that the model kept
         for node in _visible(nodes):
             pattern = rf"(?<!\w){re.escape(node.before)}(?!\w)"
-            places = {each.span() for each in re.finditer(pattern, self.target)}
-            places -= set(self.exact.values())
-            if not places:
+            copies = {match.span() for match in re.finditer(pattern, self.target)}
+            copies -= set(self.exact.values())
+            if not copies:
                 continue
 
-            def aligned(place: Place, node: _Node = node) -> tuple[int, int]:
-                words = self._touched(place)
-                return sum(self._covers(node, self.sources[word]) for word in words), -place[0]
+            def aligned(copy: Interval, node: _Node = node) -> tuple[int, int]:
+                words = self._overlapping(copy)
+                return sum(self._covers(node, self.sources[word]) for word in words), -copy[0]
 
-            place = max(places, key=aligned)
-            self.exact[node.start, node.end] = place
-            for word in self._touched(place):
+            copy = max(copies, key=aligned)
+            self.exact[node.start, node.end] = copy
+            for word in self._overlapping(copy):
                 self.sources[word] = (node.start, node.end)
 
     def _anchor(self) -> None:
         """Align names and numbers that occur once on each side; short words are often others."""
         sides = []
         for text in (self.source, self.target):
-            words: dict[str, list[Place]] = {}
+            words: dict[str, list[Interval]] = {}
             for match in re.finditer(r"\w+(?:[.-]\w+)*", text):
                 if len(match[0]) < 4 and match[0].isalpha():
                     continue
                 words.setdefault(match[0].casefold(), []).append(match.span())
-            sides.append({word: found[0] for word, found in words.items() if len(found) == 1})
+            sides.append({word: spans[0] for word, spans in words.items() if len(spans) == 1})
         for word in sides[0].keys() & sides[1].keys():
-            for at in self._touched(sides[1][word]):
-                if self.target[slice(*self.targets[at])].casefold().strip(_SIGNS) == word:
-                    self.sources[at] = sides[0][word]
+            for index in self._overlapping(sides[1][word]):
+                if self.target[slice(*self.targets[index])].casefold().strip(_SIGNS) == word:
+                    self.sources[index] = sides[0][word]
 
-    def _touched(self, place: Place) -> list[int]:
-        """The target words that overlap a place."""
+    def _overlapping(self, interval: Interval) -> list[int]:
+        """Return the target words that overlap an interval."""
         return [
             word
             for word, (start, end) in enumerate(self.targets)
-            if start < place[1] and place[0] < end
+            if start < interval[1] and interval[0] < end
         ]
 
-    def written(self, nodes: Sequence[_Node], words: Place, place: Place | None) -> str:
-        """Write the target words ``[words[0]:words[1]]`` at ``place`` with the nodes in them."""
-        start, end = place or (0, len(self.target))
-        taken: list[Place] = []
+    def written(self, nodes: Sequence[_Node], words: Interval, within: Interval | None) -> str:
+        """Return part of the target text, or all of it, with the nodes of its words in it."""
+        start, end = within or (0, len(self.target))
+        runs: list[Interval] = []
         items: list[tuple[int, int, str]] = []
         pending: list[_Node] = []
         for node in nodes:
             exact = self.exact.get((node.start, node.end))
-            run = None if node.start == node.end else self._run(node, words, taken)
+            run = None if node.start == node.end else self._run(node, words, runs)
             if node.visible and exact:
                 continue
             if run is None:
                 pending.append(node)
                 continue
-            taken.append(run)
+            runs.append(run)
             edges = exact or self._edges(node, run)
             edges = max(start, edges[0]), min(end, edges[1])
             inner = "" if node.visible else self.written(node.inner, run, edges)
@@ -158,23 +187,23 @@ class _Placing:
         for node in pending:
             word = self._follows(node, words)
             word = max(word, after) if node.pinned else word
-            word = max([word, *(last for first, last in taken if first < word < last)])
+            word = max([word, *(last for first, last in runs if first < word < last)])
             after = word if node.pinned else after
-            at, raw = self._gap(node, word, words, start)
+            position, raw = self._gap(node, word, words, start)
             if node.pinned:
-                at = latest = max(at, latest)
-            items.append((at, at, raw))
-        parts, at = [], start
+                position = latest = max(position, latest)
+            items.append((position, position, raw))
+        parts, done = [], start
         for first, last, raw in sorted(items, key=lambda item: item[:2]):
-            parts += [self.target[at : max(at, min(first, end))], raw]
-            at = max(at, min(last, end))
-        return "".join([*parts, self.target[at:end]])
+            parts += [self.target[done : max(done, min(first, end))], raw]
+            done = max(done, min(last, end))
+        return "".join([*parts, self.target[done:end]])
 
-    def _run(self, node: _Node, words: Place, taken: Sequence[Place]) -> Place | None:
-        """The run of target words with the most words of a node; the longest of several."""
+    def _run(self, node: _Node, words: Interval, others: Sequence[Interval]) -> Interval | None:
+        """Return the run of target words with the most words of a node; the longest of several."""
         best, score, first = (0, 0, 0), 0, words[0]
         for word in range(*words):
-            if any(start <= word < end for start, end in taken):
+            if any(start <= word < end for start, end in others):
                 score, first = 0, word + 1
                 continue
             if score < 0:
@@ -184,27 +213,23 @@ class _Placing:
                 best = max(best, (score, word + 1 - first, -first))
         return (-best[2], best[1] - best[2]) if best[0] else None
 
-    def _covers(self, node: _Node, word: Place) -> bool:
+    def _covers(self, node: _Node, word: Interval) -> bool:
         """Whether a node is around letters of a source word, or around part of its signs."""
         part = self.source[max(node.start, word[0]) : min(node.end, word[1])]
         return bool(_letters(part) or (part and not _letters(self.source[slice(*word)])))
 
-    def _edges(self, node: _Node, run: Place) -> Place:
-        """Where a run begins and ends, without signs that are not the node's in the source."""
+    def _edges(self, node: _Node, run: Interval) -> Interval:
+        """Return where a run begins and ends, without the signs around the node's words."""
         start, end = self.targets[run[0]][0], self.targets[run[1] - 1][1]
         text, inside = self.target[start:end], self.source[node.start : node.end].strip()
         if not _letters(text) or not inside:
             return start, end
-        first = 0 if not inside[0].isalnum() else next(
-            at for at, each in enumerate(text) if each.isalnum()
-        )  # fmt: skip
-        back = 0 if not inside[-1].isalnum() else next(
-            at for at, each in enumerate(reversed(text)) if each.isalnum()
-        )  # fmt: skip
-        return start + first, end - back
+        before = _signs_before(text) if inside[0].isalnum() else 0
+        after = _signs_before(text[::-1]) if inside[-1].isalnum() else 0
+        return start + before, end - after
 
-    def _follows(self, node: _Node, words: Place) -> int:
-        """The target word before which a node is that no word is aligned to."""
+    def _follows(self, node: _Node, words: Interval) -> int:
+        """Return the target word that a node without aligned words precedes."""
         known = [
             (self.sources[word], word + 1)
             for word in range(*words)
@@ -212,25 +237,30 @@ class _Placing:
         ]
         return max(known)[1] if known else words[0]
 
-    def _gap(self, node: _Node, word: int, words: Place, start: int) -> tuple[int, str]:
-        """Where a node goes after a word, and its markup with the spaces around it."""
-        raw = node.before + "".join(_raw(each) for each in node.inner) + node.after
+    def _gap(self, node: _Node, word: int, words: Interval, start: int) -> tuple[int, str]:
+        """Return where a node goes after a word, and its markup with the spaces around it."""
+        raw = _raw(node)
         before = self.source[node.start - 1 : node.start] == " "
         after = self.source[node.end : node.end + 1]
         if word == words[0]:
             spaced = before or after == " "
             return start, raw + " " * (spaced and self.target[start : start + 1] != " ")
-        at = self.targets[word - 1][1]
+        first, position = self.targets[word - 1]
         if not before and after and not after.isalnum() and after != " ":
-            while at > self.targets[word - 1][0] and not self.target[at - 1].isalnum():
-                at -= 1
-        if before and self.target[at : at + 1] == " ":
-            return at, " " + raw
-        return at, " " * before + raw
+            while position > first and not self.target[position - 1].isalnum():
+                position -= 1
+        if before and self.target[position : position + 1] == " ":
+            return position, " " + raw
+        return position, " " * before + raw
 
 
 def _letters(text: str) -> bool:
     return any(map(str.isalnum, text))
+
+
+def _signs_before(text: str) -> int:
+    """Count the characters before the first letter or digit of a text that has one."""
+    return next(index for index, character in enumerate(text) if character.isalnum())
 
 
 def _raw(node: _Node) -> str:
@@ -238,7 +268,7 @@ def _raw(node: _Node) -> str:
 
 
 def _visible(nodes: Sequence[_Node]) -> list[_Node]:
-    found = []
+    visible = []
     for node in nodes:
-        found += [node] if node.visible else _visible(node.inner)
-    return found
+        visible += [node] if node.visible else _visible(node.inner)
+    return visible

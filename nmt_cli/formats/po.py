@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from nmt_cli.errors import NmtError
-from nmt_cli.formats import patterns
-from nmt_cli.formats.segments import Finder, Segment, Translate, translate_segments
+from nmt_cli.errors import InputError
+from nmt_cli.formats import spans
+from nmt_cli.formats.placing import Translate
+from nmt_cli.formats.segments import Segment, translate_segments
+from nmt_cli.formats.spans import Finder
 
 WIDTH = 78  # columns of a line, as gettext's tools and polib write it
 
@@ -31,23 +33,23 @@ def placeholders_finder(printf: bool, qt: bool) -> Finder:
 
     With a format flag, "100% of" contains a placeholder; with one of Qt or KDE, %1 is one.
     """
-    return patterns.spans_finder(
-        breaks=[*patterns.CONTROL, patterns.LINE_BREAK_TAG],
+    return spans.spans_finder(
+        breaks=[*spans.CONTROL, spans.LINE_BREAK_TAG],
         free=[
-            patterns.CODE_ELEMENT,
-            patterns.COMMENT,
-            patterns.ENTITY,
-            *patterns.ADDRESSES,
-            *patterns.TEMPLATES,
+            spans.CODE_ELEMENT,
+            spans.COMMENT,
+            spans.ENTITY,
+            *spans.ADDRESSES,
+            *spans.TEMPLATES,
             r"%%",
-            *patterns.NAMED_PRINTF,
-            *patterns.VARIABLES,
+            *spans.NAMED_PRINTF,
+            *spans.VARIABLES,
             r"``[^`]{1,999}``|:[a-z]{1,32}:`[^`]{1,999}`",  # reStructuredText, of Sphinx
             r"(?<![\w-])--[A-Za-z][\w-]*",
             *([r"%L?\d{1,2}"] if qt else []),
         ],
-        tags=[patterns.TAG],
-        fixed=[patterns.SPACED_PRINTF if printf else patterns.PRINTF, patterns.BRACES],
+        tags=[spans.TAG],
+        fixed=[spans.SPACED_PRINTF if printf else spans.PRINTF, spans.BRACES],
     )
 
 
@@ -70,14 +72,14 @@ def translate_po(text: str, name: str, translate: Translate) -> str:
     left as it is.
 
     Raises:
-        NmtError: the file ``name`` has a syntax error (names the line), or its header says that
+        InputError: the file ``name`` has a syntax error (names the line), or its header says that
             it is not UTF-8.
     """
     import polib
 
     lines = text.split("\n")
     gaps = list(_gaps(lines, name))
-    results = iter(translate_segments([each for gap in gaps for each in gap.segments], translate))
+    results = iter(translate_segments([part for gap in gaps for part in gap.segments], translate))
     width = 0 if any(map(_UNWRAPPED.match, lines)) else WIDTH
     changed: dict[int, list[str]] = {}
     for gap in gaps:
@@ -101,13 +103,13 @@ def _mark_fuzzy(lines: Sequence[str], start: int, changed: dict[int, list[str]])
     while first and lines[first - 1].startswith("#") and not lines[first - 1].startswith("#~"):
         first -= 1
     comments = [line.removesuffix("\r") for line in lines[first : start + 1]]
-    for at, comment in enumerate(comments):
+    for index, comment in enumerate(comments):
         if comment.startswith("#,"):
-            changed[first + at] = [f"#, fuzzy,{comment[2:]}"]
+            changed[first + index] = [f"#, fuzzy,{comment[2:]}"]
             return
-    previous = (at for at, line in enumerate(comments) if line.startswith("#|"))
-    at = next(previous, start - first)
-    changed[first + at] = ["#, fuzzy", comments[at]]
+    previous = (index for index, line in enumerate(comments) if line.startswith("#|"))
+    index = next(previous, start - first)
+    changed[first + index] = ["#, fuzzy", comments[index]]
 
 
 def _gaps(lines: Sequence[str], name: str) -> Iterator[_Gap]:
@@ -124,7 +126,7 @@ def _gaps(lines: Sequence[str], name: str) -> Iterator[_Gap]:
         rows = [row for row in range(start, end) if heads[row].startswith("msgstr")]
         if not rows:
             problem = f"{name}, line {start + 1}: a msgid without msgstr"
-            raise NmtError(problem, "complete the entry")
+            raise InputError(problem, "complete the entry")
         if any(map(_ODD_ESCAPE.search, lines[start:end])):
             continue
         # The header, which polib removes, may follow other entries.
@@ -141,12 +143,12 @@ def _gaps(lines: Sequence[str], name: str) -> Iterator[_Gap]:
                 after += 1
             singular = not form or (form == "0" and len(entry.msgstr_plural) > 1)
             source = entry.msgid if singular else entry.msgid_plural or entry.msgid
-            segments = [Segment(each, find) for each in source.split("\n")]
+            segments = [Segment(line, find) for line in source.split("\n")]
             yield _Gap(row, after, segments, form, None if "fuzzy" in entry.flags else start)
 
 
 class _Text(str):
-    """Text that polib takes for no file name, and splits at line feeds only.
+    """Text that polib does not mistake for a file name, and splits at line feeds only.
 
     Lines come without comments, some of which polib does not understand.
     """
@@ -161,21 +163,21 @@ def _parsed(lines: Sequence[str], name: str) -> Any:
     import polib
 
     try:
-        # polib reads over unterminated strings. No file name contains a NUL.
+        # polib ignores unterminated strings. No file name contains a NUL.
         for number, line in enumerate(lines, 1):
             if _UNTERMINATED.match(line):
                 raise OSError(f"(line {number}): unterminated string")
         file = polib.pofile(_Text("\n".join(lines) + "\0"), encoding="utf-8")
     except OSError as error:
-        found = re.search(r"\(line (\d+)\)(?:: (.*))?", str(error))
-        reason = f" ({found[2]})" if found and found[2] else ""
-        raise NmtError(
-            f"{name}, line {found[1] if found else 1}: not the syntax of a PO file{reason}",
+        match = re.search(r"\(line (\d+)\)(?:: (.*))?", str(error))
+        reason = f" ({match[2]})" if match and match[2] else ""
+        raise InputError(
+            f"{name}, line {match[1] if match else 1}: not the syntax of a PO file{reason}",
             "msgfmt --check shows what is wrong with it",
         ) from None
     charset = re.search(r"charset=([\w.:-]+)", file.metadata.get("Content-Type", ""))
     if charset and charset[1].upper() not in ("UTF-8", "UTF8", "CHARSET"):
-        raise NmtError(
+        raise InputError(
             f"{name}: its header says charset={charset[1]}, and translations need UTF-8",
             "convert the file with msgconv --to-code=UTF-8",
         )

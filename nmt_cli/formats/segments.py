@@ -6,26 +6,19 @@ as a span, the source is kept. So every span survives, whatever the model return
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
-from nmt_cli.formats.placing import Aligned, Aligning, placed, shown
-from nmt_cli.formats.spans import Kind as Kind
-from nmt_cli.formats.spans import Place as Place
-from nmt_cli.formats.spans import Span as Span
+from nmt_cli.formats.placing import Aligned, Translate, placed, shown
+from nmt_cli.formats.spans import Finder, Interval, Kind, Span, masked, match_tags
 
-Translate = Callable[[Sequence[str]], Sequence[str]] | Aligning
-
-
-def masked(text: str, spans: Sequence[Span]) -> str:
-    """Replace spans by backticks, which neither separate words nor continue an address."""
-    characters = list(text)
-    for span in spans:
-        characters[span.start : span.end] = "`" * (span.end - span.start)
-    return "".join(characters)
-
-
-Finder = Callable[[str], list[Span]]
+# A translation is one line: these become a space.
+_LINE_BREAKS = re.compile(r"[ \t]*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
+# Kinds of spans that may move. If words are aligned, markup goes with its words, nested as before.
+_MOVING = {Kind.FREE}
+_MOVING_WITH_WORDS = {Kind.FREE, Kind.OPEN, Kind.CLOSE, Kind.MARK}
 
 
 @dataclass(frozen=True)
@@ -36,10 +29,6 @@ class Segment:
     find: Finder
 
 
-# A translation is one line: these become a space.
-_LINE_BREAKS = re.compile(r"[ \t]*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
-
-
 def translate_segments(segments: Sequence[Segment], translate: Translate) -> list[str]:
     """Translate segments and keep every span.
 
@@ -47,102 +36,97 @@ def translate_segments(segments: Sequence[Segment], translate: Translate) -> lis
     called at most twice, with each text once.
     """
     known: dict[str, Aligned] = {}
-
-    def learn(texts: Iterable[str]) -> None:
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        answers: Sequence[Aligned] = []
-        if new and isinstance(translate, Aligning):
-            answers = translate.translate(new)
-        elif new:
-            answers = [Aligned(answer) for answer in translate(new)]  # type: ignore[operator]
-        for text, answer in zip(new, answers, strict=True):
-            # An empty answer would lose the text, and with it a paragraph or a message.
-            line = _LINE_BREAKS.sub(" ", answer.text).strip(" \t") or text
-            known[text] = Aligned(line, answer.pairs if line == answer.text else ())
-
-    texts = [segment.text for segment in segments]
     spans = [segment.find(segment.text) for segment in segments]
-    wholes = [list(_wholes(*each)) for each in zip(texts, spans, strict=True)]
-    aligns = isinstance(translate, Aligning)
-    asked = [
-        {
-            (start, end): shown(text[start:end], _inside(found, start, end)) if aligns
-            else text[start:end]
-            for start, end in places
-        }
-        for text, found, places in zip(texts, spans, wholes, strict=True)
-    ]  # fmt: skip
-    learn(question for each in asked for question in each.values())
+    lines = [
+        dict(_lines(segment.text, found, translate.aligns))
+        for segment, found in zip(segments, spans, strict=True)
+    ]
+    _learn(known, (line for parts in lines for line in parts.values()), translate)
     results = []
-    for text, found, questions in zip(texts, spans, asked, strict=True):
-        answers = {}
-        for (start, end), question in questions.items():
-            answer, inside = known[question], _inside(found, start, end)
-            answers[start, end] = (
-                placed(text[start:end], inside, answer) if answer.pairs and inside else answer.text
-            )
-        results.append(_filled(text, answers))
-    broken = [at for at, each in enumerate(segments) if not _keeps_spans(each, results[at], aligns)]
-    runs = {at: list(_runs(texts[at], 0, len(texts[at]), spans[at])) for at in broken}
-    learn(texts[at][start:end] for at, places in runs.items() for start, end in places)
-    for at, places in runs.items():
-        results[at] = _filled(
-            texts[at], {each: known[texts[at][slice(*each)]].text for each in places}
+    for segment, found, parts in zip(segments, spans, lines, strict=True):
+        text = segment.text
+        results.append(
+            _filled(text, {part: _placed(text, part, found, known[parts[part]]) for part in parts})
         )
-        if not _keeps_spans(segments[at], results[at]):
-            results[at] = texts[at]
+    moving = _MOVING_WITH_WORDS if translate.aligns else _MOVING
+    broken = {
+        index: list(_runs(segment.text, 0, len(segment.text), spans[index]))
+        for index, segment in enumerate(segments)
+        if not _keeps_spans(segment, results[index], moving)
+    }
+    texts = (segments[index].text[slice(*run)] for index, runs in broken.items() for run in runs)
+    _learn(known, texts, translate)
+    for index, runs in broken.items():
+        text = segments[index].text
+        results[index] = _filled(text, {run: known[text[slice(*run)]].text for run in runs})
+        if not _keeps_spans(segments[index], results[index], _MOVING):
+            results[index] = text
     return results
 
 
+def _learn(known: dict[str, Aligned], texts: Iterable[str], translate: Translate) -> None:
+    """Add the translations of texts that are not known yet."""
+    new = [text for text in dict.fromkeys(texts) if text not in known]
+    for text, answer in zip(new, translate(new) if new else [], strict=True):
+        # An empty answer would lose the text, and with it a paragraph or a message.
+        line = _LINE_BREAKS.sub(" ", answer.text).strip(" \t") or text
+        known[text] = Aligned(line, answer.pairs if line == answer.text else ())
+
+
+def _lines(text: str, spans: Sequence[Span], aligns: bool) -> Iterator[tuple[Interval, str]]:
+    """Find the parts of a text that are translated as a whole, and what the model reads of each."""
+    for start, end in _wholes(text, spans):
+        part = text[start:end]
+        yield (start, end), shown(part, _inside(spans, start, end)) if aligns else part
+
+
+def _placed(text: str, part: Interval, spans: Sequence[Span], answer: Aligned) -> str:
+    """Return the translation of a part with its markup."""
+    inside = _inside(spans, *part)
+    return placed(text[slice(*part)], inside, answer) if answer.pairs and inside else answer.text
+
+
 def _inside(spans: Sequence[Span], start: int, end: int) -> list[Span]:
-    """The spans in ``[start:end]``, counted from there."""
-    return [
-        replace(each, start=each.start - start, end=each.end - start)
-        for each in spans
-        if start <= each.start and each.end <= end
-    ]
+    """Return the spans in ``[start:end]``, counted from there."""
+    return [span.shifted(-start) for span in spans if start <= span.start and span.end <= end]
 
 
-def _filled(text: str, answers: Mapping[Place, str]) -> str:
-    """Put answers in their places."""
-    parts, at = [], 0
-    for (start, end), answer in answers.items():
-        parts += [text[at:start], answer]
-        at = end
-    return "".join([*parts, text[at:]])
+def _filled(text: str, translations: Mapping[Interval, str]) -> str:
+    """Replace parts of a text by their translations."""
+    parts, done = [], 0
+    for (start, end), translation in translations.items():
+        parts += [text[done:start], translation]
+        done = end
+    return "".join([*parts, text[done:]])
 
 
-def _keeps_spans(segment: Segment, result: str, aligned: bool = False) -> bool:
-    """Whether a translation has the same spans; those that are not free in the same order.
-
-    ``aligned`` markup may have another order: it went with its words, nested as before.
-    """
-    moving = {Kind.FREE, Kind.OPEN, Kind.CLOSE, Kind.MARK} if aligned else {Kind.FREE}
-    found = []
+def _keeps_spans(segment: Segment, result: str, moving: set[Kind]) -> bool:
+    """Whether a translation has the same spans; those that do not move in the same order."""
+    sides = []
     for text in (result, segment.text):
-        spans = [(each.kind, text[each.start : each.end]) for each in segment.find(text)]
-        free = sorted((kind.value, span) for kind, span in spans if kind in moving)
-        found.append((free, [span for kind, span in spans if kind not in moving]))
-    return found[0] == found[1]
+        spans = [(span.kind, text[span.start : span.end]) for span in segment.find(text)]
+        moved = sorted((kind.value, raw) for kind, raw in spans if kind in moving)
+        sides.append((moved, [raw for kind, raw in spans if kind not in moving]))
+    return sides[0] == sides[1]
 
 
-def _runs(text: str, start: int, end: int, spans: Sequence[Span]) -> Iterator[Place]:
+def _runs(text: str, start: int, end: int, spans: Sequence[Span]) -> Iterator[Interval]:
     """Find the text with letters between spans."""
     for span in [*spans, Span(end, end, Kind.FIXED)]:
-        place = _stripped(text, start, span.start)
-        if any(map(str.isalpha, text[slice(*place)])):
-            yield place
+        run = _stripped(text, start, span.start)
+        if any(map(str.isalpha, text[slice(*run)])):
+            yield run
         start = span.end
 
 
-def _wholes(text: str, spans: Sequence[Span]) -> Iterator[Place]:
+def _wholes(text: str, spans: Sequence[Span]) -> Iterator[Interval]:
     """Find the text between breaks, without markup at its edges."""
     start, inner = 0, list[Span]()
     for span in [*spans, Span(len(text), len(text), Kind.BREAK)]:
         if span.kind is Kind.BREAK:
-            place, shown = _without_edges(text, start, span.start, inner)
-            if any(_runs(text, *place, shown)):
-                yield place
+            whole, remaining = _without_edges(text, start, span.start, inner)
+            if any(_runs(text, *whole, remaining)):
+                yield whole
             start, inner = span.end, []
         else:
             inner.append(span)
@@ -150,18 +134,27 @@ def _wholes(text: str, spans: Sequence[Span]) -> Iterator[Place]:
 
 def _without_edges(
     text: str, start: int, end: int, spans: Sequence[Span]
-) -> tuple[Place, Sequence[Span]]:
+) -> tuple[Interval, Sequence[Span]]:
     """``text[start:end]`` without white space, marks and enclosing pairs; the spans inside."""
-    mates = _mates(spans)
+    pairs = match_tags(
+        (number, "", span.kind is Kind.CLOSE)
+        for number, span in enumerate(spans)
+        if span.kind in (Kind.OPEN, Kind.CLOSE)
+    )
+    single = {
+        number
+        for number, span in enumerate(spans)
+        if span.kind in (Kind.OPEN, Kind.CLOSE, Kind.MARK) and number not in pairs
+    }
     first, last = 0, len(spans) - 1
     start, end = _stripped(text, start, end)
     while first <= last:
         at_start, at_end = spans[first].start == start, spans[last].end == end
-        if at_start and mates.get(first) == first:
+        if at_start and first in single:
             start, first = spans[first].end, first + 1
-        elif at_end and mates.get(last) == last:
+        elif at_end and last in single:
             end, last = spans[last].start, last - 1
-        elif at_start and at_end and mates.get(first) == last:
+        elif at_start and at_end and pairs.get(first) == last:
             start, first, end, last = spans[first].end, first + 1, spans[last].start, last - 1
         else:
             break
@@ -169,21 +162,53 @@ def _without_edges(
     return (start, end), spans[first : last + 1]
 
 
-def _mates(spans: Sequence[Span]) -> dict[int, int]:
-    """The number of each opening span's end; of marks and spans without a mate, their own."""
-    mates: dict[int, int] = {}
-    opened = []
-    for number, span in enumerate(spans):
-        if span.kind is Kind.OPEN:
-            opened.append(number)
-        elif span.kind is Kind.CLOSE and opened:
-            mates[opened.pop()] = number
-        elif span.kind in (Kind.CLOSE, Kind.MARK):
-            mates[number] = number
-    return mates | {number: number for number in opened}
-
-
-def _stripped(text: str, start: int, end: int) -> Place:
+def _stripped(text: str, start: int, end: int) -> Interval:
     core = text[start:end].strip()
-    at = text.find(core, start)
-    return at, at + len(core)
+    begin = text.find(core, start)
+    return begin, begin + len(core)
+
+
+_SPACES = re.compile(r"[ \t]+")
+# Scripts without spaces: CJK, kana and full-width forms, but no break before punctuation.
+_WIDE = r"[\u2e80-\u2fff\u3040-\u9fff\uf900-\ufaff\uff00-\uff60]"
+_NOT_FIRST = r"[、。，．,.！？!?：；:;）)」』】〉》〕”’ー…・]"
+_WIDE_OR_SPACES = re.compile(
+    rf"{_SPACES.pattern}|(?:(?<={_WIDE})|(?={_WIDE}))(?<![ \t])(?!{_NOT_FIRST}|[ \t])"
+)
+
+
+def breaks_of(text: str, spans: Sequence[Span], between_wide: bool = False) -> list[Interval]:
+    """Find the white space outside of spans where a line may break.
+
+    ``between_wide`` also breaks between Chinese and Japanese characters.
+    """
+    matches = (_WIDE_OR_SPACES if between_wide else _SPACES).finditer(masked(text, spans))
+    return [match.span() for match in matches if match.start() > 0 and match.end() < len(text)]
+
+
+def balanced(
+    text: str, breaks: Sequence[Interval], weights: Sequence[int], hidden: Sequence[Span] = ()
+) -> list[str]:
+    """Split a text at some of its breaks into lines with lengths in proportion to ``weights``.
+
+    There are as many lines as weights, or as the breaks allow. Hidden spans are not displayed
+    and do not count as length.
+    """
+    if len(breaks) < len(weights) - 1:
+        weights = [1] * (len(breaks) + 1)
+    hidden_ends = [span.end for span in hidden]
+    hidden_lengths = [0, *accumulate(span.end - span.start for span in hidden)]
+    ends = [*(start for start, _ in breaks), len(text)]
+    lengths = [end - hidden_lengths[bisect_right(hidden_ends, end)] for end in ends]
+    lines = []
+    line_start = used = 0
+    for number, weight in enumerate(accumulate(weights[:-1]), 1):
+        ideal = lengths[-1] * weight / sum(weights)
+        latest = len(breaks) - (len(weights) - number)
+        chosen = min(max(bisect_left(lengths, ideal), used), latest)
+        if chosen > used and ideal - lengths[chosen - 1] < lengths[chosen] - ideal:
+            chosen -= 1
+        start, end = breaks[chosen]
+        lines.append(text[line_start:start])
+        line_start, used = end, chosen + 1
+    return [*lines, text[line_start:]]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from nmt_cli.files import replacing_path, standard_output
 from nmt_cli.formats.document import translate_document
-from nmt_cli.jobs.aligning import aligning
+from nmt_cli.formats.placing import Translate
 from nmt_cli.jobs.inputs import Job, name_of, opened
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines, writing
@@ -26,8 +26,7 @@ def translate_documents(
     Raises:
         NmtError: a document cannot be read or written.
     """
-    has_alignments = translator.options.alignments
-    translate = aligning(translator.translate, has_alignments)
+    translate = Translate.by(translator.translate, translator.options.alignments)
     for (source, output), format in zip(jobs, formats, strict=True):
         with opened(source) as stream:
             raw = list(stream)

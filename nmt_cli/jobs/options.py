@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nmt_cli.errors import OptionError
-from nmt_cli.formats import SUFFIXES
+from nmt_cli.formats.document import FORMATS
 from nmt_cli.jobs import FORMS
 from nmt_cli.jobs.inputs import STDIN, shard_range
 from nmt_cli.options import check_settings, option
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     DocumentFormat = str
 else:
     RecordForm = Literal[tuple(FORMS)]
-    DocumentFormat = Literal[(*dict.fromkeys(SUFFIXES.values()), "auto")]
+    DocumentFormat = Literal[(*FORMATS, "auto")]
 
 # Options that exclude each other, and inputs and outputs that exclude options.
 _CONTRADICTIONS = {

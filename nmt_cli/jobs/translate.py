@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nmt_cli.errors import InputError, OutputError
 from nmt_cli.files import is_special, standard_output
-from nmt_cli.formats import SUFFIXES
+from nmt_cli.formats.document import SUFFIXES, format_of
 from nmt_cli.jobs.inputs import STDIN, Job, check_outputs, jobs_of, name_of, opened, shard_range
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.outputs import Sink, check_free, file_sink, settings_of
@@ -162,7 +162,6 @@ def _translate_shards(
 def _translate_documents(
     options: TranslateOptions, jobs: Sequence[Job], model: "TranslationModel"
 ) -> None:
-    from nmt_cli.formats.document import format_of
     from nmt_cli.jobs.documents import translate_documents
 
     name = None if options.format == "auto" else options.format

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from nmt_cli.formats.document import translate_document
-from nmt_cli.formats.placing import Aligned
-from nmt_cli.formats.spans import Place
-from nmt_cli.jobs.aligning import aligned_words, aligning
+from nmt_cli.formats.placing import Aligned, Translate
+from nmt_cli.formats.spans import Interval
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translation import Translation
 from nmt_cli.serve.batcher import Answer, Batcher
@@ -33,7 +32,7 @@ class Translated:
     """
 
     text: str
-    alignments: list[tuple[Place, Place]] | None = None
+    alignments: list[tuple[Interval, Interval]] | None = None
     others: "list[Translated]" = field(default_factory=list)
 
 
@@ -80,8 +79,8 @@ class Service:
         """Translate texts, each with its model.
 
         Args:
-            format: of documents, a key of formats.FORMATS; "" for plain text, which is translated
-                line by line, as nmt translate does.
+            format: of documents, a key of formats.document.FORMATS; "" for plain text, which is
+                translated line by line, as nmt translate does.
             alternatives: further translations of plain text to return.
             untouched: names of HTML or XML elements whose content stays.
             alignments: whether to align the words of plain text, if the model has attention.
@@ -134,7 +133,7 @@ class Service:
             answers[:] = self.batcher.submit(model, options, lines)
             return [answer.result() for answer in answers]
 
-        translate = aligning(translations, model.has_attention)
+        translate = Translate.by(translations, model.has_attention)
         try:
             result = await asyncio.to_thread(
                 translate_document, format, text, "document", translate, untouched
@@ -160,8 +159,8 @@ def _rejoined(
     parts: list[str], by_line: dict[str, Translation], rank: int, alignments: bool
 ) -> Translated:
     """Join the translations of lines, and their line ends."""
-    aligned = {line: aligned_words(best.n_best[rank]) for line, best in by_line.items()}
-    texts, pairs = list[str](), list[tuple[Place, Place]]()
+    aligned = {line: Aligned.of(best.n_best[rank]) for line, best in by_line.items()}
+    texts, pairs = list[str](), list[tuple[Interval, Interval]]()
     source_start = target_start = 0
     for part in parts:
         line = aligned.get(part, Aligned(part))  # blank lines and line ends stay
@@ -175,5 +174,5 @@ def _rejoined(
     return Translated("".join(texts), pairs if alignments else None)
 
 
-def _shifted(span: Place, offset: int) -> Place:
+def _shifted(span: Interval, offset: int) -> Interval:
     return span[0] + offset, span[1] + offset

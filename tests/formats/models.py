@@ -3,31 +3,34 @@
 import random
 from collections.abc import Callable, Sequence
 
-Translate = Callable[[Sequence[str]], list[str]]
+from nmt_cli.formats.placing import Aligned, Translate
 
 
-def unchanged(texts: Sequence[str]) -> list[str]:
-    return list(texts)
+def answering(answers: Sequence[str]) -> Translate:
+    """Return a model that answers any texts with these translations."""
+    return Translate(lambda texts: [Aligned(answer) for answer in answers])
 
 
-def upper(texts: Sequence[str]) -> list[str]:
-    return [text.upper() for text in texts]
+def by_text(answer: Callable[[str], str]) -> Translate:
+    """Return a model that translates each text with a function."""
+    return Translate(lambda texts: [Aligned(answer(text)) for text in texts])
 
 
-def marked(texts: Sequence[str]) -> list[str]:
-    """Change all words, keep everything else and lengthen the text, as a good model would."""
-    return [f"Ü {text} ü" for text in texts]
+unchanged = by_text(str)
+upper = by_text(str.upper)
+# Changes all words, keeps everything else and lengthens the text, as a good model would.
+marked = by_text(lambda text: f"Ü {text} ü")
 
 
-def recorded(answer: Translate = unchanged) -> tuple[list[list[str]], Translate]:
+def recorded(model: Translate = unchanged) -> tuple[list[list[str]], Translate]:
     """Return a list of the texts of each call, and a model that fills it."""
     calls: list[list[str]] = []
 
-    def translate(texts: Sequence[str]) -> list[str]:
+    def translate(texts: Sequence[str]) -> Sequence[Aligned]:
         calls.append(list(texts))
-        return answer(texts)
+        return model(texts)
 
-    return calls, translate
+    return calls, Translate(translate)
 
 
 _BAD = [
@@ -60,7 +63,7 @@ def hostile(seed: int) -> Translate:
         if trick == 6:
             return chance.choice(_BAD) + text + chance.choice(_BAD)
         if trick == 7:
-            return "".join(each for each in text if chance.random() < 0.8)
+            return "".join(character for character in text if chance.random() < 0.8)
         return "".join(word + chance.choice([" ", *_BAD]) for word in words)
 
-    return lambda texts: [answer(text) for text in texts]
+    return by_text(answer)

@@ -1,10 +1,11 @@
 """Tests that apply to all document formats."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import OptionError
 from nmt_cli.formats.document import FORMATS, format_of, translate_document
 from tests.formats.models import recorded, unchanged, upper
 
@@ -18,12 +19,13 @@ SAMPLES = {
 
 
 def test_formats_by_name() -> None:
-    assert FORMATS == ("srt", "po", "markdown", "html", "xml")
+    for format in FORMATS.values():
+        assert not format.library or find_spec(format.library)
     names = ["a.srt", "b/A.SRT", "de.po.gz", "x.pot", "README.md", "y.markdown", "a.htm", "b.xml"]
-    found = [format_of(Path(name)) for name in names]
-    assert found == ["srt", "srt", "po", "po", "markdown", "markdown", "html", "xml"]
+    formats = [format_of(Path(name)) for name in names]
+    assert formats == ["srt", "srt", "po", "po", "markdown", "markdown", "html", "xml"]
     for name in ("z.txt", "md", ".md"):
-        with pytest.raises(NmtError, match="unknown document format"):
+        with pytest.raises(OptionError, match="unknown document format"):
             format_of(Path(name))
 
 

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it.token import Token
 
-from nmt_cli.formats.inline import inline_finder, parser
-from nmt_cli.formats.markdown import translate_markdown
-from tests.formats.models import hostile, marked, recorded, unchanged, upper
+from nmt_cli.formats.markdown import inline_finder, parser, translate_markdown
+from nmt_cli.formats.placing import Aligned, Translate
+from tests.formats.models import by_text, hostile, marked, recorded, unchanged, upper
 
 BEFORE = r"""---
 title: Not touched
@@ -214,17 +214,17 @@ def test_real_documents() -> None:
 def test_model_outputs(text: str, output: str, result: str) -> None:
     calls: list[list[str]] = []
 
-    def translate(texts: Sequence[str]) -> list[str]:
+    def answer(texts: Sequence[str]) -> Sequence[Aligned]:
         calls.append(list(texts))
-        return [output] * len(texts) if len(calls) == 1 else list(texts)
+        return [Aligned(output if len(calls) == 1 else line) for line in texts]
 
-    assert translate_markdown(text, "a", translate) == result
+    assert translate_markdown(text, "a", Translate(answer)) == result
 
 
 def test_other_blocks_stay_translated_where_one_is_repaired() -> None:
     text = "one\n\n- two\n\nthree\n\n| four |\n|---|\n"
     answers = {"one": "eins", "two": "- - zwei", "three": "1. drei", "four": "vier"}
-    new = translate_markdown(text, "a", lambda texts: [answers[each] for each in texts])
+    new = translate_markdown(text, "a", by_text(answers.__getitem__))
     assert new == "eins\n\n- two\n\nthree\n\n| vier |\n|---|\n"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from nmt_cli.formats.document import translate_document
-from nmt_cli.formats.placing import Aligned, Aligning
+from nmt_cli.formats.placing import Aligned, Translate
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
@@ -42,26 +42,29 @@ def answered(text: str, order: Sequence[int]) -> Aligned:
     ],
 )
 def test_placing(text: str, order: str, result: str) -> None:
-    model = Aligning(lambda texts: [answered(each, list(map(int, order))) for each in texts])
+    positions = list(map(int, order))
+    model = Translate(lambda texts: [answered(line, positions) for line in texts], aligns=True)
     assert translate_document("html", text, "a", model) == result
 
 
-def random_model(seed: int) -> Aligning:
+def random_model(seed: int) -> Translate:
     """Reverse, drop or repeat words, and align them at random."""
 
     def answer(text: str) -> Aligned:
         chance = random.Random(f"{seed} {text}")
-        places = words_of(text)
-        order = [at for at in range(len(places)) for _ in range(chance.choice((0, 1, 1, 1, 2)))]
+        words = words_of(text)
+        order = [
+            index for index in range(len(words)) for _ in range(chance.choice((0, 1, 1, 1, 2)))
+        ]
         if chance.random() < 0.5:
             chance.shuffle(order)
-        found = answered(text, order or [0])
+        aligned = answered(text, order or [0])
         if chance.random() < 0.5:
-            pairs = [(chance.choice(places), target) for _, target in found.pairs]
-            return Aligned(found.text, pairs)
-        return found
+            pairs = [(chance.choice(words), target) for _, target in aligned.pairs]
+            return Aligned(aligned.text, pairs)
+        return aligned
 
-    return Aligning(lambda texts: [answer(text) for text in texts])
+    return Translate(lambda texts: [answer(text) for text in texts], aligns=True)
 
 
 def random_document(chance: random.Random, depth: int = 0) -> str:
@@ -93,7 +96,7 @@ def check_document(seed: int) -> None:
             opened.append(tag[1:])
     plain = " ".join(re.findall(r"\w+", re.sub(r"<[^>]*>|&\w+;", " ", text)))
     if plain:
-        assert translate_document("html", plain, "a", model) == model.translate([plain])[0].text
+        assert translate_document("html", plain, "a", model) == model([plain])[0].text
 
 
 def test_random_documents() -> None:

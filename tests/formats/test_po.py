@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import InputError
 from nmt_cli.formats.po import placeholders_finder, translate_po
-from tests.formats.models import hostile, marked, recorded, unchanged, upper
+from tests.formats.models import answering, by_text, hostile, marked, recorded, unchanged, upper
 
 HEADER = r"""# Translations of X.
 #   Someone <me@x.org>, 2024.
@@ -198,11 +198,11 @@ def test_kept_parts_of_messages(flags: str, msgid: str, msgstr: str) -> None:
 
 def test_long_lines_are_wrapped_only_if_the_file_wraps_them() -> None:
     words = "many words " * 12
-    text = translate_po(entry("a"), "a", lambda _: [words])
+    text = translate_po(entry("a"), "a", answering([words]))
     assert polib.pofile(text)[0].msgstr == words.strip()
     assert max(map(len, text.splitlines())) <= 79
     assert 'msgstr ""\n"many words' in text
-    unwrapped = translate_po(entry(words) + entry("b"), "a", lambda texts: [words for _ in texts])
+    unwrapped = translate_po(entry(words) + entry("b"), "a", by_text(lambda text: words))
     assert f'msgid "b"\nmsgstr "{words.strip()}"' in unwrapped
 
 
@@ -232,7 +232,7 @@ def test_text_that_is_also_a_file_name(tmp_path: Path, monkeypatch: pytest.Monke
     ],
 )
 def test_malformed_po_files(text: str, message: str) -> None:
-    with pytest.raises(NmtError, match=message):
+    with pytest.raises(InputError, match=message):
         translate_po(text, "a.po", unchanged)
 
 

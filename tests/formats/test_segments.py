@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.formats.patterns import pair_tags
 from nmt_cli.formats.po import placeholders_finder
-from nmt_cli.formats.segments import Finder, Kind, Segment, translate_segments
+from nmt_cli.formats.segments import Segment, translate_segments
+from nmt_cli.formats.spans import Finder, Kind, pair_tags
 from nmt_cli.formats.srt import find_spans as srt_spans
-from tests.formats.models import hostile, marked, recorded, unchanged, upper
+from tests.formats.models import answering, by_text, hostile, marked, recorded, unchanged, upper
 
 FORMAT = placeholders_finder(printf=True, qt=False)
 PLAIN = placeholders_finder(printf=False, qt=False)
@@ -63,7 +63,7 @@ def test_matching_tags_are_paired() -> None:
 
 def test_a_translation_with_all_spans_is_used() -> None:
     text = "Copy {a} to {b}"
-    calls, translate = recorded(lambda texts: ["Nach {b} kopiere {a}" for _ in texts])
+    calls, translate = recorded(by_text(lambda text: "Nach {b} kopiere {a}"))
     assert translate_segments([Segment(text, PLAIN)], translate) == ["Nach {b} kopiere {a}"]
     assert calls == [[text]]
 
@@ -82,7 +82,7 @@ def test_text_between_spans_is_translated_if_spans_are_lost(answer: str, result:
     if result == "from %s to %d":
         known |= {"from": "%s", "to": ""}  # translating the text between the spans fails, too
     segments = [Segment("from %s to %d", FORMAT)]
-    calls, translate = recorded(lambda texts: [known[text] for text in texts])
+    calls, translate = recorded(by_text(known.__getitem__))
     assert translate_segments(segments, translate) == [result]
     assert calls == [["from %s to %d"], ["from", "to"]]
 
@@ -124,7 +124,7 @@ def test_at_most_two_calls() -> None:
 def test_output_becomes_one_line_and_blank_output_is_ignored() -> None:
     segments = [Segment("one", PLAIN), Segment("two", PLAIN), Segment("three", PLAIN)]
     answers = ["a \r\n b\u2028c\n", " \n", "drei"]
-    assert translate_segments(segments, lambda _: answers) == ["a b c", "two", "drei"]
+    assert translate_segments(segments, answering(answers)) == ["a b c", "two", "drei"]
 
 
 TOKENS = st.sampled_from(

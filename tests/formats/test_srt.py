@@ -1,15 +1,14 @@
 """Subtitles: words change, everything else stays."""
 
 import re
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import InputError
 from nmt_cli.formats.srt import find_spans, translate_srt
-from tests.formats.models import Translate, hostile, marked, recorded, unchanged, upper
+from tests.formats.models import answering, by_text, hostile, marked, recorded, unchanged, upper
 
 FILM = r"""1
 00:00:01,000 --> 00:00:02,500 X1:100 X2:200 Y1:10 Y2:20
@@ -42,10 +41,6 @@ https://smith.example/a?b=c
 """
 
 
-def german(texts: Sequence[str]) -> list[str]:
-    return [DICTIONARY[text] for text in texts]
-
-
 DICTIONARY = {
     "Where have you been all this time?": "Wo bist du denn die ganze lange Zeit gewesen?",
     "In the garden.": "Im Garten.",
@@ -59,7 +54,7 @@ DICTIONARY = {
 
 
 def test_a_film() -> None:
-    calls, translate = recorded(german)
+    calls, translate = recorded(by_text(DICTIONARY.__getitem__))
     assert (
         translate_srt(FILM, "film.srt", translate)
         == r"""1
@@ -131,14 +126,14 @@ def test_lines_that_are_translated_together(lines: list[str], sent: list[str]) -
 
 
 def test_fewer_words_than_lines() -> None:
-    assert translate_srt(cue("a b", "c d", "e"), "a", lambda _: ["Donau"]) == cue("Donau")
-    assert translate_srt(cue("a", "b"), "a", lambda _: ["今天天气"]) == cue("今天", "天气")
+    assert translate_srt(cue("a b", "c d", "e"), "a", answering(["Donau"])) == cue("Donau")
+    assert translate_srt(cue("a", "b"), "a", answering(["今天天气"])) == cue("今天", "天气")
 
 
 def test_a_translation_that_looks_like_a_time_line_is_rejected() -> None:
     text = cue("one") + cue("two") + cue("three", "", "four")
     answers = ["00:00:01,000 --> 00:00:02,000", "zwei", "drei", "10.12.2020 und so"]
-    assert translate_srt(text, "a", lambda _: answers) == (
+    assert translate_srt(text, "a", answering(answers)) == (
         cue("one") + cue("zwei") + cue("three", "", "four")
     )
 
@@ -159,7 +154,7 @@ def test_a_translation_that_looks_like_a_time_line_is_rejected() -> None:
     ],
 )
 def test_malformed_subtitles(text: str, line: int) -> None:
-    with pytest.raises(NmtError, match=f"^a.srt, line {line}: not a subtitle; each is a number"):
+    with pytest.raises(InputError, match=f"^a.srt, line {line}: not a subtitle; each is a number"):
         translate_srt(text, "a.srt", unchanged)
 
 
@@ -184,10 +179,10 @@ def film(cues: list[list[str]], end: str) -> str:
 @example([["字", "- 10.12.2020", "one "]], "\n", 0)
 def test_any_film_and_any_model(cues: list[list[str]], end: str, seed: int) -> None:
     text = film(cues, end)
-    models: list[Translate] = [unchanged, marked, hostile(seed)]
+    models = [unchanged, marked, hostile(seed)]
     try:
         results = [translate_srt(text, "a", model) for model in models]
-    except NmtError:  # a line with only a date looks like a damaged time
+    except InputError:  # a line with only a date looks like a damaged time
         return
     assert results[0] == text
     times = re.findall(r"(?m)^\d+\r?\n.* --> .*$", text)

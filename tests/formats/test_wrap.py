@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_cli.formats.segments import balanced, breaks_of
 from nmt_cli.formats.srt import find_spans
-from nmt_cli.formats.wrap import balanced, breaks_of
 
 
 def split(text: str, weights: list[int], wide: bool = False) -> list[str]:
