@@ -40,17 +40,17 @@ def option(
     help: str,
     *,
     metavar: str | None = None,
-    flags: tuple[str, ...] = (),
+    flags: str = "",
     without_value: str | None = None,
     group: str | None = None,
 ) -> Any:
     """Declare a setting: a dataclass field with its description.
 
     Args:
-        default: None leaves the choice to the model or the command.
+        default: None leaves the choice to the model or the command; ... is required.
         help: one or two lines, for ``--help`` and the reference.
         metavar: what ``--help`` shows for the value.
-        flags: a short flag, such as "-o", or all flags, if the name is not one.
+        flags: a short flag, such as "-o", or all flags, if the name is not one of them.
         without_value: the value if the flag is given without one.
         group: heading of the option in ``--help``.
     """

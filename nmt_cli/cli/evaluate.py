@@ -53,7 +53,7 @@ def evaluate(
         (),
         "Run or bundle; repeatable. Default: the newest bundle or run; without `source`, the "
         "newest run.",
-        flags=("-m",),
+        flags="-m",
     ),
     translation: tuple[Path, ...] = option(
         (), "File of translations to score, one line per sentence; repeatable."
@@ -70,7 +70,7 @@ def evaluate(
         None, "Also print each system's N sentences with the lowest chrF++."
     ),
     lowercase: bool = option(False, "Ignore case, e.g. if references are in lower case."),
-    as_json: bool = option(False, "Print one JSON object instead of tables.", flags=("--json",)),
+    as_json: bool = option(False, "Print one JSON object instead of tables.", flags="--json"),
 ) -> None:
     """Score translations with BLEU, chrF++ and TER.
 

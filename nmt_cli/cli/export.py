@@ -72,8 +72,7 @@ def verify(
     bundle: Path,
     run: Path | None = option(None, "Compare BUNDLE with the model of this run."),
     checkpoint: Path | None = option(
-        None,
-        "Weights to compare with; default: the run's best, average or last, in this order.",
+        None, "Weights to compare with; default: the run's best, average or last, in this order."
     ),
 ) -> None:
     """Check that a bundle is intact and translates.
@@ -119,9 +118,7 @@ def package(
     bundle: Path | None,
     name: str | None = option(None, "The model's name; default: that of the bundle's folder."),
     version: str = option("1.0.0", "The model's version; default: 1.0.0."),
-    output: Path | None = option(
-        None, "Folder to write to; default: the current one.", flags=("-o",)
-    ),
+    output: Path | None = option(None, "Folder to write to; default: the current one.", flags="-o"),
     force: bool = option(False, "Replace an existing wheel."),
 ) -> None:
     """Make a Python wheel of a bundle.
@@ -147,7 +144,7 @@ def import_(
     folder: Path,
     source: str | None = option(None, "Source language, if the folder does not name it."),
     target: str | None = option(None, "Target language, if the folder does not name it."),
-    output: Path | None = option(None, "Run folder to write; default: runs/NAME.", flags=("-o",)),
+    output: Path | None = option(None, "Run folder to write; default: runs/NAME.", flags="-o"),
     dev: str | None = option(
         None,
         "Text that calibrates and verifies exports: PREFIX.SOURCE and PREFIX.TARGET.",

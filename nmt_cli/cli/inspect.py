@@ -10,7 +10,7 @@ import click
 from msgspec import Meta
 
 from nmt_cli.bundle import PRECISIONS
-from nmt_cli.cli.lookup import find_model, find_recipe, is_recipe, set_option
+from nmt_cli.cli.lookup import OVERRIDES, find_model, find_recipe, is_recipe
 from nmt_cli.cli.options import COUNT, PATH, command, say
 from nmt_cli.errors import InputError
 from nmt_cli.files import standard_output
@@ -23,11 +23,10 @@ Row = tuple[str, str]
 
 @command(example="nmt inspect exports/docs-pt-en | grep ^score")
 @click.argument("model", required=False, envvar=["NMT_MODEL"], type=PATH)
-@set_option
 def inspect(
     model: Path | None,
-    overrides: tuple[str, ...],
-    as_json: bool = option(False, "Print everything as one JSON object.", flags=("--json",)),
+    overrides: tuple[str, ...] = OVERRIDES,
+    as_json: bool = option(False, "Print everything as one JSON object.", flags="--json"),
 ) -> None:
     """Describe a run, a bundle or a recipe.
 
@@ -67,7 +66,7 @@ def inspect(
 
 @command(example="nmt models --json | jq -r '.[].name'")
 def models(
-    as_json: bool = option(False, "Print a JSON list with all details.", flags=("--json",)),
+    as_json: bool = option(False, "Print a JSON list with all details.", flags="--json"),
 ) -> None:
     """List the installed models."""
     from nmt_cli.bundle.card import describe_bundle
@@ -121,7 +120,7 @@ def bench(
     forced_length: Annotated[int, Meta(ge=2, le=1000)] | None = option(
         None, "Give every translation N tokens."
     ),
-    as_json: bool = option(False, "Print one JSON object.", flags=("--json",)),
+    as_json: bool = option(False, "Print one JSON object.", flags="--json"),
 ) -> None:
     """Measure how fast a run or a bundle translates on this machine.
 

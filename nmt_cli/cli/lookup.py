@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.cli.options import PATH, Hardware, Option, say
+from nmt_cli.cli.options import Hardware, say
 from nmt_cli.errors import InputError, ModelError
+from nmt_cli.options import option
 from nmt_cli.training import RUN
 
 if TYPE_CHECKING:
@@ -20,23 +19,19 @@ RECIPES = Path(__file__).parent.parent / "recipes"  # linked into this package a
 PREPARED, RUNS, EXPORTS = Path("prepared"), Path("runs"), Path("exports")
 EVERY_BUNDLE, EVERY_RUN = f"exports/[!.]*/{MANIFEST}", f"runs/[!.]*/{RUN}"  # no half-written
 
-set_option = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
+# Options that several commands have.
+OVERRIDES: tuple[str, ...] = option(
+    (),
+    "Override a recipe key, e.g. --set model.heads=4; repeatable.",
     metavar="KEY=VALUE",
-    help="Override a recipe key, e.g. --set model.heads=4; repeatable.",
+    flags="--set",
 )
-models_option = click.option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    type=PATH,
-    cls=Option,
-    group="Input",
-    help="Run, bundle or installed model; repeatable for an ensemble. Default: the newest under "
+MODELS: tuple[Path, ...] = option(
+    (),
+    "Run, bundle or installed model; repeatable for an ensemble. Default: the newest under "
     "exports/, or under runs/, or the only installed model.",
+    flags="-m --model",
+    group="Input",
 )
 
 

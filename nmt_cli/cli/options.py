@@ -175,8 +175,9 @@ def decoding_options(*names: str) -> Decorator:
 def _option(name: str, kind: Any, item: "Field[Any]", group: str | None = None) -> Decorator:
     """Return the Click option of a setting, by its type and description."""
     details, default = item.metadata, item.default
-    settings: dict[str, Any] = {"help": details["help"], "default": default}
-    settings |= {"metavar": details["metavar"], "group": details["group"] or group}
+    settings: dict[str, Any] = {"required": True} if default is ... else {"default": default}
+    settings |= {"help": details["help"], "metavar": details["metavar"]}
+    settings["group"] = details["group"] or group
     if get_origin(kind) is tuple:
         kind = get_args(kind)[0]
         settings |= {"multiple": True, "show_default": bool(default)}
@@ -191,9 +192,9 @@ def _option(name: str, kind: Any, item: "Field[Any]", group: str | None = None) 
         settings["type"] = PATH
     if details["without_value"]:
         settings |= {"is_flag": False, "flag_value": details["without_value"]}
-    flags, typed = details["flags"], name.replace("_", "-")
+    flags, typed = details["flags"].split(), name.replace("_", "-")
     if not any(flag.startswith("--") for flag in flags):
-        flags = (*flags, f"--{typed}/--no-{typed}" if default is True else f"--{typed}")
+        flags.append(f"--{typed}/--no-{typed}" if default is True else f"--{typed}")
     return click.option(name, *flags, cls=Option, **settings)
 
 

@@ -11,12 +11,12 @@ from msgspec import Meta
 from nmt_cli.cli.commands import Group
 from nmt_cli.cli.lookup import (
     DEFAULT_RECIPE,
+    OVERRIDES,
     PREPARED,
     find_model,
     find_recipe,
     find_run,
     open_model,
-    set_option,
 )
 from nmt_cli.cli.options import PATH, Command, Hardware, command, declared_options, say
 from nmt_cli.host import import_keras
@@ -66,16 +66,13 @@ def _picture(example: str) -> Callable[[Callable[..., "Figure"]], click.Command]
     return register
 
 
-def _sentence(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add SOURCE, --target and --model."""
-    click.option(
-        "-m",
-        "--model",
-        type=PATH,
-        help="Run, or bundle exported with --attention; default: the newest that has the weights.",
-    )(function)
-    click.option("--target", help="Its translation; default: the model's own.")(function)
-    return click.argument("source")(function)
+# Options of the plots of a sentence.
+TARGET: str | None = option(None, "Its translation; default: the model's own.")
+MODEL: Path | None = option(
+    None,
+    "Run, or bundle exported with --attention; default: the newest that has the weights.",
+    flags="-m",
+)
 
 
 def _with_attention(model: Path | None, part: str = "cross") -> Path:
@@ -90,11 +87,11 @@ def _with_attention(model: Path | None, part: str = "cross") -> Path:
 
 
 @_picture("attention 'Bom dia!' -m runs/docs-pt-en -o heads.png")
-@_sentence
+@click.argument("source")
 def attention(
     source: str,
-    target: str | None,
-    model: Path | None,
+    target: str | None = TARGET,
+    model: Path | None = MODEL,
     part: Literal["cross", "encoder", "decoder"] = option(
         "cross",
         "Attention to the source, or self-attention, which a bundle has if it was exported with "
@@ -112,8 +109,8 @@ def attention(
 
 
 @_picture("alignment 'Bom dia!' --target 'Good morning!' -o a.svg")
-@_sentence
-def alignment(source: str, target: str | None, model: Path | None) -> "Figure":
+@click.argument("source")
+def alignment(source: str, target: str | None = TARGET, model: Path | None = MODEL) -> "Figure":
     """Draw the word alignment of the sentence SOURCE and its translation."""
     from nmt_cli.plot.attention import alignment_figure
     from nmt_cli.search.forced import align
@@ -129,16 +126,14 @@ def masks(
     targets: tuple[str, ...] = option(
         (),
         "Translation of each SOURCE, in order; repeatable; default: the model's own.",
-        flags=("--target",),
+        flags="--target",
     ),
     ids: bool = option(
         False,
         "SOURCE and `target` are token ids, as in '7 6 3 0 0'; 0 is padding. Needs no model; "
         "default of `target`: the same ids.",
     ),
-    model: Path | None = option(
-        None, "Run or bundle; default: as for nmt translate.", flags=("-m",)
-    ),
+    model: Path | None = option(None, "Run or bundle; default: as for nmt translate.", flags="-m"),
 ) -> "Figure":
     """Draw which tokens may attend to which in a batch of the sentences SOURCE and translations.
 
@@ -167,10 +162,9 @@ def _token_id(word: str) -> int:
 
 @_picture("positions transformer-tutorial -o positions.png")
 @click.argument("model")
-@set_option
 def positions(
     model: str,
-    overrides: tuple[str, ...],
+    overrides: tuple[str, ...] = OVERRIDES,
     length: Annotated[int, Meta(ge=2, le=100_000)] = option(
         128, "Number of positions; default: 128."
     ),
@@ -178,9 +172,7 @@ def positions(
         "source", "Side whose positions to draw, if they are learned and not shared."
     ),
     dimensions: tuple[NonNegativeInt, ...] = option(
-        (),
-        "Dimension to draw as a curve, from 0; repeatable; default: four.",
-        flags=("--dimension",),
+        (), "Dimension to draw as a curve, from 0; repeatable; default: four.", flags="--dimension"
     ),
     curves: Literal["dimensions", "all", "positions"] = option(
         "dimensions",
@@ -208,10 +200,9 @@ def positions(
 
 @_picture("schedule ted-pt-en docs-pt-en -o schedule.png")
 @click.argument("recipes", nargs=-1, required=True, metavar="RECIPE...")
-@set_option
 def schedule(
     recipes: tuple[str, ...],
-    overrides: tuple[str, ...],
+    overrides: tuple[str, ...] = OVERRIDES,
     steps: Annotated[int, Meta(ge=2)] | None = option(None, "Steps; default: training.max_steps."),
 ) -> "Figure":
     """Draw the learning rate schedule of each RECIPE."""
@@ -233,10 +224,9 @@ def history(runs: tuple[Path, ...]) -> "Figure":
 
 @_picture("lengths docs-pt-en -o lengths.png")
 @click.argument("recipe", default=DEFAULT_RECIPE)
-@set_option
 def lengths(
     recipe: str,
-    overrides: tuple[str, ...],
+    overrides: tuple[str, ...] = OVERRIDES,
     prepared: Path | None = option(None, "Prepared data; default: prepared/NAME."),
 ) -> "Figure":
     """Draw the lengths of RECIPE's training sentences, and how well they fill its batches."""
@@ -252,9 +242,7 @@ def lengths(
 @click.argument("run", required=False, type=PATH)
 def report(
     run: Path | None,
-    output: Path | None = option(
-        None, "HTML file; default: report.html in the run.", flags=("-o",)
-    ),
+    output: Path | None = option(None, "HTML file; default: report.html in the run.", flags="-o"),
     lines: PositiveInt = option(200, "Number of held-out lines to translate; default: 200."),
 ) -> None:
     """Write a report on a run, as one HTML page.

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from nmt_cli.cli.lookup import (
+    MODELS,
     PREPARED,
     find_model,
     find_recipe,
     is_recipe,
-    models_option,
     open_model,
 )
 from nmt_cli.cli.options import (
@@ -36,19 +36,18 @@ if TYPE_CHECKING:
 @command(example="nmt score test.pt test.en -m exports/docs-pt-en | paste - test.pt")
 @click.argument("source", type=PATH_OR_STDIN)
 @click.argument("target", type=PATH_OR_STDIN)
-@models_option
 @decoding_options("length_penalty")
 def score(
     source: Path,
     target: Path,
-    models: tuple[Path, ...],
     decoding: DecodingOptions,
     hardware: Hardware,
+    models: tuple[Path, ...] = MODELS,
     n_best: PositiveInt = option(
         1, "TARGET has N lines for each line of SOURCE, as nmt translate --n-best writes them."
     ),
     tokens: bool = option(False, "Add two columns: the tokens, and their scores."),
-    as_json: bool = option(False, "Write one JSON object per line.", flags=("--json",)),
+    as_json: bool = option(False, "Write one JSON object per line.", flags="--json"),
 ) -> None:
     """Score given translations.
 
@@ -96,7 +95,7 @@ def tokenize(
         None,
         "Run, bundle, installed model, prepared data, or a recipe whose data is under prepared/; "
         "default: as for nmt translate.",
-        flags=("-m",),
+        flags="-m",
     ),
     target: bool = option(False, "Use the target vocabulary."),
     ids: bool = option(False, "Ids instead of tokens."),

@@ -1,6 +1,5 @@
 """nmt backtranslate and nmt distill: training pairs from text and its translations."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +7,7 @@ import click
 
 from nmt_cli.cli.lookup import find_model, open_model
 from nmt_cli.cli.options import (
-    PATH,
     PATH_OR_STDIN,
-    Decorator,
     Hardware,
     command,
     decoding_options,
@@ -19,47 +16,31 @@ from nmt_cli.cli.options import (
 )
 from nmt_cli.errors import OptionError
 from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.options import option
 from nmt_cli.search.options import DecodingOptions
 
-
-def _options(metavar: str) -> Decorator:
-    """Add the arguments and options of both commands."""
-    decorators: list[Decorator] = [
-        click.argument("files", metavar=metavar, nargs=-1, required=True, type=PATH_OR_STDIN),
-        click.option(
-            "-m",
-            "--model",
-            required=True,
-            type=PATH,
-            help="Run or bundle that translates the text.",
-        ),
-        click.option(
-            "-o",
-            "--output",
-            required=True,
-            metavar="PREFIX",
-            type=PATH,
-            help="Files to write: PREFIX with the model's two languages as suffixes.",
-        ),
-        click.option("--force", is_flag=True, help="Replace existing files."),
-        option_group(TranslateOptions, "engine", ("engine", "address")),
-        decoding_options("beam_size", "length_penalty"),
-    ]
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        for decorator in reversed(decorators):
-            function = decorator(function)
-        return function
-
-    return decorate
+# What both commands read and write.
+MODEL: Path = option(..., "Run or bundle that translates the text.", flags="-m")
+OUTPUT: Path = option(
+    ...,
+    "Files to write: PREFIX with the model's two languages as suffixes.",
+    metavar="PREFIX",
+    flags="-o",
+)
+FORCE: bool = option(False, "Replace existing files.")
+engine_options = option_group(TranslateOptions, "engine", ("engine", "address"))
 
 
 @command(
     example="nmt backtranslate mono.en -m exports/docs-en-pt -o corpora/mono.bt",
     epilog="writes corpora/mono.bt.pt and corpora/mono.bt.en.",
 )
-@_options("MONO...")
-def backtranslate(output: Path, **arguments: Any) -> None:
+@click.argument("files", metavar="MONO...", nargs=-1, required=True, type=PATH_OR_STDIN)
+@engine_options
+@decoding_options("beam_size", "length_penalty")
+def backtranslate(
+    model: Path = MODEL, output: Path = OUTPUT, force: bool = FORCE, **arguments: Any
+) -> None:
     """Generate training pairs from target-language text.
 
     MONO is text in the target language of the system to be trained, and --model translates from it.
@@ -70,7 +51,7 @@ def backtranslate(output: Path, **arguments: Any) -> None:
     Add PREFIX to data.synthetic in the recipe; data.synthetic_tag marks these sources,
     data.synthetic_ratio limits their number.
     """
-    target, source = _make_pairs(output, **arguments)
+    target, source = _make_pairs(model, output, force, **arguments)
     _print_key(source, target, "data.synthetic", output)
 
 
@@ -78,8 +59,12 @@ def backtranslate(output: Path, **arguments: Any) -> None:
     example="nmt distill train.pt -m exports/big-pt-en -o corpora/distilled",
     epilog="writes corpora/distilled.pt and corpora/distilled.en.",
 )
-@_options("SOURCE...")
-def distill(output: Path, **arguments: Any) -> None:
+@click.argument("files", metavar="SOURCE...", nargs=-1, required=True, type=PATH_OR_STDIN)
+@engine_options
+@decoding_options("beam_size", "length_penalty")
+def distill(
+    model: Path = MODEL, output: Path = OUTPUT, force: bool = FORCE, **arguments: Any
+) -> None:
     """Generate training pairs with a teacher's translations.
 
     The teacher, --model, translates SOURCE. A small model learns more from the translations of a
@@ -88,15 +73,15 @@ def distill(output: Path, **arguments: Any) -> None:
 
     Add PREFIX to data.train in the student's recipe, in addition to the corpora or instead of them.
     """
-    source, target = _make_pairs(output, **arguments)
+    source, target = _make_pairs(model, output, force, **arguments)
     _print_key(source, target, "data.train", output)
 
 
 def _make_pairs(
-    output: Path,
-    files: tuple[Path, ...],
     model: Path,
+    output: Path,
     force: bool,
+    files: tuple[Path, ...],
     engine: TranslateOptions,
     decoding: DecodingOptions,
     hardware: Hardware,

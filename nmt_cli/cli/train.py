@@ -11,11 +11,11 @@ from msgspec import Meta
 from nmt_cli.cli.lookup import (
     DEFAULT_RECIPE,
     EXPORTS,
+    OVERRIDES,
     PREPARED,
     RUNS,
     find_recipe,
     find_run,
-    set_option,
 )
 from nmt_cli.cli.options import PATH, command, option_group, say
 from nmt_cli.options import option
@@ -65,11 +65,10 @@ def quickstart(context: click.Context) -> None:
 
 @command(example="nmt prepare docs-pt-en --set data.root=corpora")
 @click.argument("recipe")
-@set_option
 def prepare(
     recipe: str,
-    overrides: tuple[str, ...],
-    output: Path | None = option(None, "Folder to write; default: prepared/NAME.", flags=("-o",)),
+    overrides: tuple[str, ...] = OVERRIDES,
+    output: Path | None = option(None, "Folder to write; default: prepared/NAME.", flags="-o"),
     force: bool = option(False, "Prepare again even if the folder is up to date."),
 ) -> None:
     """Clean a recipe's text, learn its vocabulary and write token arrays.
@@ -84,9 +83,8 @@ def prepare(
 
 @command(example="nmt train docs-pt-en --set data.root=corpora --resume")
 @click.argument("recipe", default=DEFAULT_RECIPE)
-@set_option
 @option_group(TrainOptions, "options")
-def train(recipe: str, overrides: tuple[str, ...], options: TrainOptions) -> None:
+def train(recipe: str, options: TrainOptions, overrides: tuple[str, ...] = OVERRIDES) -> None:
     """Train a model from a recipe.
 
     RECIPE is a file or the name of one that comes with nmt; default: ted-pt-en. Ctrl-C saves a
@@ -108,7 +106,7 @@ def average(
     ),
     checkpoint: tuple[Path, ...] = option((), "Average these files instead; repeatable."),
     output: Path | None = option(
-        None, "Checkpoint to write; default: RUN/average.npz.", flags=("-o",)
+        None, "Checkpoint to write; default: RUN/average.npz.", flags="-o"
     ),
     force: bool = option(False, "Replace an existing file."),
 ) -> None:

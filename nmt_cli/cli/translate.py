@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nmt_cli.cli.lookup import find_model, models_option, open_model
+from nmt_cli.cli.lookup import MODELS, find_model, open_model
 from nmt_cli.cli.options import (
     PATH_OR_STDIN,
     Hardware,
@@ -39,15 +39,14 @@ _HISTORY_LINES = 1000
 
 @command(example="echo 'Onde fica a farmácia?' | nmt translate -m exports/mine")
 @click.argument("files", nargs=-1, type=PATH_OR_STDIN)
-@models_option
 @option_group(TranslateOptions, "options")
 @decoding_options()
 def translate(
     files: tuple[Path, ...],
-    models: tuple[Path, ...],
     options: TranslateOptions,
     decoding: DecodingOptions,
     hardware: Hardware,
+    models: tuple[Path, ...] = MODELS,
 ) -> None:
     """Translate text, records or documents.
 

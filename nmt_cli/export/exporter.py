@@ -243,8 +243,7 @@ class ExportOptions:
 
     precision: str = FLOAT32
     verify: bool = option(
-        True,
-        "Compare the export with the trained model; an unverified one warns at each use.",
+        True, "Compare the export with the trained model; an unverified one warns at each use."
     )
     attention: Literal["cross", "all"] | None = option(
         None,
@@ -264,25 +263,17 @@ class ExportOptions:
         "onnxruntime-extensions.",
     )
     prepared: Path | None = option(
-        None,
-        "Folder of the prepared data, for `shortlist`; default: prepared/NAME.",
+        None, "Folder of the prepared data, for `shortlist`; default: prepared/NAME."
     )
     output: Path | None = option(
         None,
         "Folder to write; default: exports/NAME, followed by the format, unless it is a "
         "bundle, and the `quantize` type.",
-        flags=("-o",),
+        flags="-o",
     )
     force: bool = option(False, "Replace an older export in the same folder.")
     checkpoint: Path | None = option(
-        None,
-        "Weights to export; default: the run's best, average or last, in this order.",
+        None, "Weights to export; default: the run's best, average or last, in this order."
     )
-    beam_size: BeamSize | None = option(
-        None,
-        "The export's default number of hypotheses.",
-    )
-    length_penalty: Penalty | None = option(
-        None,
-        "The export's default length penalty.",
-    )
+    beam_size: BeamSize | None = option(None, "The export's default number of hypotheses.")
+    length_penalty: Penalty | None = option(None, "The export's default length penalty.")

@@ -65,7 +65,7 @@ class TranslateOptions:
         None,
         "File to write, or a folder for several FILEs; .gz, .xz and .zst are compressed. "
         "Default, and -: standard output.",
-        flags=("-o",),
+        flags="-o",
         group="Output",
     )
     force: bool = option(False, "Replace existing files.", group="Output")
@@ -105,9 +105,7 @@ class TranslateOptions:
         group="Input",
     )
     format: DocumentFormat | None = option(
-        None,
-        "Translate documents and keep their markup; auto: by file name suffix.",
-        group="Input",
+        None, "Translate documents and keep their markup; auto: by file name suffix.", group="Input"
     )
     json: bool = option(
         False,

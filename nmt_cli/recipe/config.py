@@ -37,36 +37,22 @@ class DataConfig:
     target: str = option("en", "Target language.")
     root: str = option("", "Folder of the corpora; empty: the current folder.")
     train: tuple[str, ...] = option((), "Corpora to train on.")
-    weights: dict[str, PositiveFloat] = option(
-        {}, "How often an epoch draws each pair of a corpus, by the corpus' name; others once."
-    )
-    sources: dict[str, str] = option(
-        {}, "Licence and origin of a corpus, by its name, for the cards of exported models."
-    )
-    synthetic: tuple[str, ...] = option(
-        (), "Corpora from nmt backtranslate or nmt distill; never held out."
-    )
+    weights: dict[str, PositiveFloat] = option({}, "How often an epoch draws a pair, by corpus.")
+    sources: dict[str, str] = option({}, "Licence and origin, by corpus; for model cards.")
+    synthetic: tuple[str, ...] = option((), "Corpora from nmt backtranslate or nmt distill.")
     # Tagged back-translation, Caswell et al. 2019, https://arxiv.org/abs/1906.06442. The tag is
     # one vocabulary entry, which translations never contain.
-    synthetic_tag: str = option(
-        "", "Prepended to the sources of synthetic pairs, e.g. <BT>; empty: none."
-    )
+    synthetic_tag: str = option("", "Precedes synthetic sources, e.g. <BT>; empty: no tag.")
     synthetic_ratio: NonNegativeFloat = option(0.0, "Synthetic pairs per real pair; 0: all.")
-    dev: tuple[str, ...] = option(
-        (), "Corpora for validations; empty: held-out pairs of the training text."
-    )
+    dev: tuple[str, ...] = option((), "Corpora for validations; empty: held-out training pairs.")
     test: tuple[str, ...] = option((), "Corpora for nmt evaluate.")
-    tsv_columns: tuple[str, ...] = option(
-        (), "Languages of a TSV file's columns; empty: source, target."
-    )
+    tsv_columns: tuple[str, ...] = option((), "Languages of TSV columns; empty: source, target.")
     tfds_dir: str = option("", "Folder of TensorFlow Datasets; empty: its default.")
     max_characters: PositiveInt = option(1000, "Drop pairs with a longer side.")
     max_ratio: Annotated[float, Meta(ge=1)] = option(
         4.0, "Drop pairs with a larger ratio of the sides' character counts."
     )
-    max_tokens: Annotated[int, Meta(ge=2)] = option(
-        128, "Drop pairs with more tokens on a side, start and end included."
-    )
+    max_tokens: Annotated[int, Meta(ge=2)] = option(128, "Drop pairs with more tokens on a side.")
     # Shares of the training pairs, for sources that are not written like the training text.
     lowercase: Share = option(0.0, "Share of pairs whose source is lowercased.")
     uppercase: Share = option(0.0, "Share of pairs whose sides are uppercased.")
@@ -95,15 +81,11 @@ class TokenizerConfig:
 class TrainingConfig:
     """The [training] table: how the model is trained."""
 
-    batch_tokens: NonNegativeInt = option(
-        4096, "Tokens of a batch's wider side, padding included; 0: the most that memory allows."
-    )
+    batch_tokens: NonNegativeInt = option(4096, "Of the wider side, with padding; 0: what fits.")
     accumulate: PositiveInt = option(1, "Batches per optimizer step.")
     max_steps: PositiveInt = option(20_000, "Optimizer steps.")
     max_epochs: NonNegativeInt = option(0, "Passes over the training pairs; 0: no limit.")
-    max_minutes: NonNegativeFloat = option(
-        0.0, "Minutes of training, also before it was resumed; 0: no limit."
-    )
+    max_minutes: NonNegativeFloat = option(0.0, "Minutes of training, in all; 0: no limit.")
     optimizer: Literal["adam", "adamw", "nadam", "muon"] = option("adam", "Optimizer.")
     schedule: Literal["inverse-sqrt", "cosine", "linear"] = option(
         "inverse-sqrt", "Decay of the learning rate after the warm-up."
@@ -116,34 +98,24 @@ class TrainingConfig:
     beta_2: Decay = option(0.98, "Decay of the gradients' variance.")
     adam_epsilon: Annotated[float, Meta(ge=1e-16, le=1e-2)] = option(1e-9, "Epsilon of Adam.")
     weight_decay: Share = option(0.01, "Weight decay of adamw and muon.")
-    clip_norm: NonNegativeFloat = option(
-        0.0, "Maximum global norm of the gradients; 0: no clipping."
-    )
+    clip_norm: NonNegativeFloat = option(0.0, "Maximum norm of the gradients; 0: none.")
     label_smoothing: Annotated[float, Meta(ge=0, le=0.9)] = option(
         0.1, "Probability mass spread over the vocabulary."
     )
-    r_drop: NonNegativeFloat = option(
-        0.0, "R-Drop: weight of the divergence between two passes; 0: one pass."
-    )
-    sample_subwords: Share = option(
-        0.0, "Subword sampling: alpha of unigram, share of skipped merges of bpe; 0: none."
-    )
+    r_drop: NonNegativeFloat = option(0.0, "R-Drop: weight of the divergence; 0: one pass.")
+    sample_subwords: Share = option(0.0, "unigram: alpha; bpe: share of skipped merges; 0: none.")
     curriculum: NonNegativeInt = option(0, "Epochs until all long sentences are included.")
     ema: Decay = option(0.0, "Decay of the weights' moving average; 0: none.")
     average: NonNegativeInt = option(0, "Last checkpoints to average at the end; 0: none.")
     precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] = option(
         "float32", "Precision of products; weights stay float32."
     )
-    checkpoint_every: NonNegativeInt = option(
-        0, "Steps between checkpoints; 0: only at validations."
-    )
+    checkpoint_every: NonNegativeInt = option(0, "Steps between checkpoints; 0: at validations.")
     keep: PositiveInt = option(3, "Newest checkpoints to keep.")
     validate_every: PositiveInt = option(1000, "Steps between validations.")
     validate_sentences: PositiveInt = option(500, "Sentences translated at each validation.")
     metric: Literal["bleu", "chrf", "loss"] = option("bleu", "Selects the best checkpoint.")
-    patience: NonNegativeInt = option(
-        0, "Validations without improvement after which training stops; 0: no limit."
-    )
+    patience: NonNegativeInt = option(0, "Validations without improvement; 0: no limit.")
     log_every: PositiveInt = option(50, "Steps between log entries.")
 
     @property

@@ -25,11 +25,7 @@ class DecodingConfig:
     )
     length_extra: Length = option(10, "See length_ratio.")
     max_source: Annotated[int, Meta(ge=2, le=1 << 16)] = option(
-        128, "Maximum tokens of a source; longer ones are split at sentence ends."
+        128, "Longer sources are split at sentence ends."
     )
-    fold_capitals: bool = option(
-        False, "Translate all-caps lines in lower case, and uppercase the translation."
-    )
-    repair_code: bool = option(
-        False, "Correct identifiers, addresses and long numbers that a translation misspells."
-    )
+    fold_capitals: bool = option(False, "Translate all-caps lines in lower case.")
+    repair_code: bool = option(False, "Correct misspelled identifiers and long numbers.")

@@ -51,9 +51,7 @@ class ModelConfig:
     """The keys of [model] that all architectures have; each adds its own in a subclass."""
 
     architecture: str = _architecture("")
-    d_model: Annotated[int, Meta(ge=2, le=1 << 20)] = option(
-        256, "Width; each direction of a recurrent encoder has half of it."
-    )
+    d_model: Annotated[int, Meta(ge=2, le=1 << 20)] = option(256, "Width of the hidden vectors.")
     encoder_layers: Layers = option(4, "Number of encoder layers.")
     decoder_layers: Layers = option(4, "Number of decoder layers.")
     dropout: DropoutRate = option(0.1, "Dropout of layer outputs and embeddings.")
@@ -61,9 +59,7 @@ class ModelConfig:
     embeddings: Literal["all", "source-target", "target-softmax", "none"] = option(
         "all", "Which matrices are tied: source and target embeddings, target embedding, softmax."
     )
-    output_bias: bool = option(
-        False, "Add a bias to a softmax tied to an embedding; any other softmax has one."
-    )
+    output_bias: bool = option(False, "Add a bias to a softmax that is tied to an embedding.")
     scale_embeddings: bool = option(True, "Multiply embeddings by the square root of d_model.")
 
     @property

@@ -36,20 +36,16 @@ class DecodingOptions:
         group="Output",
     )
     coverage_penalty: Penalty = option(
-        0.0,
-        "GNMT's beta: larger values favour translations that cover the whole source.",
+        0.0, "GNMT's beta: larger values favour translations that cover the whole source."
     )
     max_length: Annotated[int, Meta(ge=2, le=10_000)] | None = option(
-        None,
-        "Maximum tokens of a translation; default: the model's.",
+        None, "Maximum tokens of a translation; default: the model's."
     )
     min_length: Annotated[int, Meta(ge=0, le=10_000)] = option(
-        0,
-        "Minimum tokens of a translation.",
+        0, "Minimum tokens of a translation."
     )
     repetition_penalty: Annotated[float, Meta(ge=1, le=10)] = option(
-        1.0,
-        "Multiply the log-probabilities of tokens already in the translation; 1 for none.",
+        1.0, "Multiply the log-probabilities of tokens already in the translation; 1 for none."
     )
     no_repeat_ngram: Annotated[int, Meta(ge=0, le=100)] | None = option(
         None,
@@ -61,19 +57,13 @@ class DecodingOptions:
         (), "A word or phrase that must not appear in a translation; repeatable.", metavar="TEXT"
     )
     unk: Literal["keep", "avoid", "copy"] = option(
-        "keep",
-        "Unknown words: keep the unknown token, avoid it, or copy the source word.",
+        "keep", "Unknown words: keep the unknown token, avoid it, or copy the source word."
     )
     sample: bool = option(
-        False,
-        "Sample tokens at random; `n_best` samples of each line.",
-        group="Sampling",
+        False, "Sample tokens at random; `n_best` samples of each line.", group="Sampling"
     )
     top_k: PositiveInt | None = option(
-        None,
-        "Sample from the K most probable tokens.",
-        metavar="K",
-        group="Sampling",
+        None, "Sample from the K most probable tokens.", metavar="K", group="Sampling"
     )
     top_p: Annotated[float, Meta(gt=0, le=1)] | None = option(
         None,
@@ -82,9 +72,7 @@ class DecodingOptions:
         group="Sampling",
     )
     temperature: Annotated[float, Meta(gt=0, le=100)] | None = option(
-        None,
-        "Below 1, probable tokens become more probable.",
-        group="Sampling",
+        None, "Below 1, probable tokens become more probable.", group="Sampling"
     )
     seed: NonNegativeInt | None = option(
         None,

@@ -13,19 +13,12 @@ from nmt_cli.options import NonNegativeInt, PositiveFloat, PositiveInt, option
 class ServeOptions:
     """Where to listen, and the limits."""
 
-    host: str = option(
-        "127.0.0.1",
-        "Address to listen on; 0.0.0.0 for all.",
-        metavar="ADDRESS",
-    )
+    host: str = option("127.0.0.1", "Address to listen on; 0.0.0.0 for all.", metavar="ADDRESS")
     port: Annotated[int, Meta(ge=0, le=65535)] = option(
-        5000,
-        "Port to listen on; 0 for a free one.",
+        5000, "Port to listen on; 0 for a free one."
     )
     threads: Annotated[int, Meta(ge=1, le=1024)] | None = option(
-        None,
-        "Batches translated at the same time; default: one per core.",
-        group="Hardware",
+        None, "Batches translated at the same time; default: one per core.", group="Hardware"
     )
     api_keys: Path | None = option(
         None,
@@ -35,25 +28,14 @@ class ServeOptions:
         group="Limits",
     )
     requests_per_minute: NonNegativeInt = option(
-        0,
-        "Limit per key or, without keys, per address; 0 for none.",
-        group="Limits",
+        0, "Limit per key or, without keys, per address; 0 for none.", group="Limits"
     )
-    max_characters: PositiveInt = option(
-        50_000,
-        "Maximum characters per request.",
-        group="Limits",
-    )
+    max_characters: PositiveInt = option(50_000, "Maximum characters per request.", group="Limits")
     max_waiting: PositiveInt = option(
-        1_000_000,
-        "Maximum characters queued; beyond it, requests get status 429.",
-        group="Limits",
+        1_000_000, "Maximum characters queued; beyond it, requests get status 429.", group="Limits"
     )
     timeout: PositiveFloat = option(
-        120.0,
-        "Maximum seconds per request.",
-        metavar="SECONDS",
-        group="Limits",
+        120.0, "Maximum seconds per request.", metavar="SECONDS", group="Limits"
     )
     cache: NonNegativeInt = option(
         20,

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 class TrainOptions:
     """The options of ``nmt train``."""
 
-    output: Path | None = option(None, "Run folder to write; default: runs/NAME.", flags=("-o",))
+    output: Path | None = option(None, "Run folder to write; default: runs/NAME.", flags="-o")
     prepared: Path | None = option(
         None, "Folder of the prepared data; default: prepared/NAME, created when needed."
     )
@@ -52,16 +52,9 @@ class TrainOptions:
         metavar="HOST:PORT",
         group="Hardware",
     )
-    processes: PositiveInt | None = option(
-        None,
-        "Number of processes.",
-        group="Hardware",
-    )
+    processes: PositiveInt | None = option(None, "Number of processes.", group="Hardware")
     process_id: NonNegativeInt | None = option(
-        None,
-        "Number of this process: 0 to N-1.",
-        metavar="I",
-        group="Hardware",
+        None, "Number of this process: 0 to N-1.", metavar="I", group="Hardware"
     )
 
 
