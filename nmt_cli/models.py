@@ -54,11 +54,6 @@ def open(
         workers: batches translated in parallel; None for one per thread.
         device: "cpu", "cuda", or "auto" for CUDA if the installed onnxruntime has it.
         provider: an execution provider of ONNX Runtime by name, instead of ``device``.
-
-    Raises:
-        ModelError: a folder is not a run or bundle or is damaged, or vocabularies differ.
-        OptionError: an option is for bundles only, or unknown.
-        ResourceError: the device is missing.
     """
     hardware = (threads, workers, device, provider)
     members = [_member(model_folder(Path(name)), hardware) for name in (path, *more)]
@@ -85,11 +80,7 @@ def _member(folder: Path, hardware: tuple[Any, ...]) -> "Bundle | _Run":
 
 
 def kind_of(path: Path) -> str:
-    """Return "bundle" or "run", whichever a folder is.
-
-    Raises:
-        ModelError: it is neither.
-    """
+    """Return "bundle" or "run", whichever a folder is; others raise ModelError."""
     if (path / MANIFEST).exists():
         return "bundle"
     if (path / RUN).exists():
@@ -104,11 +95,7 @@ def kind_of(path: Path) -> str:
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """Return what a run or bundle records about itself, for JSON, without reading weights.
-
-    Raises:
-        ModelError: the folder is not a run or bundle, or its description is damaged.
-    """
+    """Return what a run or bundle records about itself, for JSON, without reading weights."""
     if kind_of(path) == "bundle":
         from nmt_cli.bundle.card import describe_bundle
 
@@ -159,8 +146,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
         Raises:
             OptionError: the options contradict each other.
-            NmtError: the model cannot be loaded or run, a phrase cannot be placed, lines and
-                constraints differ in number, or a text is given where a list is needed.
+            InputError: a phrase cannot be placed, or lines and constraints differ in number.
         """
         chosen = replace(options or DecodingOptions(), **overrides)
         lines = _listed("lines", lines)
@@ -183,11 +169,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
     ) -> "Iterator[Translation]":
         """Score given translations of lines as the search would, in order and lazily.
 
-        Args:
-            length_penalty: None for the model's own; 0 gives plain log-probabilities.
-
-        Raises:
-            NmtError: one side has more lines, or the model cannot be loaded or run.
+        The length penalty is the model's own by default; 0 gives plain log-probabilities.
         """
         from nmt_cli.text.lines import aligned
 
@@ -196,15 +178,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         return translator.score(aligned(sources, targets))
 
     def attention(self, source: str, target: str | None = None) -> "AttentionMaps":
-        """Return the attention weights of a sentence and its translation.
-
-        Args:
-            target: None for the model's own translation.
-
-        Raises:
-            InputError: a side is blank or too long.
-            ModelError: the model has no attention weights.
-        """
+        """Return the attention weights of a sentence and ``target``, or its own translation."""
         from nmt_cli.search.forced import forced_attention
         from nmt_cli.text.mapped import MappedText
 
@@ -235,10 +209,6 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
         An over-long line has a search for each of its parts; one whose translation repeated itself
         has further ones.
-
-        Raises:
-            OptionError: the options contradict each other, or ask for samples.
-            NmtError: the model cannot be loaded or run.
         """
         if options and options.sample:
             raise OptionError("`trace` and `sample` cannot be combined")
@@ -255,15 +225,14 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
     def describe(self) -> dict[str, Any]:
         """Return what the run or bundle records about itself, for JSON."""
         models = [describe(member.folder) for member in self._members]
-        return models[0] if len(models) == 1 else {"kind": self.kind, "models": models}
+        return {"kind": self.kind, "models": models} if models[1:] else models[0]
 
     def translator(
         self, options: DecodingOptions | None = None, single: bool = False
     ) -> "Translator":
-        """Make a translator with these options.
+        """Make a translator with these options, or the model's own settings.
 
         Args:
-            options: None for the model's own settings.
             single: whether there is only one sentence to translate, which then gets all threads;
                 several sentences get one thread each.
 

@@ -18,7 +18,7 @@ WordTokens = list[tuple[str, list[int]]]
 
 @dataclass(frozen=True)
 class AttentionMaps:
-    """Weights by layer and head; each row sums to 1. L layers, h heads.
+    """Weights by layer and head; each row sums to 1.
 
     Attributes:
         source: ids that the encoder read, [S].
@@ -68,16 +68,10 @@ def align(maps: AttentionMaps) -> Alignment:
 
 
 def word_weights(layer: Floats, source: list[list[int]], target: list[list[int]]) -> Floats:
-    """Sum up attention weights, [T, S], by word.
+    """Sum up attention weights, [T, S], by word: [target words, source words], rows sum to 1.
 
     A target word's row is the mean of its tokens' rows; a source word's column is the sum of its
-    tokens' columns.
-
-    Args:
-        source, target: the positions of each word's tokens.
-
-    Returns:
-        [target words, source words]; rows sum to 1.
+    tokens' columns. ``source`` and ``target`` are the positions of each word's tokens.
     """
     rows = np.array([layer[tokens].mean(axis=0) for tokens in target])
     weights = np.array([[row[tokens].sum() for tokens in source] for row in rows])
@@ -94,13 +88,9 @@ def forced_steps(
     Args:
         source: [B, S], with special tokens and padding.
         targets: [B, T], padded with END.
-        attention: also compute attention weights.
 
     Yields:
-        Log-probabilities [B, V] and attention weights [B, L, h, S] of each step.
-
-    Raises:
-        NmtError: attention is requested, and the model does not give it.
+        Log-probabilities [B, V] and, if requested, attention weights [B, L, h, S] of each step.
     """
     state, last = model.encode(source), np.full((len(targets), 1), START_ID, np.int32)
     for step in range(targets.shape[1]):
@@ -138,15 +128,7 @@ def force(
 
 
 def forced_attention(model: StepModel, source: list[int], target: Sequence[int]) -> AttentionMaps:
-    """Return the attention of all layers and heads for a source and its translation.
-
-    Args:
-        source: ids with special tokens.
-        target: ids without END.
-
-    Raises:
-        NmtError: the model does not give attention weights.
-    """
+    """Return the attention for source ids with special tokens and a translation without END."""
     with_end = [*target, END_ID]
     rows = np.array([source], np.int32)
     steps = forced_steps(model, rows, np.array([with_end], np.int32), attention=True)

@@ -58,12 +58,10 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Continuations:
-    """The continuation of each slot of each sentence, best first.
+    """The continuation of each slot of each sentence, best first, [B, K].
 
-    Attributes:
-        parents: int64 [B, K], the beam that each extends.
-        tokens: int32 [B, K].
-        sums: float32 [B, K], summed log-probabilities; -inf for an empty slot.
+    ``parents`` are the beams that they extend, ``sums`` the summed log-probabilities: -inf for an
+    empty slot.
     """
 
     parents: NDArray[np.int64]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -33,6 +33,7 @@ Result = TypeVar("Result")
 Options = TypeVar("Options")
 
 
+@runtime_checkable
 class SegmentSearch(Protocol):
     """Translates segments: a step model under our beam search, or a program with its own search.
 
@@ -46,7 +47,6 @@ class SegmentSearch(Protocol):
 
         Raises:
             BatchTooLarge: there is not enough memory; a smaller batch may fit.
-            NmtError: the model cannot be run, or cannot do what the options request.
         """
 
     def force(
@@ -60,15 +60,12 @@ class SegmentSearch(Protocol):
 
         Raises:
             BatchTooLarge: there is not enough memory; fewer pairs may fit.
-            NmtError: the model cannot be run, or does not provide attention or scores.
+            ModelError: the model does not provide attention or scores.
         """
 
 
 class BeamSearch:
-    """Beam search over a step model.
-
-    A search does not depend on the other segments of its batch.
-    """
+    """Beam search over a step model; a search does not depend on the others of its batch."""
 
     def __init__(
         self, model: StepModel, tokenizers: TokenizerPair, trace: "Trace | None" = None
@@ -110,9 +107,9 @@ def with_retries(
     options: SearchOptions,
     tokenizers: TokenizerPair,
 ) -> list[list[Hypothesis]]:
-    """Search, and again with other options where the best hypothesis is empty or repeats itself.
+    """Search, and again where the best hypothesis is empty or repeats itself.
 
-    Sampling, and options that limit repetition, are searched once.
+    Samples, and translations whose repetition the options limit, are searched once.
     """
     results = search(batch, options)
     if options.sample or options.no_repeat_ngram is not None:
@@ -177,9 +174,6 @@ def in_batches(
         sizes: tokens of each row.
         budget: tokens of a batch, padding included.
         workers: batches run in parallel, each in its own thread.
-
-    Raises:
-        ResourceError: there is not enough memory for a single row.
     """
 
     def run(rows: Rows) -> Sequence[Result]:
@@ -206,10 +200,7 @@ def in_batches(
 
 
 def batches_of(sizes: Sequence[int], budget: int, workers: int) -> Iterator[Rows]:
-    """Row numbers of batches with similar lengths, longest first, within the budget.
-
-    Batches are smaller if that gives each worker one.
-    """
+    """Yield rows of similar length, longest first, within the budget and for all workers."""
     share = -(-len(sizes) // workers)
     batch: Rows = []
     for row in sorted(range(len(sizes)), key=lambda row: -sizes[row]):

@@ -15,7 +15,7 @@ class Candidate:
     """A token that may follow a beam.
 
     Attributes:
-        log_prob: of the token, under the rules that the options ask for.
+        log_prob: of the token, under the rules that the options request.
         total: log-probability of the beam's tokens and this one.
         beam: the number of the beam that it becomes; None if it is not among the best.
     """
@@ -79,12 +79,7 @@ class Trace:
         self.searches.append(Search(self._tokenizers.source.tokens(ids)))
 
     def step(self, beams: Beams, candidates: Candidates, chosen: Continuations) -> None:
-        """Record a step before the beams make it.
-
-        Args:
-            candidates: the best of each beam, [1, K, C].
-            chosen: those that fill the slots, [1, K]; finished beams keep the last slots.
-        """
+        """Record a step before the beams make it; finished beams keep the last slots."""
         free = chosen.sums.shape[1] - int(beams.finished[0])
         parents, tokens = chosen.parents[0, :free].tolist(), chosen.tokens[0, :free].tolist()
         numbers = {

@@ -51,12 +51,10 @@ class Translation:
 def translation_of(
     passage: Passage, results: Sequence[list[Hypothesis]], path: TextPath, options: SearchOptions
 ) -> Translation:
-    """Build the translation of a line; a blank one, which has no parts, stays as it is.
+    """Build the translation of a line from the hypotheses of each of its parts, best first.
 
-    The second best of a line joins the second best of each of its parts, and so on.
-
-    Args:
-        results: the hypotheses of each part, best first.
+    The second best of a line joins the second best of its parts, and so on. A blank line, which
+    has no parts, stays as it is.
     """
     words = path.source_words(passage) if options.alignments else None
     ranked = []
@@ -129,11 +127,7 @@ def _with_tokens(words: Sequence[list[int]]) -> dict[int, list[int]]:
 def _with_copies(
     hypothesis: Hypothesis, source: Sequence[tuple[str, list[int]]], target: Tokenizer
 ) -> tuple[str, list[Span]]:
-    """Put aligned source words in place of unknown words, and find the spans of tokens.
-
-    Args:
-        source: words, as the user wrote them, and the positions of their tokens.
-    """
+    """Put aligned source words in place of unknown words, and find the spans of tokens."""
     groups = target.words(hypothesis.ids)
     words = target.decode([[hypothesis.ids[token] for token in group] for group in groups])
     if source and hypothesis.attention is not None:

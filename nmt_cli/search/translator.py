@@ -64,19 +64,6 @@ class Translator:
     batch_tokens: int = BATCH_TOKENS
     name: str = ""
 
-    @classmethod
-    def of(
-        cls,
-        search: SegmentSearch,
-        tokenizers: TokenizerPair,
-        decoding: "DecodingConfig",
-        options: DecodingOptions | None = None,
-        workers: int = 1,
-    ) -> "Translator":
-        """Make a translator with a model's settings; see :func:`translator_for`."""
-        path = TextPath.of(tokenizers, decoding)
-        return cls(search, path, SearchOptions.of(decoding, options), workers)
-
     @property
     def tokenizers(self) -> TokenizerPair:
         """The tokenizers of both sides."""
@@ -94,14 +81,13 @@ class Translator:
         """Translate lines, in order, which are read ahead.
 
         Args:
-            lines: to translate.
             first_number: the number of the first line, for messages and sampling.
             seconds: about how long to work on the lines that are read ahead before the first of
                 their translations is yielded; 0 for one line at a time.
 
         Raises:
-            NmtError: a line's phrases cannot be placed (names the line), or there is not enough
-                memory.
+            InputError: a line's phrases cannot be placed; names the line.
+            ResourceError: there is not enough memory for one sentence.
         """
         lines, number, speed = iter(lines), first_number, FIRST_SPEED
         began = time.monotonic()
@@ -215,15 +201,7 @@ class Translator:
     def force(
         self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool = False
     ) -> list[Hypothesis]:
-        """Score given translations, in order.
-
-        Args:
-            pairs: source ids with special tokens, and ids of the translation without END.
-            attention: also return the attention to the source.
-
-        Raises:
-            NmtError: the model does not provide attention, or there is not enough memory.
-        """
+        """Score translations in batches; see :meth:`SegmentSearch.force`."""
 
         def forced(rows: list[int]) -> Sequence[Hypothesis]:
             return self.search.force([pairs[row] for row in rows], attention)
@@ -235,9 +213,6 @@ class Translator:
         """Score pairs of lines and translations as the search scores hypotheses, in order.
 
         Two blank lines score 0. A side that is longer than the model reads at a time makes NaN.
-
-        Raises:
-            NmtError: there is not enough memory.
         """
         pairs, options = iter(pairs), self.options
         source, target = self.tokenizers.source, self.tokenizers.target
@@ -267,23 +242,21 @@ class Translator:
 
 
 def translator_for(
-    model: StepModel,
+    model: StepModel | SegmentSearch,
     tokenizers: TokenizerPair,
     decoding: "DecodingConfig",
     options: DecodingOptions | None = None,
     workers: int = 1,
 ) -> Translator:
-    """Make a translator that searches with a step model.
+    """Make a translator with a model's settings; a step model is searched with beam search.
 
     Args:
-        decoding: settings of the model's recipe: defaults of the options, and how text is edited.
-        options: None for the settings.
+        decoding: defaults of the options, and the steps of the text path.
         workers: batches searched in parallel, each in its own thread.
-
-    Raises:
-        OptionError: the options contradict each other or the settings.
     """
-    return Translator.of(BeamSearch(model, tokenizers), tokenizers, decoding, options, workers)
+    search = model if isinstance(model, SegmentSearch) else BeamSearch(model, tokenizers)
+    path = TextPath.of(tokenizers, decoding)
+    return Translator(search, path, SearchOptions.of(decoding, options), workers)
 
 
 def _read_ahead(lines: Iterator[str | Line], characters: float) -> list[Line]:

@@ -60,15 +60,8 @@ def decode_lines(
 ) -> Iterator[str]:
     """Decode a binary stream of lines, without their ends.
 
-    The first line with invalid UTF-8 is logged, and at the end the number of such lines.
-
-    Args:
-        on_error: one of ON_ERROR.
-        keep_cr: keep the CR of CRLF.
-        first_number: the number of the first line in its file.
-
-    Raises:
-        InputError: a line is not valid UTF-8, and ``on_error`` is strict; names file and line.
+    Invalid UTF-8 is an InputError, or, with another ``on_error`` of ON_ERROR, is logged: the first
+    such line, and at the end their number. ``keep_cr`` keeps the CR of CRLF.
     """
     bad = 0
     for number, raw in enumerate(stream, start=first_number):
@@ -92,7 +85,7 @@ def decode_lines(
 
 
 def is_blank(line: str) -> bool:
-    """Whether a line is empty or has only white space and invisible characters."""
+    """Return whether a line has only white space and invisible characters, or none."""
     return BLANK.fullmatch(line) is not None
 
 
@@ -105,8 +98,7 @@ def reading(path: Path) -> AbstractContextManager[BinaryIO]:
     """Open a file at once, decompressed if its name says that it is compressed.
 
     Raises:
-        InputError: the file is missing, is a folder, or cannot be read; while reading: it is
-            damaged, truncated, or of another kind.
+        InputError: the file cannot be read; while reading: see :func:`decompressed`.
     """
     try:
         return decompressed(path, path.open("rb"))
@@ -166,11 +158,7 @@ def _opened(suffix: str, stream: BinaryIO, mode: Literal["rb", "wb"]) -> Any:
 
 
 def read_lines(path: Path) -> list[str]:
-    """All lines of a UTF-8 file, which may be compressed, without their ends.
-
-    Raises:
-        InputError: the file cannot be read or decompressed, or a line is not valid UTF-8.
-    """
+    """Return all lines of a UTF-8 file, which may be compressed, without their ends."""
     with reading(path) as stream:
         return list(decode_lines(stream, str(path)))
 
@@ -184,11 +172,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 def aligned(
     sources: Iterable[str], targets: Iterable[Any], names: tuple[str, str] = ("source", "target")
 ) -> Iterator[tuple[str, Any]]:
-    """Pairs of lines, or of lines and their phrases; ``names`` are those of the sides in errors.
-
-    Raises:
-        InputError: one side has more lines than the other.
-    """
+    """Pair lines, or lines and their phrases; both sides, named in errors, have as many."""
     for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
         if source is None or target is None:
             short, long = names if source is None else names[::-1]

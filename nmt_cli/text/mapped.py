@@ -11,10 +11,9 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class MappedText:
-    """A text, and the part of the original text that each of its characters comes from.
+    """A text, and the span of the original text that each of its characters comes from.
 
-    Attributes:
-        origins: a span of the original for each character, in order; None before any change.
+    ``origins`` is None before any change.
     """
 
     text: str
@@ -45,11 +44,7 @@ class MappedText:
         return first, max(first, last)
 
     def replaced(self, edits: Iterable[tuple[int, int, str]]) -> "MappedText":
-        """Replace parts of the text.
-
-        Args:
-            edits: start, end and the new text of each part, in order and without overlaps.
-        """
+        """Replace parts, by start, end and new text of each, in order and without overlaps."""
         parts, origins, done = [], list[Span](), 0
         for start, end, new in edits:
             # What stays keeps its place.
@@ -93,10 +88,6 @@ class MappedText:
 
 
 Edit = Callable[[MappedText], MappedText]
-"""Changes a translation."""
-
+# A line as the next step gets it, and what to do with its translation.
 Edited = tuple[MappedText, Edit | None]
-"""A line as the next step gets it, and what to do with its translation."""
-
 Step = Callable[[MappedText], Edited]
-"""A step of the text path, which gets a line."""

@@ -60,11 +60,9 @@ class Passage:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a text, which white space separates, and the tokens of each.
+    """The spans of a text's words, which white space separates, and the tokens of each.
 
-    Attributes:
-        spans: of all words of the text.
-        tokens: for each part, the positions of each word's tokens.
+    ``tokens`` has, for each part of the text, the positions of each word's tokens.
     """
 
     spans: list[Span]
@@ -72,11 +70,9 @@ class Words:
 
     @classmethod
     def of(cls, text: str, parts: Sequence[Sequence[Span]], first: int = 0) -> "Words":
-        """Assign tokens to the words of a text.
+        """Assign tokens to words, from the span of each token of each part in the text.
 
-        Args:
-            parts: for each part, the span of each token in the text.
-            first: position of the first of these tokens among the tokens of a part.
+        ``first`` is the position of the first of these tokens among the tokens of a part.
         """
         spans = [match.span() for match in _WORD.finditer(text)]
         ends = [end for _, end in spans]
@@ -100,11 +96,7 @@ class Words:
 
 @dataclass(frozen=True)
 class TextPath:
-    """The path of a model's lines and translations; :meth:`of` reads it from its settings.
-
-    Attributes:
-        max_source: tokens of the source that the model reads at a time.
-    """
+    """The path of a model's lines, of ``max_source`` tokens at a time, and of translations."""
 
     tokenizers: TokenizerPair
     max_source: int
@@ -117,11 +109,7 @@ class TextPath:
         return cls(tokenizers, decoding.max_source, steps)
 
     def read(self, lines: Sequence[str], is_free: Sequence[bool]) -> list[Passage]:
-        """Prepare lines for the model.
-
-        Args:
-            is_free: for each line, whether steps may change it and its translation.
-        """
+        """Prepare lines for the model; steps may change those that are free."""
         changed = [self._before(line, free) for line, free in zip(lines, is_free, strict=True)]
         ids = encode_lines(self.tokenizers.source, [text.text for text, _ in changed])
         return [
@@ -192,7 +180,7 @@ class TextPath:
         """Return the words of a final translation, and their tokens in each part.
 
         Args:
-            text: what :meth:`written` returned for the translations of the parts.
+            text: the result of :meth:`written`.
             translations: of the parts, each with the spans of its tokens in it.
         """
         parts, start = list[list[Span]](), 0
@@ -212,9 +200,6 @@ def _sentences(text: str) -> Iterator[Span]:
 
 
 def even_parts(tokens: list[Token], limit: int) -> Iterator[list[Token]]:
-    """Split tokens into as few parts as possible, of about the same length.
-
-    A short rest would have no context.
-    """
+    """Split tokens into few parts of about the same length: a short rest would have no context."""
     size = -(-len(tokens) // max(1, -(-len(tokens) // limit)))
     yield from (tokens[start : start + size] for start in range(0, len(tokens), max(1, size)))

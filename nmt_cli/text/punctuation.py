@@ -53,15 +53,8 @@ def _rules(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(pattern), replacement) for pattern, replacement in rules)
 
 
-def normalized(line: str, language: str) -> str:
-    """Return a line with the punctuation of a language normalized, stripped of white space."""
-    for pattern, replacement in _rules(language):
-        line = pattern.sub(replacement, line)
-    return line.strip()
-
-
-def mapped(line: str, language: str) -> MappedText:
-    """Do the same as :func:`normalized`, and keep track of positions."""
+def normalized(line: str, language: str) -> MappedText:
+    """Normalize the punctuation of a language in a line, and strip white space."""
     text = MappedText(line)
     for pattern, replacement in _rules(language):
         text = text.substituted(pattern, replacement)

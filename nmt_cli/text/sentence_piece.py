@@ -41,9 +41,7 @@ class SentencePieceTokenizer:
     """
 
     def __init__(self, path: Path, tag: str = "", punctuation: str = "") -> None:
-        """Load the model; a tag is a word that is one piece and marks sources.
-
-        ``punctuation`` is the language by whose rules punctuation is normalized; empty for none.
+        """Load the model; see :class:`TokenizerSpec` for tag and punctuation.
 
         Raises:
             ModelError: the file is missing or corrupt, has other ids for its control pieces, or
@@ -62,14 +60,15 @@ class SentencePieceTokenizer:
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without start and end."""
-        return self._processor.encode(self._normalized(lines), out_type=int)
+        texts = [self._normalized(line).text for line in lines] if self._punctuation else lines
+        return self._processor.encode(list(texts), out_type=int)
 
-    def _normalized(self, lines: Sequence[str]) -> list[str]:
+    def _normalized(self, line: str) -> MappedText:
         if not self._punctuation:
-            return list(lines)
+            return MappedText(line)
         from nmt_cli.text.punctuation import normalized  # rarely needed
 
-        return [normalized(line, self._punctuation) for line in lines]
+        return normalized(line, self._punctuation)
 
     def sample(self, lines: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Return the ids of each line, split into subwords at random.
@@ -91,7 +90,7 @@ class SentencePieceTokenizer:
                 "the seed",
                 "pip install 'sentencepiece<0.2.2', or set training.sample_subwords=0",
             )
-        lines = self._normalized(lines)
+        lines = [self._normalized(line).text for line in lines]
         # A unigram model would split the tag as well.
         tagged = [bool(self._tag) and line.startswith(f"{self._tag} ") for line in lines]
         cut = len(self._tag) + 1
@@ -115,11 +114,7 @@ class SentencePieceTokenizer:
 
     def spans(self, line: str) -> list[Span]:
         """Return the part of the line that each id of `encode` comes from."""
-        text = MappedText(line)
-        if self._punctuation:
-            from nmt_cli.text.punctuation import mapped
-
-            text = mapped(line, self._punctuation)
+        text = self._normalized(line)
         pieces = self._processor.encode(text.text, out_type="immutable_proto").pieces
         return [text.origin(piece.begin, piece.end) for piece in pieces]
 

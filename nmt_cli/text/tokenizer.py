@@ -1,7 +1,7 @@
 """The interface of tokenizers, and the folders that hold a pair of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Protocol
 
@@ -99,8 +99,7 @@ class TokenizerSpec:
     """The content of `tokenizer.json`: which files in its folder hold the vocabularies.
 
     Attributes:
-        kind: the family of both tokenizers, one of `KINDS`.
-        source, target: plain file names of the vocabularies; equal if both sides share one.
+        source, target: file names of the vocabularies; equal if both sides share one.
         lowercase: whether text is case-folded and stripped of accents (WordPiece only).
         tag: marks the source of a synthetic pair, one piece of the source vocabulary
             (SentencePiece only); empty for none.
@@ -120,7 +119,7 @@ class TokenizerSpec:
         """Read the specification in `folder`.
 
         Raises:
-            ModelError: it is missing or malformed, or names a file that is missing or elsewhere.
+            ModelError: it is missing or damaged, or names a file that is missing.
         """
         path = folder / SPEC_FILE
         try:
@@ -130,10 +129,8 @@ class TokenizerSpec:
                 f"{path}: cannot be read ({error.strerror})",
                 "name a folder with tokenizers; nmt prepare writes this file",
             ) from error
-        except msgspec.ValidationError as error:
-            raise ModelError(f"{path}: {str(error).replace('`', '')}") from error
-        except (msgspec.DecodeError, RecursionError, ValueError) as error:
-            raise ModelError(f"{path}: is not valid JSON ({error})") from error
+        except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+            raise ModelError(f"{path}: is damaged ({str(error).replace('`', '')})") from error
         for name in (spec.source, spec.target):
             if not (folder / name).is_file():
                 raise ModelError(f"{folder / name}: no such file, but {SPEC_FILE} names it")
@@ -141,14 +138,9 @@ class TokenizerSpec:
 
     def write(self, folder: Path) -> None:
         """Write the specification into `folder`, next to the files that it names."""
-        content: dict[str, str | bool]
-        content = {"kind": self.kind, "source": self.source, "target": self.target}
+        content = {name: value for name, value in asdict(self).items() if value}
         if self.kind == "wordpiece":
             content["lowercase"] = self.lowercase
-        if self.tag:
-            content["tag"] = self.tag
-        if self.punctuation:
-            content["punctuation"] = self.punctuation
         write_json(folder / SPEC_FILE, content)
 
 
@@ -158,19 +150,20 @@ def load_tokenizers(folder: Path) -> TokenizerPair:
     Raises:
         ModelError: a file is missing, corrupt or of another kind than the specification says.
     """
+    # Imported here: a recipe or a description needs no tokenizer.
     spec = TokenizerSpec.read(folder)
-    source = _load(spec, folder / spec.source, spec.tag, spec.punctuation)
-    if spec.source == spec.target and not spec.punctuation:
-        return TokenizerPair(source, source)
-    return TokenizerPair(source, _load(spec, folder / spec.target))
+    source: Tokenizer
+    target: Tokenizer
+    if spec.kind == "wordpiece":
+        from nmt_cli.text.word_piece import WordPieceTokenizer
 
-
-def _load(spec: TokenizerSpec, path: Path, tag: str = "", punctuation: str = "") -> Tokenizer:
-    # Imported here: a recipe or a description needs neither of the two.
-    if spec.kind == "sentencepiece":
+        source = target = WordPieceTokenizer(folder / spec.source, lowercase=spec.lowercase)
+        if spec.target != spec.source:
+            target = WordPieceTokenizer(folder / spec.target, lowercase=spec.lowercase)
+    else:
         from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 
-        return SentencePieceTokenizer(path, tag, punctuation)
-    from nmt_cli.text.word_piece import WordPieceTokenizer
-
-    return WordPieceTokenizer(path, lowercase=spec.lowercase)
+        source = target = SentencePieceTokenizer(folder / spec.source, spec.tag, spec.punctuation)
+        if spec.target != spec.source or spec.punctuation:
+            target = SentencePieceTokenizer(folder / spec.target)
+    return TokenizerPair(source, target)

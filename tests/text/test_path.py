@@ -20,7 +20,6 @@ from nmt_cli.text.capitals import fold
 from nmt_cli.text.code import keep
 from nmt_cli.text.mapped import Edited, MappedText, Step
 from nmt_cli.text.path import TextPath
-from nmt_cli.text.punctuation import mapped, normalized
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import Tokenizer, TokenizerPair
 from nmt_cli.text.word_piece import WordPieceTokenizer
@@ -178,12 +177,6 @@ def test_spans_of_word_piece_belong_to_ids(
     decoded, spans = tokenizer.decode_spans([2, *ids, 3])
     assert decoded == tokenizer.decode([ids])[0]
     assert len(spans) == len(ids) + 2
-
-
-@given(texts)
-def test_mapped_punctuation_is_normalized_punctuation(text: str) -> None:
-    for language in ("en", "pt", "de"):
-        assert mapped(text, language).text == normalized(text, language)
 
 
 @given(texts, st.data())

@@ -44,4 +44,4 @@ from nmt_cli.text.punctuation import normalized
     ],
 )
 def test_lines_of_sacremoses(language: str, line: str, expected: str) -> None:
-    assert normalized(line, language) == expected
+    assert normalized(line, language).text == expected

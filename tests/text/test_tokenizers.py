@@ -228,7 +228,7 @@ class TestSpecification:
     @pytest.mark.parametrize("text", ["", "{", "[]", '"sentencepiece"', "\xff", "[" * 100_000])
     def test_not_an_object(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "tokenizer.json").write_bytes(text.encode("latin-1"))
-        with pytest.raises(NmtError, match=r"tokenizer\.json: (is not valid JSON|Expected object)"):
+        with pytest.raises(NmtError, match=r"tokenizer\.json: is damaged"):
             load_tokenizers(tmp_path)
 
     @pytest.mark.parametrize(

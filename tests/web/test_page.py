@@ -23,7 +23,7 @@ from nmt_cli.export.onnx import single_file
 from nmt_cli.files import write_json
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.runtime.check import HARD_LINES
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import translator_for
 from nmt_cli.text.code import repair
 from nmt_cli.text.lines import is_blank
 from nmt_cli.text.mapped import MappedText
@@ -172,7 +172,7 @@ def test_node_and_a_browser_translate_alike(
 
     tokenizers = tiny_run.tokenizers()
     search = single_file.FileSearch(single_file.load_file(target), tokenizers)
-    translator = Translator.of(search, tokenizers, tiny_run.recipe.decoding)
+    translator = translator_for(search, tokenizers, tiny_run.recipe.decoding)
     expected = [each.text for each in translator.translate(LINES)]
     once = replace(translator, options=replace(translator.options, no_repeat_ngram=0))
     assert expected != [each.text for each in once.translate(LINES)]

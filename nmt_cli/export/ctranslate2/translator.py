@@ -16,7 +16,7 @@ from nmt_cli.options import settings_from
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
 SETTINGS = "nmt_ctranslate2.json"
@@ -135,4 +135,4 @@ def load_ctranslate2(
         ) from None
     tokenizers = load_tokenizers(folder / TOKENIZER)
     search = CTranslate2Search(model, tokenizers)
-    return Translator.of(search, tokenizers, decoding, options, inter_threads)
+    return translator_for(search, tokenizers, decoding, options, inter_threads)
