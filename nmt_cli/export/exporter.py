@@ -25,10 +25,7 @@ logger = logging.getLogger(__name__)
 EXPORTS = Path("exports")
 FLOAT32 = "float32"
 # How CTranslate2 stores weights; it converts what a processor cannot compute with.
-_CTRANSLATE2_TYPES = (
-    *("int8", "int8_float32", "int8_float16", "int8_bfloat16"),
-    *("int16", "float16", "bfloat16"),
-)
+_TYPES = ("int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "float16", "bfloat16")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +35,11 @@ class Exporter:
     Attributes:
         name: ``--name`` selects the format.
         help: help text of this flag.
-        module: loaded when needed. Its ``write(trained, options, folder)`` fills an empty folder;
-            its ``verify(trained, options, folder)`` compares the result with the trained model,
-            adds the report to the folder and returns it. Both may raise NmtError.
+        module: its ``write(trained, options, folder)`` fills an empty folder; its
+            ``verify(trained, options, folder)`` compares that with the trained model, adds the
+            report to the folder and returns it.
         marker: file that every export of the format contains.
         next_step: printed after an export, with "{folder}" for its folder.
-        suffix: follows the run's name in the default folder.
         quantizations: values of ``--quantize``.
         optional: which of "verify", "attention", "shortlist" and "with_tokenizer" the format
             lets the user choose.
@@ -57,7 +53,6 @@ class Exporter:
     module: str
     marker: str
     next_step: str
-    suffix: str = ""
     quantizations: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     uses_nmt_tokenizer: bool = False
@@ -66,16 +61,11 @@ class Exporter:
 
     @property
     def flag(self) -> str:
-        """The name of the format's option in Python's spelling, for messages."""
+        """The name of the format's option as messages spell it."""
         return self.name.replace("-", "_")
 
     def check(self, options: "ExportOptions") -> None:
-        """Check that the format supports the options, and that the packages it needs are there.
-
-        Raises:
-            OptionError: the format does not support an option.
-            ResourceError: a package is not installed.
-        """
+        """Check that the format supports the options, and that its packages are installed."""
         requested = {
             "verify": not options.verify,
             "attention": bool(options.attention),
@@ -145,16 +135,14 @@ class Exporter:
 
     def folder(self, run: "Run", options: "ExportOptions") -> Path:
         """Return the folder that an export is written to."""
-        precision = "" if options.precision == FLOAT32 else f"-{options.precision}"
-        return options.output or EXPORTS / f"{run.recipe.label}{self.suffix}{precision}"
+        parts = [run.recipe.label]
+        parts += [self.name] if self.marker != MANIFEST else []
+        parts += [options.precision] if options.precision != FLOAT32 else []
+        return options.output or EXPORTS / "-".join(parts)
 
 
 def node_package(name: str) -> Path:
-    """Return the folder of an npm package that is installed here or in a folder above.
-
-    Raises:
-        ResourceError: there is none.
-    """
+    """Return the folder of an npm package that is installed here or in a folder above."""
     current = Path.cwd()
     for folder in (current, *current.parents):
         if (folder / "node_modules" / name / "package.json").is_file():
@@ -181,7 +169,6 @@ _FORMATS = (
         module="nmt_cli.export.onnx.single_file",
         marker="model.onnx",
         next_step="model.onnx written to {folder}; see its MODEL_CARD.md for how to use it",
-        suffix="-single-file",
         quantizations=PRECISIONS[1:],
         optional=("with_tokenizer",),
     ),
@@ -191,17 +178,15 @@ _FORMATS = (
         module="nmt_cli.export.ctranslate2.folder",
         marker="nmt_ctranslate2.json",
         next_step="CTranslate2 model written to {folder}; see its MODEL_CARD.md for how to use it",
-        suffix="-ctranslate2",
-        quantizations=_CTRANSLATE2_TYPES,
+        quantizations=_TYPES,
         package="ctranslate2",
     ),
     Exporter(
         name="saved-model",
         help="Write a TensorFlow SavedModel that takes and returns text.",
-        module="nmt_cli.export.saved_model.module",
+        module="nmt_cli.export.saved_model",
         marker="saved_model.pb",
         next_step="SavedModel written to {folder}",
-        suffix="-saved-model",
     ),
     Exporter(
         name="keras",
@@ -209,7 +194,6 @@ _FORMATS = (
         module="nmt_cli.export.keras_file",
         marker="model.keras",
         next_step="model.keras written to {folder}; see its MODEL_CARD.md for how to use it",
-        suffix="-keras",
         uses_nmt_tokenizer=True,
     ),
     Exporter(
@@ -218,7 +202,6 @@ _FORMATS = (
         module="nmt_cli.export.huggingface.folder",
         marker="config.json",
         next_step="model for transformers written to {folder}; see its README.md for how to use it",
-        suffix="-huggingface",
     ),
     Exporter(
         name="web",
@@ -226,7 +209,6 @@ _FORMATS = (
         module="nmt_cli.export.web",
         marker="nmt_web.json",
         next_step="page written to {folder}; next: python -m http.server -d {folder}",
-        suffix="-web",
         quantizations=("int8",),
         npm="onnxruntime-web",
     ),

@@ -27,13 +27,9 @@ class TrainedModel:
     """A run's model with the weights of a checkpoint.
 
     Attributes:
-        run: where it comes from.
         step_model: in float32.
         steps: number of training steps of its weights.
         decoding: default settings of the export's search.
-        tokenizers: of both sides.
-        tokenizer_folder: has their files.
-        spec: describes these files.
         held_out: source and target lines that the training did not see.
     """
 
@@ -42,17 +38,11 @@ class TrainedModel:
     steps: int
     decoding: DecodingConfig
     tokenizers: TokenizerPair
-    tokenizer_folder: Path
-    spec: TokenizerSpec
     held_out: tuple[list[str], list[str]]
 
     @classmethod
     def open(cls, run: Run, options: ExportOptions) -> "TrainedModel":
-        """Load a run's model and what belongs to it.
-
-        Raises:
-            ModelError: there is no such checkpoint, or something is damaged.
-        """
+        """Load a run's model, tokenizers and held-out text."""
         checkpoint = options.checkpoint or run.preferred
         check_size(checkpoint, run.weights)  # before Keras takes memory and time
         import_keras()
@@ -64,22 +54,23 @@ class TrainedModel:
         changes: dict[str, Any] = {
             name: value for name, value in defaults.items() if value is not None
         }
-        folder = run.folder / "tokenizer"
-        return cls(
-            run,
-            KerasStepModel(model),
-            progress.step,
-            replace(run.recipe.decoding, **changes),
-            run.tokenizers(),
-            folder,
-            TokenizerSpec.read(folder),
-            run.held_out(),
-        )
+        decoding, model = replace(run.recipe.decoding, **changes), KerasStepModel(model)
+        return cls(run, model, progress.step, decoding, run.tokenizers(), run.held_out())
 
     @property
     def recipe(self) -> Recipe:
         """The recipe that it was trained with."""
         return self.run.recipe
+
+    @property
+    def tokenizer_folder(self) -> Path:
+        """The folder of the tokenizers' files."""
+        return self.run.folder / "tokenizer"
+
+    @cached_property
+    def spec(self) -> TokenizerSpec:
+        """The description of the tokenizers' files."""
+        return TokenizerSpec.read(self.tokenizer_folder)
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -89,11 +80,7 @@ class TrainedModel:
     def translator(
         self, options: DecodingOptions | None = None, edits_text: bool = True
     ) -> Translator:
-        """Return a translator with the model's settings, as users of nmt get it.
-
-        Args:
-            edits_text: False leaves out the steps of the text path.
-        """
+        """Return a translator with the model's settings, as users get it, or without text steps."""
         translator = translator_for(self.step_model, self.tokenizers, self.decoding, options)
         if edits_text:
             return translator
@@ -109,17 +96,7 @@ class TrainedModel:
         name: str = CARD,
         header: str = "",
     ) -> None:
-        """Write the model card of an export other than a bundle.
-
-        Args:
-            folder: of the export.
-            precision: of its weights.
-            form: what the export is, e.g. "as one ONNX file".
-            usage: a section in Markdown.
-            report: of its verification.
-            name: of the card's file.
-            header: precedes the card.
-        """
+        """Write the model card of an export; ``form`` says what it is: "as one ONNX file"."""
         data = self.recipe.data
         text = card(
             f"{self.recipe.label}: {data.source} to {data.target}, {form}",

@@ -72,15 +72,11 @@ class ExportUnderTest:
     """An export as verification runs it.
 
     Attributes:
-        translate: translates lines.
         searches: options that translations are compared with; of an approximate export the last.
-        log_probs: of a given translation, from ids without special tokens: log-probabilities of
-            every token of the vocabulary at each position, [T, V], or of the translation's own
-            tokens and END, [T]; None for a pair that the format cannot read. None: the format
-            does not return any.
-        precision: how weights are stored.
-        gates: of an approximate export.
-        approximate: whether translations may differ from the trained model's.
+        log_probs: takes ids of a source and a translation, without special tokens. Returns the
+            log-probabilities of all tokens, [T, V], or of the translation's and END, [T], or None
+            for a pair that the format cannot read.
+        approximate: whether translations may differ from the trained model's, within ``gates``.
         own_search: whether the format searches with another program.
         edits_text: whether the export, or what it is used through, has the text path's steps.
     """
@@ -130,8 +126,7 @@ def compare_with_model(
     """Compare an export with the model it was made from.
 
     Returns:
-        The checks, all of them passed, and the scores of the export on held-out lines, as a
-        manifest records them.
+        The checks, all of them passed, and the scores of the export on held-out lines.
 
     Raises:
         VerificationError: they differ by more than allowed.
@@ -166,10 +161,7 @@ def compare_with_model(
 def _compare_log_probs(
     trained: TrainedModel, exported: ExportUnderTest, source: Sequence[str], target: Sequence[str]
 ) -> list[Check]:
-    """Compare the log-probabilities of FORCED_SENTENCES reference translations.
-
-    If there are fewer, lines are also taken as their own translations.
-    """
+    """Compare log-probabilities of references; HARD_LINES are their own if there are too few."""
     if exported.log_probs is None:
         return []
     tokenizers, exact = trained.tokenizers, exported.precision == FLOAT32
@@ -273,13 +265,10 @@ def compare_quality(
     gates: Gates,
     precision: str,
 ) -> list[Check]:
-    """Compare the quality of translations by an approximate export with the trained model's.
+    """Compare translations by an approximate export with the trained model's.
 
-    Both are compared with reference translations, if there are any.
-
-    Raises:
-        VerificationError: the loss of BLEU is significant and above its limit; or, for fewer lines
-            than ENOUGH_FOR_BLEU, the translations differ too much.
+    Both are compared with reference translations, if there are any. It fails if the loss of BLEU is
+    significant and above its limit, or if translations of few lines differ too much.
     """
     lines, enough = f"{len(original):,} lines", len(references) >= ENOUGH_FOR_BLEU
     chrf = evaluate(exported, original)[1].value

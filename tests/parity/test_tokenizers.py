@@ -20,7 +20,7 @@ from tests.made_up_text import ENGLISH, PORTUGUESE
 tf = pytest.importorskip("tensorflow")
 pytest.importorskip("tensorflow_text")
 
-from nmt_cli.export.saved_model.tokenizer import GraphTokenizer  # noqa: E402
+from nmt_cli.export.saved_model import GraphTokenizer  # noqa: E402
 
 CONFIGS = {
     "unigram-joint": TokenizerConfig(vocab_size=500),

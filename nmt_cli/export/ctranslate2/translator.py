@@ -4,14 +4,13 @@ CTranslate2 searches by itself. Without a length penalty it finds what search/be
 formula for the penalty is another, ``score / length ** alpha``.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from nmt_cli.bundle import TOKENIZER
-from nmt_cli.errors import ModelError, NmtError, OptionError
-from nmt_cli.files import read_limited
+from nmt_cli.errors import ModelError, OptionError
+from nmt_cli.files import read_record
 from nmt_cli.options import settings_from
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.hypotheses import Hypothesis, Segment
@@ -21,6 +20,10 @@ from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 
 SETTINGS = "nmt_ctranslate2.json"
 FORMAT = 1
+
+
+class _Record(TypedDict):
+    decoding: dict[str, Any]
 
 
 class CTranslate2Search:
@@ -99,40 +102,26 @@ def load_ctranslate2(
     inter_threads: int = 1,
     intra_threads: int = 0,
 ) -> Translator:
-    """Load an exported folder.
+    """Load a folder of ``nmt export --ctranslate2``.
 
     Args:
-        folder: written by ``nmt export --ctranslate2``.
         options: of the search; None for the export's own.
-        inter_threads, intra_threads: as of ctranslate2.Translator.
+        inter_threads, intra_threads: see ctranslate2.Translator.
 
     Raises:
-        NmtError: the folder is not such an export, is damaged or of a newer nmt.
+        ModelError: the folder is not such an export, is damaged or of a newer nmt.
     """
     import ctranslate2
 
-    path = folder / SETTINGS
+    remedy = "create the folder with nmt export"
+    record = read_record(folder / SETTINGS, _Record, FORMAT, "a CTranslate2 model of nmt", remedy)
     try:
-        record = json.loads(read_limited(path))
-        if record["format"] > FORMAT:
-            raise NmtError(f"{folder}: exported by a newer nmt", "upgrade nmt")
-        decoding = settings_from(DecodingConfig, record["decoding"], str(path))
+        decoding = settings_from(DecodingConfig, record["decoding"], str(folder / SETTINGS))
         model = ctranslate2.Translator(
             str(folder), inter_threads=inter_threads, intra_threads=intra_threads
         )
-    except (
-        OptionError,
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RuntimeError,
-    ) as error:
-        raise NmtError(
-            f"{folder}: not a CTranslate2 model that nmt exported, or damaged ({error})",
-            "create the folder with nmt export --ctranslate2",
-        ) from None
+    except (OptionError, ValueError, RuntimeError) as error:
+        raise ModelError(f"{folder}: damaged ({error})", remedy) from None
     tokenizers = load_tokenizers(folder / TOKENIZER)
     search = CTranslate2Search(model, tokenizers)
     return translator_for(search, tokenizers, decoding, options, inter_threads)

@@ -1,1 +1,0 @@
-"""``nmt export --saved-model``: strings in, strings out, in one TensorFlow graph."""
