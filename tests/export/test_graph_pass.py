@@ -43,11 +43,11 @@ def graph(
         target, _, call = line.strip().partition(" = ")
         operator, _, rest = call.partition("(")
         names, _, attributes = rest.partition(")")
-        pairs = (each.split("=") for each in attributes.split())
+        pairs = (pair.split("=") for pair in attributes.split())
         onnx_nodes.append(
             helper.make_node(
                 operator,
-                [each.strip() for each in names.split(",")],
+                [operand.strip() for operand in names.split(",")],
                 target.split(","),
                 **{
                     key: json.loads(f"[{value}]" if "," in value else value) for key, value in pairs
@@ -55,16 +55,16 @@ def graph(
             )
         )
 
-    def shape(each: NDArray) -> list[int | None]:
-        return [None] * each.ndim if each.ndim < 3 else [None] * (each.ndim - 1) + [width]
+    def shape(array: NDArray) -> list[int | None]:
+        return [None] * array.ndim if array.ndim < 3 else [None] * (array.ndim - 1) + [width]
 
     value, kind = helper.make_tensor_value_info, helper.np_dtype_to_tensor_dtype
     proto = helper.make_graph(
         onnx_nodes,
         "piece",
-        [value(name, kind(each.dtype), shape(each)) for name, each in inputs.items()],
+        [value(name, kind(array.dtype), shape(array)) for name, array in inputs.items()],
         [value(name, onnx.TensorProto.FLOAT, None) for name in outputs],
-        [numpy_helper.from_array(np.asarray(each), name) for name, each in constants.items()],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()],
     )
     return helper.make_model(proto, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
 
@@ -93,8 +93,8 @@ def operators(proto: onnx.ModelProto) -> Counter[str]:
 def assert_same(
     before: onnx.ModelProto, after: onnx.ModelProto, inputs: Values, tolerance: float = 0.0
 ) -> None:
-    for expected, found in zip(run(before, inputs), run(after, inputs), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+    for expected, result in zip(run(before, inputs), run(after, inputs), strict=True):
+        np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance)
 
 
 class TestLayerNorm:
@@ -120,8 +120,10 @@ class TestLayerNorm:
         before = graph(self.NODES, {"x": SQUARE}, self.CONSTANTS)
         after = apply_rules(before)
         assert operators(after) == {"LayerNormalization": 1}
-        (node,) = (each for each in after.graph.node if each.op_type != "Constant")
-        attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+        (node,) = (node for node in after.graph.node if node.op_type != "Constant")
+        attributes = {
+            attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute
+        }
         assert attributes == {"axis": -1, "epsilon": EPSILON}
         assert_same(before, after, {"x": SQUARE}, 1e-5)
         by_hand = SQUARE - SQUARE.mean(-1, keepdims=True)
@@ -174,7 +176,7 @@ class TestLayerNorm:
 
     def test_not_with_an_epsilon_known_only_at_run_time(self) -> None:
         inputs: Values = {"x": SQUARE, "epsilon": np.array(EPSILON)}
-        constants = {name: each for name, each in self.CONSTANTS.items() if name != "epsilon"}
+        constants = {name: value for name, value in self.CONSTANTS.items() if name != "epsilon"}
         before = graph(self.NODES, inputs, constants)
         after = apply_rules(before)
         assert "LayerNormalization" not in operators(after)
@@ -236,7 +238,7 @@ class TestTake:
         assert_same(before, after, inputs)
 
     @pytest.mark.parametrize(
-        "given",
+        "unknown",
         [
             ("table",),
             ("size",),
@@ -244,11 +246,11 @@ class TestTake:
         ],
         ids="+".join,
     )
-    def test_values_known_only_at_run_time_do_not_match(self, given: tuple[str, ...]) -> None:
+    def test_values_known_only_at_run_time_do_not_match(self, unknown: tuple[str, ...]) -> None:
         # The size is 8, but the table has 9 rows.
         values = {**self.CONSTANTS, "size": np.array(8, np.int32)}
-        inputs = {"ids": np.array([0, 3, -1], np.int32), **{name: values[name] for name in given}}
-        constants = {name: each for name, each in values.items() if name not in given}
+        inputs = {"ids": np.array([0, 3, -1], np.int32), **{name: values[name] for name in unknown}}
+        constants = {name: value for name, value in values.items() if name not in unknown}
         before = graph(self.NODES, inputs, constants)
         assert_same(before, apply_rules(before), inputs)
 
@@ -282,7 +284,7 @@ class TestSlice:
 
     @pytest.mark.parametrize("ends", [(2, 4), (-2, 0), (0, 6), (4, 9)], ids=str)
     def test_it_becomes_one_operator(self, ends: tuple[int, int]) -> None:
-        first, last = ([each] for each in ends)
+        first, last = ([end] for end in ends)
         inputs = {"start": np.array(first, np.int32), "end": np.array(last, np.int32), "x": self.X}
         before = graph(self.NODES, inputs, self.CONSTANTS)
         after = apply_rules(before)

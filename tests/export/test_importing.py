@@ -29,16 +29,16 @@ UNLIKE = {
 }
 
 
-def check_weights(run: Run, bundle: Path, place: Path) -> None:
+def check_weights(run: Run, bundle: Path, output: Path) -> None:
     """Import a bundle of a run and compare the weights of both."""
-    import_bundle(bundle, place)
-    trained, found = (
-        inference_weights(read_checkpoint(each.preferred)[0]) for each in (run, Run.open(place))
+    import_bundle(bundle, output)
+    trained, imported = (
+        inference_weights(read_checkpoint(one.preferred)[0]) for one in (run, Run.open(output))
     )
-    assert trained.keys() == found.keys()
+    assert trained.keys() == imported.keys()
     for name, weight in trained.items():
         error = ERRORS[read_manifest(bundle).precision] * np.abs(weight).max()
-        np.testing.assert_allclose(found[name], weight, rtol=0, atol=error, err_msg=name)
+        np.testing.assert_allclose(imported[name], weight, rtol=0, atol=error, err_msg=name)
 
 
 @pytest.mark.parametrize("precision", ERRORS)
@@ -72,7 +72,7 @@ def test_an_imported_bundle_translates_alike_and_can_be_trained(
     ]
     assert outputs[0] == outputs[1]
     held_out = Run.open(tmp_path / "runs" / "toy-xx-yy").held_out()
-    assert held_out == tuple(read_lines(tmp_path / f"train.{each}") for each in ("xx", "yy"))
+    assert held_out == tuple(read_lines(tmp_path / f"train.{side}") for side in ("xx", "yy"))
     (tmp_path / "more.toml").write_text(recipe.dump(), encoding="utf-8")
     words = ["--init-from", "runs/toy-xx-yy", "-o", "more", "--set", "training.max_steps=1"]
     done = nmt("train", "more.toml", *words, cwd=tmp_path)
@@ -88,7 +88,10 @@ def test_a_shipped_bundle_becomes_a_run_that_translates_alike(tmp_path: Path) ->
     run = Run.open(import_bundle(bundle, tmp_path / "run"))
     lines = ["O gato dorme.", "Bom dia, como você está?", "Clique no botão para salvar o arquivo."]
     with nmt_cli.open(bundle) as exported, nmt_cli.open(run.folder) as imported:
-        texts = [[found.text for found in model.translate(lines)] for model in (exported, imported)]
+        texts = [
+            [translation.text for translation in model.translate(lines)]
+            for model in (exported, imported)
+        ]
     assert texts[0] == texts[1]
 
 

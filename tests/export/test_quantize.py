@@ -29,7 +29,7 @@ def model(nodes: list[onnx.NodeProto], **constants: NDArray[np.float32]) -> onnx
         "g",
         [value("ids", kinds.INT32, ["N"]), value("x", kinds.FLOAT, ["N", 6])],
         [value("y", kinds.FLOAT, ["N", None])],
-        [numpy_helper.from_array(each, name) for name, each in constants.items()],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
 
@@ -131,9 +131,9 @@ PRODUCTS = {size: product(size=size) for size in (None, 20.0)}
 def test_rows_of_zeros_give_zeros() -> None:
     x = np.zeros((3, 6), np.float32)
     x[1] = 1.0
-    found = run(product(), x)
-    assert np.isfinite(found).all()
-    assert (found[[0, 2]] == 0).all()
+    result = run(product(), x)
+    assert np.isfinite(result).all()
+    assert (result[[0, 2]] == 0).all()
 
 
 def test_an_embedding_tied_to_the_output_layer_is_stored_once(tmp_path: Path) -> None:
@@ -148,7 +148,9 @@ def test_an_embedding_tied_to_the_output_layer_is_stored_once(tmp_path: Path) ->
     np.testing.assert_allclose(run(ir.to_proto(shared), WEIGHT.T), expected, rtol=1e-5)
     quantized = ir.to_proto(quantize(shared))
     sizes = [
-        each.dims for each in quantized.graph.initializer if each.data_type == onnx.TensorProto.INT8
+        tensor.dims
+        for tensor in quantized.graph.initializer
+        if tensor.data_type == onnx.TensorProto.INT8
     ]
     assert sizes == [[9, 6]]
     assert np.abs(run(quantized, WEIGHT.T) - expected).max() < 0.3
@@ -174,8 +176,8 @@ def test_weights_shared_by_two_graphs_are_stored_once(tmp_path: Path) -> None:
     assert (tmp_path / "weights.bin").stat().st_size == large.nbytes
     for name in names:
         assert (tmp_path / name).stat().st_size < large.nbytes
-        found = onnxruntime.InferenceSession(tmp_path / name, providers=["CPUExecutionProvider"])
+        saved = onnxruntime.InferenceSession(tmp_path / name, providers=["CPUExecutionProvider"])
         ids = np.arange(5, dtype=np.int32)
         np.testing.assert_array_equal(
-            found.run(["y"], {"ids": ids, "x": np.ascontiguousarray(WEIGHT.T)})[0], expected
+            saved.run(["y"], {"ids": ids, "x": np.ascontiguousarray(WEIGHT.T)})[0], expected
         )

@@ -35,7 +35,9 @@ def test_shortlists_of_the_whole_vocabulary_change_nothing(
     assert "that their shortlists lack: 0" in "\n".join(manifest.verification.lines())
     translator = load_bundle(folder, DecodingOptions(beam_size=4))
     plain = replace(translator, model=OnnxStepModel(folder, replace(manifest, shortlist=None)))
-    texts = [[each.text for each in one.translate(lines)] for one in (plain, translator)]
+    texts = [
+        [translation.text for translation in one.translate(lines)] for one in (plain, translator)
+    ]
     if precision == "int8":  # whose products are exact
         assert texts[0] == texts[1]
     assert sum(one == other for one, other in zip(*texts, strict=True)) >= 15

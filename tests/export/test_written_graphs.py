@@ -41,7 +41,7 @@ def operators(proto: onnx.ModelProto) -> Counter[str]:
 def blocks(folder: Path) -> dict[tuple[int, int], bytes]:
     """Return the blocks of weights.bin that the graphs use, by offset and length."""
     content = (folder / WEIGHTS).read_bytes()
-    found = {}
+    used = {}
     for name in (ENCODER, DECODER, APPEND):
         for tensor in graph(folder, name).graph.initializer:
             if external_data_helper.uses_external_data(tensor):
@@ -49,8 +49,8 @@ def blocks(folder: Path) -> dict[tuple[int, int], bytes]:
                 assert info.location == WEIGHTS
                 assert info.offset % PAGE == 0
                 assert info.offset + info.length <= len(content)
-                found[info.offset, info.length] = content[info.offset :][: info.length]
-    return found
+                used[info.offset, info.length] = content[info.offset :][: info.length]
+    return used
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -58,7 +58,7 @@ def test_graphs_have_only_standard_and_fused_operators(tiny_bundle: Bundle, prec
     for name, norms in ((ENCODER, 2 + 1), (DECODER, 2 * 3 + 1)):
         proto = graph(tiny_bundle(precision), name)
         assert {node.domain for node in proto.graph.node} <= {"", "ai.onnx"}
-        assert [each.version for each in proto.opset_import if each.domain == ""] == [24]
+        assert [opset.version for opset in proto.opset_import if opset.domain == ""] == [24]
         count = operators(proto)
         assert count["LayerNormalization"] == norms
         assert not {"ReduceMean", "Sqrt", "Less", "Softmax", "Loop", "If"} & set(count)
@@ -73,8 +73,8 @@ def test_a_bias_follows_each_product(tiny_bundle: Bundle, precision: str) -> Non
         pytest.skip("an integer product is scaled before the bias")
     for name in (ENCODER, DECODER):
         nodes = graph(tiny_bundle(precision), name).graph.node
-        consumers = {each: node.op_type for node in nodes for each in node.input}
-        constant = {each.name for each in graph(tiny_bundle(precision), name).graph.initializer}
+        consumers = {value: node.op_type for node in nodes for value in node.input}
+        constant = {tensor.name for tensor in graph(tiny_bundle(precision), name).graph.initializer}
         products = [
             node for node in nodes if node.op_type == "MatMul" and node.input[1] in constant
         ]
@@ -87,55 +87,55 @@ def test_each_matrix_is_stored_once_outside_the_graphs(tiny_bundle: Bundle, prec
     folder = tiny_bundle(precision)
     for name in (ENCODER, DECODER, APPEND):
         proto = graph(folder, name)
-        inside = [each for each in proto.graph.initializer if each.external_data == []]
+        inside = [tensor for tensor in proto.graph.initializer if tensor.external_data == []]
         inside += [
             attribute.t
             for node in proto.graph.node
             if node.op_type == "Constant"
             for attribute in node.attribute
         ]
-        assert all(numpy_helper.to_array(each).nbytes < 1024 for each in inside)
-        assert all(each.ByteSize() < 1024 for each in proto.graph.initializer), (
+        assert all(numpy_helper.to_array(tensor).nbytes < 1024 for tensor in inside)
+        assert all(tensor.ByteSize() < 1024 for tensor in proto.graph.initializer), (
             "values stored in the graph as well as in the weights file"
         )
-    found = blocks(folder)
-    digests = {hashlib.sha256(each).hexdigest() for each in found.values()}
-    assert len(digests) == len(found)
-    ends = sorted(found)
+    stored = blocks(folder)
+    digests = {hashlib.sha256(block).hexdigest() for block in stored.values()}
+    assert len(digests) == len(stored)
+    ends = sorted(stored)
     assert all(left[0] + left[1] <= right[0] for left, right in pairwise(ends))
     size = (folder / WEIGHTS).stat().st_size
     assert size == ends[-1][0] + ends[-1][1]
-    assert size < sum(length + PAGE for _, length in found)
+    assert size < sum(length + PAGE for _, length in stored)
 
 
 def test_the_weights_are_those_of_the_model(tiny_bundle: Bundle, tiny_run: Run) -> None:
     model, _ = trained_model(tiny_run, tiny_run.last)
     arrays = [weight.numpy() for weight in model.weights]
-    large = sorted(each.tobytes() for each in arrays if each.nbytes >= 1024)
-    found = sorted(blocks(tiny_bundle("float32")).values())
-    assert sorted(map(len, found)) == sorted(map(len, large))
+    large = sorted(array.tobytes() for array in arrays if array.nbytes >= 1024)
+    stored = sorted(blocks(tiny_bundle("float32")).values())
+    assert sorted(map(len, stored)) == sorted(map(len, large))
     # All are unchanged, except that each layer's query projection is scaled by 1 / sqrt(k).
     layers = 1 + 2 * 2
-    assert len(set(large) - set(found)) == layers
+    assert len(set(large) - set(stored)) == layers
 
 
 @pytest.mark.parametrize("name", [ENCODER, DECODER])
 def test_all_products_with_weights_use_integers(tiny_bundle: Bundle, name: str) -> None:
-    before, after = (operators(graph(tiny_bundle(each), name)) for each in PRECISIONS[:2])
+    before, after = (operators(graph(tiny_bundle(precision), name)) for precision in PRECISIONS[:2])
     assert after["MatMul"] == 0
     assert after["MatMulInteger"] == before["MatMul"]
     floats = [
-        each
-        for each in graph(tiny_bundle("int8"), name).graph.initializer
-        if each.data_type == onnx.TensorProto.FLOAT and len(each.dims) > 1
+        tensor
+        for tensor in graph(tiny_bundle("int8"), name).graph.initializer
+        if tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) > 1
     ]
-    assert all(np.prod(each.dims) <= 32 for each in floats)  # frequencies of the positions
+    assert all(np.prod(tensor.dims) <= 32 for tensor in floats)  # frequencies of the positions
 
 
 @pytest.mark.parametrize("name", [ENCODER, DECODER])
 def test_values_after_a_relu_use_all_256_steps(tiny_bundle: Bundle, name: str) -> None:
     nodes = graph(tiny_bundle("int8"), name).graph.node
-    producer = {each: node for node in nodes for each in node.output}
+    producer = {value: node for node in nodes for value in node.output}
 
     def follows_relu(value: str) -> bool:
         node = producer.get(value)
@@ -182,36 +182,37 @@ def test_int8_is_at_most_thirty_percent_of_float32(tmp_path: Path, tiny_run: Run
         write_graphs(step_graph_of(model), tmp_path / precision, precision)
         sizes.append((tmp_path / precision / WEIGHTS).stat().st_size)
     assert 0.25 * sizes[0] < sizes[1] <= 0.30 * sizes[0]
-    parameters = 4 * sum(int(np.prod(each.shape)) for each in model.weights)
+    parameters = 4 * sum(int(np.prod(weight.shape)) for weight in model.weights)
     assert sizes[0] == pytest.approx(parameters, rel=0.02)
 
 
 class TestHalf:
     def test_states_are_float16_and_scores_are_float32(self, tiny_bundle: Bundle) -> None:
         manifest = read_manifest(tiny_bundle("float16"))
-        encoder_output = {each.name: each.dtype for each in manifest.encoder.outputs}
+        encoder_output = {spec.name: spec.dtype for spec in manifest.encoder.outputs}
         assert set(encoder_output.values()) == {"float16"}
-        inputs = {each.name: each.dtype for each in manifest.decoder.inputs}
-        outputs = {each.name: each.dtype for each in manifest.decoder.outputs}
+        inputs = {spec.name: spec.dtype for spec in manifest.decoder.inputs}
+        outputs = {spec.name: spec.dtype for spec in manifest.decoder.outputs}
         assert {inputs[name] for name in encoder_output} == {"float16"}
         caches = [name for name in inputs if name.startswith("self_")]
         assert {inputs[name] for name in caches} == {"float16"}
         assert {outputs[f"new_{name}"] for name in caches} == {"float16"}
         assert (outputs["scores"], outputs["log_probs"]) == ("float", "float")
         assert outputs["ids"] == inputs["tokens"] == "int32"
-        dtypes = {each.name: each.dtype for each in (*manifest.append.inputs,)}
+        dtypes = {spec.name: spec.dtype for spec in (*manifest.append.inputs,)}
         assert dtypes == {"values": "float16", "columns": "float16", "rows": "int64"}
 
     def test_matrices_are_float16(self, tiny_bundle: Bundle) -> None:
         wide, half = (
-            sum(map(len, blocks(tiny_bundle(each)).values())) for each in ("float32", "float16")
+            sum(map(len, blocks(tiny_bundle(precision)).values()))
+            for precision in ("float32", "float16")
         )
         assert half == pytest.approx(wide / 2, rel=0.05)
 
     def test_output_names_are_unique(self, tiny_bundle: Bundle) -> None:
         for name in (ENCODER, DECODER):
             proto = graph(tiny_bundle("float16"), name)
-            names = [each for node in proto.graph.node for each in node.output]
+            names = [value for node in proto.graph.node for value in node.output]
             assert len(names) == len(set(names))
 
     def test_its_probabilities_are_close_to_float32(self, tiny_bundle: Bundle) -> None:
@@ -219,7 +220,7 @@ class TestHalf:
         source = rng.integers(4, 290, (3, 8), np.int32)
         forced = rng.integers(4, 290, (12, 3, 1), np.int32)
         forced[0] = START_ID
-        found = []
+        results = []
         for precision in ("float32", "float16"):
             folder = tiny_bundle(precision)
             model = OnnxStepModel(folder, read_manifest(folder))
@@ -230,8 +231,8 @@ class TestHalf:
                 log_probs, state = model.log_probs(state, tokens, ancestry)
                 assert log_probs.dtype == np.float32
                 steps.append(log_probs)
-            found.append(np.stack(steps))
-        wide, half = found
+            results.append(np.stack(steps))
+        wide, half = results
         assert 0 < np.abs(half - wide).max() < 0.15
         divergence = (np.exp(wide) * (wide - half)).sum(-1)
         assert divergence.max() < 1e-3
@@ -241,10 +242,13 @@ class TestHalf:
     def test_its_scores_are_close_to_float32(self, tiny_bundle: Bundle) -> None:
         lines = ["um dois três", "casa", "", "o gato, dez cafés!", "sol água pão " * 5]
         wide, half = (
-            list(load_bundle(tiny_bundle(each), DecodingOptions(beam_size=4)).translate(lines))
-            for each in ("float32", "float16")
+            list(load_bundle(tiny_bundle(precision), DecodingOptions(beam_size=4)).translate(lines))
+            for precision in ("float32", "float16")
         )
-        assert [each.score for each in half] == pytest.approx(
-            [each.score for each in wide], abs=0.2
+        assert [translation.score for translation in half] == pytest.approx(
+            [translation.score for translation in wide], abs=0.2
         )
-        assert all(bool(each.ids) == bool(line) for each, line in zip(half, lines, strict=True))
+        assert all(
+            bool(translation.ids) == bool(line)
+            for translation, line in zip(half, lines, strict=True)
+        )

@@ -42,7 +42,7 @@ def check_like_transformers(run: Path, expected: dict[str, Any]) -> None:
         source.with_special_tokens(ids) for ids in source.encode([row["line"] for row in rows])
     ]
     for row, ids in zip(rows, framed, strict=True):
-        listed = [expected["source"][each] for each in row["source"]]
+        listed = [expected["source"][index] for index in row["source"]]
         assert as_listed(ids, source, expected["source"]) == listed
     # transformers' limits depend on nothing else, and its length penalty is another.
     decoding = replace(model.decoding, max_length=40, length_ratio=9.0, length_penalty=0.0)
@@ -50,12 +50,12 @@ def check_like_transformers(run: Path, expected: dict[str, Any]) -> None:
         options = SearchOptions.of(decoding, DecodingOptions(beam_size=beams))
         results = beam_search(model.translator().model, padded(framed), options)
         for row, (best,) in zip(rows, results, strict=True):
-            tokens = [expected["target"][each] for each in row[f"beam {beams}"]]
-            found, same = target.tokens([*best.ids, END_ID]), len(tokens)
+            tokens = [expected["target"][index] for index in row[f"beam {beams}"]]
+            pieces, same = target.tokens([*best.ids, END_ID]), len(tokens)
             if same >= expected["longest"]:  # transformers inserts END, or cuts the best beam
                 same = expected["longest"] - 1 if beams == 1 else 0
-                found, tokens = found[:same], tokens[:same]
-            assert found == tokens
+                pieces, tokens = pieces[:same], tokens[:same]
+            assert pieces == tokens
             (text,) = target.decode([best.ids])  # transformers leaves unknown tokens out
             assert text.strip() == row[f"text {beams}"] or "⁇" in text or same < len(best.ids)
             if beams == 1:
@@ -65,8 +65,10 @@ def check_like_transformers(run: Path, expected: dict[str, Any]) -> None:
 
 def as_listed(ids: list[int], tokenizer: Tokenizer, vocabulary: list[str]) -> list[str]:
     """Tokens as vocab.json has them: tags without the mark of a space, unknown pieces as such."""
-    found = [each.removeprefix("▁") if "<<" in each else each for each in tokenizer.tokens(ids)]
-    return [each if each in vocabulary else "<unk>" for each in found]
+    tokens = [
+        token.removeprefix("▁") if "<<" in token else token for token in tokenizer.tokens(ids)
+    ]
+    return [token if token in vocabulary else "<unk>" for token in tokens]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -197,7 +199,7 @@ def test_what_cannot_be_imported_is_named(name: str, folders: Path, tmp_path: Pa
     damage(folder)
     with pytest.raises(NmtError, match=message):
         import_huggingface(folder, tmp_path / "run")
-    assert [each.name for each in tmp_path.iterdir()] == ["marian"]
+    assert [path.name for path in tmp_path.iterdir()] == ["marian"]
 
 
 @pytest.mark.slow

@@ -58,8 +58,8 @@ def check_steps(model: keras.Model) -> None:
     state = stepper.encode(source)
     for position in range(target.shape[1]):
         ancestry = np.ones((3, 1, position + 1), np.bool_)
-        found, state = stepper.log_probs(state, target[:, position : position + 1], ancestry)
-        np.testing.assert_allclose(found[:, 0], full[:, position], rtol=1e-5, atol=1e-5)
+        result, state = stepper.log_probs(state, target[:, position : position + 1], ancestry)
+        np.testing.assert_allclose(result[:, 0], full[:, position], rtol=1e-5, atol=1e-5)
 
 
 def check_beams(model: keras.Model) -> None:
@@ -77,8 +77,8 @@ def check_beams(model: keras.Model) -> None:
             expected = expected.reshape(3, 2, 6, -1)
         own = np.broadcast_to(np.eye(2, dtype=np.bool_), (3, 2, 2))
         ancestry = np.concatenate([ancestry, own], axis=2)
-        found, state = stepper.log_probs(state, beams[:, :, position], ancestry)
-        np.testing.assert_allclose(found, expected[:, :, position], rtol=1e-5, atol=1e-5)
+        result, state = stepper.log_probs(state, beams[:, :, position], ancestry)
+        np.testing.assert_allclose(result, expected[:, :, position], rtol=1e-5, atol=1e-5)
 
 
 def check_selection(model: keras.Model) -> None:
@@ -93,8 +93,8 @@ def check_selection(model: keras.Model) -> None:
             part = stepper.select(whole, np.array([0, 2]))
         expected, whole = stepper.log_probs(whole, tokens, ancestry)
         if part is not None:
-            found, part = stepper.log_probs(part, tokens[[0, 2]], ancestry[[0, 2]])
-            np.testing.assert_allclose(found, expected[[0, 2]], rtol=1e-5, atol=1e-6)
+            result, part = stepper.log_probs(part, tokens[[0, 2]], ancestry[[0, 2]])
+            np.testing.assert_allclose(result, expected[[0, 2]], rtol=1e-5, atol=1e-6)
 
 
 def check_causality(model: keras.Model) -> None:

@@ -53,18 +53,18 @@ def test_parameters_and_tensors_match_the_model(keys: dict[str, Any]) -> None:
     sizes = {"B": 3, "S": 7, "K": 2, "P": 0}
 
     def sized(shape: tuple[int | str, ...]) -> tuple[int, ...]:
-        return tuple(sizes.get(each, each) for each in shape)
+        return tuple(sizes.get(axis, axis) for axis in shape)
 
     output = graph.encode(source)
-    shapes = [sized(each) for each in config.encoder_output().values()]
-    assert [tuple(each.shape) for each in output] == shapes
-    caches = [np.zeros(sized(each), np.float32) for each in config.caches().values()]
+    shapes = [sized(shape) for shape in config.encoder_output().values()]
+    assert [tuple(tensor.shape) for tensor in output] == shapes
+    caches = [np.zeros(sized(shape), np.float32) for shape in config.caches().values()]
     ancestry = np.broadcast_to(np.eye(2, dtype=bool), (3, 2, 2))
     step = target[:, :2], np.array([0], np.int32), ancestry, output, caches
     weights, grown = graph.step_attention(*step)
     sizes["P"] = 2
-    shapes = [sized(each) for each in config.caches().values()]
-    assert [tuple(each.shape) for each in grown] == shapes
+    shapes = [sized(shape) for shape in config.caches().values()]
+    assert [tuple(cache.shape) for cache in grown] == shapes
     assert tuple(weights.shape) == sized(("B", *config.cross_attention(), "K", "S"))
 
 

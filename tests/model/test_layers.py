@@ -43,7 +43,7 @@ LAYERS = [
     (partial(PositionalEncoding, interleaved=False), [STATES]),
     (partial(LearnedPositions, 6), [STATES]),
     (partial(LayerNorm, 1e-5), [STATES]),
-    *((partial(FeedForward, 16, activation=each), [STATES]) for each in ACTIVATIONS),
+    *((partial(FeedForward, 16, activation=name), [STATES]) for name in ACTIVATIONS),
     (PaddingMask, [IDS]),
     (partial(PaddingMask, (0, 2)), [IDS]),
     (TargetMask, [IDS]),
@@ -61,7 +61,7 @@ LAYERS = [
 def test_a_layer_computes_in_half_precision(layer, inputs, policy):
     half = layer(dtype=policy)
     kind = keras.DTypePolicy(policy).compute_dtype
-    cast = [ops.cast(each, kind) if each.dtype == np.float32 else each for each in inputs]
+    cast = [ops.cast(array, kind) if array.dtype == np.float32 else array for array in inputs]
     result = half(*cast)
     assert keras.backend.standardize_dtype(result.dtype) == kind
     assert all(weight.dtype == "float32" for weight in half.weights)
@@ -83,10 +83,10 @@ def test_sinusoids_match_the_formula_of_the_paper():
 def test_learned_positions_are_rows_of_a_table():
     layer = LearnedPositions(3)
     x = numbers(2, 3, 8)
-    found = ops.convert_to_numpy(layer(x))
+    result = ops.convert_to_numpy(layer(x))
     (table,) = layer.get_weights()
     assert table.shape == (3, 8)
-    np.testing.assert_array_equal(found, x + table)
+    np.testing.assert_array_equal(result, x + table)
     # A batch may be padded beyond the table; nothing attends to padding.
     np.testing.assert_array_equal(layer.at(np.array([4]), 8), table[2:])
 
@@ -110,9 +110,9 @@ def test_activations_by_hand():
     for activation, arrays in weights.items():
         layer = FeedForward(2, activation=activation)
         layer.build((None, None, 1))
-        layer.set_weights([np.array(each, np.float32) for each in arrays])
-        found = ops.convert_to_numpy(layer(np.ones((1, 1, 1), np.float32))).item()
-        assert found == pytest.approx(expected[activation], rel=1e-5), activation
+        layer.set_weights([np.array(array, np.float32) for array in arrays])
+        result = ops.convert_to_numpy(layer(np.ones((1, 1, 1), np.float32))).item()
+        assert result == pytest.approx(expected[activation], rel=1e-5), activation
 
 
 def test_attention_by_hand():
@@ -155,17 +155,17 @@ def set_keras_attention(separate, fused, keys, values):
         layer.get_weights() for layer in (fused.query, fused.key_value, fused.output_projection)
     )
     cut = 2 * keys
-    parts = [query, [each[..., :cut] for each in both], [each[..., cut:] for each in both]]
+    parts = [query, [side[..., :cut] for side in both], [side[..., cut:] for side in both]]
     shaped = [
-        each.reshape(*each.shape[:-1], 2, size)
+        side.reshape(*side.shape[:-1], 2, size)
         for part, size in zip(parts, (keys, keys, values), strict=True)
-        for each in part
+        for side in part
     ]
     separate.set_weights([*shaped, out[0].reshape(2, values, 8), *out[1:]])
 
 
 def test_embeddings_are_scaled_by_the_square_root_of_the_width():
-    scaled, plain = (TokenEmbedding(5, 16, each) for each in (True, False))
+    scaled, plain = (TokenEmbedding(5, 16, scale) for scale in (True, False))
     ids = np.array([[4, 0]], np.int32)
     for layer in (scaled, plain):
         layer.build(ids.shape)
@@ -198,10 +198,10 @@ def test_masks_by_hand():
         "target": target_mask(ids, "float32"),
     }
     for name, rows in seen.items():
-        expected = [[[int(each) for each in row] for row in sentence] for sentence in rows]
-        found = ops.convert_to_numpy(masks[name])
-        np.testing.assert_array_equal(found[:, 0] == 0, np.array(expected, bool), name)
-        np.testing.assert_array_equal(found[:, 0] == MASKED, ~np.array(expected, bool), name)
+        expected = [[[int(number) for number in row] for row in sentence] for sentence in rows]
+        result = ops.convert_to_numpy(masks[name])
+        np.testing.assert_array_equal(result[:, 0] == 0, np.array(expected, bool), name)
+        np.testing.assert_array_equal(result[:, 0] == MASKED, ~np.array(expected, bool), name)
 
 
 def test_masks_of_several_pad_symbols():
@@ -211,7 +211,7 @@ def test_masks_of_several_pad_symbols():
     target = ops.convert_to_numpy(TargetMask((0, 1))(ids))
     expected = ["1000", "1000", "1010", "1010"]
     np.testing.assert_array_equal(
-        target[0, 0] == 0, np.array([[each == "1" for each in row] for row in expected])
+        target[0, 0] == 0, np.array([[mark == "1" for mark in row] for row in expected])
     )
     # With PAD only, the causal mask is enough: PAD follows everything else.
     only_pad = ops.convert_to_numpy(TargetMask()(ids))
@@ -231,13 +231,13 @@ def test_a_feed_forward_layer_computes_the_same_in_training():
     layer(inputs)
     layer.inner.bias.assign(numbers(1024))
     layer.outer.bias.assign(numbers(8))
-    found = {}
+    results = {}
     for training in (False, True):
         with tf.GradientTape() as tape:
             tape.watch(inputs)
             outputs = layer(inputs, training=training)
             score = tf.reduce_sum(outputs * numbers(2, 5, 8))
-        weights = [each.value for each in layer.trainable_variables]
-        found[training] = [outputs, *tape.gradient(score, [inputs, *weights])]
-    for used, trained in zip(found[False], found[True], strict=True):
+        weights = [variable.value for variable in layer.trainable_variables]
+        results[training] = [outputs, *tape.gradient(score, [inputs, *weights])]
+    for used, trained in zip(results[False], results[True], strict=True):
         np.testing.assert_allclose(trained, used, rtol=1e-5, atol=1e-5)

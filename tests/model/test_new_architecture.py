@@ -47,9 +47,13 @@ def test_it_trains_exports_and_translates(tmp_path: Path) -> None:
     with nmt_cli.open(run.folder) as trained, nmt_cli.open(bundle) as exported:
         assert trained.describe()["summary"] == "An averaging model (width 32)"
         for options in ({"beam_size": 1}, {"alignments": True}):
-            one, other = (list(each.translate(LINES, **options)) for each in (trained, exported))
-            assert [each.text for each in one] == [each.text for each in other]
-            assert [each.alignment for each in one] == [each.alignment for each in other]
+            one, other = (list(model.translate(LINES, **options)) for model in (trained, exported))
+            assert [translation.text for translation in one] == [
+                translation.text for translation in other
+            ]
+            assert [translation.alignment for translation in one] == [
+                translation.alignment for translation in other
+            ]
 
 
 def test_its_steps_match_the_training_model() -> None:

@@ -30,8 +30,8 @@ PAIRS = [
     ("luong-general", "lstm", True),
     ("bahdanau", "lstm", False),
     *(
-        pytest.param(*each, marks=pytest.mark.slow)
-        for each in (
+        pytest.param(*settings, marks=pytest.mark.slow)
+        for settings in (
             ("luong-dot", "gru", False),
             ("luong-concat", "gru", True),
             ("luong-dot", "lstm", True),
@@ -119,8 +119,8 @@ def test_scores_by_hand(attention):
     expected = np.array([one, two]) / (one + two)
     weights = ops.convert_to_numpy(decoder.weights_of(QUERY, 1, keys, MASK))
     np.testing.assert_allclose(weights[0, 0, 0], [*expected, 0.0], atol=1e-6)
-    found = ops.convert_to_numpy(decoder.attend(QUERY, 1, keys, values, MASK))
-    np.testing.assert_allclose(found[0], expected, atol=1e-6)
+    result = ops.convert_to_numpy(decoder.attend(QUERY, 1, keys, values, MASK))
+    np.testing.assert_allclose(result[0], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("attention", ["luong-general", "bahdanau"])
@@ -139,14 +139,14 @@ def test_a_step_by_hand(attention, feeding):
 
     entering = [x, attended] if feeding else [x]
     if attention == "bahdanau":  # the state before the step attends, and enters with the token
-        found = attend(hidden)
-        entering.append(found)
+        context = attend(hidden)
+        entering.append(context)
     after, _ = decoder.cells[0](np.concatenate(entering, axis=1), [hidden])
     if attention != "bahdanau":  # the cell's output attends
-        found = attend(after)
-    expected = np.tanh(np.concatenate([found, after], axis=1) @ decoder.combine.kernel.numpy())
-    given, states = decoder.advance(x, [hidden], attended, attend)
-    np.testing.assert_allclose(given, expected, atol=1e-6)
+        context = attend(after)
+    expected = np.tanh(np.concatenate([context, after], axis=1) @ decoder.combine.kernel.numpy())
+    output, states = decoder.advance(x, [hidden], attended, attend)
+    np.testing.assert_allclose(output, expected, atol=1e-6)
     np.testing.assert_allclose(states[0], after, atol=1e-6)
 
 

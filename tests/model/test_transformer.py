@@ -67,9 +67,9 @@ VARIANTS = {
 
 # Except the defaults, which are a variant below.
 TIED = [
-    pytest.param(*each, marks=[] if each == ("post", "none") else [pytest.mark.slow])
-    for each in product(NORMS, EMBEDDINGS)
-    if each != ("pre", "all")
+    pytest.param(*pair, marks=[] if pair == ("post", "none") else [pytest.mark.slow])
+    for pair in product(NORMS, EMBEDDINGS)
+    if pair != ("pre", "all")
 ]
 
 
@@ -84,7 +84,7 @@ OFTEN = ("defaults", "tutorial positions, wide keys, swiglu", "several pad symbo
 
 @pytest.mark.parametrize(
     "variant",
-    [pytest.param(each, marks=[] if each in OFTEN else [pytest.mark.slow]) for each in VARIANTS],
+    [pytest.param(name, marks=[] if name in OFTEN else [pytest.mark.slow]) for name in VARIANTS],
 )
 def test_a_variant_is_consistent(variant):
     model = tiny(**VARIANTS[variant])
@@ -107,8 +107,8 @@ def test_an_ssru_computes_the_papers_equations():
         forget = 1 / (1 + np.exp(-(token @ forget_matrix + np.asarray(ssru.bias))))
         state = forget * state + (1 - forget) * (token @ matrix)
         expected.append(np.maximum(state, 0))
-    found = ops.convert_to_numpy(ssru(x.astype(np.float32)))
-    np.testing.assert_allclose(found, np.stack(expected, axis=1), atol=1e-5)
+    result = ops.convert_to_numpy(ssru(x.astype(np.float32)))
+    np.testing.assert_allclose(result, np.stack(expected, axis=1), atol=1e-5)
 
 
 def test_ssrus_have_no_self_attention():
@@ -124,9 +124,9 @@ def test_ssrus_have_no_self_attention():
 def test_tying_shares_matrices(embeddings, matrices):
     model = tiny(embeddings=embeddings)
     over_vocabulary = [
-        each
-        for each in model.weights
-        if len(each.shape) == 2 and max(each.shape) in (VOCAB, VOCAB + 4)
+        weight
+        for weight in model.weights
+        if len(weight.shape) == 2 and max(weight.shape) in (VOCAB, VOCAB + 4)
     ]
     assert len(over_vocabulary) == matrices
 
@@ -204,7 +204,7 @@ def test_source_and_target_may_have_different_lengths():
     for source, target in ((62, 26), (38, 36)):
         # Without numbers: one step of such a model takes seconds.
         ids = [keras.KerasTensor((64, length), "int32") for length in (source, target)]
-        shapes = [each.shape for each in parts(ids)]
+        shapes = [part.shape for part in parts(ids)]
         assert shapes == [(64, source, 512), (64, target, 512), (64, target, 8000)]
 
 
