@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import onnx_ir as ir
+from numpy.typing import NDArray
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from nmt_cli.errors import OutputError
@@ -22,6 +23,7 @@ from nmt_cli.export.onnx.weights import share_with_body
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.model import Shape
 from nmt_cli.runtime.state import SHARE_AHEAD, STEPS_AHEAD, VECTOR
+from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import WIDTH_STEP
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
@@ -334,3 +336,15 @@ def penalty(op: Ops, lengths: Any, alpha: Any) -> Any:
 def of_beams(op: Ops, values: Any, beams: Any) -> Any:
     """Select the values [B, K, ...] of some beams [B, K] of each sentence."""
     return op.GatherND(values, op.Unsqueeze(beams, [-1]), batch_dims=1)
+
+
+def search_inputs(options: SearchOptions) -> dict[str, NDArray[Any]]:
+    """Return the inputs of a search but its source."""
+    return {
+        "beam_size": np.array([options.beam_size], np.int64),
+        "n_best": np.array([options.n_best], np.int64),
+        "length_penalty": np.array([options.length_penalty], np.float64),
+        "max_length": np.array([options.max_length], np.int64),
+        "min_length": np.array([options.min_length], np.int64),
+        "no_repeat_ngram": np.array([options.no_repeat_ngram or 0], np.int64),
+    }

@@ -1,13 +1,10 @@
-"""Writing a model with its search as one ONNX file, and comparing it with the run it was made from.
+"""Write a model with its search as one ONNX file, and compare it with the run it was made from.
 
 The file's folder also has the tokenizer and a card. See `nmt_cli/export/onnx/search.py` and, for
 files that take and return text, `nmt_cli/export/onnx/text.py`.
 """
 
-import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,20 +16,19 @@ from numpy.typing import NDArray
 
 from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
 from nmt_cli.bundle.manifest import Verification
-from nmt_cli.errors import ModelError, NmtError
+from nmt_cli.errors import ModelError, OutputError
 from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.onnx.bundle import GATES, calibration_pairs
 from nmt_cli.export.onnx.graphs import make_graphs
-from nmt_cli.export.onnx.search import search_graph
-from nmt_cli.export.onnx.text import text_graph
+from nmt_cli.export.onnx.search import search_graph, search_inputs
+from nmt_cli.export.onnx.text import search_text, text_graph
 from nmt_cli.export.onnx.weights import serialized
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.segments import padded, search_again, with_retries
+from nmt_cli.search.segments import padded, with_retries
 from nmt_cli.search.translation import Translation
-from nmt_cli.text.repetition import NO_REPEAT, repeats
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
 
@@ -41,12 +37,9 @@ MODEL = "model.onnx"
 _USAGE = """\
 {example}
 
-Split lines of more than {decoding.max_source} tokens into sentences. A sentence's translation does
-not depend on the others. These are the settings of the model; `beam_size` 1 is greedy search.
-`n_best`, at most `beam_size`, is the number of translations of each sentence. `no_repeat_ngram` N
-allows no sequence of N tokens to occur twice; 0 is no limit. Where a translation is empty,
-`nmt translate` searches again with `min_length` 1; where it repeats something four times in a row
-and its source does not, with `no_repeat_ngram` 3, then 2."""
+Split lines of more than {decoding.max_source} tokens into sentences; a sentence's translation does
+not depend on the others. These are the settings of the model. nmt's page
+docs/reference/export-formats.md explains all inputs, and when `nmt translate` searches again."""
 _SETTINGS = """\
         "beam_size": numpy.array([{decoding.beam_size}]),
         "n_best": numpy.array([1]),
@@ -69,12 +62,16 @@ _SENTENCEPIECE = """\
 
 Pad shorter sentences of a batch with 0. `ids` are padded with 0."""
 _WORDPIECE = """\
-Split text into pieces of `{tokenizer}/{spec.source}` as BERT's WordPiece tokenizer does,
-lower-cased: {spec.lowercase}; pieces beginning with ## continue a word. Give {model} the ids of
-[START], the pieces and [END] as `source` (int32), padded with 0, `beam_size` {decoding.beam_size}
-(int64), `n_best` 1 (int64), `length_penalty` {decoding.length_penalty} (float64), `max_length`
-{decoding.max_length} (int64), `min_length` 0 (int64) and `no_repeat_ngram` 0 (int64). It returns
-the best translations of each sentence as `ids`, padded with 0, and their `scores`."""
+    import numpy, onnxruntime
+
+    model = onnxruntime.InferenceSession("THIS_FOLDER/{model}")
+    ids, scores = model.run(["ids", "scores"], {{
+        "source": numpy.array([[2, 3]], "int32"),
+{settings}
+
+`source` are the ids of [START], the pieces and [END], padded with 0. Split text into pieces of
+`{tokenizer}/{spec.source}` as BERT's WordPiece tokenizer does, lower-cased: {spec.lowercase}; a
+piece that begins with ## continues a word. `ids` are padded with 0."""
 _TEXT = """\
     import numpy, onnxruntime, onnxruntime_extensions
 
@@ -87,37 +84,19 @@ _TEXT = """\
     print(translations[0, 0])"""
 
 
-# Translates lines in batches of 16. Its input and output are JSON.
-_TEXT_PROCESS = """
-import json, sys, numpy, onnxruntime, onnxruntime_extensions
-lines, settings = json.load(sys.stdin)
-settings = {name: numpy.array(value) for name, value in settings.items()}
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads = 1
-options.register_custom_ops_library(onnxruntime_extensions.get_library_path())
-model = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
-found = []
-for at in range(0, len(lines), 16):
-    text = numpy.array(lines[at : at + 16], object)
-    texts, scores = model.run(["translation", "scores"], {"text": text, **settings})
-    found += zip(texts.tolist(), scores.tolist())
-json.dump(found, sys.stdout)
-"""
-
-
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write the file and the tokenizer, unverified.
 
     Raises:
-        NmtError: the weights do not fit into one file, or it cannot contain the tokenizer.
+        OutputError: the weights do not fit into one file, or it cannot contain the tokenizer.
     """
     graph, run = trained.step_model.graph, trained.run
     shutil.copytree(trained.tokenizer_folder, folder / TOKENIZER)
     spec, target = trained.spec, trained.tokenizers.target
     if options.with_tokenizer and not isinstance(target, SentencePieceTokenizer):
-        raise NmtError(
-            f"`with_tokenizer`: {run.recipe.label} has a {spec.kind} tokenizer, and a file can "
-            "contain only sentencepiece",
+        raise OutputError(
+            f"{run.recipe.label} has a {spec.kind} tokenizer, and a file can contain only "
+            "sentencepiece",
             "export it without `with_tokenizer`",
         )
     graphs = make_graphs(graph, options.precision, pairs=calibration_pairs(run))
@@ -163,7 +142,7 @@ def _under_test(trained: TrainedModel, options: ExportOptions, folder: Path) -> 
         passages = model.path.read(lines, [True] * len(lines))
         fits = [len(passage.parts) <= 1 for passage in passages]
         short = [line for line, is_short in zip(lines, fits, strict=True) if is_short]
-        translations = iter(search_text(folder, short, options))
+        translations = iter(search_text(folder / MODEL, short, options))
         for line, is_short in zip(lines, fits, strict=True):
             yield next(translations if is_short else model.translate([line]))
 
@@ -204,8 +183,8 @@ def load_file(folder: Path) -> Any:
 def search_ids(
     session: Any, source: NDArray[np.int32], options: SearchOptions
 ) -> list[list[Hypothesis]]:
-    """The best hypotheses of each source sentence [B, L], by a file of ids."""
-    ids, scores = session.run(["ids", "scores"], {"source": source, **_settings(options)})
+    """Return the best hypotheses of each source sentence [B, L], by a file of ids."""
+    ids, scores = session.run(["ids", "scores"], {"source": source, **search_inputs(options)})
     lengths = (np.cumsum(ids[..., ::-1] != PAD_ID, axis=2) > 0).sum(axis=2)
     return [
         [
@@ -215,53 +194,3 @@ def search_ids(
         ]
         for sentence in zip(ids, lengths, scores, strict=True)
     ]
-
-
-def search_text(folder: Path, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
-    """The translation of each line, by a folder's file of text.
-
-    Raises:
-        NmtError: the file cannot be run.
-    """
-
-    def search(rows: Sequence[int], options: SearchOptions) -> list[Translation]:
-        return _search_text(folder, [lines[row] for row in rows], options)
-
-    found = search(range(len(lines)), options)
-    if options.no_repeat_ngram is None:
-        not_empty = [replace(options, min_length=1)]
-        search_again(found, lambda _, each: not each.text, not_empty, search)
-        stricter = [replace(options, no_repeat_ngram=size) for size in NO_REPEAT]
-        search_again(found, lambda row, each: repeats(each.text, lines[row]), stricter, search)
-    return found
-
-
-def _search_text(folder: Path, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
-    """Search once, in another process: with TensorFlow in it, onnxruntime-extensions crashes."""
-    settings = {name: each.tolist() for name, each in _settings(options).items()}
-    given = json.dumps([lines, settings]).encode()
-    words = [sys.executable, "-c", _TEXT_PROCESS, str(folder / MODEL)]
-    done = subprocess.run(words, input=given, capture_output=True, check=False)
-    if done.returncode:
-        problem = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise NmtError(
-            f"`with_tokenizer`: onnxruntime-extensions cannot run the file ({problem})",
-            "install the versions in constraints.txt, or export without it",
-        )
-    found = []
-    for texts, scores in json.loads(done.stdout):
-        pairs = zip(texts, scores, strict=True)
-        first, *others = (Translation(*each, ids=[]) for each in pairs if each[1] > -np.inf)
-        found.append(replace(first, others=others))
-    return found
-
-
-def _settings(options: SearchOptions) -> dict[str, NDArray[Any]]:
-    return {
-        "beam_size": np.array([options.beam_size], np.int64),
-        "n_best": np.array([options.n_best], np.int64),
-        "length_penalty": np.array([options.length_penalty], np.float64),
-        "max_length": np.array([options.max_length], np.int64),
-        "min_length": np.array([options.min_length], np.int64),
-        "no_repeat_ngram": np.array([options.no_repeat_ngram or 0], np.int64),
-    }
