@@ -1,4 +1,4 @@
-"""Writing a bundle, and comparing one with the run it was made from."""
+"""Write a bundle, and compare one with the run it was made from."""
 
 import logging
 import shutil
@@ -25,7 +25,7 @@ from nmt_cli.bundle.manifest import PASSED, Check, Manifest, Shortlist, Verifica
 from nmt_cli.bundle.reading import TOKEN_IDS, file_records, read_manifest
 from nmt_cli.data.lexicon import sample, shortlist_tables
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError, NmtError
 from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.export.trained import TrainedModel
@@ -55,23 +55,23 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write a bundle, unverified.
 
     Raises:
-        NmtError: a shortlist needs the data that the run was trained on, and it is missing.
+        ModelError: a shortlist needs the data that the run was trained on, and it is missing.
     """
-    run, recipe = trained.run, trained.run.recipe
-    shortlists = _shortlists(run, options.prepared) if options.shortlist else None
+    run, recipe = trained.run, trained.recipe
+    shortlists = _shortlists(trained, options.prepared) if options.shortlist else None
     graphs, stored = write_graphs(
         trained.step_model.graph,
         folder,
         options.precision,
         attention=options.attention,
-        pairs=calibration_pairs(run),
+        pairs=calibration_pairs(trained),
         shortlist=shortlists.size if shortlists else 0,
     )
     short = None
     if shortlists:
         shortlists.write(folder)
         short = Shortlist(shortlists.size, TRANSLATIONS, graphs[COLUMNS], graphs[SHORTLIST])
-    shutil.copytree(run.folder / "tokenizer", folder / TOKENIZER)
+    shutil.copytree(trained.tokenizer_folder, folder / TOKENIZER)
     manifest = Manifest(
         name=recipe.label,
         source_language=recipe.data.source,
@@ -94,32 +94,39 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     _write_manifest(folder, manifest)
 
 
-def _shortlists(run: Run, folder: Path | None) -> Shortlists:
-    """Learn the vocabulary shortlists of a run from the data that it was trained on."""
+def _shortlists(trained: TrainedModel, folder: Path | None) -> Shortlists:
+    """Learn the vocabulary shortlists of a model from the data that it was trained on."""
+    run = trained.run
     folder = folder or Path("prepared", run.recipe.label)
     hint = "name its folder with `prepared`, or run nmt prepare"
     try:
         prepared = Prepared.open(folder)
     except NmtError as error:
-        raise NmtError(f"`shortlist`: {error.message}", hint) from None
+        raise ModelError(f"`shortlist`: {error.message}", hint) from None
     if prepared.key != run.prepared_key:
-        raise NmtError(
+        raise ModelError(
             f"`shortlist`: {folder} is not the data that {run.folder} was trained on", hint
         )
     source, target = sample(*prepared.arrays("train"))
     size = min(SHORTLIST_SIZE, run.target_vocab)
-    tables = shortlist_tables(source, target, run.tokenizers(), size, TRANSLATIONS)
+    tables = shortlist_tables(source, target, trained.tokenizers, size, TRANSLATIONS)
     return Shortlists(*tables, run.target_vocab)
 
 
-def calibration_pairs(run: Run) -> Iterator[tuple[list[int], list[int]]]:
-    """Ids of held-out pairs, the last ones: verification compares the first ones."""
-    tokenizers = run.tokenizers()
-    source, target = (side[-CALIBRATION_PAIRS:] for side in run.held_out())
-    for one, other in zip(
-        tokenizers.source.encode(source), tokenizers.target.encode(target), strict=True
+def calibration_pairs(trained: TrainedModel) -> Iterator[tuple[list[int], list[int]]]:
+    """Return the ids of the last held-out pairs: verification compares the first ones."""
+    return _held_out_ids(trained, slice(-CALIBRATION_PAIRS, None))
+
+
+def _held_out_ids(trained: TrainedModel, lines: slice) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the ids of held-out pairs, sources with special tokens."""
+    tokenizers, (source, target) = trained.tokenizers, trained.held_out
+    for source_ids, target_ids in zip(
+        tokenizers.source.encode(source[lines]),
+        tokenizers.target.encode(target[lines]),
+        strict=True,
     ):
-        yield tokenizers.source.with_special_tokens(one), other
+        yield tokenizers.source.with_special_tokens(source_ids), target_ids
 
 
 def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
@@ -135,23 +142,24 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path) -> Verifi
     A bundle that was exported without verification gets its report.
 
     Raises:
-        NmtError: the bundle is damaged, was made from another model, or fails the verification.
+        ModelError: the bundle is damaged, or was made from another model.
+        VerificationError: it does not translate like the model.
     """
     before, trained = read_manifest(folder), TrainedModel.open(run, options)
     steps = before.provenance.get("steps")
     if steps != trained.steps:
-        raise NmtError(
+        raise ModelError(
             f"{folder}: was made at step {steps}, but the weights are from step {trained.steps}",
-            "give the weights it was made from with `checkpoint`",
+            "name the weights that it was made from with `checkpoint`",
         )
     tokenizers = {
         f"{TOKENIZER}/{name}": record
-        for name, record in file_records(run.folder / "tokenizer").items()
+        for name, record in file_records(trained.tokenizer_folder).items()
     }
     if before.architecture != run.recipe.model or not tokenizers.items() <= before.files.items():
-        raise NmtError(
+        raise ModelError(
             f"{folder}: was not made from {run.folder} (different architecture or tokenizer)",
-            "give its own run with `run`",
+            "name the run that it was made from with `run`",
         )
     logger.info("verifying against the trained model")
     unverified = before.verification.outcome != PASSED
@@ -165,27 +173,24 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path) -> Verifi
 
 
 def _verified(trained: TrainedModel, folder: Path) -> Manifest:
-    """The bundle's manifest with the report of a new verification."""
+    """Return the bundle's manifest with the report of a new verification."""
     bundle = Bundle(folder)
     manifest, checks = bundle.manifest, check_bundle(bundle)
     require_passed(checks, f"{manifest.name} in {manifest.precision}", "please report this")
-    found, metrics = compare_with_model(trained, _under_test(bundle))
+    comparison, metrics = compare_with_model(trained, _under_test(bundle))
+    checks += comparison
     if manifest.shortlist:
-        found.append(_missing(trained.run, Shortlists.read(folder, manifest)))
-    report = passed(trained, [*checks, *found], onnxruntime.__version__)
+        checks.append(_missing(trained, Shortlists.read(folder, manifest)))
+    report = passed(trained, checks, onnxruntime.__version__)
     return replace(manifest, verification=report, metrics=metrics)
 
 
-def _missing(run: Run, shortlists: Shortlists) -> Check:
-    """How many tokens of the held-out translations their shortlists lack, for information."""
-    tokenizers, (source, target) = run.tokenizers(), run.held_out()
+def _missing(trained: TrainedModel, shortlists: Shortlists) -> Check:
+    """Count the tokens of the held-out translations that their shortlists lack."""
     missing, tokens = 0, 0
-    for one, other in zip(
-        tokenizers.source.encode(source), tokenizers.target.encode(target), strict=True
-    ):
-        framed = np.array([tokenizers.source.with_special_tokens(one)], np.int32)
-        missing += int((~np.isin(other, shortlists.of(framed))).sum())
-        tokens += len(other)
+    for source, target in _held_out_ids(trained, slice(None)):
+        missing += int((~np.isin(target, shortlists.of(np.array([source], np.int32)))).sum())
+        tokens += len(target)
     name = f"percentage of {tokens:,} tokens in references that their shortlists lack"
     return Check.of(name, 100 * missing / max(1, tokens))
 

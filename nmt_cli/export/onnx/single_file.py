@@ -90,16 +90,16 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     Raises:
         OutputError: the weights do not fit into one file, or it cannot contain the tokenizer.
     """
-    graph, run = trained.step_model.graph, trained.run
+    graph = trained.step_model.graph
     shutil.copytree(trained.tokenizer_folder, folder / TOKENIZER)
     spec, target = trained.spec, trained.tokenizers.target
     if options.with_tokenizer and not isinstance(target, SentencePieceTokenizer):
         raise OutputError(
-            f"{run.recipe.label} has a {spec.kind} tokenizer, and a file can contain only "
+            f"{trained.recipe.label} has a {spec.kind} tokenizer, and a file can contain only "
             "sentencepiece",
             "export it without `with_tokenizer`",
         )
-    graphs = make_graphs(graph, options.precision, pairs=calibration_pairs(run))
+    graphs, _ = make_graphs(graph, options.precision, pairs=calibration_pairs(trained))
     model = search_graph(graphs[ENCODER], graphs[DECODER], graph.caches, trained.decoding)
     if isinstance(target, SentencePieceTokenizer) and options.with_tokenizer:
         tokenizers = [
