@@ -14,7 +14,6 @@ from typing import Any
 from nmt_cli.bundle import TOKENIZER
 from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import ExportOptions, node_package
-from nmt_cli.export.importing.pieces import read_spm
 from nmt_cli.export.onnx import single_file
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.files import write_json
@@ -23,7 +22,7 @@ from nmt_cli.text import capitals, code
 from nmt_cli.text.lines import BLANK
 from nmt_cli.text.path import SENTENCE_END
 from nmt_cli.text.repetition import LOOP, NO_REPEAT, TOKEN_LOOP
-from nmt_cli.text.sentence_piece import SentencePieceTokenizer
+from nmt_cli.text.sentence_piece import SentencePieceTokenizer, read_spm
 from nmt_cli.web import language_name, page_files
 
 SETTINGS = "nmt_web.json"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import sentencepiece
 from sentencepiece import SentencePieceProcessor
@@ -172,3 +173,17 @@ def _load_processor(path: Path) -> SentencePieceProcessor:
             "train it with pad_id=0, unk_id=1, bos_id=2 and eos_id=3",
         )
     return processor
+
+
+def read_spm(path: Path) -> Any:
+    """Read a SentencePiece model as sentencepiece_model_pb2.ModelProto."""
+    from sentencepiece import sentencepiece_model_pb2  # translating does not need it
+
+    model = sentencepiece_model_pb2.ModelProto()
+    try:
+        model.ParseFromString(read_limited(path, MAX_VOCABULARY_BYTES))
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such file", "the folder is incomplete") from None
+    except Exception as error:  # protobuf's exceptions differ between its versions
+        raise ModelError(f"{path}: not a SentencePiece model, or cannot be read") from error
+    return model

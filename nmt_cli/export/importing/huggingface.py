@@ -33,8 +33,9 @@ from nmt_cli.export.huggingface.weights import (
     their_names,
 )
 from nmt_cli.export.importing.base import ImportedModel, Shapes, Weights, write_run
-from nmt_cli.export.importing.pieces import Vocabulary, read_spm, read_vocabulary, reordered
+from nmt_cli.export.importing.pieces import Vocabulary, read_vocabulary, reordered
 from nmt_cli.recipe.reading import recipe_from
+from nmt_cli.text.sentence_piece import read_spm
 from nmt_cli.text.tokenizer import TokenizerSpec
 
 TORCH = "pytorch_model.bin"

@@ -14,9 +14,8 @@ from sentencepiece import sentencepiece_model_pb2
 
 from nmt_cli.errors import ModelError
 from nmt_cli.export.huggingface.config import HuggingFaceConfig, read_json
-from nmt_cli.files import read_limited
 from nmt_cli.text.sentence_piece import tag_piece
-from nmt_cli.text.tokenizer import END_ID, MAX_VOCABULARY_BYTES, PAD_ID, START_ID, UNK_ID
+from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 
 _Piece = sentencepiece_model_pb2.ModelProto.SentencePiece
 # A word at the start of a source that names the target language.
@@ -36,18 +35,6 @@ class Vocabulary:
     tokens: list[str]
     rows: list[int]
     silent: frozenset[int]
-
-
-def read_spm(path: Path) -> Any:
-    """Read a SentencePiece model as sentencepiece_model_pb2.ModelProto."""
-    model = sentencepiece_model_pb2.ModelProto()
-    try:
-        model.ParseFromString(read_limited(path, MAX_VOCABULARY_BYTES))
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file", "the folder is incomplete") from None
-    except Exception as error:  # protobuf's exceptions differ between its versions
-        raise ModelError(f"{path}: not a SentencePiece model, or cannot be read") from error
-    return model
 
 
 def read_vocabulary(path: Path, size: int, config: HuggingFaceConfig, *models: Any) -> Vocabulary:
