@@ -55,13 +55,13 @@ SETTINGS = [
     DecodingOptions(beam_size=4, n_best=3, min_length=5, no_repeat_ngram=2),
 ]
 # Untrained models repeat themselves in most lines.
-LINES = [*(each for each in HARD_LINES if len(each) < 100), "um gato", "", "sol", "ha ha ha ha ha"]
+LINES = [*(line for line in HARD_LINES if len(line) < 100), "um gato", "", "sol", "ha ha ha ha ha"]
 
 
 def write_file(bundle: Bundle, folder: Path, target: Path) -> None:
     """Write the file of a bundle's graphs."""
     encoder, decoder = (loaded(folder / name) for name in ("encoder.onnx", "decoder.onnx"))
-    caches = {each.name: each.shape for each in bundle.manifest.caches}
+    caches = {cache.name: cache.shape for cache in bundle.manifest.caches}
     model = search.search_graph(encoder, decoder, caches, bundle.manifest.decoding)
     ir.save(model, target / single_file.MODEL)
     onnx.checker.check_model(str(target / single_file.MODEL))
@@ -78,8 +78,8 @@ def search_text(folder: Path, target: Path, options: SearchOptions, lines: list[
 
 def example(page: str, imports: str) -> str:
     """The only example of a page that imports these modules."""
-    (found,) = re.findall(rf"^    import {imports}\n(?:    .*\n|\n(?=    ))*", page, re.M)
-    return re.sub("^    ", "", found, flags=re.M)
+    (code,) = re.findall(rf"^    import {imports}\n(?:    .*\n|\n(?=    ))*", page, re.M)
+    return re.sub("^    ", "", code, flags=re.M)
 
 
 def likelier_end(folder: Path, target: Path) -> Path:
@@ -89,24 +89,27 @@ def likelier_end(folder: Path, target: Path) -> Path:
     bias = np.zeros(Bundle(folder).manifest.vocabulary["target"], np.float32)
     bias[END_ID] = 5.0
     model.graph.initializer.append(onnx.numpy_helper.from_array(bias, "end_bias"))
-    (place,) = (n for n, each in enumerate(model.graph.node) if each.op_type == "LogSoftmax")
-    (logits,) = model.graph.node[place].input
-    model.graph.node[place].input[:] = ["biased"]
-    model.graph.node.insert(place, onnx.helper.make_node("Add", [logits, "end_bias"], ["biased"]))
+    (index,) = (n for n, node in enumerate(model.graph.node) if node.op_type == "LogSoftmax")
+    (logits,) = model.graph.node[index].input
+    model.graph.node[index].input[:] = ["biased"]
+    model.graph.node.insert(index, onnx.helper.make_node("Add", [logits, "end_bias"], ["biased"]))
     onnx.save(model, str(target / "decoder.onnx"))
     harm.hide(target)
     return target
 
 
 def texts(translations: Iterable[Translation]) -> list[list[tuple[str, np.float32]]]:
-    return [[(each.text, np.float32(each.score)) for each in line.n_best] for line in translations]
+    return [
+        [(translation.text, np.float32(translation.score)) for translation in line.n_best]
+        for line in translations
+    ]
 
 
-def found(hypotheses: list[Hypothesis]) -> list[tuple[list[int], np.float32]]:
+def ids_and_scores(hypotheses: list[Hypothesis]) -> list[tuple[list[int], np.float32]]:
     """Ids without PAD at their end, which an untrained model may predict, and scores."""
-    ends = [np.flatnonzero([PAD_ID, *each.ids])[-1:].sum() for each in hypotheses]
+    ends = [np.flatnonzero([PAD_ID, *hypothesis.ids])[-1:].sum() for hypothesis in hypotheses]
     pairs = zip(hypotheses, ends, strict=True)
-    return [(each.ids[:end], np.float32(each.score)) for each, end in pairs]
+    return [(hypothesis.ids[:end], np.float32(hypothesis.score)) for hypothesis, end in pairs]
 
 
 def assert_same_search(folder: Path, target: Path) -> list[tuple[SearchOptions, list[Hypothesis]]]:
@@ -120,24 +123,26 @@ def assert_same_search(folder: Path, target: Path) -> list[tuple[SearchOptions, 
     session, vocabulary = single_file.load_file(target), bundle.manifest.vocabulary["source"]
     sizes = rng.permutation([1, 2, 3, 5, 6, 9, 13, 19])
     sources = [[*rng.integers(4, vocabulary, size).tolist(), 3] for size in sizes]
-    for given in SETTINGS:
-        options = SearchOptions.of(bundle.manifest.decoding, given)
+    for settings in SETTINGS:
+        options = SearchOptions.of(bundle.manifest.decoding, settings)
         processors = processors_of(options, bundle.tokenizers.target)
         hypotheses = [
-            beam_search(bundle.model, padded([each]), options, processors=processors)[0]
-            for each in sources
+            beam_search(bundle.model, padded([source]), options, processors=processors)[0]
+            for source in sources
         ]
-        results += [(options, each) for each in hypotheses]
-        expected = [found(each) for each in hypotheses]
+        results += [(options, best) for best in hypotheses]
+        expected = [ids_and_scores(best) for best in hypotheses]
         whole = np.zeros((len(sources), 22), np.int32)
         for row, ids in zip(whole, sources, strict=True):
             row[: len(ids)] = ids
         # In float16, ONNX Runtime rounds the products of a single row in another way.
         one_row = options.beam_size == 1 and bundle.manifest.precision == "float16"
-        alone = [np.array([each], np.int32) for each in sources[: 0 if one_row else 2]]
-        assert [found(each) for each in single_file.search_ids(session, whole, options)] == expected
-        for source, each in zip(alone, expected, strict=False):
-            assert [found(*single_file.search_ids(session, source, options))] == [each]
+        alone = [np.array([source], np.int32) for source in sources[: 0 if one_row else 2]]
+        assert [
+            ids_and_scores(best) for best in single_file.search_ids(session, whole, options)
+        ] == expected
+        for source, best in zip(alone, expected, strict=False):
+            assert [ids_and_scores(*single_file.search_ids(session, source, options))] == [best]
     return results
 
 
@@ -153,11 +158,11 @@ def test_it_finds_what_the_bundle_finds(
     assert capfd.readouterr().err == ""  # ONNX Runtime has no warnings
     # In n-best lists, none, some and all hypotheses are finished.
     finished = [
-        [len(each.token_scores) > len(each.ids) for each in hypotheses]
+        [len(hypothesis.token_scores) > len(hypothesis.ids) for hypothesis in hypotheses]
         for options, hypotheses in results
         if options.n_best > 1
     ]
-    assert {(any(each), all(each)) for each in finished} == {
+    assert {(any(flags), all(flags)) for flags in finished} == {
         (False, False),
         (True, False),
         (True, True),
@@ -189,9 +194,9 @@ def test_a_translation_that_repeats_itself_is_searched_again(
     expected = list(translator.translate(LINES))
     assert texts(of_file.translate(LINES)) == texts(expected)
     once = replace(translator.options, no_repeat_ngram=0)
-    found = texts(replace(of_file, options=once).translate(LINES))
-    assert found == texts(replace(translator, options=once).translate(LINES))
-    assert found != texts(expected)
+    first = texts(replace(of_file, options=once).translate(LINES))
+    assert first == texts(replace(translator, options=once).translate(LINES))
+    assert first != texts(expected)
 
 
 def test_weights_above_the_limit_of_the_format(
@@ -224,11 +229,10 @@ def test_the_example_of_the_documentation_runs(
     options = SearchOptions.of(bundle.manifest.decoding, options)
     tokenizers = bundle.tokenizers
     sources = [
-        tokenizers.source.with_special_tokens(each)
-        for each in tokenizers.source.encode(["um gato", "sol"])
+        tokenizers.source.with_special_tokens(ids) for ids in tokenizers.source.encode(["um gato", "sol"])
     ]
     expected = [
-        " | ".join(tokenizers.target.decode([each.ids for each in hypotheses]))
+        " | ".join(tokenizers.target.decode([hypothesis.ids for hypothesis in hypotheses]))
         for hypotheses in beam_search(bundle.model, padded(sources), options)
     ]
     assert capsys.readouterr().out.splitlines() == expected
@@ -255,7 +259,9 @@ def test_text_in_and_text_out(
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     once = load_bundle(folder, DecodingOptions(no_repeat_ngram=0))
-    assert done.stdout.splitlines() == [each.text for each in once.translate(["um gato", "sol"])]
+    assert done.stdout.splitlines() == [
+        translation.text for translation in once.translate(["um gato", "sol"])
+    ]
 
 
 def test_a_missing_package(tiny_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,7 +303,7 @@ def test_a_verified_export(tiny_run: Run, tmp_path: Path, precision: str) -> Non
     assert "xx to yy, as one ONNX file\n\nA Transformer" in card
     assert f"in {precision}, exported by nmt" in card
     assert "- passed, against the Keras model of" in card
-    assert {each.name for each in (tmp_path / "out").iterdir()} == {
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "model.onnx",
         "tokenizer",
         "MODEL_CARD.md",

@@ -49,12 +49,12 @@ def test_an_imported_marian_model_comes_back(
     before = Run.open(imported(name))
     after = again(before, tmp_path)
     assert after.recipe == replace(before.recipe, name="exported")
-    weights = [read_checkpoint(each.preferred)[0] for each in (before, after)]
+    weights = [read_checkpoint(run.preferred)[0] for run in (before, after)]
     assert weights[0].keys() == weights[1].keys()
     for key, value in weights[0].items():
         np.testing.assert_array_equal(value, weights[1][key])
     for part in ("source", "target"):
-        sides = [getattr(each.tokenizers(), part) for each in (before, after)]
+        sides = [getattr(run.tokenizers(), part) for run in (before, after)]
         assert sides[0].encode(LINES) == sides[1].encode(LINES)
         assert sides[0].surfaces() == sides[1].surfaces()
 
@@ -67,7 +67,7 @@ def test_a_trained_pre_norm_model_becomes_pegasus(tiny_run: Run, tmp_path: Path)
     assert (config["model_type"], after.recipe.model.norm) == ("pegasus", "pre")
     assert after.recipe.model.positions == "concatenated"
     texts = [
-        [each.text for each in open_model(run.folder).translate(LINES, beam_size=1, max_length=9)]
+        [line.text for line in open_model(run.folder).translate(LINES, beam_size=1, max_length=9)]
         for run in (tiny_run, after)
     ]
     assert texts[0] == texts[1]

@@ -99,7 +99,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
             "sentencepiece",
             "export it without `with_tokenizer`",
         )
-    graphs, _ = make_graphs(graph, options.precision, pairs=calibration_pairs(trained))
+    graphs = make_graphs(graph, options.precision, pairs=calibration_pairs(trained))
     model = search_graph(graphs[ENCODER], graphs[DECODER], graph.caches, trained.decoding)
     if isinstance(target, SentencePieceTokenizer) and options.with_tokenizer:
         tokenizers = [
