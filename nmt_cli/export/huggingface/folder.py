@@ -98,7 +98,7 @@ def marian_or_pegasus(config: Any, tokenizers: TokenizerPair) -> TransformerConf
     Raises:
         NmtError: it has none.
     """
-    if not isinstance(config, TransformerConfig):
+    if config.architecture != "transformer":
         raise _failure(f"architecture '{config.architecture}'")
     size = config.d_model / config.heads
     refused = {
