@@ -229,7 +229,8 @@ def test_the_example_of_the_documentation_runs(
     options = SearchOptions.of(bundle.manifest.decoding, options)
     tokenizers = bundle.tokenizers
     sources = [
-        tokenizers.source.with_special_tokens(ids) for ids in tokenizers.source.encode(["um gato", "sol"])
+        tokenizers.source.with_special_tokens(ids)
+        for ids in tokenizers.source.encode(["um gato", "sol"])
     ]
     expected = [
         " | ".join(tokenizers.target.decode([hypothesis.ids for hypothesis in hypotheses]))
