@@ -2,6 +2,7 @@
 
 import datetime
 import importlib.metadata
+import logging
 import signal
 import statistics
 import sys
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from nmt_cli import __version__, models
-from nmt_cli.errors import NmtError, Say
+from nmt_cli.errors import NmtError
 from nmt_cli.host import cores, peak_memory, processor
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.segments import BeamSearch
@@ -27,6 +28,8 @@ from nmt_cli.search.step_model import StepModel
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import is_blank
 from nmt_cli.text.tokenizer import END_ID
+
+logger = logging.getLogger(__name__)
 
 # In place of a number of sentences: batches as nmt translate makes them.
 OWN = 0
@@ -41,7 +44,6 @@ def measure(
     lines: Sequence[str],
     beam_sizes: Sequence[int],
     batches: Sequence[int],
-    say: Say,
     repeats: int,
     threads: int | None = None,
     forced_length: int | None = None,
@@ -51,7 +53,6 @@ def measure(
     Args:
         folders: bundles by precision.
         lines: source sentences; blank ones are left out.
-        say: receives a line before each measurement.
         beam_sizes, batches, repeats, threads, forced_length: as of :func:`measure_cell`.
 
     Raises:
@@ -63,7 +64,7 @@ def measure(
     settings = (repeats, threads, forced_length)
     cells = []
     for (precision, folder), beam_size, batch in product(folders.items(), beam_sizes, batches):
-        say(f"{precision}, beam {beam_size}, batch {batch or 'own'}")
+        logger.info(f"{precision}, beam {beam_size}, batch {batch or 'own'}")
         # On Ctrl-C the child exits without a traceback.
         quiet = (signal.signal, (signal.SIGINT, signal.SIG_DFL))
         with ProcessPoolExecutor(1, get_context("spawn"), *quiet) as process:

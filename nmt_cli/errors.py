@@ -11,15 +11,6 @@ NmtError                what is wrong, where, and how to fix it, in one line
 └── ResourceError       not enough memory, or a missing device or package
 """
 
-from collections.abc import Callable
-
-# Receives messages. Being replaced by the standard library's logging.
-Say = Callable[[str], None]
-
-
-def silent(message: str) -> None:
-    """Drop a message."""
-
 
 class NmtError(Exception):
     """A failure that the user can understand and fix.

@@ -146,7 +146,7 @@ def bench(
     bundle = {} if is_run else {read_manifest(model).precision: model}
     with tempfile.TemporaryDirectory(prefix="nmt-bench-") as folder:
         bundles = bundle or _exported(model, precision, Path(folder))
-        results = measure(bundles, lines, beam_size, batch, say, repeats, threads, forced_length)
+        results = measure(bundles, lines, beam_size, batch, repeats, threads, forced_length)
     click.echo(json.dumps(results) if as_json else "\n".join(table(results)))
 
 
