@@ -1,4 +1,4 @@
-"""The commands by name, in the groups of the help, and the variables of their options.
+"""The commands by name, in the groups of the help, the variables of their options, and completion.
 
 NMT_COMMAND_OPTION is --option of a command, e.g. NMT_TRANSLATE_BEAM_SIZE; NMT_MODEL is --model of
 every command that has no variable of its own set. Click ignores empty variables, and splits those
@@ -6,27 +6,33 @@ of repeatable options at white space (paths: like PATH).
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from importlib import import_module
 from keyword import iskeyword
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from nmt_cli.cli.completion import complete_names
-from nmt_cli.cli.options import TEXT, as_typed
+from nmt_cli.cli.lookup import EVERY_BUNDLE, EVERY_RUN, recipe_names
+from nmt_cli.cli.options import TEXT, as_typed, command
 from nmt_cli.errors import OptionError, RecipeError
+from nmt_cli.files import standard_output
+
+if TYPE_CHECKING:  # click imports it for completion only
+    from click.shell_completion import CompletionItem
 
 # For each command, the module of this package that defines it.
 GROUPS = {
-    "Start": {"quickstart": "train", "completion": "completion"},
+    "Start": {"quickstart": "train", "completion": "commands"},
     "Train": {
         "prepare": "train",
         "train": "train",
         "average": "train",
         "import": "export",
-        "backtranslate": "synthetic",
-        "distill": "synthetic",
+        "backtranslate": "train",
+        "distill": "train",
     },
     "Export": {
         "export": "export",
@@ -112,10 +118,10 @@ def _load(name: str) -> click.Command:
     """Import a command; add the variables of its options, and what completes its arguments."""
     attribute = f"{name}_" if iskeyword(name) else name
     loaded: click.Command = getattr(import_module(f"nmt_cli.cli.{MODULES[name]}"), attribute)
-    for full_name, command in every_command(loaded, f"nmt {name}"):
-        command.short_help = command.get_short_help_str(1000)  # lists of commands cut help off
-        for parameter in command.params:
-            complete_names(parameter)
+    for full_name, inner in every_command(loaded, f"nmt {name}"):
+        inner.short_help = inner.get_short_help_str(1000)  # lists of commands cut help off
+        for parameter in inner.params:
+            _complete_names(parameter)
             singular = (parameter.name or "").rstrip("s")
             if isinstance(parameter.type, click.types.StringParamType) and singular not in _PATHS:
                 parameter.type = TEXT
@@ -126,3 +132,60 @@ def _load(name: str) -> click.Command:
                 variable = re.sub("[ -]+", "_", f"{full_name} {flag}").upper()
                 parameter.envvar = [variable] + ["NMT_MODEL"] * (flag == "--model")
     return loaded
+
+
+# What completes the arguments and options of these names (or their plurals) that are folders.
+_MARKERS = {"bundle": [EVERY_BUNDLE], "run": [EVERY_RUN], "model": [EVERY_BUNDLE, EVERY_RUN]}
+
+
+@command(
+    example='eval "$(nmt completion bash)"',
+    epilog="""
+    \b
+    To install it for every new shell:
+      bash  nmt completion bash > ~/.local/share/bash-completion/completions/nmt
+            (create the folder first; without the package bash-completion, add the
+            line of the example to ~/.bashrc)
+      zsh   add  eval "$(nmt completion zsh)"  to ~/.zshrc, after compinit
+      fish  nmt completion fish > ~/.config/fish/completions/nmt.fish
+    """,
+)
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print a shell's completion script for nmt.
+
+    It completes commands, options, recipes, and the models under exports/ and runs/.
+    """
+    from click.shell_completion import get_completion_class
+
+    standard_output()
+    kind = get_completion_class(shell)
+    assert kind is not None, "click has a class for each of the choices"
+    script = kind(context.find_root().command, {}, "nmt", "_NMT_COMPLETE").source()
+    click.echo(script, nl=False)
+
+
+def _complete_names(parameter: click.Parameter) -> None:
+    """Complete a parameter that takes a recipe, run or bundle with the names of those."""
+    singular = (parameter.name or "").rstrip("s")
+    if isinstance(parameter.type, click.Path) and singular in _MARKERS:
+        _complete(parameter, partial(_folders, _MARKERS[singular]), "dir")
+    elif singular == "recipe":
+        _complete(parameter, recipe_names, "file")
+
+
+def _complete(parameter: click.Parameter, names: Callable[[], list[str]], other: str) -> None:
+    """Complete a parameter with names; if none fits, with files ("file") or folders ("dir")."""
+
+    def complete(context: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        items = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        return items or [CompletionItem(incomplete, type=other)]
+
+    parameter.shell_complete = complete  # type: ignore[method-assign, assignment]
+
+
+def _folders(markers: list[str]) -> list[str]:
+    return sorted(str(path.parent) for marker in markers for path in Path().glob(marker))

@@ -36,12 +36,7 @@ MODELS: tuple[Path, ...] = option(
 
 
 def find_recipe(name: str, overrides: tuple[str, ...] = ()) -> "Recipe":
-    """Load a recipe by path, or by the name of one that comes with nmt.
-
-    Raises:
-        InputError: there is no such recipe, or it is not TOML.
-        RecipeError: a key is wrong.
-    """
+    """Load a recipe by path, or by the name of one that comes with nmt."""
     from nmt_cli.recipe.reading import load_recipe
 
     path = Path(name)
@@ -76,9 +71,6 @@ def find_run(path: Path | None, reason: str = "") -> Path:
     Args:
         path: None for the newest.
         reason: why only a run will do, to be printed with the one chosen.
-
-    Raises:
-        ModelError: there is none.
     """
     run = path or _newest(EVERY_RUN)
     if not run:
@@ -93,9 +85,6 @@ def find_model(path: Path | None) -> Path:
 
     Without it, the newest bundle under exports/, the newest run or the only installed model, in
     this order; it is announced on stderr.
-
-    Raises:
-        ModelError: there is none, or several are installed.
     """
     from nmt_cli.bundle.packages import installed_models, model_folder
 
@@ -120,12 +109,7 @@ def find_model(path: Path | None) -> Path:
 
 
 def open_model(models: Sequence[Path | None], hardware: Hardware) -> "TranslationModel":
-    """Open the models that the user named, or the newest; several are an ensemble.
-
-    Raises:
-        ModelError: there is no model, or it is damaged.
-        ResourceError: it cannot run on this hardware.
-    """
+    """Open the models that the user named, or the newest; several are an ensemble."""
     from nmt_cli.models import open
 
     first, *others = [find_model(path) for path in models or (None,)]
