@@ -50,12 +50,9 @@ def card(
     """Return the model card of an export, in Markdown.
 
     Args:
-        title: the model's name, its languages, and what the export is.
         summary: half a sentence, e.g. "A Transformer (...) in int8".
         usage: a section in Markdown.
-        provenance: as a manifest records it.
-        report: of its verification.
-        scores: as a manifest's metrics; None leaves the section out.
+        provenance, scores: as a manifest records them; None leaves out the section of scores.
     """
     initial = provenance.get("initial")
     return _CARD.format(
@@ -115,9 +112,6 @@ def describe_bundle(folder: Path) -> dict[str, Any]:
 
     "damaged" names files that are missing or have another size than in the manifest; nmt verify
     compares their contents, too.
-
-    Raises:
-        ModelError: the folder is not a bundle, or the manifest is damaged or of a newer format.
     """
     manifest = read_manifest(folder)
     files = {name: record.bytes for name, record in manifest.files.items()}

@@ -108,13 +108,11 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class Shortlist:
-    """A bundle's vocabulary shortlists: which target tokens a sentence's translation may have.
+    """Which target tokens a sentence's translation may have.
 
     Attributes:
         size: N, the number of tokens in each shortlist.
         translations: ids that LEXICON has for each source token.
-        columns: the graph that gathers the softmax layer's columns of shortlists.
-        step: the step of the search over shortlists.
     """
 
     size: Annotated[int, Meta(ge=1, le=MAX_WIDTH)]
@@ -135,13 +133,11 @@ def id_bytes(vocabulary: int) -> int:
 
 @dataclass(frozen=True)
 class Check:
-    """One measurement of a verification.
+    """One measurement of a verification; smaller is better.
 
     Attributes:
-        name: what was measured; smaller is better.
         value: the result, to four digits.
         limit: the largest value that passes; None: for information only.
-        passed: whether the value is within the limit.
     """
 
     name: str
@@ -167,8 +163,6 @@ class Verification:
     Attributes:
         outcome: PASSED or SKIPPED; a bundle that fails is never written.
         against: what the bundle was compared with.
-        checks: in the order in which they were made.
-        nmt_version, onnxruntime: versions of the software that made them.
         version: format of this record.
     """
 
@@ -211,9 +205,8 @@ class Manifest:
 
     Attributes:
         vocabulary: sizes, "source" and "target", special tokens included.
-        attention: the step with attention weights, if the bundle has one.
-        self_attention: self-attention of both sides, if the bundle has it.
-        shortlist: vocabulary shortlists, if the bundle has them.
+        attention: the step with attention weights.
+        self_attention: self-attention of both sides.
         stored_weights: where the graphs store the weights of the model.
         precision: one of nmt_cli.bundle.PRECISIONS, of weights and matrix products.
         metrics: scores of the export on held-out lines.
@@ -262,11 +255,7 @@ class Manifest:
         return [tensor for tensor in self.decoder.inputs if f"new_{tensor.name}" in outputs]
 
     def write(self, folder: Path) -> None:
-        """Write manifest.json.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
+        """Write manifest.json."""
         tree = asdict(self)
         tree[DIGEST] = manifest_digest(tree)
         write_json(folder / MANIFEST, tree)
@@ -285,11 +274,7 @@ Signature = tuple[list[TensorSpec], list[TensorSpec]]  # inputs, outputs
 def signatures(
     config: ModelConfig, target_vocab: int, shortlist: int = 0, precision: str = "float32"
 ) -> dict[str, Signature]:
-    """Return the signatures of all graphs that a bundle may have, by file name.
-
-    Args:
-        shortlist: number of tokens in each sentence's vocabulary shortlist.
-    """
+    """Return the signatures of all graphs that a bundle may have, with this size of shortlists."""
     source = TensorSpec("source", "int32", ("B", "S"))
     encoder_output = _floats(config.encoder_output())
     new_caches = _floats(config.caches(), "new_")

@@ -51,11 +51,7 @@ def installed_models() -> dict[str, Path]:
 
 
 def model_folder(model: Path) -> Path:
-    """Return a model's folder: the path itself, or where the model of that name is installed.
-
-    Raises:
-        ModelError: there is neither.
-    """
+    """Return a model's folder: the path itself, or where the model of that name is installed."""
     if model.exists():
         return model
     installed = installed_models() if len(model.parts) == 1 else {}
@@ -66,19 +62,12 @@ def model_folder(model: Path) -> Path:
 
 
 def write_wheel(bundle: Path, folder: Path, name: str, version: str, force: bool = False) -> Path:
-    """Write the wheel of a bundle, and return its path.
+    """Write the wheel of a bundle, whose files are compared with their hashes; return its path.
 
     Args:
-        bundle: its folder; its files are compared with their hashes.
         folder: where to write the wheel.
         name: the model's name, as in ``nmt translate -m NAME``.
         version: the model's version, numbers separated by points.
-        force: replace an existing wheel.
-
-    Raises:
-        ModelError: the folder is not a bundle, or is damaged.
-        OptionError: the name or the version cannot be a package's.
-        OutputError: the wheel exists or cannot be written.
     """
     from zipfile import ZIP_DEFLATED, ZipFile  # not to find a model
 

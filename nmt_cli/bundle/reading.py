@@ -39,11 +39,7 @@ _WEIGHT, _LAYER, _PIECE, _SLACK = 40, 1 << 16, 1 << 7, 1 << 26
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read a bundle's manifest.
-
-    Raises:
-        ModelError: the folder is not a bundle, or the manifest is damaged or of a newer format.
-    """
+    """Read a bundle's manifest."""
     path = folder / MANIFEST
     if _is_outside(path, folder):
         raise _damaged(path, "a link that leaves the bundle")
@@ -129,25 +125,17 @@ def checking_files(folder: Path, manifest: Manifest) -> Iterator[None]:
 
     The weights, which are most of the bytes, have the right size when the context begins, and are
     hashed until it ends.
-
-    Raises:
-        ModelError: a file is missing, differs, or lies outside the folder.
     """
     for name, record in manifest.files.items():
         path = folder / name
         if _is_outside(path, folder):
             raise ModelError(f"{folder}: {name!r} lies outside the bundle", HINT)
-        with _unreadable(path):
-            size = path.stat().st_size
-            if not path.is_file():
-                raise ModelError(f"{path}: is not a file", HINT)
-            if size != record.bytes:  # it may be endless: it is not read
-                raise _changed(path, record)
+        _check(path, record, hashed=False)
     with ThreadPoolExecutor(1) as pool:  # hashing does not hold Python's lock
-        weights = pool.submit(_check_hash, folder / WEIGHTS, manifest.files[WEIGHTS])
+        weights = pool.submit(_check, folder / WEIGHTS, manifest.files[WEIGHTS])
         for name, record in manifest.files.items():
             if name != WEIGHTS:
-                _check_hash(folder / name, record)
+                _check(folder / name, record)
         yield
         weights.result()
 
@@ -158,24 +146,20 @@ def check_files(folder: Path, manifest: Manifest) -> None:
         pass
 
 
-def _check_hash(path: Path, record: FileRecord) -> None:
-    with _unreadable(path):
-        if file_record(path) != record:
-            raise _changed(path, record)
-
-
-@contextmanager
-def _unreadable(path: Path) -> Iterator[None]:
+def _check(path: Path, record: FileRecord, hashed: bool = True) -> None:
+    """Compare a file's size, and its hash, with its record."""
     try:
-        yield
+        if not path.is_file() and path.exists():
+            raise ModelError(f"{path}: is not a file", HINT)
+        size = path.stat().st_size
+        # A file of another size may be endless: it is not read.
+        if size == record.bytes and (not hashed or file_record(path) == record):
+            return
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror})", HINT) from None
-
-
-def _changed(path: Path, record: FileRecord) -> ModelError:
-    return ModelError(
-        f"{path}: is not the file that was exported ({path.stat().st_size:,} bytes, "
-        f"{record.bytes:,} expected; SHA-256 differs)",
+    raise ModelError(
+        f"{path}: is not the file that was exported ({size:,} bytes, {record.bytes:,} expected; "
+        "SHA-256 differs)",
         HINT,
     )
 

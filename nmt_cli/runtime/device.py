@@ -18,12 +18,7 @@ _WEIGHT_BYTES = {"float32": 4, "float16": 2, "int8": 1}
 
 
 class Threads(NamedTuple):
-    """How batches share the cores.
-
-    Attributes:
-        batches: batches that run at the same time.
-        intra_op: threads inside the operators of one batch.
-    """
+    """Batches that run at the same time, and threads inside the operators of each."""
 
     batches: int
     intra_op: int
@@ -36,10 +31,6 @@ def find_provider(device: str = "cpu", provider: str | None = None) -> str:
         device: one of DEVICES; "auto" is CUDA where the installed onnxruntime has it.
         provider: an execution provider by name, with or without "ExecutionProvider";
             overrides ``device``.
-
-    Raises:
-        OptionError: the device is unknown.
-        ResourceError: the installed onnxruntime does not offer it; names what to install.
     """
     available = onnxruntime.get_available_providers()
     if provider is not None:

@@ -22,16 +22,11 @@ class Bundle:
     number of threads than several. A bundle that was never verified logs a warning.
 
     Attributes:
-        folder: where it is.
-        manifest: its manifest.
         languages: source and target.
-        tokenizers: of both sides.
         config, decoding: the recipe's tables.
-        has_attention: whether it was exported with attention weights.
         loaded: its graphs, loaded or not yet, by the number of threads in each batch.
 
     Args:
-        folder: of the bundle.
         threads, workers: see :func:`nmt_cli.runtime.device.share_threads`.
         device, provider: see :func:`nmt_cli.runtime.device.find_provider`.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.bundle import LEXICON
 from nmt_cli.bundle.manifest import Manifest, id_bytes
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError
 from nmt_cli.text.tokenizer import PAD_ID
 
 # Tokens that every shortlist has: the first ones of the file.
@@ -30,7 +30,6 @@ class Shortlists:
     Args:
         filling: [N] different ids.
         translations: [source ids, translations].
-        vocab_size: V, of the target side.
     """
 
     def __init__(self, filling: Ids, translations: Ids, vocab_size: int) -> None:
@@ -40,18 +39,14 @@ class Shortlists:
 
     @classmethod
     def read(cls, folder: Path, manifest: Manifest) -> "Shortlists":
-        """Read a bundle's file, of the size that the manifest says.
-
-        Raises:
-            NmtError: the file has ids outside the vocabulary, or one twice.
-        """
-        short, vocab_size = manifest.shortlist, manifest.vocabulary["target"]
-        assert short is not None
+        """Read a bundle's file, of the size that the manifest says."""
+        shortlist, vocab_size = manifest.shortlist, manifest.vocabulary["target"]
+        assert shortlist is not None
         ids = np.fromfile(folder / LEXICON, f"<u{id_bytes(vocab_size)}")
-        filling, table = ids[: short.size], ids[short.size :]
-        if len(np.unique(filling)) < short.size or ids.max() >= vocab_size:
-            raise NmtError(f"{folder / LEXICON}: not a list of tokens", "export the bundle again")
-        rows = table.reshape(-1, short.translations)
+        filling, table = ids[: shortlist.size], ids[shortlist.size :]
+        if len(np.unique(filling)) < shortlist.size or ids.max() >= vocab_size:
+            raise ModelError(f"{folder / LEXICON}: not a list of tokens", "export the bundle again")
+        rows = table.reshape(-1, shortlist.translations)
         return cls(filling.astype(np.int32), rows.astype(np.int32), vocab_size)
 
     def write(self, folder: Path) -> None:
@@ -61,12 +56,12 @@ class Shortlists:
 
     def of(self, source: Ids) -> Ids:
         """Return the shortlist, ascending, of each sentence of [B, S] padded with PAD: [B, N]."""
-        found = np.empty((len(source), self.size), np.int32)
-        place = np.empty(self._vocab_size, np.int32)
-        for row, sentence in zip(found, source, strict=True):
+        shortlists = np.empty((len(source), self.size), np.int32)
+        first = np.empty(self._vocab_size, np.int32)  # positions of ids
+        for row, sentence in zip(shortlists, source, strict=True):
             translations = self._translations[sentence[sentence != PAD_ID]].T.ravel()
             ids = np.concatenate([self._first, translations, self._last])
             order = np.arange(len(ids), dtype=np.int32)
-            place[ids[::-1]] = order[::-1]  # of an id that occurs twice, the first place remains
-            row[:] = np.sort(ids[place[ids] == order][: self.size])
-        return found
+            first[ids[::-1]] = order[::-1]  # an id that occurs twice keeps its first position
+            row[:] = np.sort(ids[first[ids] == order][: self.size])
+        return shortlists

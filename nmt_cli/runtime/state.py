@@ -38,7 +38,6 @@ class HostState:
         decoder: session of the step that ranks tokens.
         encoder_output: by name, [B, ...], and shortlists; the state changes these arrays.
         caches: shapes of the caches by name, empty at first: [B, h, 0, k].
-        vocab_size: V.
     """
 
     def __init__(
@@ -56,9 +55,7 @@ class HostState:
         self._vocab_size = vocab_size
         shortlist = self._encoder_output.get("shortlist")
         self._candidates = vocab_size if shortlist is None else shortlist.shape[1]
-        self._steps = 0
-        self._used = 0
-        self._reserved = 0
+        self._steps = self._used = self._reserved = 0
         self._bind()
 
     def step(self, tokens: Ids, ancestry: Mask) -> Candidates:
@@ -218,9 +215,8 @@ class DeviceState:
     A small graph of the bundle adds columns and removes sentences that are done.
 
     Args:
-        decoder, append: sessions of the decoder step, and of the graph that joins and selects.
+        append: session of the graph that joins and selects.
         memory: ONNX Runtime's name of the device's memory.
-        encoder_output: by name.
         caches: shapes of the caches by name, empty at first: [B, h, 0, k].
     """
 
@@ -232,15 +228,12 @@ class DeviceState:
         encoder_output: Mapping[str, Any],
         caches: Mapping[str, tuple[int, ...]],
     ) -> None:
-        self._decoder = decoder
-        self._append = append
-        self._memory = memory
+        self._decoder, self._append, self._memory = decoder, append, memory
         self._encoder_output = dict(encoder_output)
         first = next(iter(self._encoder_output.values()))
         self._dtype = np.float16 if "float16" in first.data_type() else np.float32
         self._caches = {name: self._zeros(shape) for name, shape in caches.items()}
-        self._steps = 0
-        self._used = 0
+        self._steps = self._used = 0
 
     def step(self, tokens: Ids, ancestry: Mask) -> Candidates:
         """Run a step and append its columns to the caches (see search.step_model)."""

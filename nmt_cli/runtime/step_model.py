@@ -48,14 +48,9 @@ class OnnxStepModel:
     use (a wrong shape, a token outside the vocabulary, NaN), and BatchTooLarge if memory runs out.
 
     Args:
-        folder: of the bundle.
-        manifest: its manifest, files checked.
+        folder, manifest: of a bundle whose files have been checked.
         threads: inside each operator.
         provider: ONNX Runtime's execution provider.
-
-    Raises:
-        ModelError: ONNX Runtime cannot load a graph, or a graph is not the declared one.
-        ResourceError: ONNX Runtime cannot start the provider.
     """
 
     def __init__(
@@ -139,7 +134,7 @@ class OnnxStepModel:
             return DeviceState(self._step, self._append, memory, encoder_output, caches)
 
     def _shortened(self, source: Ids) -> dict[str, NDArray[Any]]:
-        """Return a batch's shortlists and their columns of the softmax layer, by name."""
+        """Return a batch's shortlists and their columns of the softmax layer."""
         assert self._shortlists is not None
         shortlist = self._shortlists.of(source)
         names = [tensor.name for tensor in self._columns.get_outputs()]
@@ -254,11 +249,7 @@ def _check_signature(session: Any, graph: GraphSpec, path: Path) -> None:
 
 
 def attention_graph(folder: Path, manifest: Manifest) -> GraphSpec:
-    """Return the bundle's step with attention weights.
-
-    Raises:
-        ModelError: the bundle was exported without it.
-    """
+    """Return the bundle's step with attention weights; one exported without it is an error."""
     if manifest.attention is None:
         raise ModelError(
             f"{folder}: was exported without attention weights",
