@@ -238,7 +238,7 @@ class TestColours:
         leader, follower = new_terminal()
         with open(follower, "w") as terminal:
             monkeypatch.setattr(sys, "stderr", terminal)
-            log = TrainingLog(tmp_path, 0, True, lambda line: None)
+            log = TrainingLog(tmp_path, 0, validated=True)
             values = dict.fromkeys(("loss", "accuracy", "tokens_per_second", "learning_rate"), 1.0)
             log.progress(5, 0, values, 60.0)
             log.message("a line above the progress bar")
