@@ -71,9 +71,6 @@ def import_keras() -> None:
 
     While it loads, TensorFlow writes about logging, CUDA stubs and oneDNN straight to file
     descriptor 2, before any of its own settings can stop it.
-
-    Raises:
-        ImportError: Keras or its backend is not installed.
     """
     with without_stderr():
         # Keras would only draw galleries of images with matplotlib, and TensorFlow only convert
@@ -106,9 +103,6 @@ def import_matplotlib() -> None:
     """Import matplotlib with a temporary folder for its font list.
 
     A user who sets MPLCONFIGDIR keeps the list there.
-
-    Raises:
-        ImportError: matplotlib is not installed.
     """
     from tempfile import TemporaryDirectory  # not at the start of every command
 

@@ -139,8 +139,7 @@ class Recipe:
     @property
     def label(self) -> str:
         """The name of the system's folders, e.g. ``docs-pt-en``; ``pt-en`` without a name."""
-        parts = self.name, self.data.source, self.data.target
-        return "-".join(each for each in parts if each)
+        return "-".join(filter(None, (self.name, self.data.source, self.data.target)))
 
     def dump(self) -> str:
         """Return the recipe as TOML, with every value."""
@@ -148,7 +147,7 @@ class Recipe:
         for key, value in asdict(self).items():
             if isinstance(value, dict):
                 lines += ["", f"[{key}]"]
-                lines += [f"{name} = {_toml(each)}" for name, each in value.items()]
+                lines += [f"{name} = {_toml(setting)}" for name, setting in value.items()]
             else:
                 lines.append(f"{key} = {_toml(value)}")
         return "\n".join(lines) + "\n"
@@ -161,7 +160,7 @@ def fingerprint(*parts: Any) -> str:
 
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
     if isinstance(value, str):

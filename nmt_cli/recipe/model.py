@@ -95,10 +95,9 @@ class ModelConfig:
             count += dense_parameters(self.d_model, target_vocab)
         elif self.output_bias:
             count += target_vocab
-        return count + self.layer_parameters()
+        return count + self._layer_parameters()
 
-    def layer_parameters(self) -> int:
-        """Count the weights between embeddings and softmax."""
+    def _layer_parameters(self) -> int:  # between embeddings and softmax
         raise NotImplementedError
 
     def widest_product(self) -> int:
@@ -223,8 +222,7 @@ class TransformerConfig(ModelConfig):
             f"layers, width {self.d_model}, {self.heads} heads, feed-forward {self.feed_forward})"
         )
 
-    def layer_parameters(self) -> int:
-        """Count the weights of layers, norms and learned positions."""
+    def _layer_parameters(self) -> int:
         width, bias = self.d_model, self.attention_bias
         keys, values = self.heads * self.key_size, self.heads * self.value_size
         attention = dense_parameters(width, 2 * keys + values, bias)
@@ -312,8 +310,7 @@ class RecurrentConfig(ModelConfig):
             f"{self.d_model}, attention {self.attention})"
         )
 
-    def layer_parameters(self) -> int:
-        """Count the weights of both sides' cells and of the decoder's dense layers."""
+    def _layer_parameters(self) -> int:
         width, half = self.d_model, self.d_model // 2
         count = self.encoder_layers * 2 * _cell_parameters(self.encoder_cell, width, half)
         inputs = width * (1 + self.input_feeding + (self.attention == "bahdanau"))

@@ -58,6 +58,19 @@ class TestHelp:
             assert shown.count(f"\n  {name} ") == 1
             assert command.get_short_help_str(1000) in words
 
+    @pytest.mark.parametrize(
+        ("words", "headings"),
+        [
+            ([], "Options Start Train Export Use Analyse"),
+            (["translate"], "Options Input Output Search Sampling Hardware"),
+        ],
+    )
+    def test_help_is_in_groups(self, tmp_path: Path, words: list[str], headings: str) -> None:
+        shown = nmt(*words, "--help", cwd=tmp_path).out.decode()
+        assert " ".join(re.findall(r"^(\w+):$", shown, re.M)) == headings
+        assert "RANGE" not in shown
+        assert "<=x" not in shown
+
     def test_without_a_command_help_is_printed(self, tmp_path: Path) -> None:
         result = nmt(cwd=tmp_path)
         assert result.code == 2

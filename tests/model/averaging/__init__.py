@@ -13,7 +13,7 @@ class AveragingConfig(ModelConfig):
     def summary(self) -> str:
         return f"An averaging model (width {self.d_model})"
 
-    def layer_parameters(self) -> int:
+    def _layer_parameters(self) -> int:
         width = self.d_model
         encoder = self.encoder_layers * dense_parameters(width, width)
         return encoder + dense_parameters(2 * width, width)
