@@ -3,12 +3,10 @@
 Adding a format takes its module and one line of FORMATS.
 """
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_cli.errors import OptionError
 from nmt_cli.text.lines import BYTE_ORDER_MARK, plain_name
@@ -17,38 +15,28 @@ if TYPE_CHECKING:
     from nmt_cli.formats.placing import Translate
 
 
-@dataclass(frozen=True)
-class Format:
-    """A document format.
+class Format(NamedTuple):
+    """A format: the suffixes of its files, and the module and function that translates them.
 
-    Attributes:
-        function: module and name of the function that translates a document: its arguments are
-            the text, the name of the file, for messages, and the Translate.
-        suffixes: of files, in lower case.
-        library: the module that it needs, which ``nmt_cli[formats]`` installs.
+    The function takes the text, the name of the file, for messages, and a Translate.
     """
 
-    function: str
     suffixes: tuple[str, ...]
-    library: str = ""
+    function: str
 
 
 FORMATS = {
-    "srt": Format("srt:translate_srt", (".srt",), "srt"),
-    "po": Format("po:translate_po", (".po", ".pot"), "polib"),
-    "markdown": Format("markdown:translate_markdown", (".md", ".markdown"), "markdown_it"),
-    "html": Format("html:translate_html", (".html", ".htm", ".xhtml")),
-    "xml": Format("html:translate_xml", (".xml",)),
+    "srt": Format((".srt",), "srt:translate_srt"),
+    "po": Format((".po", ".pot"), "po:translate_po"),
+    "markdown": Format((".md", ".markdown"), "markdown:translate_markdown"),
+    "html": Format((".html", ".htm", ".xhtml"), "html:translate_html"),
+    "xml": Format((".xml",), "html:translate_xml"),
 }
 SUFFIXES = {suffix: name for name, format in FORMATS.items() for suffix in format.suffixes}
 
 
 def format_of(path: Path) -> str:
-    """Return the format of a file by its suffix, without the suffix of its compression.
-
-    Raises:
-        OptionError: no known format has the suffix.
-    """
+    """Return the format of a file by its suffix, without the suffix of its compression."""
     suffix = plain_name(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise OptionError(
@@ -76,9 +64,6 @@ def translate_document(
     """
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
     module, _, function = FORMATS[format].function.partition(":")
-    translate_format: Callable[..., str] = getattr(
-        import_module(f"nmt_cli.formats.{module}"), function
-    )
-    if untouched:
-        translate_format = partial(translate_format, untouched=untouched)
-    return mark + translate_format(text.removeprefix(mark), name, translate)
+    translate_format = getattr(import_module(f"nmt_cli.formats.{module}"), function)
+    options = {"untouched": untouched} if untouched else {}
+    return mark + translate_format(text.removeprefix(mark), name, translate, **options)

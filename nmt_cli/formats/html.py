@@ -112,13 +112,12 @@ def _translated(text: str, translate: Translate, untouched: Collection[str], xml
     inline = _mixed(text, tokens, matches) if xml else _in_lines(tokens)
     texts = list(_texts(text, tokens, matches, inline))
     results = translate_segments([part.segment for part in texts], translate)
-    parts, done = [], 0
-    for part, result in zip(texts, results, strict=True):
-        changed = result != part.segment.text
-        new = _written(result, part.tags, xml) if changed else text[part.start : part.end]
-        parts += [text[done : part.start], new]
-        done = part.end
-    return "".join([*parts, text[done:]])
+    edits = (
+        ((part.start, part.end), _written(result, part.tags, xml))
+        for part, result in zip(texts, results, strict=True)
+        if result != part.segment.text
+    )
+    return spans.replaced(text, 0, len(text), edits)
 
 
 def _tokens(text: str, untouched: Collection[str], xml: bool) -> Iterator[_Token]:

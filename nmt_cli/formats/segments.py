@@ -7,12 +7,12 @@ as a span, the source is kept. So every span survives, whatever the model return
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from nmt_cli.formats.placing import Aligned, Translate, placed, shown
-from nmt_cli.formats.spans import Finder, Interval, Kind, Span, masked, match_tags
+from nmt_cli.formats.spans import Finder, Interval, Kind, Span, masked, match_tags, replaced
 
 # A translation is one line: these become a space.
 _LINE_BREAKS = re.compile(r"[ \t]*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
@@ -45,9 +45,8 @@ def translate_segments(segments: Sequence[Segment], translate: Translate) -> lis
     results = []
     for segment, found, parts in zip(segments, spans, lines, strict=True):
         text = segment.text
-        results.append(
-            _filled(text, {part: _placed(text, part, found, known[parts[part]]) for part in parts})
-        )
+        edits = ((part, _placed(text, part, found, known[parts[part]])) for part in parts)
+        results.append(replaced(text, 0, len(text), edits))
     moving = _MOVING_WITH_WORDS if translate.aligns else _MOVING
     broken = {
         index: list(_runs(segment.text, 0, len(segment.text), spans[index]))
@@ -58,7 +57,8 @@ def translate_segments(segments: Sequence[Segment], translate: Translate) -> lis
     _learn(known, texts, translate)
     for index, runs in broken.items():
         text = segments[index].text
-        results[index] = _filled(text, {run: known[text[slice(*run)]].text for run in runs})
+        edits = ((run, known[text[slice(*run)]].text) for run in runs)
+        results[index] = replaced(text, 0, len(text), edits)
         if not _keeps_spans(segments[index], results[index], _MOVING):
             results[index] = text
     return results
@@ -89,15 +89,6 @@ def _placed(text: str, part: Interval, spans: Sequence[Span], answer: Aligned) -
 def _inside(spans: Sequence[Span], start: int, end: int) -> list[Span]:
     """Return the spans in ``[start:end]``, counted from there."""
     return [span.shifted(-start) for span in spans if start <= span.start and span.end <= end]
-
-
-def _filled(text: str, translations: Mapping[Interval, str]) -> str:
-    """Replace parts of a text by their translations."""
-    parts, done = [], 0
-    for (start, end), translation in translations.items():
-        parts += [text[done:start], translation]
-        done = end
-    return "".join([*parts, text[done:]])
 
 
 def _keeps_spans(segment: Segment, result: str, moving: set[Kind]) -> bool:

@@ -62,6 +62,15 @@ def match_tags(tags: Iterable[tuple[int, str, bool]]) -> dict[int, int]:
     return matches
 
 
+def replaced(text: str, start: int, end: int, edits: Iterable[tuple[Interval, str]]) -> str:
+    """Return ``text[start:end]`` with parts of it replaced; the parts are in order."""
+    parts = []
+    for interval, new in edits:
+        parts += [text[start : interval[0]], new]
+        start = interval[1]
+    return "".join([*parts, text[start:end]])
+
+
 def masked(text: str, spans: Sequence[Span]) -> str:
     """Replace spans by backticks, which neither separate words nor continue an address."""
     characters = list(text)
@@ -115,9 +124,7 @@ def spans_finder(
     """
     groups = {"BREAK": breaks, "MARK": marks, "FREE": free, "TAG": tags, "FIXED": fixed}
     pattern = re.compile(
-        "|".join(
-            f"(?P<{name}>{'|'.join(patterns)})" for name, patterns in groups.items() if patterns
-        ),
+        "|".join(f"(?P<{name}>{'|'.join(group)})" for name, group in groups.items() if group),
         re.DOTALL | re.MULTILINE,
     )
 

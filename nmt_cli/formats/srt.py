@@ -75,7 +75,7 @@ def _replaced(
     results: Iterator[tuple[str, str]],
 ) -> str:
     """Return a subtitle's text with the next result instead of each group of lines."""
-    parts, done = [], content[0]
+    edits: list[tuple[Interval, str]] = []
     for lines in groups:
         source, result = next(results)
         if result == source:
@@ -88,11 +88,10 @@ def _replaced(
             if not result[:start].isdigit() and not _LIKE_NUMBER.match(result, end)
         ]
         new = balanced(result, breaks, [1] * len(lines), tags)
-        for row, (start, end) in enumerate(lines):
-            if row < len(new):
-                parts += [text[done:start], new[row]]
-            done = end  # a line without a translation is dropped, and the line end before it
-    return "".join([*parts, text[done : content[1]]])
+        # A line without a translation is dropped, and the line end before it.
+        kept = [*lines[: len(new) - 1], (lines[len(new) - 1][0], lines[-1][1])]
+        edits += zip(kept, new, strict=True)
+    return spans.replaced(text, *content, edits)
 
 
 def _contents(text: str, name: str) -> list[Interval]:
