@@ -28,11 +28,10 @@ def serve(models: tuple[Path, ...], options: ServeOptions) -> None:
     import uvicorn
 
     from nmt_cli.host import cores
-    from nmt_cli.serve.access import Access
+    from nmt_cli.serve.access import Access, Metrics
     from nmt_cli.serve.app import create_app
     from nmt_cli.serve.batcher import Batcher
     from nmt_cli.serve.models import Models
-    from nmt_cli.serve.monitoring import Metrics
     from nmt_cli.serve.service import Service
 
     access = Access.read(options.api_keys, options.requests_per_minute)

@@ -1,9 +1,11 @@
-"""API keys, limits of requests, and the characters that were translated with each key."""
+"""API keys, limits of requests, and counts of what was translated."""
 
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
+import prometheus_client as prometheus
 from starlette.exceptions import HTTPException
 
 from nmt_cli.errors import InputError
@@ -11,6 +13,7 @@ from nmt_cli.text.lines import read_lines
 
 # Clients whose requests are counted; beyond it, the least recent ones are forgotten.
 _MAX_CLIENTS = 10_000
+_BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64]  # buckets of a metric
 
 
 class TooManyRequests(HTTPException):
@@ -37,11 +40,7 @@ class Access:
 
     @classmethod
     def read(cls, path: Path | None, limit: int) -> "Access":
-        """Read keys from a file: one per line, optionally followed by its requests per minute.
-
-        Raises:
-            InputError: the file cannot be read, has no key, or a line is malformed.
-        """
+        """Read keys from a file: one per line, optionally followed by its requests per minute."""
         keys: dict[str, int | None] = {}
         for number, line in enumerate(read_lines(path) if path else [], start=1):
             key, *limits = line.partition("#")[0].split() or [""]
@@ -57,11 +56,7 @@ class Access:
         return cls(keys, limit)
 
     def admit(self, key: str, address: str) -> None:
-        """Count a request of a known key or, without a key, of an address.
-
-        Raises:
-            TooManyRequests: the limit per minute is reached.
-        """
+        """Count a request of a known key or, without a key, of an address; or refuse it."""
         limit = self.keys.get(key) or self._limit
         if not limit:
             return
@@ -73,3 +68,29 @@ class Access:
             self._allowances.pop(next(iter(self._allowances)))
         if left < 1:
             raise TooManyRequests(f"{limit} per minute", 1 + int((1 - left) * 60 / limit))
+
+
+class Metrics:
+    """Prometheus counters of one server; no request text is recorded."""
+
+    def __init__(self) -> None:
+        self._registry = registry = prometheus.CollectorRegistry()
+        counter = partial(prometheus.Counter, registry=registry)
+        histogram = partial(prometheus.Histogram, registry=registry)
+        self.requests = counter("nmt_requests", "Requests.", ["path", "status"])
+        self.seconds = histogram("nmt_request_seconds", "Seconds to answer a request.", ["path"])
+        self.characters = counter(
+            "nmt_characters", "Characters to translate.", ["source", "target"]
+        )
+        self.tokens = counter("nmt_tokens", "Tokens of translations.")
+        self.cached = counter("nmt_cached_sentences", "Sentences in the cache.")
+        self.batches = histogram(
+            "nmt_batch_sentences", "Sentences translated together.", buckets=_BATCH_SIZES
+        )
+        self.waiting = prometheus.Gauge(
+            "nmt_waiting_characters", "Characters in the queue.", registry=registry
+        )
+
+    def page(self) -> bytes:
+        """Return all metrics in the text format of Prometheus."""
+        return prometheus.generate_latest(self._registry)

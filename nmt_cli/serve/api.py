@@ -5,7 +5,7 @@ An interface is a subclass of :class:`Interface`; an endpoint is one of its meth
 
 import asyncio
 import json
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.routing import BaseRoute
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
 
 from nmt_cli.serve.access import Access
 from nmt_cli.serve.models import ServedModel
@@ -89,7 +90,21 @@ class Interface:
         """Return the JSON of an error."""
         raise NotImplementedError
 
-    async def admit(self, request: Request, *required: str) -> Call:
+    def endpoint(
+        self,
+        path: str,
+        answer: Callable[[Call], Awaitable[Any]],
+        *required: str,
+        methods: tuple[str, ...] = ("GET",),
+    ) -> Route:
+        """Make a route; ``answer`` returns the JSON for a request that has the required fields."""
+
+        async def respond(request: Request) -> Response:
+            return JSONResponse(await answer(await self._admit(request, *required)))
+
+        return Route(path, respond, methods=methods)
+
+    async def _admit(self, request: Request, *required: str) -> Call:
         """Read the fields of a request, check its key, count it, and check for required fields."""
         call = Call(request, await _read_fields(request))
         if self.access.keys:

@@ -1,6 +1,8 @@
-"""The application: routes of both interfaces and of the page, errors, reloading."""
+"""The application: routes, errors, limits on what a client may send, the log, reloading."""
 
 import asyncio
+import json
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -13,19 +15,21 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt_cli.errors import NmtError
 from nmt_cli.serve import deepl
-from nmt_cli.serve.access import Access
+from nmt_cli.serve.access import Access, Metrics
 from nmt_cli.serve.deepl import DeepL
 from nmt_cli.serve.libretranslate import LibreTranslate
-from nmt_cli.serve.monitoring import Monitor
 from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service
 from nmt_cli.web import page_files
 
-# Polling interval for replaced bundles.
-_RELOAD_SECONDS = 1.0
+# Polling interval for replaced bundles, and read timeout for each part of a request.
+_RELOAD_SECONDS, _RECEIVE_SECONDS = 1.0, 30.0
+# A character of JSON can take twelve bytes: two escapes for one above U+FFFF.
+_BYTES_PER_CHARACTER, _OTHER_BYTES = 12, 65_536
 _PAGE_HEADERS = {
     "Cache-Control": "no-cache",
     "Content-Security-Policy": "default-src 'none'; connect-src 'self'; img-src 'self'; "
@@ -62,7 +66,7 @@ def create_app(
         ],
         middleware=[
             Middleware(
-                Monitor, metrics=service.metrics, max_characters=options.max_characters, log=log
+                _Monitor, metrics=service.metrics, max_characters=options.max_characters, log=log
             ),
             Middleware(
                 CORSMiddleware,
@@ -110,3 +114,64 @@ async def _reload(service: Service) -> None:
     while True:
         await asyncio.sleep(_RELOAD_SECONDS)
         await asyncio.to_thread(service.models.reload_changed)
+
+
+class _Monitor:
+    """Middleware that limits, logs and counts each request.
+
+    Args:
+        max_characters: of a request's texts.
+        log: receives one line of JSON per request.
+    """
+
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, max_characters: int, log: Callable[[str], None]
+    ) -> None:
+        self._app, self._metrics, self._log = app, metrics, log
+        self._max_bytes = max_characters * _BYTES_PER_CHARACTER + _OTHER_BYTES
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a connection, as ASGI applications do."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status, received, complete = time.monotonic(), 499, 0, False
+
+        async def limited_receive() -> Message:
+            nonlocal received, complete
+            if complete:  # only the end of the connection can follow
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), _RECEIVE_SECONDS)
+            except TimeoutError:
+                raise HTTPException(408, "the request did not arrive in time") from None
+            received += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if received > self._max_bytes:
+                raise HTTPException(413, "the request is too large")
+            return message
+
+        async def watched_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, limited_receive, watched_send)
+        finally:
+            self._record(scope, status, time.monotonic() - began, received)
+
+    def _record(self, scope: Scope, status: int, seconds: float, received: int) -> None:
+        path = scope.get("root_path", "") + getattr(scope.get("route"), "path", "other")
+        self._metrics.requests.labels(path, str(status)).inc()
+        self._metrics.seconds.labels(path).observe(seconds)
+        line = {
+            "time": round(time.time(), 3),
+            "method": scope["method"],
+            "path": path,
+            "status": status,
+            "seconds": round(seconds, 4),
+            "bytes": received,
+        }
+        self._log(json.dumps(line))

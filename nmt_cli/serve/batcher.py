@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import FIRST_SPEED
-from nmt_cli.serve.access import TooManyRequests
+from nmt_cli.serve.access import Metrics, TooManyRequests
 from nmt_cli.serve.models import ServedModel
-from nmt_cli.serve.monitoring import Metrics
 
 # How long the first sentence waits for others, if a thread is free for it.
 WINDOW_SECONDS = 0.002
@@ -29,8 +28,6 @@ _CacheKey = tuple[str, DecodingOptions, str]
 
 @dataclass(eq=False)
 class _Sentence:
-    """A sentence in the queue."""
-
     text: str
     answer: Answer = field(default_factory=Future)
     arrived: float = field(default_factory=time.monotonic)
@@ -67,17 +64,15 @@ class Batcher:
     def submit(
         self, model: ServedModel, options: DecodingOptions, texts: Sequence[str]
     ) -> list[Answer]:
-        """Queue sentences, all or none; return their future translations, which can be cancelled.
-
-        Raises:
-            TooManyRequests: too many characters are waiting.
-        """
+        """Queue sentences, or refuse all; return their translations, which can be cancelled."""
         answers, new = list[Answer](), list[_Sentence]()
         for text in texts:
-            cached = self._cache.get((model.version, options, text))
-            if cached is None:
-                new.append(_Sentence(text))
-            answers.append(new[-1].answer if cached is None else _completed(cached))
+            sentence = _Sentence(text)
+            if cached := self._cache.get((model.version, options, text)):
+                sentence.answer.set_result(cached)
+            else:
+                new.append(sentence)
+            answers.append(sentence.answer)
         size = _characters(new)
         self._metrics.cached.inc(len(texts) - len(new))
         with self._changed:
@@ -173,12 +168,6 @@ def _characters(sentences: Iterable[_Sentence]) -> int:
     return sum(len(sentence.text) for sentence in sentences)
 
 
-def _completed(translation: Translation) -> Answer:
-    answer = Answer()
-    answer.set_result(translation)
-    return answer
-
-
 class _Cache:
     """Translations of the most recently used sentences, up to a number of characters."""
 
@@ -189,10 +178,9 @@ class _Cache:
 
     def get(self, key: _CacheKey) -> Translation | None:
         with self._lock:
-            translation = self._translations.get(key)
-            if translation is not None:
+            if key in self._translations:
                 self._translations.move_to_end(key)
-            return translation
+            return self._translations.get(key)
 
     def put(self, key: _CacheKey, translation: Translation) -> None:
         with self._lock:

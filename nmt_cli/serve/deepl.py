@@ -3,9 +3,7 @@
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Mount
 
 from nmt_cli.serve.api import Call, Interface
 from nmt_cli.serve.models import ServedModel
@@ -22,22 +20,21 @@ class DeepL(Interface):
     """The endpoints of DeepL."""
 
     missing_field = 400, "Parameter '{name}' not specified."
-    missing_key = unknown_key = (
-        403,
-        "Authorization failed. Please supply a valid DeepL-Auth-Key.",
-    )
+    missing_key = 403, "Authorization failed. Please supply a valid DeepL-Auth-Key."
+    unknown_key = missing_key
     too_large = 413, "Request Entity Too Large"
     unknown_target = 400, "Value for 'target_lang' not supported."
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of DeepL."""
         version_2 = [
-            Route("/translate", self.translate, methods=["POST"]),
-            Route("/languages", self.languages, methods=["GET", "POST"]),
-            Route("/glossary-language-pairs", self.glossary_pairs),
-            Route("/usage", self.usage, methods=["GET", "POST"]),
+            self.endpoint("/translate", self.translate, "text", methods=("POST",)),
+            self.endpoint("/languages", self.languages, methods=("GET", "POST")),
+            self.endpoint("/glossary-language-pairs", self.glossary_pairs),
+            self.endpoint("/usage", self.usage, methods=("GET", "POST")),
         ]
-        return [Mount("/v2", routes=version_2), Route("/v3/languages", self.resource_languages)]
+        version_3 = self.endpoint("/v3/languages", self.resource_languages, "resource")
+        return [Mount("/v2", routes=version_2), version_3]
 
     def key_of(self, call: Call) -> str:
         """Return the key of the header or, if that has none, of ``auth_key``."""
@@ -50,9 +47,8 @@ class DeepL(Interface):
         """Return the JSON of an error."""
         return {"message": error.detail}
 
-    async def translate(self, request: Request) -> Response:
+    async def translate(self, call: Call) -> dict[str, Any]:
         """Translate texts."""
-        call = await self.admit(request, "text")
         texts = call.texts("text")
         if len(texts) > _MAX_TEXTS:
             raise HTTPException(400, "Too many texts in request.")
@@ -81,7 +77,7 @@ class DeepL(Interface):
         if call.is_true("show_billed_characters"):
             for answer, text in zip(answers, texts, strict=True):
                 answer["billed_characters"] = len(text)
-        return JSONResponse({"translations": answers})
+        return {"translations": answers}
 
     def _models_for(self, call: Call, texts: list[str]) -> list[ServedModel]:
         """Return the model of each text; the source language may be missing."""
@@ -94,46 +90,40 @@ class DeepL(Interface):
             raise _unsupported("source_lang")
         return [model for model in models if model]
 
-    async def languages(self, request: Request) -> Response:
+    async def languages(self, call: Call) -> list[dict[str, Any]]:
         """Return the source languages, or with ``type=target`` the target languages."""
-        side = (await self.admit(request)).text("type") or "source"
+        side = call.text("type") or "source"
         if side not in ("source", "target"):
             raise _unsupported("type")
         codes, details = self.models.sources, {}
         if side == "target":
             codes, details = self.models.all_targets, {"supports_formality": False}
-        return JSONResponse(
-            [{"language": code.upper(), "name": language_name(code), **details} for code in codes]
-        )
+        return [
+            {"language": code.upper(), "name": language_name(code), **details} for code in codes
+        ]
 
-    async def resource_languages(self, request: Request) -> Response:
+    async def resource_languages(self, call: Call) -> list[dict[str, Any]]:
         """Version 3: all languages of a resource; only text translation has any."""
-        resource = (await self.admit(request, "resource")).text("resource")
-        return JSONResponse(
-            [
-                {
-                    "lang": code,
-                    "name": language_name(code),
-                    "usable_as_source": code in self.models.sources,
-                    "usable_as_target": code in self.models.all_targets,
-                    "features": {},
-                }
-                for code in self.models.languages
-                if resource == "translate_text"
-            ]
-        )
+        return [
+            {
+                "lang": code,
+                "name": language_name(code),
+                "usable_as_source": code in self.models.sources,
+                "usable_as_target": code in self.models.all_targets,
+                "features": {},
+            }
+            for code in self.models.languages
+            if call.text("resource") == "translate_text"
+        ]
 
-    async def glossary_pairs(self, request: Request) -> Response:
+    async def glossary_pairs(self, call: Call) -> dict[str, list[Any]]:
         """Return no pairs of languages; Weblate checks this first, and then uses no glossary."""
-        await self.admit(request)
-        return JSONResponse({"supported_languages": []})
+        return {"supported_languages": []}
 
-    async def usage(self, request: Request) -> Response:
+    async def usage(self, call: Call) -> dict[str, int]:
         """Return how many characters were translated with the key since the server started."""
-        call = await self.admit(request)
         # Clients expect a limit; there is none.
-        count = self.access.used[call.key]
-        return JSONResponse({"character_count": count, "character_limit": 10**12})
+        return {"character_count": self.access.used[call.key], "character_limit": 10**12}
 
 
 def _unsupported(name: str) -> HTTPException:

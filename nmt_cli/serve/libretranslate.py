@@ -57,9 +57,9 @@ class LibreTranslate(Interface):
         """Return the routes of LibreTranslate."""
         return [
             Route("/languages", self.languages),
-            Route("/translate", self.translate, methods=["POST"]),
-            Route("/detect", self.detect_language, methods=["POST"]),
-            Route("/translate_file", self.translate_file, methods=["POST"]),
+            self.endpoint("/translate", self.translate, "q", "source", "target", methods=("POST",)),
+            self.endpoint("/detect", self.detect_language, "q", methods=("POST",)),
+            self.endpoint("/translate_file", self.translate_file, methods=("POST",)),
             Route("/download_file/{key}", self.download, name="download"),
             Route("/frontend/settings", self.settings),
             Route("/health", self.health),
@@ -84,11 +84,10 @@ class LibreTranslate(Interface):
             ]
         )
 
-    async def translate(self, request: Request) -> Response:
+    async def translate(self, call: Call) -> dict[str, Any]:
         """Translate a text or a list of texts."""
-        call = await self.admit(request, "q", "source", "target")
         source, target, texts = call.text("source"), call.text("target"), call.texts("q")
-        if "application/json" not in request.headers.get("content-type", ""):
+        if "application/json" not in call.request.headers.get("content-type", ""):
             texts = ["\n".join(text.splitlines()) for text in texts]
         format = call.text("format") or "text"
         if format not in ("text", "html"):
@@ -96,10 +95,8 @@ class LibreTranslate(Interface):
         self.check_size(texts)
         detected = self._detected(texts, source, target)
         models = [self._model(language["language"], target) for language in detected]
-        alternatives, alignments = (
-            _count(call.fields.get("alternatives")),
-            call.is_true("alignments"),
-        )
+        alternatives = _count(call.fields.get("alternatives"))
+        alignments = call.is_true("alignments")
         if alignments and format != "text":
             raise _invalid("alignments need the format text")
         translations = await self.translate_texts(
@@ -124,19 +121,17 @@ class LibreTranslate(Interface):
         if source == "auto":
             answer["detectedLanguage"] = detected
         if not isinstance(call.fields["q"], list):
-            answer = {name: value[0] for name, value in answer.items()}
-        return JSONResponse(answer)
+            return {name: value[0] for name, value in answer.items()}
+        return answer
 
-    async def detect_language(self, request: Request) -> Response:
+    async def detect_language(self, call: Call) -> list[dict[str, Any]]:
         """Return the languages that a text may be in, likeliest first."""
-        call = await self.admit(request, "q")
         text = "\n".join(call.texts("q"))
         self.check_size([text])
-        return JSONResponse([_confidence(*pair) for pair in self.service.detector.rank(text)])
+        return [_confidence(*pair) for pair in self.service.detector.rank(text)]
 
-    async def translate_file(self, request: Request) -> Response:
+    async def translate_file(self, call: Call) -> dict[str, str]:
         """Translate a file, whose translation can then be downloaded for ten minutes."""
-        call = await self.admit(request)
         file = call.fields.get("file")
         if not isinstance(file, UploadFile):
             raise _invalid("missing file parameter")
@@ -160,7 +155,7 @@ class LibreTranslate(Interface):
         self._files[key] = _File(f"{model.target}_{name}", content, time.monotonic())
         while len(self._files) > _MAX_FILES:
             self._files.popitem(last=False)
-        return JSONResponse({"translatedFileUrl": str(request.url_for("download", key=key))})
+        return {"translatedFileUrl": str(call.request.url_for("download", key=key))}
 
     async def download(self, request: Request) -> Response:
         """Return a translated file."""

@@ -74,9 +74,9 @@ class ServedModel:
             self._model.close()
 
     def reload_if_changed(self) -> None:
-        """Open the bundle again if it was replaced; batches under way keep the old one.
+        """Open the bundle again if it was replaced and can be read.
 
-        A bundle that cannot be read, as while it is being written, does not replace the old one.
+        Batches that are being translated keep the old one.
         """
         file = _manifest_file(self.folder)
         if file == self._file:
@@ -147,30 +147,25 @@ class Models:
             if (_base(model.source), _base(model.target)) == (_base(source), _base(target))
         ]
         exact = source.lower(), target.lower()
-        model = max(
+        return max(
             near,
             key=lambda model: (model.source == exact[0]) + (model.target == exact[1]),
             default=None,
         )
-        if model:
-            self._make_room(model)
-        return model
 
     def reload_changed(self) -> None:
         """Reload the bundles that were replaced."""
         for model in self.served:
             model.reload_if_changed()
 
-    def _make_room(self, needed: ServedModel) -> None:
-        """Unload the least recently used models until there is room for another one."""
+    def make_room(self, needed: ServedModel) -> None:
+        """Unload the least recently used models until there is room for this one."""
         loaded = [model for model in self.served if model.is_loaded and model is not needed]
-        loaded.sort(key=lambda model: model.used)
-        while (
-            self._memory
-            and loaded
-            and sum(model.size for model in [needed, *loaded]) > self._memory
-        ):
-            loaded.pop(0).release()
+        excess = sum(model.size for model in [needed, *loaded]) - self._memory
+        for model in sorted(loaded, key=lambda model: model.used) if self._memory else ():
+            if excess > 0:
+                model.release()
+                excess -= model.size
 
 
 def _base(code: str) -> str:

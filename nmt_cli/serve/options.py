@@ -1,4 +1,4 @@
-"""What nmt serve can be told."""
+"""Options of ``nmt serve``."""
 
 from dataclasses import dataclass
 from pathlib import Path

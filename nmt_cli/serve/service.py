@@ -10,9 +10,9 @@ from nmt_cli.formats.placing import Aligned, Translate
 from nmt_cli.formats.spans import Interval
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translation import Translation
+from nmt_cli.serve.access import Metrics
 from nmt_cli.serve.batcher import Answer, Batcher
 from nmt_cli.serve.models import Models, ServedModel
-from nmt_cli.serve.monitoring import Metrics
 
 _LINE_ENDS = re.compile(r"(\r\n|\r|\n)")
 # More characters would make detection slower, and not more accurate.
@@ -79,18 +79,15 @@ class Service:
         """Translate texts, each with its model.
 
         Args:
-            format: of documents, a key of formats.document.FORMATS; "" for plain text, which is
-                translated line by line, as nmt translate does.
+            format: of documents, a key of FORMATS; "" for plain text, which is translated line by
+                line, as nmt translate does.
             alternatives: further translations of plain text to return.
             untouched: names of HTML or XML elements whose content stays.
             alignments: whether to align the words of plain text, if the model has attention.
-
-        Raises:
-            TooManyRequests: the queue is full.
-            NmtError: a document is malformed, or a text cannot be translated.
         """
         tasks = []
         for model, text in zip(models, texts, strict=True):
+            self.models.make_room(model)
             self.metrics.characters.labels(model.source, model.target).inc(len(text))
             work = (
                 self._document(model, format, text, untouched)

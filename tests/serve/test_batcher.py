@@ -11,9 +11,8 @@ import pytest
 from nmt_cli.errors import NmtError
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translation import Translation
-from nmt_cli.serve.access import TooManyRequests
+from nmt_cli.serve.access import Metrics, TooManyRequests
 from nmt_cli.serve.batcher import Batcher
-from nmt_cli.serve.monitoring import Metrics
 
 PLAIN = DecodingOptions()
 

@@ -49,6 +49,7 @@ def test_the_least_recently_used_model_is_unloaded(bundle: Path, tmp_path: Path)
         for source in ("pt", "es", "fr", "pt"):
             model = models.find(source, "en")
             assert model is not None
+            models.make_room(model)
             translations.add(translation_of(model))
             used.append(source)
             in_memory = {model.source for model in models.served if model.is_loaded}

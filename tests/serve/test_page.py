@@ -31,8 +31,8 @@ def test_files_come_with_a_policy(server: Server, path: str, kind: str, part: st
 
 def test_the_page_refers_to_its_files_only(server: Server) -> None:
     """By relative addresses, so that a proxy can serve it in a folder."""
-    text = server.get("/").body.decode()
-    referred = re.findall(r'(?:src|href)="(.*?)"', text)
-    assert {f"/{name}" for name in referred} == {route.path for route in page_routes()} - {"/"}
+    text, script = (server.get(path).body.decode() for path in ("/", "/app.js"))
+    names = {*re.findall(r'(?:src|href)="(.*?)"', text), *re.findall(r'from "\./(.*?)"', script)}
+    assert {f"/{name}" for name in names} == {route.path for route in page_routes()} - {"/"}
     assert "<script>" not in text
     assert "<style" not in text
