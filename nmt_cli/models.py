@@ -14,8 +14,6 @@ from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.packages import model_folder
 from nmt_cli.errors import InputError, ModelError, OptionError
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.text.lines import is_blank
-from nmt_cli.text.tokenizer import Tokenizer
 from nmt_cli.training import RUN
 
 # The modules of the search are imported by methods: the graphs of a bundle are loaded meanwhile.
@@ -186,14 +184,14 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         path, tokenizers = translator.path, self.tokenizers
         # A given translation belongs to the source as it is.
         (passage,) = path.read([source], [target is None])
-        _checked_ids("source", passage.text.text, tokenizers.source, path.max_source)
+        _check("source", len(passage.parts) == 1, path.max_source)
         if target is None:
             ids = next(translator.translate([source])).ids
             text, spans = tokenizers.target.decode_spans(ids)
             final = path.written(passage, [text])
         else:
-            limit = translator.options.max_length - 1
-            ids = _checked_ids("target", target, tokenizers.target, limit)
+            (ids,), limit = tokenizers.target.encode([target]), translator.options.max_length - 1
+            _check("target", 0 < len(ids) <= limit, limit)
             text, spans, final = target, tokenizers.target.spans(target), MappedText(target)
         maps = forced_attention(translator.model, passage.parts[0], ids)
         return replace(
@@ -323,11 +321,7 @@ def _vocabularies(member: "Bundle | _Run") -> list[list[str]]:
     return [tokenizer.tokens(range(tokenizer.vocab_size)) for tokenizer in sides]
 
 
-def _checked_ids(side: str, text: str, tokenizer: Tokenizer, limit: int) -> list[int]:
-    (ids,) = tokenizer.encode([text])
-    if is_blank(text) or not ids:
-        raise InputError(f"the {side} is blank", "give a sentence")
-    if len(ids) > limit:
-        problem = f"the {side} has {len(ids)} tokens; the model reads at most {limit} at a time"
-        raise InputError(problem, "give a shorter sentence")
-    return ids
+def _check(side: str, is_readable: bool, limit: int) -> None:
+    if not is_readable:
+        problem = f"the {side} is blank, or has more than the {limit} tokens that the model reads"
+        raise InputError(problem, "give one sentence")

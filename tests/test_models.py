@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nmt_cli
-from nmt_cli.errors import ModelError, NmtError, OptionError
+from nmt_cli.errors import InputError, ModelError, NmtError, OptionError
 from nmt_cli.models import TranslationModel
 from nmt_cli.training.run import Run
 
@@ -147,10 +147,9 @@ def test_attention_of_a_run(run: TranslationModel) -> None:
     np.testing.assert_allclose(maps.cross.sum(axis=-1), 1, atol=1e-5)
     aligned = next(run.translate(["um dois"], alignments=True)).alignment
     assert aligned is not None
-    with pytest.raises(NmtError, match="the source is blank; give a sentence"):
-        run.attention("")
-    with pytest.raises(NmtError, match=r"the target has \d+ tokens; the model reads at most 23"):
-        run.attention("um", "dois " * 100)
+    for source, target in (("", None), ("um", " "), ("um", "dois " * 100), ("dois " * 900, "um")):
+        with pytest.raises(InputError, match="is blank, or has more than"):
+            run.attention(source, target)
 
 
 def test_a_bundle_without_attention(bundle: TranslationModel) -> None:
