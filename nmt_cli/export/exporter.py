@@ -44,6 +44,7 @@ class Exporter:
         optional: which of "verify", "attention", "shortlist" and "with_tokenizer" the format
             lets the user choose.
         uses_nmt_tokenizer: whether the export is used through nmt's tokenizers.
+        architectures: values of ``model.architecture`` that it supports; empty for all.
         package: optional dependency, and the extra of nmt_cli that installs it.
         npm: npm package whose files the export contains.
     """
@@ -56,6 +57,7 @@ class Exporter:
     quantizations: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     uses_nmt_tokenizer: bool = False
+    architectures: tuple[str, ...] = ()
     package: str = ""
     npm: str = ""
 
@@ -111,6 +113,12 @@ class Exporter:
         from nmt_cli.bundle.manifest import Verification
 
         folder, report = self.folder(run, options), Verification()
+        architecture = run.recipe.model.architecture
+        if self.architectures and architecture not in self.architectures:
+            raise ModelError(
+                f"`{self.flag}` supports no models of architecture '{architecture}'",
+                "use `onnx`, which supports every model",
+            )
         with locked(folder):
             if (folder / self.marker).exists() and not options.force:
                 hint = "replace it with `force`, or choose another `output`"
@@ -179,6 +187,7 @@ _FORMATS = (
         marker="nmt_ctranslate2.json",
         next_step="CTranslate2 model written to {folder}; see its MODEL_CARD.md for how to use it",
         quantizations=_TYPES,
+        architectures=("transformer",),
         package="ctranslate2",
     ),
     Exporter(
@@ -201,6 +210,7 @@ _FORMATS = (
         help="Write a Marian or Pegasus model for Hugging Face's transformers.",
         module="nmt_cli.export.huggingface.folder",
         marker="config.json",
+        architectures=("transformer",),
         next_step="model for transformers written to {folder}; see its README.md for how to use it",
     ),
     Exporter(

@@ -74,7 +74,6 @@ def test_a_trained_pre_norm_model_becomes_pegasus(tiny_run: Run, tmp_path: Path)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"architecture": "rnn"}, r"architecture 'rnn'"),
     ({"decoder": "ssru"}, r"model.decoder = 'ssru'"),
     ({"activation": "swiglu"}, r"model.activation = 'swiglu'"),
     ({"positions": "learned"}, r"model.positions = 'learned'"),

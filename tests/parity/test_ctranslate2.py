@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from nmt_cli.bundle.manifest import Verification
-from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.errors import ModelError, NmtError, OptionError
 from nmt_cli.export.ctranslate2 import folder as folder_module
-from nmt_cli.export.ctranslate2 import spec
 from nmt_cli.export.ctranslate2.folder import write
 from nmt_cli.export.ctranslate2.translator import SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
@@ -21,6 +20,7 @@ from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import Gates, given_log_probs, is_cut
 from nmt_cli.model import step_graph_of
 from nmt_cli.model.step_model import KerasStepModel
+from nmt_cli.recipe.model import RecurrentConfig
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import translator_for
@@ -185,7 +185,6 @@ def test_an_unknown_quantization_is_refused(tiny_run, tmp_path):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ({"architecture": "rnn"}, "CTranslate2 has no models of architecture 'rnn'"),
         ({"decoder": "ssru"}, "CTranslate2 has no SSRUs, which model.decoder = 'ssru' needs"),
         ({"key_dim": 4, "value_dim": 16}, "not model.key_dim = 4 and model.value_dim = 16"),
         ({"pad_ids": [0, 5]}, "CTranslate2 masks only PAD, not model.pad_ids = [0, 5]"),
@@ -196,7 +195,7 @@ def test_a_model_that_ctranslate2_cannot_run_is_refused(tiny_run, tmp_path, mode
     graph = step_graph_of(keras_model)
     with pytest.raises(NmtError) as caught:
         decoding = tiny_run.recipe.decoding
-        spec.write_weights(graph, tiny_run.tokenizers(), decoding, None, tmp_path / "m")
+        folder_module.write_weights(graph, tiny_run.tokenizers(), decoding, None, tmp_path / "m")
     assert message in caught.value.message
     assert "`onnx`" in caught.value.hint
     assert not (tmp_path / "m").exists()
@@ -206,12 +205,12 @@ def test_a_wrong_conversion_is_not_exported(tiny_run, written, tmp_path, monkeyp
     """With positions off by one, the export fails and the older folder stays."""
     shutil.copytree(written, tmp_path / "model")
     before = (tmp_path / "model" / "model.bin").read_bytes()
-    original = spec._positions
+    original = folder_module._positions
 
     def off_by_one(positions, longest, width):
         return original(positions, longest + 1, width)[1:]
 
-    monkeypatch.setattr(spec, "_positions", off_by_one)
+    monkeypatch.setattr(folder_module, "_positions", off_by_one)
     with pytest.raises(
         NmtError, match="float32 verification failed: log-probabilities, largest difference"
     ):
@@ -259,3 +258,10 @@ def test_a_damaged_folder_is_refused(written, tmp_path, file, content, message):
         (folder / file).write_text(content, encoding="utf-8")
     with pytest.raises(NmtError, match=message):
         load_ctranslate2(folder)
+
+
+@pytest.mark.parametrize("name", ["ctranslate2", "huggingface"])
+def test_an_architecture_that_a_format_does_not_have(tiny_run: Run, name: str) -> None:
+    run = replace(tiny_run, recipe=replace(tiny_run.recipe, model=RecurrentConfig()))
+    with pytest.raises(ModelError, match=f"^`{name}` supports no models of architecture 'rnn'"):
+        EXPORTERS[name].export(run, ExportOptions())

@@ -1,4 +1,4 @@
-"""Writing a folder that transformers loads, and comparing it with the run it was made from.
+"""Write a folder that transformers loads, and compare it with the trained model.
 
 Post-norm models become Marian, pre-norm ones Pegasus. Both read MarianTokenizer's files.
 """
@@ -12,11 +12,20 @@ import numpy as np
 from keras import ops
 
 from nmt_cli.bundle.manifest import Verification
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError
 from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.huggingface.config import CONFIG, EPSILON, GENERATION, TOKENIZER
-from nmt_cli.export.huggingface.safetensors import WEIGHTS, Tensors, write_safetensors
-from nmt_cli.export.huggingface.weights import BIAS, DECODER, ENCODER, LOGITS, SHARED, split
+from nmt_cli.export.huggingface.weights import (
+    BIAS,
+    DECODER,
+    ENCODER,
+    LOGITS,
+    SHARED,
+    WEIGHTS,
+    Tensors,
+    split,
+    write_safetensors,
+)
 from nmt_cli.export.huggingface.weights import their_names as names_of
 from nmt_cli.export.importing.huggingface import import_huggingface
 from nmt_cli.export.importing.pieces import TAG
@@ -53,21 +62,17 @@ transformers is `score / length ** alpha`, which differs from nmt's."""
 
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
-    """Write weights, settings and tokenizer files, unverified.
-
-    Raises:
-        NmtError: neither Marian nor Pegasus can represent the model.
-    """
+    """Write weights, settings and tokenizer files, unverified, if Marian or Pegasus fits."""
     run, tokenizers = trained.run, trained.tokenizers
     config = marian_or_pegasus(run.recipe.model, tokenizers)
     shared = config.embeddings in ("all", "source-target")
-    tokens = [_tokens(each) for each in (tokenizers.source, tokenizers.target)]
+    tokens = [_tokens(tokenizer) for tokenizer in (tokenizers.source, tokenizers.target)]
     separate = tokens[0] != tokens[1]
     for name, file in (("source.spm", trained.spec.source), ("target.spm", trained.spec.target)):
         shutil.copyfile(trained.tokenizer_folder / file, folder / name)
     for name, entries in zip(("vocab.json", "target_vocab.json"), tokens, strict=True):
         if name == "vocab.json" or separate:
-            write_json(folder / name, {each: number for number, each in enumerate(entries)})
+            write_json(folder / name, {token: number for number, token in enumerate(entries)})
     settings: dict[str, Any] = {
         "tokenizer_class": "MarianTokenizer",
         "source_lang": run.recipe.data.source,
@@ -75,8 +80,8 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         "separate_vocabs": separate,
         "model_max_length": trained.decoding.max_source,
     }
-    for key, token in (("pad", PAD_ID), ("unk", UNK_ID), ("eos", END_ID)):
-        settings[f"{key}_token"] = tokens[0][token]
+    for key, index in (("pad", PAD_ID), ("unk", UNK_ID), ("eos", END_ID)):
+        settings[f"{key}_token"] = tokens[0][index]
     write_json(folder / TOKENIZER, settings)
     write_json(folder / CONFIG, _config(trained, config, shared))
     decoding = trained.decoding
@@ -93,13 +98,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
 
 
 def marian_or_pegasus(config: Any, tokenizers: TokenizerPair) -> TransformerConfig:
-    """Return a model's config if transformers has such a model.
-
-    Raises:
-        NmtError: it has none.
-    """
-    if config.architecture != "transformer":
-        raise _failure(f"architecture '{config.architecture}'")
+    """Return a Transformer's config if transformers has such a model."""
     size = config.d_model / config.heads
     refused = {
         "decoder = 'ssru'": config.decoder == "ssru",
@@ -121,8 +120,8 @@ def marian_or_pegasus(config: Any, tokenizers: TokenizerPair) -> TransformerConf
     return config
 
 
-def _failure(what: str) -> NmtError:
-    return NmtError(
+def _failure(what: str) -> ModelError:
+    return ModelError(
         f"neither Marian nor Pegasus of transformers has {what}",
         "export it with `onnx`, which supports every model",
     )
@@ -136,21 +135,21 @@ def _tokens(tokenizer: Any) -> list[str]:
     tokens = tokenizer.tokens(range(tokenizer.vocab_size))
     mark = tag_piece("")
     return [
-        each.removeprefix(mark) if TAG.fullmatch(each.removeprefix(mark)) else each
-        for each in tokens
+        token.removeprefix(mark) if TAG.fullmatch(token.removeprefix(mark)) else token
+        for token in tokens
     ]
 
 
 def _config(trained: TrainedModel, config: TransformerConfig, shared: bool) -> dict[str, Any]:
     run, decoding, marian = trained.run, trained.decoding, config.norm == "post"
-    longest = max(1024, decoding.max_source + 1, decoding.max_length + 1)
-    found: dict[str, Any] = {
+    positions = max(1024, decoding.max_source + 1, decoding.max_length + 1)
+    settings: dict[str, Any] = {
         "architectures": ["MarianMTModel" if marian else "PegasusForConditionalGeneration"],
         "model_type": "marian" if marian else "pegasus",
         "is_encoder_decoder": True,
         "vocab_size": run.source_vocab,
         "d_model": config.d_model,
-        "max_position_embeddings": longest,
+        "max_position_embeddings": positions,
         "activation_function": config.activation,
         "scale_embedding": config.scale_embeddings,
         "tie_word_embeddings": config.ties_softmax,
@@ -162,15 +161,15 @@ def _config(trained: TrainedModel, config: TransformerConfig, shared: bool) -> d
         "torch_dtype": "float32",
     }
     if marian:
-        found["decoder_vocab_size"] = run.target_vocab
-        found["share_encoder_decoder_embeddings"] = shared
+        settings["decoder_vocab_size"] = run.target_vocab
+        settings["share_encoder_decoder_embeddings"] = shared
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
-        found[f"{side}_layers"] = layers
-        found[f"{side}_attention_heads"] = config.heads
-        found[f"{side}_ffn_dim"] = config.feed_forward
+        settings[f"{side}_layers"] = layers
+        settings[f"{side}_attention_heads"] = config.heads
+        settings[f"{side}_ffn_dim"] = config.feed_forward
     for key in ("dropout", "attention_dropout", "activation_dropout"):
-        found[key] = getattr(config, key)
-    return found
+        settings[key] = getattr(config, key)
+    return settings
 
 
 def _weights(trained: TrainedModel, config: TransformerConfig, shared: bool) -> Tensors:

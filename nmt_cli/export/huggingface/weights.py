@@ -1,15 +1,24 @@
 """Names and layouts of weights: ours, and those of Marian and Pegasus in transformers.
 
 A projection [in, out] of ours is theirs transposed. Ours joins the columns of several of theirs.
+A safetensors file has the length of a header, the header in JSON, and the tensors' bytes
+(https://github.com/huggingface/safetensors#format).
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.errors import NmtError
-from nmt_cli.export.huggingface.safetensors import Tensors
+from nmt_cli.errors import ModelError, first_line
+
+Tensors = dict[str, NDArray[np.float32]]
+WEIGHTS = "model.safetensors"
+_MAX_HEADER = 16 << 20  # bytes; a thousand weights have 100 kB
+_DTYPES: dict[str, Any] = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8"}
 
 SHARED, LOGITS, BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
 ENCODER, DECODER = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
@@ -34,7 +43,7 @@ _KINDS = {"kernel": "weight", "bias": "bias", "scale": "weight", "offset": "bias
 def their_names(path: str) -> list[str]:
     """Return the names of what a weight joins, e.g. of "encoder_0/attention/output/kernel".
 
-    None for the weights over the vocabulary.
+    Weights over the vocabulary have no names here.
     """
     block, _, rest = path.partition("/")
     side, _, number = block.partition("_")
@@ -52,7 +61,7 @@ def join(
     """Return a weight of ours, of the given shape, from theirs.
 
     Raises:
-        NmtError: one of them is missing or has another shape; ``where`` names the file.
+        ModelError: one of them is missing or has another shape; ``where`` names the file.
     """
     names = their_names(path)
     *inputs, columns = shape
@@ -66,13 +75,13 @@ def taken(
     """Return a tensor.
 
     Raises:
-        NmtError: it is missing or has another shape.
+        ModelError: it is missing or has another shape.
     """
     if name not in tensors:
-        raise NmtError(f"{where}: has no {name}", "config.json may be of another model")
+        raise ModelError(f"{where}: has no {name}", "config.json may be of another model")
     found = tensors[name]
     if found.shape != tuple(shape):
-        raise NmtError(
+        raise ModelError(
             f"{where}: {name} has shape {list(found.shape)}, but {list(shape)} follows from "
             "config.json",
             "the files are of different models",
@@ -90,3 +99,43 @@ def split(path: str, weight: NDArray[np.float32], order: NDArray[np.intp]) -> Te
         weight = weight[..., order]
     parts = np.split(weight, len(names), axis=-1)
     return {name: np.ascontiguousarray(each.T) for name, each in zip(names, parts, strict=True)}
+
+
+def read_safetensors(path: Path) -> Tensors:
+    """Read all tensors, which must be floats, as float32."""
+    try:
+        content = np.memmap(path, np.uint8, mode="r")
+        length = int.from_bytes(content[:8].tobytes(), "little")
+        if length > min(_MAX_HEADER, len(content) - 8):
+            raise ValueError("its header is cut off")
+        header, data = json.loads(content[8 : 8 + length].tobytes()), content[8 + length :]
+        header.pop("__metadata__", None)
+        return {name: _tensor(data, entry) for name, entry in header.items()}
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{path}: damaged, or not safetensors ({first_line(error)})") from None
+
+
+def _tensor(data: NDArray[np.uint8], entry: Mapping[str, Any]) -> NDArray[np.float32]:
+    start, end = entry["data_offsets"]
+    values = np.frombuffer(data[start:end].tobytes(), _DTYPES[entry["dtype"]])
+    if entry["dtype"] == "BF16":  # the upper half of a float32, which numpy does not have
+        values = (values.astype(np.uint32) << 16).view(np.float32)
+    return values.reshape(entry["shape"]).astype(np.float32)
+
+
+def write_safetensors(path: Path, tensors: Tensors) -> None:
+    """Write tensors."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}  # transformers requires it
+    start = 0
+    for name, tensor in tensors.items():
+        offsets = [start, start + tensor.nbytes]
+        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": offsets}
+        start = offsets[1]
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as stream:
+        stream.write(len(text).to_bytes(8, "little") + text)
+        for tensor in tensors.values():
+            stream.write(np.ascontiguousarray(tensor, "<f4").tobytes())

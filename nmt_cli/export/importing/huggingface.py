@@ -20,7 +20,6 @@ from nmt_cli.export.huggingface.config import (
     read_config,
     read_settings,
 )
-from nmt_cli.export.huggingface.safetensors import WEIGHTS, Tensors, read_safetensors
 from nmt_cli.export.huggingface.weights import (
     BIAS,
     DECODER,
@@ -28,7 +27,10 @@ from nmt_cli.export.huggingface.weights import (
     LOGITS,
     POSITIONS,
     SHARED,
+    WEIGHTS,
+    Tensors,
     join,
+    read_safetensors,
     taken,
     their_names,
 )
