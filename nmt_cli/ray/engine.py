@@ -7,8 +7,9 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 from warnings import catch_warnings
@@ -178,16 +179,19 @@ class Actor:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._translator: Translator | None = None
+        self._log = BufferingHandler(1 << 20)  # messages, for the driver
+        logging.getLogger("nmt_cli").addHandler(self._log)
 
     def __call__(self, row: Row) -> Row:
         """Translate a shard and write its file; returns the row with counts for its content."""
         counts, problem = Counts(), row["problem"]
-        with collected_messages() as messages:
+        try:
             if not row["done"]:
-                try:
-                    self._translate(row, counts)
-                except NmtError as error:
-                    problem = str(error)
+                self._translate(row, counts)
+        except NmtError as error:
+            problem = str(error)
+        messages = [record.getMessage() for record in self._log.buffer]
+        self._log.flush()
         kept = {name: row[name] for name in ("job", "start", "end", "last")}
         return {**kept, **vars(counts), "problem": problem, "messages": messages}
 
@@ -230,21 +234,3 @@ def _run(work: Work, progress: Progress | None) -> Counts:
                 reported = time.monotonic()
                 logger.info(counts.summary(reported - began))
     return counts
-
-
-@contextmanager
-def collected_messages() -> Iterator[list[str]]:
-    """Collect what the library logs in this process, for the driver."""
-    messages: list[str] = []
-
-    class Collector(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            messages.append(record.getMessage())
-
-    library, handler = logging.getLogger("nmt_cli"), Collector()
-    library.setLevel(logging.INFO)
-    library.addHandler(handler)
-    try:
-        yield messages
-    finally:
-        library.removeHandler(handler)
