@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 READERS = 4  # files read at the same time
 REPORT_SECONDS = 60.0  # between messages about the speed
 MAX_WARNINGS = 100
-MAX_RETRIES = 3  # of a shard whose actors die; Ray's default for tasks
+MAX_RESTARTS = 20  # of an actor: a row that kills its process must not repeat forever
 
 # A shard of a file; or, after them, their number as its start and that of all rows as its end.
 Row = dict[str, Any]
@@ -145,14 +145,14 @@ class Work:
         # Readers and actors have different resources, so that Ray Data does not make one of both.
         files = ray.data.from_items(rows, override_num_blocks=len(rows))
         read = files.flat_map(work.read, num_cpus=0, compute=readers)
-        with catch_warnings(action="ignore"):  # no other parameter limits the retries yet
-            arguments["max_task_retries"] = MAX_RETRIES
+        with catch_warnings(action="ignore"):  # no other parameter limits the restarts yet
+            arguments["max_restarts"] = MAX_RESTARTS
             translated = read.map(Actor, fn_constructor_args=(work,), **arguments)
         try:
             yield from translated.iter_rows()
         except ActorDiedError:
             raise ResourceError(
-                f"the actors of a shard died {MAX_RETRIES + 1} times",
+                f"an actor died {MAX_RESTARTS + 1} times",
                 "check the memory of the nodes and the rows; `resume` continues the job",
             ) from None
 

@@ -18,6 +18,10 @@ LIMIT = 600
 NMT_SMALL_SHARDS = [
     sys.executable,
     "-c",
+    "import os\n"
+    "if restarts := os.environ.get('MAX_RESTARTS'):\n"
+    "    from nmt_cli.ray import engine\n"
+    "    engine.MAX_RESTARTS = int(restarts)\n"
     "from nmt_cli.jobs import shards\n"
     "from nmt_cli.cli import main\n"
     f"shards.ROWS = {ROWS}\n"

@@ -183,9 +183,9 @@ def test_a_line_that_kills_every_actor(text: Path, sabotaged: dict[str, str]) ->
     content = lines(100)
     content[57] = f"veneno {content[57]}"
     text.write_text("".join(f"{line}\n" for line in content), encoding="utf-8")
-    running = job(text, environment={**sabotaged, "POISON": "veneno"})
+    running = job(text, environment={**sabotaged, "POISON": "veneno", "MAX_RESTARTS": "2"})
     assert running.finish()[0] == 1  # Ray prints messages of its own
-    assert "nmt: the actors of a shard died 4 times; " in running.output
+    assert "nmt: an actor died 3 times; " in running.output, running.output
     assert len(shards(text)) < 3
     assert job(text, "--resume").finish()[0] == 0
     assert_complete(text)
