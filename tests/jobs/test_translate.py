@@ -27,7 +27,7 @@ class Model:
     fails_at: str = ""
     has_attention = False
 
-    def translator(self, *options: Any) -> Translator:
+    def translator(self, *options: Any, **settings: Any) -> Translator:
         model = self
 
         class Failing(Translator):

@@ -151,7 +151,8 @@ def test_rows_that_fail(tmp_path: Path) -> None:
     options = ["--errors", "column", "--scores"]
     code, message = translate("a.txt", "-o", "out", *options, cwd=tmp_path)
     assert code == 0, message
-    assert (tmp_path / "out").read_bytes() == single(tmp_path / "a.txt", *options)
+    expected = single(tmp_path / "a.txt", *options).replace(f"{tmp_path}/".encode(), b"")
+    assert (tmp_path / "out").read_bytes() == expected
     assert (tmp_path / "out").read_text(encoding="utf-8").count("invalid UTF-8") == 3
 
 
