@@ -2,8 +2,8 @@
 
 # Each form of records and its class; plain lines and lines with constraints have no name.
 FORMS = {
-    "tsv": "nmt_cli.jobs.tables:TsvTable",
-    "jsonl": "nmt_cli.jobs.json_lines:JsonLines",
-    "csv": "nmt_cli.jobs.tables:CsvTable",
+    "tsv": "nmt_cli.jobs.forms:TsvTable",
+    "jsonl": "nmt_cli.jobs.forms:JsonLines",
+    "csv": "nmt_cli.jobs.forms:CsvTable",
     "parquet": "nmt_cli.jobs.parquet:ParquetTable",
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nmt_cli.errors import InputError, OutputError
 from nmt_cli.files import is_special, standard_output
-from nmt_cli.formats.document import SUFFIXES, format_of
+from nmt_cli.formats.document import SUFFIXES
 from nmt_cli.jobs.inputs import STDIN, Job, check_outputs, jobs_of, name_of, opened, shard_range
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.outputs import Sink, check_free, file_sink, settings_of
@@ -50,7 +50,9 @@ def translate_files(
         return _translate_shards(options, form, model, progress)
     jobs = _jobs(options)
     if options.format:
-        _translate_documents(options, jobs, model)
+        from nmt_cli.jobs.documents import translate_documents
+
+        translate_documents(options, jobs, model)
         return Counts()
     suffixes = ((job.source, plain_name(job.source).suffix.lower()) for job in jobs)
     documents = (path for path, suffix in suffixes if suffix in SUFFIXES)
@@ -157,17 +159,6 @@ def _translate_shards(
                 advance(end - shard.start)
             job.finish(end)
     return counts
-
-
-def _translate_documents(
-    options: TranslateOptions, jobs: Sequence[Job], model: "TranslationModel"
-) -> None:
-    from nmt_cli.jobs.documents import translate_documents
-
-    name = None if options.format == "auto" else options.format
-    formats = [name or format_of(job.source) for job in jobs]
-    decoding = replace(options.decoding, alignments=model.has_attention)
-    translate_documents(jobs, formats, model.translator(decoding), options.errors)
 
 
 def _jobs(options: TranslateOptions) -> list[Job]:
