@@ -1,6 +1,6 @@
 """Translation jobs: input files to output files, in one process or on Ray."""
 
-# Each form of records and its class; plain lines and lines with constraints have no name.
+# The forms of records and their classes; plain lines have no name.
 FORMS = {
     "tsv": "nmt_cli.jobs.forms:TsvTable",
     "jsonl": "nmt_cli.jobs.forms:JsonLines",

@@ -9,7 +9,7 @@ from typing import Any
 from nmt_cli.errors import InputError
 from nmt_cli.jobs import shards
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.records import Lines, Record, column_text, json_with_source
+from nmt_cli.jobs.records import Lines, Record, column_text
 from nmt_cli.search.translator import Line
 from nmt_cli.text.lines import REPLACE, STRICT, is_blank
 
@@ -47,7 +47,7 @@ class TsvTable(Lines):
             columns = [*before, changed, *after, *map(column_text, extra.values())]
             return "\t".join(columns) + "\r" * text.endswith("\r")
 
-        return Record(Line(source), as_line, json_with_source(source))
+        return Record(Line(source), as_line)
 
     def find_column(self, names: list[str], where: str) -> None:
         """Find the field in the header."""
@@ -99,7 +99,7 @@ class CsvTable(TsvTable):
         end = "\r" * text.endswith("\r")
         if self.column is None:
             self.find_column(values, where)
-            return Record(Line(""), lambda _, extra: _as_csv([*values, *extra]) + end, str)
+            return Record(Line(""), lambda _, extra: _as_csv([*values, *extra]) + end)
         if not values:
             return None
         before, value, after = self.around(values, where)
@@ -109,7 +109,7 @@ class CsvTable(TsvTable):
             changed = value if translation == source else translation
             return _as_csv([*before, changed, *after, *map(column_text, extra.values())]) + end
 
-        return Record(Line(source), as_line, str)
+        return Record(Line(source), as_line)
 
     def failed(self, text: str, extra: dict[str, str]) -> str:
         """Return the record that fails, as far as it can be read, and additional fields."""

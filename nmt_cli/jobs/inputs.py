@@ -15,7 +15,7 @@ STDIN = Path("-")
 
 
 class Job(NamedTuple):
-    """A file to read, and the one to write, which is None for standard output."""
+    """A file to read, and the one to write; None for standard output."""
 
     source: Path
     output: Path | None

@@ -143,11 +143,7 @@ class TranslateOptions:
         return len(self.files) > 1 or any(file.is_dir() for file in self.files)
 
     def check(self) -> None:
-        """Check that the options are compatible.
-
-        Raises:
-            OptionError: an option contradicts another one or lacks one that it needs.
-        """
+        """Check that no option contradicts another one or lacks one that it needs."""
         check_settings(self)
         self.decoding.check()
         self._check_combinations()

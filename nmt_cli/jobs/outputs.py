@@ -40,11 +40,7 @@ class Sink:
 
 
 def check_free(path: Path, force: bool) -> None:
-    """Check that a file may be written.
-
-    Raises:
-        OutputError: it is a folder; or, without ``force``, it or an interrupted part of it exists.
-    """
+    """Check that a path is no folder and, without ``force``, neither file nor interrupted part."""
     if path.is_dir():
         raise OutputError(f"{path}: is a folder, not a file", "name a file")
     if path.is_file() and not force:
@@ -64,7 +60,6 @@ def settings_of(options: TranslateOptions, model: list[str], source: str) -> str
 
 
 def _part_of(path: Path) -> Path:
-    """Return the name under which a file grows, next to it or to the target of its link."""
     target = path.resolve() if path.is_symlink() else path
     return target.with_name(f"{target.name}.part")
 
@@ -75,16 +70,9 @@ def file_sink(
 ) -> Iterator[Sink]:
     """Open a file for lines; it takes its name, and replaces another, when all are written.
 
-    A link is followed. A device or a pipe (/dev/null) gets the lines as they come.
-
-    Args:
-        path: .gz, .xz and .zst are compressed once complete.
-        count: returns how many records a part has the complete output of, and its size in bytes.
-        settings: identifies everything that the lines depend on.
-        resume: continue an interrupted translation.
-
-    Raises:
-        OutputError: an interrupted part has different settings, or the file cannot be written.
+    A link is followed; a device or a pipe gets the lines as they come. To continue a part, it must
+    have been started with the same ``settings``, and ``count`` returns the number of its complete
+    records and their size.
     """
     part = _part_of(path)
     record = part.with_name(f"{part.name}.json")
@@ -122,14 +110,12 @@ def file_sink(
 
 
 def _begun(part: Path, record: Path, content: bytes) -> BinaryIO:
-    """Create a part and its record; fails if either exists."""
     with record.open("xb") as stream:
         stream.write(content)
     return part.open("x+b")
 
 
 def _resumed(part: Path, record: Path, content: bytes) -> BinaryIO:
-    """Open a part to continue; its record must have this content."""
     if os.path.lexists(record):
         with open_own(record) as stream:
             if stream.read() == content:

@@ -22,7 +22,7 @@ from nmt_cli.text.lines import is_blank
 from nmt_cli.text.repetition import repeats
 
 if TYPE_CHECKING:
-    from nmt_cli.jobs.paths import DataPath
+    from nmt_cli.jobs.folders import DataPath
     from nmt_cli.models import TranslationModel
 
 logger = logging.getLogger(__name__)
@@ -60,12 +60,7 @@ def synthesize_files(
     output: Path,
     force: bool,
 ) -> None:
-    """Write the lines of files and their translations to ``output.SOURCE``, ``output.TARGET``.
-
-    Raises:
-        NmtError: a file cannot be read, an output exists or cannot be written, the model's
-            languages cannot be file suffixes, or no line gave a pair.
-    """
+    """Write the lines of files and their translations to ``output.SOURCE``, ``output.TARGET``."""
     lines = chain.from_iterable([open_lines(file) for file in files])
     paths = pair_files(model, output, files, force)
     peeked = list(islice(lines, 2))

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 
 from nmt_cli.errors import InputError, first_line
 from nmt_cli.jobs import shards
+from nmt_cli.jobs.folders import DataPath
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.paths import DataPath
 from nmt_cli.jobs.shards import RowTranslator, Shard, error_line, extra_fields, extra_names
 from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Line
@@ -51,12 +51,7 @@ class ParquetTable:
         return sink.getvalue().to_pybytes()
 
     def translate_table(self, table: pa.Table, first: int, rows: RowTranslator) -> pa.Table:
-        """Translate a table whose first row has this number.
-
-        Raises:
-            InputError: there is no such column of text, or an additional column exists.
-            NmtError: a row cannot be translated, unless ``errors=column``.
-        """
+        """Translate a table whose first row has this number."""
         self._check_column(table.schema, rows.name)
         texts = table[self.field].to_pylist()
         lines = [Line((text or "").replace("\n", " ").replace("\r", " ")) for text in texts]

@@ -22,24 +22,20 @@ from nmt_cli.search.translator import Line
 from nmt_cli.text.lines import BYTE_ORDER_MARK, STRICT, decode_lines, is_blank
 
 if TYPE_CHECKING:
-    from nmt_cli.jobs.paths import DataPath
+    from nmt_cli.jobs.folders import DataPath
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Record:
-    """A record of input.
-
-    Attributes:
-        line: the text to translate.
-        as_line: returns the record of output for a translation and additional fields by name.
-        as_json: returns a JSON object with the source and fields by name.
-    """
+    """A record of input."""
 
     line: Line
+    # Returns the record of output for a translation and additional fields by name.
     as_line: Callable[[str, dict[str, Any]], str]
-    as_json: Callable[[dict[str, Any]], str]
+    # Returns a JSON object with the source and fields by name; not for tables.
+    as_json: Callable[[dict[str, Any]], str] = str
 
 
 # A record as its form reads it: None if it passes unchanged.
@@ -47,7 +43,9 @@ _Read = Record | NmtError | None
 
 
 class Lines:
-    """One sentence per line; the base of the other forms of text. An instance reads one file.
+    """One sentence per line, with constraints if requested; the base of other forms of text.
+
+    An instance reads one file.
 
     Attributes:
         keeps_cr: whether records include the CR of CRLF.
@@ -84,7 +82,13 @@ class Lines:
 
     def read(self, text: str, where: str) -> Record | None:
         """Read a record without its end; None if it passes unchanged. Errors name ``where``."""
-        return Record(Line(text), as_columns, json_with_source(text))
+        source, *phrases = text.split("\t") if self.options.constraints else [text]
+        constraints = tuple(phrase for phrase in phrases if not is_blank(phrase))
+
+        def as_json(extra: dict[str, Any]) -> str:
+            return json.dumps({"source": source, **extra}, ensure_ascii=False)
+
+        return Record(Line(source, constraints), _as_columns, as_json)
 
     def failed(self, text: str, extra: dict[str, str]) -> str:
         """Return the output for a record that fails: the record, and additional fields."""
@@ -183,16 +187,6 @@ class Lines:
         return "".join(f"{line}\n" for line in outputs).encode()
 
 
-class ConstrainedLines(Lines):
-    """A sentence, followed by tab-separated phrases that its translation must contain."""
-
-    def read(self, text: str, where: str) -> Record | None:
-        """Read a line; the phrases are not part of its source."""
-        source, *phrases = text.split("\t")
-        wanted = tuple(phrase for phrase in phrases if not is_blank(phrase))
-        return Record(Line(source, wanted), as_columns, json_with_source(source))
-
-
 def column_text(value: Any) -> str:
     """Format a value as the text of a column."""
     if isinstance(value, float):
@@ -202,13 +196,7 @@ def column_text(value: Any) -> str:
     return str(value)
 
 
-def as_columns(text: str, extra: dict[str, Any]) -> str:
-    """Return a line of text, followed by additional columns."""
+def _as_columns(text: str, extra: dict[str, Any]) -> str:
     if not extra:
         return text
     return "\t".join([text.replace("\t", " "), *map(column_text, extra.values())])
-
-
-def json_with_source(source: str) -> Callable[[dict[str, Any]], str]:
-    """Return a function that makes a JSON object of the source text and fields by name."""
-    return lambda extra: json.dumps({"source": source, **extra}, ensure_ascii=False)

@@ -17,7 +17,7 @@ from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Line, Translator
 
 if TYPE_CHECKING:
-    from nmt_cli.jobs.paths import DataPath
+    from nmt_cli.jobs.folders import DataPath
 
 ROWS = 10_000  # of a shard, at most
 MAX_BYTES = 16 << 20  # a shard ends after this size even if it has fewer rows: this bounds memory
@@ -65,10 +65,8 @@ class RowTranslator:
     """Translates the rows of one file and counts them.
 
     Attributes:
-        translator: its messages name the file.
-        options: how rows are read and written.
         name: of the file, for errors.
-        counts: what was translated; several files may share them.
+        counts: several files may share them.
         max_wait: seconds of work after which translations are yielded.
     """
 
@@ -128,8 +126,8 @@ class Form(Protocol):
 
 def form_of(options: TranslateOptions) -> Form:
     """Create the form of an input's records."""
-    lines = "nmt_cli.jobs.records:" + ("ConstrainedLines" if options.constraints else "Lines")
-    form: Form = resolve_name(FORMS.get(options.input_format or "", lines))(options)
+    name = FORMS.get(options.input_format or "", "nmt_cli.jobs.records:Lines")
+    form: Form = resolve_name(name)(options)
     return form
 
 

@@ -39,10 +39,7 @@ def translate_files(
 ) -> Counts:
     """Translate files, or standard input; returns what was translated, without counting documents.
 
-    Raises:
-        NmtError: the options contradict each other, an input cannot be read, an output cannot be
-            written, or the model cannot be loaded or run.
-        BrokenPipeError: the reader of standard output is gone.
+    Raises BrokenPipeError if the reader of standard output is gone.
     """
     options.check()
     form = form_of(options)

@@ -40,7 +40,6 @@ class RaySettings:
         address: the address of a Ray cluster; None to start Ray on this machine for the job.
         threads: cores to use in all; default: all of the cluster.
         workers: actors, which share the cores; default: one per core, or per GPU.
-        device, provider: what each actor's bundle runs on; see :func:`nmt_cli.open`.
     """
 
     address: str | None = None

@@ -21,10 +21,9 @@ from nmt_cli import models
 from nmt_cli.errors import NmtError, ResourceError
 from nmt_cli.files import locked
 from nmt_cli.jobs import shards
-from nmt_cli.jobs.folders import FileJob, file_jobs, settings, sources
+from nmt_cli.jobs.folders import DataPath, FileJob, file_jobs, settings, sources
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.pairs import PairLines, pair_files, pairs_in, report, write_pairs
-from nmt_cli.jobs.paths import DataPath
 from nmt_cli.jobs.shards import Counts, Form, RowTranslator, Shard, form_of
 from nmt_cli.jobs.translate import Progress, no_progress
 from nmt_cli.ray.cluster import RaySettings, SharedBundle, open_shared
@@ -48,14 +47,7 @@ def translate_files(
     ray_settings: RaySettings,
     progress: Progress | None = None,
 ) -> Counts:
-    """Translate files on Ray; returns what was translated.
-
-    Several bundles are an ensemble. Files and output may be URLs.
-
-    Raises:
-        NmtError: the options contradict each other, a file cannot be read or written, a row
-            cannot be translated, or there is no such cluster.
-    """
+    """Translate files on Ray; returns what was translated. Several bundles are an ensemble."""
     options.check()
     model, root = _checked(bundles, options.decoding), DataPath.of(options.output or Path())
     with locked(root.local) if root.local else nullcontext():
@@ -111,8 +103,6 @@ class Work:
     """What the driver, the readers and the actors share.
 
     Attributes:
-        jobs: the files to translate.
-        bundles: their translations are those of an ensemble.
         pairs: make training pairs.
         shared: the bundles, as actors load them.
         threads: of each actor.

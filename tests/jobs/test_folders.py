@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.errors import NmtError, OutputError
-from nmt_cli.jobs.folders import COMPLETE, FileJob, file_jobs
+from nmt_cli.jobs.folders import COMPLETE, DataPath, FileJob, file_jobs
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.paths import DataPath
 from nmt_cli.search.options import DecodingOptions
 
 

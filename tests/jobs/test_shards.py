@@ -13,8 +13,8 @@ import pytest
 
 from nmt_cli.errors import InputError, NmtError
 from nmt_cli.jobs import shards
+from nmt_cli.jobs.folders import DataPath
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.paths import DataPath
 from nmt_cli.jobs.records import Lines
 from nmt_cli.jobs.shards import Counts, RowTranslator, Shard, form_of
 from nmt_cli.search.translator import Translator
