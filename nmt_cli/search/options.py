@@ -92,11 +92,7 @@ class DecodingOptions:
         return self.alignments or self.unk == "copy" or self.coverage_penalty > 0
 
     def check(self) -> None:
-        """Check that the options are compatible.
-
-        Raises:
-            OptionError: an option is out of range or contradicts another one.
-        """
+        """Raise OptionError if an option is out of range or contradicts another one."""
         check_settings(self)
         for name in ("seed", "temperature", "top_k", "top_p"):
             if getattr(self, name) is not None and not self.sample:
@@ -109,12 +105,7 @@ class DecodingOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions(DecodingOptions):
-    """Decoding options with the model's values filled in.
-
-    Attributes:
-        max_length: maximum number of tokens of a translation, END included.
-        length_ratio, length_extra: another limit is ``ceil(ratio * source tokens) + extra``.
-    """
+    """Decoding options with the model's values filled in."""
 
     # A field without a default is required, unlike the inherited one.
     beam_size: int = field()
@@ -127,11 +118,7 @@ class SearchOptions(DecodingOptions):
     def of(
         cls, config: "DecodingConfig", options: DecodingOptions | None = None
     ) -> "SearchOptions":
-        """Return the options, with a recipe's settings where they leave the choice to the model.
-
-        Raises:
-            OptionError: the options contradict each other or the recipe's settings.
-        """
+        """Check the options, and fill in a recipe's settings where they leave the choice to it."""
         options = options or DecodingOptions()
         options.check()
         values = {item.name: getattr(options, item.name) for item in fields(DecodingOptions)}

@@ -95,11 +95,7 @@ def plain_name(path: Path) -> Path:
 
 
 def reading(path: Path) -> AbstractContextManager[BinaryIO]:
-    """Open a file at once, decompressed if its name says that it is compressed.
-
-    Raises:
-        InputError: the file cannot be read; while reading: see :func:`decompressed`.
-    """
+    """Open a file at once, decompressed if its name says that it is compressed."""
     try:
         return decompressed(path, path.open("rb"))
     except FileNotFoundError:
@@ -112,11 +108,7 @@ def reading(path: Path) -> AbstractContextManager[BinaryIO]:
 
 @contextmanager
 def decompressed(path: PurePath, stream: BinaryIO) -> Iterator[BinaryIO]:
-    """Decompress an open file if its name says that it is compressed.
-
-    Raises:
-        InputError: while reading: it is damaged, truncated, or of another kind.
-    """
+    """Decompress an open file if its name says so; while reading, damage raises InputError."""
     with stream:
         try:
             with _opened(path.suffix, stream, "rb") as inside:

@@ -27,10 +27,7 @@ LAST_REPEATABLE = (0, 2, 1)
 
 
 def tag_piece(tag: str) -> str:
-    """Return the vocabulary entry of a tag.
-
-    It begins with the mark of a space; otherwise that mark would be a piece of its own.
-    """
+    """Return the vocabulary entry of a tag, which begins with the mark of a space."""
     return f"▁{tag}"
 
 
@@ -42,12 +39,7 @@ class SentencePieceTokenizer:
     """
 
     def __init__(self, path: Path, tag: str = "", punctuation: str = "") -> None:
-        """Load the model; see :class:`TokenizerSpec` for tag and punctuation.
-
-        Raises:
-            ModelError: the file is missing or corrupt, has other ids for its control pieces, or
-                lacks the tag.
-        """
+        """Load the model, which must have the tag; see :class:`TokenizerSpec` for the arguments."""
         self._processor = _load_processor(path)
         self._piece: Callable[[int], str] = cache(self._processor.id_to_piece)
         self.vocab_size: int = self._processor.get_piece_size()
@@ -80,9 +72,6 @@ class SentencePieceTokenizer:
             alpha: for unigram, the smoothing of Kudo 2018 (arXiv:1804.10959, section 3.2); for BPE,
                 the share of merges left out (Provilkov et al. 2020, arXiv:1910.13267).
             seed: the same seed gives the same splits, in any process.
-
-        Raises:
-            ModelError: the installed sentencepiece draws differently in each process.
         """
         version = sentencepiece.__version__
         if tuple(int(part) for part in version.split(".")[:3]) > LAST_REPEATABLE:

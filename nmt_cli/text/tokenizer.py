@@ -116,11 +116,7 @@ class TokenizerSpec:
 
     @classmethod
     def read(cls, folder: Path) -> "TokenizerSpec":
-        """Read the specification in `folder`.
-
-        Raises:
-            ModelError: it is missing or damaged, or names a file that is missing.
-        """
+        """Read the specification in `folder`, whose vocabularies must exist."""
         path = folder / SPEC_FILE
         try:
             spec = msgspec.json.decode(read_limited(path), type=cls)
@@ -145,11 +141,7 @@ class TokenizerSpec:
 
 
 def load_tokenizers(folder: Path) -> TokenizerPair:
-    """Load the two tokenizers that `folder/tokenizer.json` names.
-
-    Raises:
-        ModelError: a file is missing, corrupt or of another kind than the specification says.
-    """
+    """Load the two tokenizers that `folder/tokenizer.json` names."""
     # Imported here: a recipe or a description needs no tokenizer.
     spec = TokenizerSpec.read(folder)
     source: Tokenizer

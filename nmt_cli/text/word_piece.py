@@ -44,7 +44,6 @@ class WordPieceTokenizer:
     """A tokenizer over one `vocab.txt`: the longest matching prefix first, word by word."""
 
     def __init__(self, path: Path, *, lowercase: bool) -> None:
-        """Load the vocabulary. Raises as `read_vocabulary` does."""
         self._pieces = read_vocabulary(path)
         self._lowercase = lowercase
         self._ids = {piece: i for i, piece in enumerate(self._pieces)}
@@ -131,11 +130,7 @@ class WordPieceTokenizer:
 def read_vocabulary(path: Path) -> list[str]:
     """Read a vocabulary: one piece per line, the reserved tokens first.
 
-    Lines end at a line feed only: the other characters that `str.splitlines` splits at may
-    be pieces.
-
-    Raises:
-        ModelError: the file cannot be read or is not such a vocabulary.
+    Lines end at LF only: other characters that `str.splitlines` splits at may be pieces.
     """
     try:
         text = read_limited(path, MAX_VOCABULARY_BYTES).decode("utf-8")
