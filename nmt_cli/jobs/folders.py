@@ -37,10 +37,7 @@ _SHARD = re.compile(r"(\d{12})-(\d{12})-([0-9a-f]{16})\b.*")
 class DataPath:
     """A file or folder, whether or not it exists.
 
-    Attributes:
-        system: the file system.
-        path: the path there.
-        name: the path or URL as the user wrote it.
+    ``name`` is the path or URL as the user wrote it.
     """
 
     system: FileSystem
@@ -238,17 +235,13 @@ class FileJob:
         self.folder.plus(f"/{COMPLETE}").write(b"")
 
 
-def _has_shards(folder: DataPath) -> bool:
-    return any(_SHARD.fullmatch(info.base_name) for info in folder.listed())
-
-
 def sources(files: Sequence[Path]) -> list[tuple[DataPath, str]]:
     """Return the files to read, each with its name in a folder of outputs."""
     return [source for file in files for source in DataPath.of(file).files()]
 
 
 def settings(options: TranslateOptions, model: list[str], source: DataPath) -> str:
-    """Return a hash of everything that the output of a file depends on."""
+    """Return a hash of everything that the shards of a file depend on."""
     info, marks = source.info(), [*model, str(shards.ROWS)]
     return settings_of(options, marks, f"{source.path} {info.size} {info.mtime_ns}")[:16]
 
@@ -259,7 +252,8 @@ def file_jobs(options: TranslateOptions, model: list[str]) -> list[FileJob]:
     local = root.local is not None and "://" not in root.name
     joined = local and options.input_format != "parquet"
     single = len(files) == 1 and files[0][0].path == DataPath.of(options.files[0]).path
-    single = single and local and not (Path(root.path).is_dir() and not _has_shards(root))
+    is_begun = any(_SHARD.fullmatch(info.base_name) for info in root.listed())
+    single = single and local and (is_begun or not Path(root.path).is_dir())
     jobs = []
     for source, name in files:
         output = root if single else root.plus(f"/{name if joined else plain_name(Path(name))}")

@@ -36,11 +36,11 @@ class TsvTable(Lines):
         """Read a row; the header and blank lines pass unchanged."""
         values = text.removesuffix("\r").split("\t")
         if self.column is None:
-            self.find_column(values, where)
+            self._find_column(values, where)
             return None
         if is_blank(text):
             return None
-        before, source, after = self.around(values, where)
+        before, source, after = self._around(values, where)
 
         def as_line(translation: str, extra: dict[str, Any]) -> str:
             changed = translation.replace("\t", " ")
@@ -49,14 +49,13 @@ class TsvTable(Lines):
 
         return Record(Line(source), as_line)
 
-    def find_column(self, names: list[str], where: str) -> None:
-        """Find the field in the header."""
+    def _find_column(self, names: list[str], where: str) -> None:
         if self.field not in names:
             reason = f"{where}: no column is named {self.field!r}"
             raise InputError(reason, f"the first line names {', '.join(names)}")
         self.column = names.index(self.field)
 
-    def around(self, values: list[str], where: str) -> tuple[list[str], str, list[str]]:
+    def _around(self, values: list[str], where: str) -> tuple[list[str], str, list[str]]:
         """Return the values before the field, the field, and the values after it."""
         column = self.column or 0
         if column >= len(values):
@@ -98,11 +97,11 @@ class CsvTable(TsvTable):
             raise InputError(f"{where}: is not CSV ({error})", "fix the record") from None
         end = "\r" * text.endswith("\r")
         if self.column is None:
-            self.find_column(values, where)
+            self._find_column(values, where)
             return Record(Line(""), lambda _, extra: _as_csv([*values, *extra]) + end)
         if not values:
             return None
-        before, value, after = self.around(values, where)
+        before, value, after = self._around(values, where)
         source = value.replace("\n", " ").replace("\r", " ")
 
         def as_line(translation: str, extra: dict[str, Any]) -> str:

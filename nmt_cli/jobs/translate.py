@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt_cli.errors import InputError, OutputError
-from nmt_cli.files import is_special, standard_output
-from nmt_cli.formats.document import SUFFIXES
+from nmt_cli.files import is_special, replacing_path, standard_output
+from nmt_cli.formats.document import SUFFIXES, format_of, translate_document
 from nmt_cli.jobs.inputs import STDIN, Job, check_outputs, jobs_of, name_of, opened, shard_range
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.outputs import Sink, check_free, file_sink, settings_of
 from nmt_cli.jobs.records import Lines
 from nmt_cli.jobs.shards import MAX_WAIT, Counts, Form, RowTranslator, form_of
 from nmt_cli.search.translator import Translator
-from nmt_cli.text.lines import plain_name
+from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines, plain_name, writing
 
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
@@ -47,15 +47,13 @@ def translate_files(
         return _translate_shards(options, form, model, progress)
     jobs = _jobs(options)
     if options.format:
-        from nmt_cli.jobs.documents import translate_documents
-
-        translate_documents(options, jobs, model)
+        _translate_documents(options, jobs, model)
         return Counts()
-    suffixes = ((job.source, plain_name(job.source).suffix.lower()) for job in jobs)
-    documents = (path for path, suffix in suffixes if suffix in SUFFIXES)
-    if not options.input_format and (document := next(documents, None)):
-        logger.warning(f"{document}: translated as lines of text; `format=auto` keeps its markup")
-    run = _TextRun(options, model, jobs)
+    documents = [path for path, _ in jobs if plain_name(path).suffix.lower() in SUFFIXES]
+    if documents and not options.input_format:
+        reason = "translated as lines of text; `format=auto` keeps its markup"
+        logger.warning(f"{documents[0]}: {reason}")
+    run = _TextRun(options, model, jobs, type(form))
     with progress(run.total()) if progress else no_progress() as advance:
         for job in jobs:
             run.translate(job, advance)
@@ -66,9 +64,13 @@ class _TextRun:
     """Translates files of text record by record."""
 
     def __init__(
-        self, options: TranslateOptions, model: "TranslationModel", jobs: Sequence[Job]
+        self,
+        options: TranslateOptions,
+        model: "TranslationModel",
+        jobs: Sequence[Job],
+        form: type[Lines],
     ) -> None:
-        self.options, self.model, self.jobs = options, model, jobs
+        self.options, self.model, self.jobs, self.form = options, model, jobs, form
         self.counts = Counts()
         self._translator: Translator | None = None
 
@@ -81,7 +83,8 @@ class _TextRun:
 
     def translate(self, job: Job, advance: Advance) -> None:
         """Translate a file, or continue it."""
-        options, name, form = self.options, name_of(job.source), self._form()
+        options, name = self.options, name_of(job.source)
+        form = self.form(options)
         with opened(job.source) as source:
             peeked = list(islice(source, 0 if options.line_buffered else 2))
             records = form.split(chain(peeked, source))
@@ -102,14 +105,9 @@ class _TextRun:
                     sink.write(lines)
                     advance(1)
 
-    def _form(self) -> Lines:
-        form = form_of(self.options)
-        assert isinstance(form, Lines)
-        return form
-
     def _range(self, source: Path, shard: str) -> tuple[int, int]:
         with opened(source) as stream:
-            return shard_range(shard, sum(1 for _ in self._form().split(stream)))
+            return shard_range(shard, sum(1 for _ in self.form(self.options).split(stream)))
 
     def _rows(self, name: str, peeked: int) -> RowTranslator:
         """Return a translator of the rows of a file, ``peeked`` of which were read."""
@@ -156,6 +154,34 @@ def _translate_shards(
                 advance(end - shard.start)
             job.finish(end)
     return counts
+
+
+def _translate_documents(
+    options: TranslateOptions, jobs: Sequence[Job], model: "TranslationModel"
+) -> None:
+    """Translate documents, each written as a whole; alignments place the markup."""
+    from nmt_cli.formats.placing import Translate
+
+    name = None if options.format == "auto" else options.format
+    formats = [name or format_of(job.source) for job in jobs]
+    decoding = replace(options.decoding, alignments=model.has_attention)
+    translate = Translate.by(model.translator(decoding).translate, model.has_attention)
+    for (source, output), format in zip(jobs, formats, strict=True):
+        with opened(source) as stream:
+            raw = list(stream)
+        # The byte-order mark and the line ends, which decoding drops, belong to the document.
+        mark = BYTE_ORDER_MARK if raw and raw[0].startswith(BYTE_ORDER_MARK.encode()) else ""
+        ends = ["\r\n" if line.endswith(b"\r\n") else "\n" * line.endswith(b"\n") for line in raw]
+        lines = decode_lines(raw, name_of(source), options.errors)
+        text = mark + "".join(line + end for line, end in zip(lines, ends, strict=True))
+        result = translate_document(format, text, name_of(source), translate).encode()
+        if output is None:
+            out = standard_output()
+            out.write(result)
+            out.flush()
+        else:
+            with replacing_path(output) as beside, writing(beside, output.suffix) as stream:
+                stream.write(result)
 
 
 def _jobs(options: TranslateOptions) -> list[Job]:

@@ -33,17 +33,14 @@ def translate(
     Args:
         dataset: of any source that Ray Data reads.
         model: a bundle.
-        options: decoding options; None for the model's own settings.
+        options: None for the model's own settings.
         field: the column, which gets the translations.
         errors: "strict", or "column" to keep rows that fail and add their errors in a column.
         workers: maximum number of actors; default: one per core, or per GPU.
         threads: cores to use in all; default: all of the cluster.
         device: "cpu", "cuda", or "auto".
 
-    Raises:
-        OptionError: the options contradict each other.
-        NmtError: the model is not a bundle, or there is no GPU. Errors of rows are raised when the
-            data set is read.
+    Errors of rows are raised when the data set is read.
     """
     chosen = TranslateOptions(
         field=field, input_format="parquet", errors=errors, decoding=options or DecodingOptions()
