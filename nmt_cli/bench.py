@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from nmt_cli import __version__, models
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import InputError, ResourceError
 from nmt_cli.host import cores, peak_memory, processor
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.segments import BeamSearch
@@ -28,6 +28,8 @@ from nmt_cli.search.step_model import StepModel
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import is_blank
 from nmt_cli.text.tokenizer import END_ID
+
+logger = logging.getLogger(__name__)
 
 logger = logging.getLogger(__name__)
 
@@ -48,33 +50,27 @@ def measure(
     threads: int | None = None,
     forced_length: int | None = None,
 ) -> Tree:
-    """Measure all combinations, each in a process of its own; :func:`table` formats the results.
+    """Measure all combinations, each in its own process; :func:`table` formats the results.
 
-    Args:
-        folders: bundles by precision.
-        lines: source sentences; blank ones are left out.
-        beam_sizes, batches, repeats, threads, forced_length: as of :func:`measure_cell`.
-
-    Raises:
-        NmtError: all lines are blank, a bundle cannot be loaded, or memory runs out.
+    ``folders`` are bundles by precision. See :func:`measure_cell` for the other arguments.
     """
-    lines = [each for each in lines if not is_blank(each)]
+    lines = [line for line in lines if not is_blank(line)]
     if not lines:
-        raise NmtError("the text has no sentences", "give source lines with `text`")
+        raise InputError("the text has no sentences", "give source lines with `text`")
     settings = (repeats, threads, forced_length)
     cells = []
     for (precision, folder), beam_size, batch in product(folders.items(), beam_sizes, batches):
         logger.info(f"{precision}, beam {beam_size}, batch {batch or 'own'}")
         # On Ctrl-C the child exits without a traceback.
-        quiet = (signal.signal, (signal.SIGINT, signal.SIG_DFL))
-        with ProcessPoolExecutor(1, get_context("spawn"), *quiet) as process:
+        initializer = (signal.signal, (signal.SIGINT, signal.SIG_DFL))
+        with ProcessPoolExecutor(1, get_context("spawn"), *initializer) as process:
             work = process.submit(measure_cell, folder, lines, beam_size, batch, *settings)
             try:
                 cell = work.result()
             except BrokenProcessPool:
-                raise NmtError("the measuring process was killed", "out of memory?") from None
+                raise ResourceError("the measuring process was killed", "out of memory?") from None
         cells.append({"precision": precision, "beam_size": beam_size, "batch": batch, **cell})
-    packages = {each: importlib.metadata.version(each) for each in ("onnxruntime", "numpy")}
+    packages = {name: importlib.metadata.version(name) for name in ("onnxruntime", "numpy")}
     return {
         "format": 2,
         "machine": {"date": datetime.date.today().isoformat(), "cores": cores(), **processor()},
@@ -120,10 +116,10 @@ def measure_cell(
             translator = replace(translator, options=search, search=forced)
         if batch == 1:
             count = min(len(lines), LATENCY_SENTENCES)
-            lines = [lines[at * len(lines) // count] for at in range(count)]
+            lines = [lines[index * len(lines) // count] for index in range(count)]
         rounds = [_translate(translator, lines, batch) for _ in range(repeats + 1)][1:]
     tokens, seconds = rounds[0][1], [sum(times) for times, _ in rounds]
-    calls = [1000 * each for times, _ in rounds for each in times]
+    calls = [1000 * seconds for times, _ in rounds for seconds in times]
     p50, p95 = np.percentile(calls, (50, 95), method="inverted_cdf").tolist()
     return {
         "workers": translator.workers,
@@ -143,49 +139,50 @@ def measure_cell(
 
 
 def endless(model: StepModel) -> Any:
-    """The step model, but it never ends a translation; min_length would slow the search down."""
+    """Return a step model that never ends a translation; min_length would slow the search."""
 
     def step(*arguments: Any) -> Any:
-        found, state = model.step(*arguments)
-        ids = np.where(found.ids == END_ID, np.int32(END_ID + 1), found.ids)
-        return replace(found, ids=ids), state
+        candidates, state = model.step(*arguments)
+        ids = np.where(candidates.ids == END_ID, np.int32(END_ID + 1), candidates.ids)
+        return replace(candidates, ids=ids), state
 
     return SimpleNamespace(encode=model.encode, step=step, select=model.select)
 
 
 def _translate(translator: Translator, lines: Sequence[str], batch: int) -> tuple[list[float], int]:
-    """The seconds of each call (one per sentence for batch 1, else one), and the target tokens."""
+    """Return the seconds of each call (one per sentence for batch 1) and the target tokens."""
     if batch == 1:
         calls = [_translate(translator, [line], OWN) for line in lines]
         return [seconds for (seconds,), _ in calls], sum(tokens for _, tokens in calls)
     began = time.perf_counter()
     if batch == OWN:
-        found = list(translator.translate(lines))
+        translations = list(translator.translate(lines))
     else:
         one = replace(translator, workers=1, batch_tokens=sys.maxsize)
-        lengths = [len(each) for each in translator.tokenizers.source.encode(lines)]
+        lengths = [len(ids) for ids in translator.tokenizers.source.encode(lines)]
         ordered = [line for _, line in sorted(zip(lengths, lines, strict=True), reverse=True)]
-        groups = [ordered[at : at + batch] for at in range(0, len(ordered), batch)]
+        groups = [ordered[start : start + batch] for start in range(0, len(ordered), batch)]
         with ThreadPoolExecutor(translator.workers) as pool:
             results = pool.map(lambda group: list(one.translate(group)), groups)
-            found = list(chain.from_iterable(results))
-    return [time.perf_counter() - began], sum(len(each.tokens) for each in found)
+            translations = list(chain.from_iterable(results))
+    tokens = sum(len(translation.tokens) for translation in translations)
+    return [time.perf_counter() - began], tokens
 
 
-def table(found: Tree) -> Iterator[str]:
+def table(results: Tree) -> Iterator[str]:
     """Format the results of :func:`measure` as lines of text."""
-    host, settings = found["machine"], found["settings"]
-    versions = ", ".join(f"{name} {each}" for name, each in found["versions"].items())
+    host, settings = results["machine"], results["settings"]
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     yield f"{host['date']}, {host['cpu']} ({' '.join(host['instructions'])}), {versions}"
     threads = settings["threads"] or host["cores"]
     yield f"{settings['lines']} lines, {threads} threads, median of {settings['repeats']} rounds"
     form = "{:<9} {:>4} {:>5} {:>9} {:>17} {:>11} {:>7} {:>7} {:>6} {:>8}"
     heads = ("precision", "beam", "batch", "tokens/s", "minimum-maximum", "sentences/s")
     yield form.format(*heads, "p50 ms", "p95 ms", "load s", "peak MiB")
-    for cell in found["cells"]:
+    for cell in results["cells"]:
         speed, latency = cell["tokens_per_second"], cell["latency_ms"]
         row = [cell["precision"], cell["beam_size"], cell["batch"] or "own"]
         row += [f"{speed['median']:,.0f}", f"{speed['min']:,.0f}-{speed['max']:,.0f}"]
         row += [f"{cell['sentences_per_second']:.1f}"]
-        row += [f"{each:.1f}" for each in latency.values()] if latency else ["", ""]
+        row += [f"{value:.1f}" for value in latency.values()] if latency else ["", ""]
         yield form.format(*row, f"{cell['load_seconds']:.2f}", f"{cell['peak_mib']:.0f}")

@@ -33,16 +33,12 @@ class Exporter:
     """One export format.
 
     Attributes:
-        name: ``--name`` selects the format.
-        help: help text of this flag.
         module: its ``write(trained, options, folder)`` fills an empty folder; its
             ``verify(trained, options, folder)`` compares that with the trained model, adds the
             report to the folder and returns it.
         marker: file that every export of the format contains.
         next_step: printed after an export, with "{folder}" for its folder.
-        quantizations: values of ``--quantize``.
-        optional: which of "verify", "attention", "shortlist" and "with_tokenizer" the format
-            lets the user choose.
+        optional: which of "verify", "attention", "shortlist" and "with_tokenizer" users choose.
         uses_nmt_tokenizer: whether the export is used through nmt's tokenizers.
         architectures: values of ``model.architecture`` that it supports; empty for all.
         package: optional dependency, and the extra of nmt_cli that installs it.
@@ -76,22 +72,19 @@ class Exporter:
             f"quantize={options.precision}": options.precision != FLOAT32,
         }
         for name in (name for name, is_requested in requested.items() if is_requested):
-            able = [format.flag for format in EXPORTERS.values() if name in format._supported]
-            if self.flag not in able:
-                formats = " or ".join(f"`{flag}`" for flag in able)
-                option_name = "no_verify" if name == "verify" else name
-                raise OptionError(f"`{option_name}` needs {formats or 'another format'}")
-        packages = [(self.flag, self.package, f"'nmt_cli[{self.package}]'")]
+            formats = [f"`{each.flag}`" for each in EXPORTERS.values() if name in each._supported]
+            if f"`{self.flag}`" not in formats:
+                name = "no_verify" if name == "verify" else name
+                raise OptionError(f"`{name}` needs {' or '.join(formats) or 'another format'}")
+        packages = {self.flag: (self.package, f"'nmt_cli[{self.package}]'")}
         if "bfloat16" in options.precision:  # which numpy does not have
-            packages.append((f"quantize={options.precision}", "torch", "torch"))
+            packages[f"quantize={options.precision}"] = ("torch", "torch")
         if options.with_tokenizer:
-            extra = "'nmt_cli[extensions]'"
-            packages.append(("with_tokenizer", "onnxruntime_extensions", extra))
-        for name, package, install in packages:
+            packages["with_tokenizer"] = ("onnxruntime_extensions", "'nmt_cli[extensions]'")
+        for name, (package, install) in packages.items():
             if package and not find_spec(package):
-                raise ResourceError(
-                    f"`{name}`: {package} is not installed", f"pip install {install}"
-                )
+                hint = f"pip install {install}"
+                raise ResourceError(f"`{name}`: {package} is not installed", hint)
         if self.npm:
             node_package(self.npm)
 
@@ -100,15 +93,7 @@ class Exporter:
         return [*self.optional, *(f"quantize={each}" for each in self.quantizations)]
 
     def export(self, run: "Run", options: "ExportOptions") -> "Verification":
-        """Write an export, verify it, and move it to its folder only if it passed.
-
-        Raises:
-            OptionError: the format does not support the options.
-            OutputError: an older export is there, or the folder cannot be written.
-            BusyError: another process uses the folder.
-            ModelError: the run is damaged, or the format cannot represent the model.
-            VerificationError: the export does not translate like the trained model.
-        """
+        """Write an export, verify it, and move it to its folder only if it passed."""
         self.check(options)
         from nmt_cli.bundle.manifest import Verification
 
