@@ -19,15 +19,9 @@ Drop = Callable[[Any], Any] | None  # dropout of attention weights
 def attend(query: Any, key: Any, value: Any, mask: Any, drop: Drop = None) -> Any:
     """Return ``softmax(Q K^T / sqrt(k) + mask) V`` (equation 1), heads concatenated.
 
-    The ONNX export replaces it with the operator Attention.
-
-    Args:
-        query, key, value: [B, h, T, k], [B, h, S, k] and [B, h, S, v].
-        mask: additive, broadcast to [B, h, T, S].
-        drop: dropout on the weights.
-
-    Returns:
-        [B, T, h * v].
+    Maps [B, h, T, k], [B, h, S, k] and [B, h, S, v] to [B, T, h * v]; the additive mask broadcasts
+    to [B, h, T, S], and ``drop`` is dropout on the weights. The ONNX export replaces this with the
+    operator Attention.
     """
     mixed = ops.transpose(_mix(query, key, value, mask, drop), (0, 2, 1, 3))  # [B, T, h, v]
     heads, size = query.shape[1], value.shape[-1]
@@ -69,10 +63,9 @@ class Attention(keras.layers.Layer):
         self.drop = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def _dense(self, sizes: list[int], name: str, width: int) -> keras.layers.Dense:
-        """Create a projection [width, sum of sizes] with Glorot's limit for the largest size.
-
-        Otherwise fused projections would start smaller than the paper's separate matrices.
-        """
+        """Create a projection [width, sum of sizes]."""
+        # Glorot's limit for the largest size: with the sum, fused projections would start smaller
+        # than the paper's separate matrices.
         limit = math.sqrt(6.0 / (width + max(sizes)))
         layer = keras.layers.Dense(
             sum(sizes),
@@ -138,11 +131,8 @@ class SelfAttention(Attention):
     def step(
         self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any
     ) -> tuple[Any, Any, Any]:
-        """Process one step of K beams, rows [B * K, d].
-
-        Also return the caches of keys [B, h, P, k] and values [B, h, P, v] with K more columns. The
-        mask, additive [B, 1, K, P + K], shows the columns that each beam may see.
-        """
+        """Process one step of K beams, rows [B * K, d]; also return the caches of keys and values,
+        [B, h, P, k or v], with K more columns. The mask is additive, [B, 1, K, P + K]."""
         query, key, value = self._split_heads(self.query_key_value(rows), beams, self.sizes)
         keys = ops.concatenate([keys, key], axis=2)
         values = ops.concatenate([values, value], axis=2)
@@ -174,10 +164,7 @@ class CrossAttention(Attention):
         return key, value
 
     def step(self, rows: Any, beams: Any, keys: Any, values: Any, mask: Any) -> Any:
-        """Map rows [B * K, d] to [B * K, d], attending to the projected encoder output.
-
-        The K beams are queries of one sentence, so that its keys and values are not repeated.
-        """
+        """Map rows [B * K, d] to [B * K, d], attending to the projected encoder output."""
         return self._project_rows(_mix(self._query(rows, beams), keys, values, mask))
 
     def step_weights(self, rows: Any, beams: Any, keys: Any, mask: Any) -> Any:

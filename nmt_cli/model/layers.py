@@ -91,8 +91,8 @@ class PaddingMask(keras.layers.Layer):
 class TargetMask(PaddingMask):
     """Computes the additive mask [1 or B, 1, T, T] of target ids [B, T].
 
-    PAD follows a translation, so that the causal mask hides it from all tokens. Only other pad
-    symbols need to be masked.
+    The causal mask hides PAD, which follows a translation, from all tokens. Other pad symbols are
+    masked, too.
     """
 
     def call(self, ids: Any) -> Any:
@@ -158,8 +158,7 @@ def sinusoids(positions: Any, d_model: int, interleaved: bool = True) -> Any:
     """Return sinusoidal vectors, float32 [T, d], for positions [T].
 
     ``PE(pos, 2i) = sin(pos / 10000^(2i/d))``, ``PE(pos, 2i+1) = cos(...)`` of the same angle
-    (Vaswani et al. 2017, section 3.5). ``d_model`` is even, any length works. Not interleaved, all
-    sines come before all cosines, as in the TensorFlow tutorial.
+    (Vaswani et al. 2017, section 3.5); not interleaved, all sines come before all cosines.
     """
     rates = [10000.0 ** (-2 * i / d_model) for i in range(d_model // 2)]
     angles = ops.expand_dims(ops.cast(positions, "float32"), 1) * ops.convert_to_tensor([rates])
@@ -262,10 +261,7 @@ class FeedForward(keras.layers.Layer):
     ``(silu(x W + b) * (x V + c)) W2 + b2`` (Shazeer 2020, https://arxiv.org/abs/2002.05202,
     equation 6, here with biases); W and V are one matrix.
 
-    With rows of 1,024 float32 numbers, the elements of a column are 4,096 bytes apart and share one
-    set of the L1 cache, so that the gradients of W1 and W2, which read columns, take twice as long.
-    Such layers are trained with 16 extra hidden units that are always 0. Dropout applies to the
-    hidden units in training.
+    Dropout applies to the hidden units in training.
     """
 
     def __init__(
@@ -287,6 +283,8 @@ class FeedForward(keras.layers.Layer):
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Map [B, T, d] to [B, T, d]."""
+        # With rows of 1,024 float32 numbers, the elements of a column share one set of the L1
+        # cache, so that the gradients of W1 and W2, which read columns, take twice as long.
         widen = self.compute_dtype == "float32" and self.width % 1024 == 0
         if training and widen and self.activation != "swiglu":
             return self._widened(inputs)

@@ -60,8 +60,7 @@ class StepGraph(ABC):
             tokens: int32 [B, K], last token of each beam.
             position: int32 [1], the step's number, from 0.
             ancestry: bool [B, K, P + K], the columns that each beam may see, the new ones last.
-            encoder_output: the results of :meth:`encode`.
-            caches: the tensors of :attr:`caches`.
+            encoder_output, caches: the tensors of these attributes.
 
         Returns:
             scores float32 [B, K, K] and ids int32 [B, K, K] of the best continuations;
@@ -97,15 +96,8 @@ class StepGraph(ABC):
         each layer's attention to the source, [B, h, K, S]."""
 
     def self_attention(self, source: Any, target: Any) -> Tensors:
-        """Return the training model's self-attention, as the architecture lists it.
-
-        Args:
-            source: ids [B, S].
-            target: the decoder's input [B, T].
-
-        Returns:
-            float32 [B, L, h, S, S] and [B, L, h, T, T]; none of a side that has no self-attention.
-        """
+        """Return the training model's self-attention, float32 [B, L, h, S, S] and [B, L, h, T, T],
+        for ids [B, S] and the decoder's input [B, T]; only of the sides that have any."""
         return []
 
 
@@ -115,15 +107,10 @@ def named_layer(model: keras.Model, name: str) -> Any:
 
 
 class Parents:
-    """Finds the states of each beam's parent, the beam of the step before that it continues.
+    """Finds the states of each beam's parent, the beam of the previous step that it continues.
 
-    Like the caches of attention, those of states only grow: the columns of step t are t * K to
-    t * K + K - 1, and unused ones may follow. A step reads only the columns of the step before.
-
-    Args:
-        ancestry: bool [B, K, P + K], the columns that belong to each beam's past, and its own.
-        position: int32 [1], number of the step.
-        beams, columns: K and P.
+    Step t writes the columns t * K to t * K + K - 1 of the caches, and reads the columns of the
+    step before. See :meth:`StepGraph.step`; ``beams`` and ``columns`` are K and P.
     """
 
     def __init__(self, ancestry: Any, position: Any, beams: Any, columns: Any) -> None:

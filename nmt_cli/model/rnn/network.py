@@ -90,15 +90,8 @@ class RecurrentDecoder(Configured):
     def call(
         self, x: Any, encoder_output: Any, summary: Any, mask: Any, training: bool = False
     ) -> Any:
-        """Map embedded targets [B, T, d] to attentional vectors [B, T, d].
-
-        Args:
-            x: the token before each position.
-            encoder_output: [B, S, d].
-            summary: its last states, [B, d].
-            mask: additive [B, 1, 1, S].
-            training: whether to apply dropout.
-        """
+        """Map embedded targets [B, T, d] to attentional vectors [B, T, d], given the encoder's
+        output [B, S, d], its last states [B, d] and an additive mask [B, 1, 1, S]."""
         keys, values = self.project(encoder_output)
 
         def attend(query: Any) -> Any:
@@ -134,12 +127,11 @@ class RecurrentDecoder(Configured):
         attend: Callable[[Any], Any],
         gaps: Sequence[Any] = (),
     ) -> tuple[Any, list[Any]]:
-        """Process one step of N rows; return their new attentional vectors and states.
+        """Process one step of N rows; return their new attentional vectors and cell states.
 
         Args:
-            x: embedded tokens [N, d].
-            states: of the cells, each [N, d].
-            attended: attentional vectors of the previous step [N, d]; used with input feeding.
+            x, states, attended: embedded tokens, cell states and attentional vectors of the
+                previous step, each [N, d].
             attend: maps queries [N, d] to weighted sums of the encoder's output, [N, d].
             gaps: dropout masks of the inputs of all cells but the first.
         """
@@ -166,11 +158,10 @@ class RecurrentDecoder(Configured):
         return ops.reshape(ops.matmul(weights, values), (-1, self.config.d_model))
 
     def weights_of(self, rows: Any, beams: Any, keys: Any, mask: Any) -> Any:
-        """Return the attention weights of queries [B * K, d] to keys [B, 1, S, d].
+        """Return the attention weights, float32 [B, 1, K, S], of queries [B * K, d] to keys
+        [B, 1, S, d]: Luong's dot, general and concat (section 3.1) or Bahdanau's (section A.1.2).
 
-        Scores are Luong's dot, general and concat (section 3.1) or Bahdanau's additive one
-        (section A.1.2). Their products with the encoder's output are in the keys already. The mask
-        broadcasts to the weights, float32 [B, 1, K, S].
+        The products with the encoder's output are in the keys already.
         """
         query = self.query(rows) if self.additive else rows
         query = ops.reshape(query, (-1, 1, beams, self.config.d_model))

@@ -24,12 +24,8 @@ class Steps(StepGraph):
         super().__init__(model, self.decoder.config)
 
     def encode(self, source: Any) -> Tensors:
-        """Read source ids [B, S].
-
-        Returns:
-            source_mask, additive [B, 1, 1, S]; keys and values [B, 1, S, d] of attention; the
-            states before the first step, each [B, 1, 1, d].
-        """
+        """Return mask [B, 1, 1, S], keys and values [B, 1, S, d] of attention, and the states
+        before the first step, each [B, 1, 1, d]."""
         mask = padding_mask(source, "float32", self.pad_ids)
         x, states = self.source_embedding(source), []
         for layer in self.encoder_layers:

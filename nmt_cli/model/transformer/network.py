@@ -147,12 +147,8 @@ class DecoderLayer(_Block):
         past: Any | Parents,
         cross_mask: Any,
     ) -> tuple[Any, list[Any], Any]:
-        """Process a step of K beams, rows [B * K, d].
-
-        ``cross`` are keys and values, ``caches`` keys and values or the states of an SSRU, and
-        ``past`` a mask or the parents. Also returns the caches with their new columns, and the
-        cross-attention [B, h, K, S].
-        """
+        """Process a step of K beams, rows [B * K, d]; also return the caches with their new columns
+        and the cross-attention [B, h, K, S]. ``past`` is a mask, or the parents for an SSRU."""
         normed = self._normed(x, self.attention_norm)
         mixed, *grown = self.attention.step(normed, beams, *caches, past)
         x = self._added(x, mixed, self.attention_norm, training=False)

@@ -38,12 +38,8 @@ class Steps(StepGraph):
         self._hides = self.pad_ids != (PAD_ID,) and not self._recurrent
 
     def encode(self, source: Any) -> Tensors:
-        """Read source ids [B, S].
-
-        Returns:
-            source_mask, additive [B, 1, 1, S]; then keys [B, h, S, k] and values [B, h, S, v]
-            of each decoder layer's cross-attention.
-        """
+        """Return mask [B, 1, 1, S], and keys [B, h, S, k] and values [B, h, S, v] of each decoder
+        layer's cross-attention."""
         mask = padding_mask(source, "float32", self.pad_ids)  # [B, 1, 1, S]
         x = self.source_embedding(source)
         if self.source_positions is not None:
