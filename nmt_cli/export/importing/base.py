@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,55 +23,43 @@ Shapes = Mapping[str, tuple[int, ...]]
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class ImportedModel:
-    """A model to import, and how to read its large parts.
+def write_run(
+    recipe: Recipe,
+    sizes: tuple[int, int],
+    write_tokenizers: Callable[[Path], object],
+    read_weights: Callable[[Shapes], Weights],
+    output: Path | None,
+    dev: str | None,
+    force: bool,
+    initial: dict[str, Any] | None = None,
+) -> Path:
+    """Write an imported model as a run; returns the run's folder.
 
-    Attributes:
+    Args:
         recipe: has the keys that the source records.
         sizes: of the source and target vocabularies.
         write_tokenizers: fills an empty folder.
         read_weights: returns the model's weights, given their names and shapes.
-        initial: see Run.initial.
-    """
-
-    recipe: Recipe
-    sizes: tuple[int, int]
-    write_tokenizers: Callable[[Path], object]
-    read_weights: Callable[[Shapes], Weights]
-    initial: dict[str, Any] = field(default_factory=dict)
-
-
-def write_run(model: ImportedModel, output: Path | None, dev: str | None, force: bool) -> Path:
-    """Write an imported model as a run; returns the run's folder.
-
-    Args:
-        model: what to write.
         output: folder to write; None for one under runs/, named after the model.
         dev: corpus whose lines calibrate and verify exports of the run, as in data.dev.
         force: replace an existing run.
-
-    Raises:
-        OutputError: the run exists already, or cannot be written.
-        BusyError: another process uses the folder.
-        NmtError: ``dev`` or a part of the model cannot be read.
+        initial: see Run.initial.
     """
-    held_out = read_held_out(dev, model.recipe.data)
-    folder = output or Path("runs", model.recipe.label)
+    held_out = read_held_out(dev, recipe.data)
+    folder = output or Path("runs", recipe.label)
     with locked(folder):
         if (folder / RUN).exists() and not force:
             raise OutputError(f"{folder}: a run already exists", "replace it with `force`")
         with replacing_folder(folder, RUN) as work, TemporaryDirectory() as tokenizers:
-            model.write_tokenizers(Path(tokenizers))
-            run = Run(work, model.recipe, *model.sizes, prepared_key="", initial=model.initial)
+            write_tokenizers(Path(tokenizers))
+            run = Run(work, recipe, *sizes, prepared_key="", initial=initial or {})
             run.write(Path(tokenizers), *held_out)
-            _write_weights(run, model.read_weights)
-    logger.info(f"{model.sizes[1]:,} target tokens, {run.weights:,} weights")
+            _write_weights(run, read_weights)
+    logger.info(f"{sizes[1]:,} target tokens, {run.weights:,} weights")
     return folder
 
 
 def _write_weights(run: Run, read: Callable[[Shapes], Weights]) -> None:
-    """Build the run's model, set its weights and save them as its best checkpoint."""
     import_keras()
     from nmt_cli.training.checkpoint import TrainingState, save_checkpoint
     from nmt_cli.training.model import new_model

@@ -1,7 +1,6 @@
 """Import a bundle: its weights become those of a run."""
 
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
 from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.bundle.reading import check_files, read_manifest
 from nmt_cli.errors import ModelError
-from nmt_cli.export.importing.base import ImportedModel, Shapes, Weights, write_run
+from nmt_cli.export.importing.base import Shapes, Weights, write_run
 from nmt_cli.recipe.config import DataConfig, Recipe
 
 
@@ -21,10 +20,6 @@ def import_bundle(
     folder: Path, output: Path | None = None, dev: str | None = None, force: bool = False
 ) -> Path:
     """Make a run of a bundle, to train it further or to export it again; returns the run's folder.
-
-    Args:
-        folder: the bundle.
-        output, dev, force: see nmt_cli.export.importing.base.write_run, also for errors.
 
     Raises:
         ModelError: the bundle is damaged, or does not record where its graphs store the weights.
@@ -40,18 +35,19 @@ def import_bundle(
     )
     provenance = manifest.provenance
     steps = provenance.get("steps", 0) + provenance.get("initial", {}).get("steps", 0)
-    model = ImportedModel(
+    return write_run(
         recipe,
         (manifest.vocabulary["source"], manifest.vocabulary["target"]),
-        partial(shutil.copytree, folder / TOKENIZER, dirs_exist_ok=True),
-        partial(_read_weights, folder, manifest),
+        lambda target: shutil.copytree(folder / TOKENIZER, target, dirs_exist_ok=True),
+        lambda shapes: _read_weights(folder, manifest, shapes),
+        output,
+        dev,
+        force,
         {"name": manifest.name, "steps": steps, "sources": provenance.get("sources", [])},
     )
-    return write_run(model, output, dev, force)
 
 
 def _read_weights(folder: Path, manifest: Manifest, shapes: Shapes) -> Weights:
-    """Return the model's weights; int8 and float16 are converted to float32."""
     graphs = {file: ir.load(folder / file).graph for file in (ENCODER, DECODER)}
     stored, weights = manifest.stored_weights, Weights()
     for name, shape in shapes.items():

@@ -1,7 +1,6 @@
 """Import a folder of Hugging Face's transformers: a Marian or Pegasus model becomes a run."""
 
 import re
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ from nmt_cli.export.huggingface.weights import (
     taken,
     their_names,
 )
-from nmt_cli.export.importing.base import ImportedModel, Shapes, Weights, write_run
+from nmt_cli.export.importing.base import Shapes, Weights, write_run
 from nmt_cli.export.importing.pieces import Vocabulary, read_vocabulary, reordered
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.text.sentence_piece import read_spm
@@ -54,13 +53,11 @@ def import_huggingface(
     force: bool = False,
     normalize_punctuation: bool = False,
 ) -> Path:
-    """Make a run of a folder; returns the run's folder.
+    """Make a run of a folder with config.json, vocab.json, source.spm, target.spm and weights.
 
     Args:
-        folder: has config.json, vocab.json, source.spm, target.spm and weights.
         languages: source and target; None for those that the folder names.
         normalize_punctuation: normalize that of sources, as before the training of OPUS-MT models.
-        output, dev, force: see nmt_cli.export.importing.base.write_run, also for errors.
 
     Raises:
         OptionError: the folder does not name its languages, and none are given.
@@ -68,7 +65,9 @@ def import_huggingface(
     """
     config = read_config(folder)
     settings = read_settings(folder / TOKENIZER, TokenizerConfig)
-    generation = _generation(folder)
+    # Older folders have the settings of the search in config.json.
+    path = folder / GENERATION
+    generation = read_settings(path if path.exists() else folder / CONFIG, GenerationConfig)
     models = [read_spm(folder / name) for name in ("source.spm", "target.spm")]
     source, target = _vocabularies(folder, config, settings, generation, models)
     tensors, path = _tensors(folder)
@@ -76,11 +75,25 @@ def import_huggingface(
     matrices = _matrices(tensors, config, path)
     # Some versions of transformers share nothing if the softmax layer is separate.
     shared = config.share_encoder_decoder_embeddings and np.array_equal(*matrices[:2])
+    spec = models[0].trainer_spec
     tree = {
         **_names(folder, languages, settings),
-        "tokenizer": _tokenizer_table(models[0].trainer_spec, len(source.tokens), shared),
+        "tokenizer": {
+            "model": {1: "unigram", 2: "bpe"}.get(spec.model_type, "unigram"),
+            "byte_fallback": spec.byte_fallback,
+            "vocab_size": len(source.tokens),
+            "joint": shared,
+        },
         "model": config.model_table(shared, biased=bool(bias.any())),
-        "decoding": _decoding_table(generation),
+        "decoding": {
+            "beam_size": generation.num_beams or 4,
+            # transformers divides by length ** penalty; with ours, 1 is closest to its default.
+            "length_penalty": 1.0
+            if generation.length_penalty is None
+            else generation.length_penalty,
+            "max_length": max(2, generation.max_length or 512) - 1,  # transformers counts START
+            "max_source": 512,
+        },
     }
     recipe = recipe_from(tree, where=str(folder / CONFIG))
     over_vocabulary = {
@@ -90,25 +103,23 @@ def import_huggingface(
         "logits/kernel": matrices[2][target.rows].T,
         "logits/bias": bias,
     }
-    punctuation = recipe.data.source if normalize_punctuation else ""
-    model = ImportedModel(
+
+    def write_tokenizers(work: Path) -> None:
+        (work / "source.model").write_bytes(reordered(models[0], source, source=True))
+        (work / "target.model").write_bytes(reordered(models[1], target, source=False))
+        punctuation = recipe.data.source if normalize_punctuation else ""
+        names = "source.model", "target.model"
+        TokenizerSpec("sentencepiece", *names, punctuation=punctuation).write(work)
+
+    return write_run(
         recipe,
         (len(source.tokens), len(target.tokens)),
-        partial(
-            _write_tokenizers,
-            models=models,
-            vocabularies=(source, target),
-            punctuation=punctuation,
-        ),
-        partial(_weights, tensors, over_vocabulary, path),
+        write_tokenizers,
+        lambda shapes: _weights(tensors, over_vocabulary, path, shapes),
+        output,
+        dev,
+        force,
     )
-    return write_run(model, output, dev, force)
-
-
-def _generation(folder: Path) -> GenerationConfig:
-    """Read the settings of the search, which older folders have in config.json."""
-    path = folder / GENERATION
-    return read_settings(path if path.exists() else folder / CONFIG, GenerationConfig)
 
 
 def _vocabularies(
@@ -118,7 +129,6 @@ def _vocabularies(
     generation: GenerationConfig,
     models: list[Any],
 ) -> tuple[Vocabulary, Vocabulary]:
-    """Read the vocabularies of source and target, and which tokens no translation contains."""
     if settings.separate_vocabs and config.share_encoder_decoder_embeddings:
         raise ModelError(
             f"{folder / TOKENIZER}: separate_vocabs, but config.json shares embeddings"
@@ -138,7 +148,6 @@ def _vocabularies(
 
 
 def _tensors(folder: Path) -> tuple[Tensors, Path]:
-    """Read the weights; also returns their file."""
     path = folder / WEIGHTS
     if path.exists():
         return read_safetensors(path), path
@@ -192,7 +201,6 @@ def _bias(
 def _names(
     folder: Path, languages: tuple[str | None, str | None], settings: TokenizerConfig
 ) -> dict[str, Any]:
-    """Return the keys of a recipe that name the system."""
     name = folder.resolve().name
     # OPUS-MT's names, e.g. opus-mt-en-de.
     match = re.fullmatch(r".+-([A-Za-z_]+)-([A-Za-z_]+)", name)
@@ -202,33 +210,6 @@ def _names(
         raise OptionError(f"{folder} does not name its languages: give `source` and `target`")
     data = {"source": source, "target": target}
     return {"name": name.removesuffix(f"-{source}-{target}"), "data": data}
-
-
-def _tokenizer_table(spec: Any, vocab_size: int, joint: bool) -> dict[str, Any]:
-    model = {1: "unigram", 2: "bpe"}.get(spec.model_type, "unigram")
-    sizes = {"vocab_size": vocab_size, "joint": joint}
-    return {"model": model, "byte_fallback": spec.byte_fallback, **sizes}
-
-
-def _decoding_table(generation: GenerationConfig) -> dict[str, Any]:
-    # transformers divides by length ** penalty; with ours, 1 is closest to its default.
-    penalty = 1.0 if generation.length_penalty is None else generation.length_penalty
-    return {
-        "beam_size": generation.num_beams or 4,
-        "length_penalty": penalty,
-        "max_length": max(2, generation.max_length or 512) - 1,  # transformers counts START
-        "max_source": 512,
-    }
-
-
-def _write_tokenizers(
-    folder: Path, models: list[Any], vocabularies: tuple[Vocabulary, Vocabulary], punctuation: str
-) -> None:
-    names = "source.model", "target.model"
-    for name, model, vocabulary in zip(names, models, vocabularies, strict=True):
-        content = reordered(model, vocabulary, source=name == names[0])
-        (folder / name).write_bytes(content)
-    TokenizerSpec("sentencepiece", *names, punctuation=punctuation).write(folder)
 
 
 def _weights(tensors: Tensors, over_vocabulary: Weights, path: Path, shapes: Shapes) -> Weights:
