@@ -54,22 +54,20 @@ def make_systems(arguments: argparse.Namespace, folder: Path) -> dict[str, tuple
     """By name: the translator, and the number of nodes of its decoder."""
     import_keras()
     from nmt_cli.export.exporter import EXPORTERS, ExportOptions
-    from nmt_cli.export.onnx import graphs
-    from nmt_cli.export.onnx.graph_pass import RULES
+    from nmt_cli.export.onnx.graph_pass import RULES, apply_rules
     from nmt_cli.training.run import Run
 
     run = Run.open(arguments.run)
     names = list(RULES)
     systems: dict[str, tuple[Translator, int]] = {}
-    write = graphs.write_graphs
     for count in range(len(names) + 1):
         name = f"+ {names[count - 1]}" if count else "as tf2onnx gives it"
         place = folder / str(count)
 
-        def some_rules(graph, work, precision, rules=tuple(names[:count]), **others):
-            return write(graph, work, precision, rules, **others)
+        def some_rules(model, rules=tuple(names[:count])):
+            return apply_rules(model, rules)
 
-        with patch("nmt_cli.export.onnx.bundle.write_graphs", some_rules):
+        with patch("nmt_cli.export.onnx.graphs.apply_rules", some_rules):
             given = ExportOptions(output=place, precision=arguments.precision, verify=False)
             EXPORTERS["onnx"].export(run, given)
         options = DecodingOptions(beam_size=arguments.beam_size, length_penalty=0.0)

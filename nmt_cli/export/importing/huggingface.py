@@ -75,7 +75,7 @@ def import_huggingface(
     matrices = _matrices(tensors, config, path)
     # Some versions of transformers share nothing if the softmax layer is separate.
     shared = config.share_encoder_decoder_embeddings and np.array_equal(*matrices[:2])
-    spec = models[0].trainer_spec
+    spec, penalty = models[0].trainer_spec, generation.length_penalty
     tree = {
         **_names(folder, languages, settings),
         "tokenizer": {
@@ -88,9 +88,7 @@ def import_huggingface(
         "decoding": {
             "beam_size": generation.num_beams or 4,
             # transformers divides by length ** penalty; with ours, 1 is closest to its default.
-            "length_penalty": 1.0
-            if generation.length_penalty is None
-            else generation.length_penalty,
+            "length_penalty": 1.0 if penalty is None else penalty,
             "max_length": max(2, generation.max_length or 512) - 1,  # transformers counts START
             "max_source": 512,
         },

@@ -42,9 +42,6 @@ def read_vocabulary(path: Path, size: int, config: HuggingFaceConfig, *models: A
 
     Pieces of the models that the vocabulary lacks become further ids with the row of UNK, as
     leaving them out would split text differently.
-
-    Raises:
-        ModelError: the file is missing or damaged, or its ids are not the config's.
     """
     ids = read_json(path)
     by_id = {number: token for token, number in ids.items()}

@@ -52,11 +52,7 @@ SHORTLIST_BLEU, SHORTLIST_CHRF = 0.3, 80
 
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
-    """Write a bundle, unverified.
-
-    Raises:
-        ModelError: a shortlist needs the data that the run was trained on, and it is missing.
-    """
+    """Write a bundle, unverified; a shortlist needs the data that the run was trained on."""
     run, recipe = trained.run, trained.recipe
     shortlists = _shortlists(trained, options.prepared) if options.shortlist else None
     graphs, stored = write_graphs(
@@ -95,7 +91,6 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
 
 
 def _shortlists(trained: TrainedModel, folder: Path | None) -> Shortlists:
-    """Learn the vocabulary shortlists of a model from the data that it was trained on."""
     run = trained.run
     folder = folder or Path("prepared", run.recipe.label)
     hint = "name its folder with `prepared`, or run nmt prepare"
@@ -120,12 +115,12 @@ def calibration_pairs(trained: TrainedModel) -> Iterator[tuple[list[int], list[i
 
 def _held_out_ids(trained: TrainedModel, lines: slice) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the ids of held-out pairs, sources with special tokens."""
-    tokenizers, (source, target) = trained.tokenizers, trained.held_out
-    for source_ids, target_ids in zip(
+    (source, target), tokenizers = trained.held_out, trained.tokenizers
+    sources, targets = (
         tokenizers.source.encode(source[lines]),
         tokenizers.target.encode(target[lines]),
-        strict=True,
-    ):
+    )
+    for source_ids, target_ids in zip(sources, targets, strict=True):
         yield tokenizers.source.with_special_tokens(source_ids), target_ids
 
 
@@ -140,10 +135,6 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path) -> Verifi
     """Compare a bundle with the run it was made from, as its export would.
 
     A bundle that was exported without verification gets its report.
-
-    Raises:
-        ModelError: the bundle is damaged, or was made from another model.
-        VerificationError: it does not translate like the model.
     """
     before, trained = read_manifest(folder), TrainedModel.open(run, options)
     steps = before.provenance.get("steps")
@@ -173,7 +164,6 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path) -> Verifi
 
 
 def _verified(trained: TrainedModel, folder: Path) -> Manifest:
-    """Return the bundle's manifest with the report of a new verification."""
     bundle = Bundle(folder)
     manifest, checks = bundle.manifest, check_bundle(bundle)
     require_passed(checks, f"{manifest.name} in {manifest.precision}", "please report this")

@@ -32,16 +32,13 @@ Rows = NDArray[np.float32]
 def calibrate(
     models: Mapping[str, ir.Model], config: ModelConfig, pairs: Pairs
 ) -> dict[str, dict[str, float]]:
-    """Measure the activations of float graphs.
+    """Return the sizes to represent, by file name and name of the matrix.
+
+    Products with a large error are left out.
 
     Args:
         models: by file name: the encoder, and the decoder's steps, which all get the same inputs.
-        config: the recipe's [model] table.
         pairs: source ids with END and target ids without, some 1,000 tokens or more.
-
-    Returns:
-        By file name and name of the matrix: the size to represent. Products with a large error are
-        left out.
     """
     products = {name: dict(_products(model)) for name, model in models.items()}
     sessions = {name: _session(model, products[name].values()) for name, model in models.items()}
@@ -95,7 +92,6 @@ def _products(model: ir.Model) -> Iterator[tuple[str, str]]:
 
 
 def _session(model: ir.Model, names: Iterable[str]) -> Any:
-    """Return ONNX Runtime's session of a graph that also returns the values of these names."""
     observed = model.clone()
     values = ir.convenience.create_value_mapping(observed.graph)
     returned = {value.name for value in observed.graph.outputs}

@@ -29,7 +29,6 @@ def _layer_norm(op: Any, x: Any, epsilon: Any, scale: Any, offset: Any, axes: An
 
 
 def _fused_layer_norm(op: Any, x: Any, epsilon: Any, scale: Any, offset: Any, axes: Any) -> Any:
-    """Replace nine operators, none of which ONNX Runtime fuses as tf2onnx writes them."""
     value = float(epsilon.const_value.numpy())
     return op.LayerNormalization(x, scale, offset, axis=-1, epsilon=value)
 
@@ -154,11 +153,8 @@ def _top_k(op: Any, values: Any, count: Any) -> Any:
 
 
 def _top_k_of_blocks(op: Any, values: Any, count: Any) -> Any:
-    """Sort only the K blocks with the largest maxima, which contain the best K.
-
-    Blocks and candidates are ordered by id, so that TopK prefers the lower of two equal ones, as
-    in the whole row.
-    """
+    """Sort only the K blocks with the largest maxima, which contain the best K."""
+    # Blocks and candidates are ordered by id, so that TopK prefers the lower of two equal ones.
     width = values.shape[-1]
     block = _block_width(width) or width
     maxima = op.ReduceMax(op.Reshape(values, [0, 0, -1, block]), [-1], keepdims=0)
@@ -208,10 +204,8 @@ def apply_rules(model: ir.Model, rules: Sequence[str] = tuple(RULES)) -> ir.Mode
 
 
 def _fold_scales(model: ir.Model) -> None:
-    """Scale the matrix and bias of attention's query projection once, instead of its output.
-
-    The scale attribute of Attention is slower.
-    """
+    """Scale the matrix and bias of attention's query projection once, instead of its output."""
+    # The scale attribute of Attention is slower.
     for node in list(model.graph):
         if node.op_type == "Mul" and not node.outputs[0].is_graph_output():
             factor, value = node.inputs if _is_scalar(node.inputs[0]) else node.inputs[::-1]

@@ -26,7 +26,7 @@ from nmt_cli.bundle.manifest import (
     signatures,
 )
 from nmt_cli.export.onnx.calibrate import Pairs, calibrate
-from nmt_cli.export.onnx.graph_pass import RULES, apply_rules
+from nmt_cli.export.onnx.graph_pass import apply_rules
 from nmt_cli.export.onnx.half import half
 from nmt_cli.export.onnx.ops import IR_VERSION, OPSET
 from nmt_cli.export.onnx.quantize import quantize
@@ -55,24 +55,17 @@ def write_graphs(
     graph: StepGraph,
     folder: Path,
     precision: str = "float32",
-    rules: Sequence[str] = tuple(RULES),
     attention: str | None = None,
     pairs: Pairs = (),
     shortlist: int = 0,
 ) -> tuple[dict[str, GraphSpec], StoredWeights]:
-    """Write the graphs and their weights.
-
-    Args:
-        graph: encoder and step of a trained model.
-        folder: exists.
-        precision, rules, attention, pairs: see :func:`make_graphs`.
-        shortlist: ids of each sentence's vocabulary shortlist; 0 for no such graphs.
+    """Write the graphs of :func:`make_graphs`, and of shortlists of this size if it is not 0.
 
     Returns:
         The graphs' signatures, by file name, and where encoder and decoder store the model's
         weights.
     """
-    models, specs = make_graphs(graph, precision, rules, attention, pairs), {}
+    models, specs = make_graphs(graph, precision, attention, pairs), {}
     if shortlist:
         models[COLUMNS] = columns_graph(models[DECODER])
         models[SHORTLIST] = shortlist_graph(models[DECODER])
@@ -88,19 +81,16 @@ def write_graphs(
 def make_graphs(
     graph: StepGraph,
     precision: str = "float32",
-    rules: Sequence[str] = tuple(RULES),
     attention: str | None = None,
     pairs: Pairs = (),
 ) -> dict[str, ir.Model]:
     """Return the finished graphs by file name.
 
     Args:
-        graph: encoder and step of a trained model.
         precision: one of nmt_cli.bundle.PRECISIONS.
-        rules: names of the graph pass's rules; benchmarks/graph_pass.py leaves some out.
         attention: "cross" to also return the step with attention weights, "all" for self-attention,
             too.
-        pairs: text that int8 is calibrated with; see nmt_cli.export.onnx.calibrate.calibrate.
+        pairs: text for :func:`calibrate`.
     """
 
     def append(values: Any, columns: Any, rows: Any) -> list[Any]:
@@ -124,7 +114,7 @@ def make_graphs(
         share_transposed(model)
         name_weights(model, weights)
         _write_in_place(model, graph)
-        models[file] = apply_rules(model, rules)
+        models[file] = apply_rules(model)
     steps = {file: model for file, model in models.items() if file not in (APPEND, SELF_ATTENTION)}
     sizes = calibrate(steps, config, pairs) if precision == "int8" else {}
     for file in models:
@@ -136,7 +126,6 @@ def make_graphs(
 
 
 def _step(graph: StepGraph, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a step of single tensors, which returns its results and the grown caches."""
     count = len(graph.encoder_output)
 
     def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> tuple[Any, ...]:
@@ -167,11 +156,9 @@ def convert(function: Callable[..., Any], signature: Signature) -> ir.Model:
 
 
 def _write_in_place(model: ir.Model, graph: StepGraph) -> None:
-    """Let the decoder write its columns into caches of a fixed width instead of appending them.
-
-    If a caller uses the same memory for a cache as input and output, nothing is copied. Columns
-    that are not yet filled are masked for every beam.
-    """
+    """Let the decoder write its columns into caches of a fixed width instead of appending them."""
+    # If a caller uses the same memory for a cache as input and output, nothing is copied. Columns
+    # that are not yet filled are masked for every beam.
     caches = [value for value in model.graph.inputs if value.name in graph.caches]
     if caches:
         write_at = ir.val(WRITE_AT, ir.DataType.INT64, ["B"])

@@ -4,11 +4,7 @@ from typing import Any
 
 import numpy as np
 import onnx_ir as ir
-from onnx_ir.passes.common import (
-    RemoveUnusedNodesPass,
-    ShapeInferencePass,
-    TopologicalSortPass,
-)
+from onnx_ir.passes.common import RemoveUnusedNodesPass, ShapeInferencePass, TopologicalSortPass
 from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST
 
 from nmt_cli.export.onnx.ops import Ops
@@ -28,11 +24,11 @@ def half(model: ir.Model) -> ir.Model:
         if value.dtype == _FLOAT and any(node not in wide for node in value.consumers()):
             value.const_value = _half_tensor(value.const_value)
             value.dtype = _HALF
-    for value in graph.inputs:
-        _narrow(value)
-    for node in graph:
-        if node not in wide:
-            _narrow_node(node)
+    narrow = [node for node in graph if node not in wide]
+    for value in [*graph.inputs, *(value for node in narrow for value in node.outputs)]:
+        value.dtype = _HALF if value.dtype == _FLOAT else value.dtype
+    for node in narrow:
+        _convert_attributes(node)
     casts = _Casts(graph)
     for node in list(graph):
         for index, value in enumerate(node.inputs):
@@ -50,12 +46,10 @@ def half(model: ir.Model) -> ir.Model:
 
 
 def _wide_nodes(graph: ir.Graph) -> set[ir.Node]:
-    """Return the nodes that stay in float32.
-
-    Among them are those that read log-probabilities, directly or indirectly. In a graph with
-    recurrent operators, only the embedding is converted: ONNX Runtime has no float16 kernels for
-    them on the CPU, and 1.31 crashes when it loads a graph that mixes them with float16 operators.
-    """
+    """Return the nodes that stay in float32, with those that read log-probabilities, directly or
+    indirectly."""
+    # ONNX Runtime has no float16 kernels for recurrent operators on the CPU, and 1.31 crashes when
+    # it loads a graph that mixes them with other float16 operators than the embedding.
     if any(node.op_type in ("LSTM", "GRU") for node in graph):
         return {node for node in graph if node.op_type != "Gather"}
     wide: set[ir.Node] = set()
@@ -69,15 +63,7 @@ def _wide_nodes(graph: ir.Graph) -> set[ir.Node]:
     return wide
 
 
-def _narrow(value: ir.Value) -> None:
-    if value.dtype == _FLOAT:
-        value.dtype = _HALF
-
-
-def _narrow_node(node: ir.Node) -> None:
-    """Convert a node's outputs, its constants and the type of a Cast."""
-    for value in node.outputs:
-        _narrow(value)
+def _convert_attributes(node: ir.Node) -> None:
     for name, attribute in list(node.attributes.items()):
         if attribute.type == ir.AttributeType.TENSOR and attribute.value.dtype == _FLOAT:
             node.attributes[name] = ir.AttrTensor(name, _half_tensor(attribute.value))

@@ -17,11 +17,8 @@ State = dict[str, Any]
 class Ops:
     """Adds operators to a graph: ``op.Add(x, 1)`` returns the sum.
 
-    Python's numbers and lists become constants of type bool, int64 and float64. The graph is not
-    sorted.
-
-    Args:
-        target: the graph, or the context of a rewriting rule.
+    Python's numbers and lists become constants of type bool, int64 and float64. The graph, or the
+    context of a rewriting rule, is not sorted.
     """
 
     def __init__(self, target: Any) -> None:
@@ -43,10 +40,9 @@ class Ops:
     def _add(
         self, operator: str, inputs: list[Any], attributes: State, outputs: int, domain: str = ""
     ) -> Any:
-        """Add a node and return its outputs, in whichever way the builder does."""
         if self._in_rule:
-            given = {"_outputs": outputs, "_domain": domain, **attributes}
-            results = self._builder.op(operator, *inputs, **given)
+            options = {"_outputs": outputs, "_domain": domain, **attributes}
+            results = self._builder.op(operator, *inputs, **options)
             return [results] if outputs == 1 else results
         return self._builder.op_multi_out(
             operator, inputs, attributes, num_outputs=outputs, domain=domain
@@ -82,12 +78,10 @@ class Ops:
     def loop(
         self, state: State, body: Callable[["Ops", State], tuple[Any, State]], graph: Any = None
     ) -> State:
-        """Run a body until it returns False.
+        """Run a body, at least once, until it returns False.
 
-        Args:
-            state: before the first turn, which always runs.
-            body: adds a turn's operators; returns whether another one follows, and the new state.
-            graph: becomes the body; None for an empty one.
+        The body adds a turn's operators to the graph, or to an empty one; it returns whether
+        another turn follows, and the new state.
         """
         graph = graph or ir.Graph([], [], nodes=[], name="body")
         start = {name: self.value(value) for name, value in state.items()}
@@ -109,8 +103,7 @@ def rule(
 ) -> RewriteRule:
     """Return a rewriting rule whose replacement gets `Ops`.
 
-    The operators of a pattern are methods of its ``op``. Its constants are variables, which the
-    check inspects.
+    The constants of a pattern are variables, which the check inspects.
     """
 
     def replace(context: Any, **values: Any) -> Any:

@@ -32,9 +32,7 @@ TINY = 1e-30
 def quantize(model: ir.Model, sizes: Mapping[str, float] | None = None) -> ir.Model:
     """Rewrite every product with a constant matrix, and every embedding, in 8 bits.
 
-    Args:
-        model: a float graph.
-        sizes: by name of the matrix, the size of the values it is multiplied with.
+    ``sizes`` has, by name of the matrix, the size of the values it is multiplied with.
     """
     model = rewrite(model, _Quantizer(model.graph.inputs[0], sizes or {}).rules())
     CommonSubexpressionEliminationPass()(model)
@@ -56,9 +54,7 @@ def _is_matrix(context: Any, weight: Any, **rest: Any) -> bool:
 class _Quantizer:
     """The rewriting rules. An embedding that is used twice is stored once.
 
-    Args:
-        tokens: the graph's first input; every product has a row for each of its tokens.
-        sizes: see :func:`quantize`.
+    Every product has a row for each of the ``tokens``, the graph's first input.
     """
 
     def __init__(self, tokens: Any, sizes: Mapping[str, float]) -> None:
@@ -66,7 +62,7 @@ class _Quantizer:
         self._embeddings: dict[str, tuple[Any, Any]] = {}
 
     def rules(self) -> RewriteRuleSet:
-        """Return the rules for products, products with an embedding transposed, and look-ups."""
+        """Return the rules for products, with embeddings transposed, too, and for look-ups."""
         return RewriteRuleSet(
             [
                 rule(lambda op, x, weight: op.MatMul(x, weight), self._product, _is_matrix),
@@ -89,9 +85,8 @@ class _Quantizer:
         return self._scaled(op, x, matrix, scales, weight.name)
 
     def _transposed_product(self, op: Ops, x: Any, weight: Any) -> Any:
-        """An embedding as softmax layer: stored once, transposed when it is loaded."""
         values, scales = self._rows(op, weight)
-        matrix = op.Transpose(values, perm=[1, 0])
+        matrix = op.Transpose(values, perm=[1, 0])  # when the graph is loaded
         return self._scaled(op, x, matrix, scales.const_value.numpy(), weight.name)
 
     def _look_up(self, op: Ops, weight: Any, ids: Any) -> Any:

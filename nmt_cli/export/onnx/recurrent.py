@@ -71,11 +71,9 @@ def _recurrent(
 
 
 def _direction(cell: Any, is_lstm: bool) -> tuple[Weights, Weights, Weights]:
-    """Return weights in ONNX's layout: [gates * H, inputs], [gates * H, H], [2 * gates * H].
-
-    Gates of an LSTM are input, forget, cell, output in Keras, and input, output, forget, cell in
-    ONNX. A GRU's are update, reset, hidden in both.
-    """
+    """Return weights in ONNX's layout: [gates * H, inputs], [gates * H, H], [2 * gates * H]."""
+    # Gates of an LSTM are input, forget, cell, output in Keras, and input, output, forget, cell in
+    # ONNX. A GRU's are update, reset, hidden in both.
     arrays = [np.asarray(weight) for weight in (cell.kernel, cell.recurrent_kernel, cell.bias)]
     if is_lstm:
         gates = [np.split(array, 4, axis=-1) for array in arrays]

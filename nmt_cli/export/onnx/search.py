@@ -46,11 +46,8 @@ def search_graph(
     Its outputs are ``ids`` int32 [B, N, T], the best translations without END_ID, best first,
     padded with PAD_ID, and ``scores`` float32 [B, N], -inf where a sentence has fewer translations.
 
-    Args:
-        encoder: becomes the result.
-        decoder: the step without shortlists; becomes a part of the result.
-        caches: shapes of the decoder's caches.
-        decoding: limits the length of translations; its other settings are inputs.
+    Both graphs, the decoder's without shortlists, become the result. Of ``decoding``, it has the
+    limits of the length that are not inputs.
 
     Raises:
         OutputError: the weights do not fit into one file.
@@ -70,10 +67,9 @@ def search_graph(
 
 
 class _Search:
-    """The search around two graphs; see :func:`search_graph`.
+    """The search around two graphs, with the names of `nmt_cli.search.beam.Beams`.
 
-    Methods take an `Ops` of the graph that they add to. Names of the state are those of
-    `nmt_cli.search.beam.Beams`.
+    Methods take an `Ops` of the graph that they add to.
     """
 
     def __init__(
@@ -92,7 +88,7 @@ class _Search:
         self._encoder_output = {value.name: value for value in encoder.outputs}
 
     def build(self) -> None:
-        """Make the encoder's graph that of the whole search."""
+        """Turn the encoder's graph into the whole search."""
         op, (source,) = Ops(self._graph), self._graph.inputs
         missing = op.Mod(op.Sub(0, op.size(self._source, 1)), WIDTH_STEP)
         source.replace_all_uses_with(op.widen(self._source, missing, 1, 2))
@@ -180,7 +176,7 @@ class _Search:
         }
 
     def _first_columns(self, op: Ops, count: Any) -> dict[Any, Any]:
-        """Return, by number of heads, the indices [B, h, K, 3] of a cache's first K columns."""
+        """Return, by number of heads, indices [B, h, K, 3] of the first K columns of caches."""
         columns = {}
         for heads in {shape[1] for shape in self._caches.values()}:
             shape = op.vector(count, heads, self._beams)
@@ -217,11 +213,8 @@ class _Search:
         }
 
     def _keep(self, op: Ops, state: State, sums: Any, ends: Any) -> tuple[State, Any]:
-        """Keep the best hypotheses, given the sums of beams after a step and which ended, [B, K].
-
-        Also returns which sentences are done, [B]. Those with fewer than N finished hypotheses take
-        their best open beams, too.
-        """
+        """Keep the best hypotheses, given the sums of beams after a step and which ended, [B, K];
+        also return which sentences are done, [B]. These take their best open beams, too."""
         length, history = penalty(op, state["step"], self._alpha), state["history"]
         scores = op.Div(op.Cast(sums, to=ir.DataType.DOUBLE), length)
         best = state["best_scores"], op.widen(state["best_ids"], 1, 2, 3)
@@ -277,16 +270,8 @@ def _any_open(op: Ops, state: State) -> Any:
 
 
 def forbid(op: Ops, size: Any, min_length: Any, log_probs: Any, past: Any) -> Any:
-    """Forbid to repeat a sequence of ``size`` tokens, and the end before ``min_length`` tokens.
-
-    Args:
-        size: int64 [1]; 0 for no limit.
-        min_length: int64 [1].
-        log_probs: of the next token, float32 [B, K, V].
-        past: int32 [B, K, t].
-
-    Returns:
-        The log-probabilities, -inf for a token that must not follow.
+    """Return log-probabilities [B, K, V], -inf for a token that must not follow the past [B, K, t]:
+    one that repeats a sequence of ``size`` tokens (0 for no limit), and END before ``min_length``.
     """
     length, back = op.size(past, 2), op.Range(1, op.Squeeze(size), 1)
     positions, padded = op.count(length), op.widen(past, 1, 2, 3)  # Gather refuses an empty axis

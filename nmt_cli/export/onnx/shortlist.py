@@ -63,16 +63,13 @@ def shortlist_graph(decoder: ir.Model) -> ir.Model:
 
 
 class _LastLayer:
-    """The softmax layer of a copy of a step, and what replaces it.
+    """The softmax layer of a copy of a step, and the inputs that replace it.
 
     Attributes:
-        op: adds operators to the graph.
-        product: the product with the layer's matrix.
         matrix: as the bundle stores it; ``transposed`` if that is an embedding [V, d].
         following: the operators from the product to LogSoftmax, each with the vector [V] that it
             reads, or None.
         vectors: all of these.
-        ids, columns, entries: inputs of the new step.
     """
 
     def __init__(self, decoder: ir.Model) -> None:

@@ -62,16 +62,12 @@ _SENTENCEPIECE = """\
 
 Pad shorter sentences of a batch with 0. `ids` are padded with 0."""
 _WORDPIECE = """\
-    import numpy, onnxruntime
-
-    model = onnxruntime.InferenceSession("THIS_FOLDER/{model}")
-    ids, scores = model.run(["ids", "scores"], {{
-        "source": numpy.array([[2, 3]], "int32"),
+    model.run(["ids", "scores"], {{
+        "source": numpy.array([[2, 3]], "int32"),  # [START], pieces, [END], padded with 0
 {settings}
 
-`source` are the ids of [START], the pieces and [END], padded with 0. Split text into pieces of
-`{tokenizer}/{spec.source}` as BERT's WordPiece tokenizer does, lower-cased: {spec.lowercase}; a
-piece that begins with ## continues a word. `ids` are padded with 0."""
+Split text into pieces of `{tokenizer}/{spec.source}` as BERT's WordPiece tokenizer does,
+lower-cased: {spec.lowercase}; a piece that begins with ## continues a word."""
 _TEXT = """\
     import numpy, onnxruntime, onnxruntime_extensions
 
@@ -85,11 +81,7 @@ _TEXT = """\
 
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
-    """Write the file and the tokenizer, unverified.
-
-    Raises:
-        OutputError: the weights do not fit into one file, or it cannot contain the tokenizer.
-    """
+    """Write the file and the tokenizer, unverified."""
     graph = trained.step_model.graph
     shutil.copytree(trained.tokenizer_folder, folder / TOKENIZER)
     spec, target = trained.spec, trained.tokenizers.target
@@ -123,7 +115,7 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
 
 
 def _under_test(trained: TrainedModel, options: ExportOptions, folder: Path) -> ExportUnderTest:
-    """Load a file for verification; lines that a file of text cannot split are left to the model.
+    """Load a file; lines that a file of text cannot split are left to the model.
 
     A file of ids is used through the text path; a file of text does not edit text.
     """

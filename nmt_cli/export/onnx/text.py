@@ -35,11 +35,7 @@ def text_graph(model: ir.Model, source: bytes, target: bytes, silent: Collection
 
     A line without tokens is its own translation, N times, with a score of 0.
 
-    Args:
-        model: see nmt_cli.export.onnx.search.search_graph; becomes the result.
-        source: SentencePiece model.
-        target: likewise.
-        silent: target ids without text.
+    Source and target are SentencePiece models; ``silent`` target ids have no text.
     """
     graph, op, text = model.graph, Ops(model.graph), ir.val("text", ir.DataType.STRING, ["B"])
     (ids_in, *settings), (ids, scores) = list(graph.inputs), list(graph.outputs)
@@ -92,16 +88,11 @@ def _detokenized(op: Ops, text: Any, ids: Any, target: bytes, silent: Collection
 
 
 def _bytes(model: bytes) -> Any:
-    """Return an attribute of bytes, which ONNX keeps in a string."""
-    return ir.Attr("model", ir.AttributeType.STRING, model)
+    return ir.Attr("model", ir.AttributeType.STRING, model)  # ONNX keeps bytes in a string
 
 
 def search_text(file: Path, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
-    """Translate lines with a file of text.
-
-    Raises:
-        ResourceError: the file cannot be run.
-    """
+    """Translate lines with a file of text."""
 
     def search(rows: Sequence[int], options: SearchOptions) -> list[Translation]:
         return _search_text(file, [lines[row] for row in rows], options)

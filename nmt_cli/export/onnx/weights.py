@@ -26,10 +26,7 @@ _TENSORS, _SCALED = "tensors", "scaled"
 
 
 def share_transposed(model: ir.Model) -> None:
-    """Replace constants that are another constant transposed by a Transpose of that one.
-
-    Runtimes fold it when they load the graph.
-    """
+    """Replace constants that are an embedding transposed by its Transpose, which runtimes fold."""
     matrices = dict(_matrices(model.graph))
     for matrix in list(matrices.values()):
         twin = matrices.get(_digest(matrix.const_value.numpy().T))
@@ -53,27 +50,17 @@ def share_with_body(graph: ir.Graph, body: ir.Graph) -> None:
             del body.initializers[matrix.name]
 
 
-def _initializers(graph: ir.Graph) -> list[Any]:
-    return list(graph.initializers.values())
-
-
 def _matrices(graph: ir.Graph) -> Iterator[tuple[str, Any]]:
-    for value in _initializers(graph):
+    for value in [*graph.initializers.values()]:
         if value.const_value.shape.rank() == 2:
             yield _digest(value.const_value.numpy()), value
 
 
 def name_weights(model: ir.Model, weights: Mapping[str, np.ndarray]) -> None:
-    """Name the tensors of a converted graph like the model's weights, and record which is which.
-
-    Weights are recognized by their values. Several weights may have equal values, and conversion
-    has changed some, which stay without a record.
-
-    Args:
-        model: the graph; its metadata gets the records, see :func:`stored_weights`.
-        weights: by name.
-    """
-    values = {_digest(value.const_value.numpy()): value for value in _initializers(model.graph)}
+    """Name the tensors of a converted graph like the weights with the same values, and record which
+    is which. Several weights may have equal values; conversion has changed others."""
+    tensors = [*model.graph.initializers.values()]
+    values = {_digest(tensor.const_value.numpy()): tensor for tensor in tensors}
     stored = {name: values.get(_digest(weight)) for name, weight in weights.items()}
     for name, value in stored.items():
         if value is not None:
@@ -105,7 +92,7 @@ def save_with_shared_weights(models: Mapping[str, ir.Model], folder: Path) -> No
     blocks: dict[str, tuple[int, int]] = {}
     with (folder / WEIGHTS).open("wb") as stream:
         for model in models.values():
-            for value in _initializers(model.graph):
+            for value in [*model.graph.initializers.values()]:
                 array = value.const_value.numpy()
                 if array.nbytes < _MIN_BYTES:
                     continue
