@@ -114,6 +114,7 @@ def describe_bundle(folder: Path) -> dict[str, Any]:
     compares their contents, too.
     """
     manifest = read_manifest(folder)
+    languages = manifest.source_language, manifest.target_language
     files = {name: record.bytes for name, record in manifest.files.items()}
     sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
     graphs = {graph.file: asdict(graph) for graph in manifest.graphs.values()}
@@ -124,12 +125,7 @@ def describe_bundle(folder: Path) -> dict[str, Any]:
         "kind": "bundle",
         "format": manifest.format,
         "name": manifest.name,
-        **describe_system(
-            manifest.architecture,
-            manifest.decoding,
-            (manifest.source_language, manifest.target_language),
-            manifest.vocabulary,
-        ),
+        **describe_system(manifest.architecture, manifest.decoding, languages, manifest.vocabulary),
         "precision": manifest.precision,
         "shortlist": manifest.shortlist.size if manifest.shortlist else None,
         "bytes": (folder / MANIFEST).stat().st_size + sum(files.values()),

@@ -10,15 +10,11 @@ import base64
 import hashlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nmt_cli import __version__
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.errors import ModelError, OptionError, OutputError
 from nmt_cli.files import replacing_path
-
-if TYPE_CHECKING:
-    from zipfile import ZipFile
 
 # The entry points of such packages: a model's name, and the module whose folder is the bundle.
 GROUP = "nmt_cli.models"
@@ -69,7 +65,7 @@ def write_wheel(bundle: Path, folder: Path, name: str, version: str, force: bool
         name: the model's name, as in ``nmt translate -m NAME``.
         version: the model's version, numbers separated by points.
     """
-    from zipfile import ZIP_DEFLATED, ZipFile  # not to find a model
+    from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo  # not to find a model
 
     from nmt_cli.bundle.card import bundle_card, describe_bundle
     from nmt_cli.bundle.reading import check_files, read_manifest
@@ -100,23 +96,19 @@ def write_wheel(bundle: Path, folder: Path, name: str, version: str, force: bool
         f"{info}/WHEEL": _WHEEL,
         f"{info}/entry_points.txt": f"[{GROUP}]\n{name} = {module}\n",
     }
-    with replacing_path(path) as temporary, ZipFile(temporary, "w", ZIP_DEFLATED) as wheel:
-        records = [
-            _add(wheel, f"{module}/{file}", (bundle / file).read_bytes())
-            for file in (MANIFEST, *manifest.files)
-        ]
-        records += [_add(wheel, file, text.encode()) for file, text in texts.items()]
-        record = f"{info}/RECORD"
-        _add(wheel, record, "".join([*records, f"{record},,\n"]).encode())
+    records = []
+    with replacing_path(path) as temporary, ZipFile(temporary, "w") as wheel:
+
+        def add(file: str, content: bytes) -> None:
+            entry = ZipInfo(file, (1980, 1, 1, 0, 0, 0))
+            entry.external_attr = 0o644 << 16
+            wheel.writestr(entry, content, ZIP_DEFLATED)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode()
+            records.append(f"{file},sha256={digest.rstrip('=')},{len(content)}\n")
+
+        for file in (MANIFEST, *manifest.files):
+            add(f"{module}/{file}", (bundle / file).read_bytes())
+        for file, text in texts.items():
+            add(file, text.encode())
+        add(f"{info}/RECORD", "".join([*records, f"{info}/RECORD,,\n"]).encode())
     return path
-
-
-def _add(wheel: "ZipFile", name: str, content: bytes) -> str:
-    """Add a file, and return its line of RECORD."""
-    from zipfile import ZipInfo
-
-    entry = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-    entry.external_attr = 0o644 << 16
-    wheel.writestr(entry, content, wheel.compression)
-    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
-    return f"{name},sha256={digest},{len(content)}\n"

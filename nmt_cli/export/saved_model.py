@@ -66,10 +66,7 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
 
 
 class TranslationModule(tf.Module):
-    """A whole translator as TensorFlow functions, in which the settings of the search are fixed.
-
-    ``tokenizers`` is the folder of their files.
-    """
+    """A whole translator as TensorFlow functions; ``tokenizers`` is the folder of their files."""
 
     def __init__(self, graph: StepGraph, tokenizers: Path, decoding: DecodingConfig) -> None:
         super().__init__()
@@ -120,13 +117,7 @@ class TranslationModule(tf.Module):
 
 
 class _Beams(NamedTuple):
-    """The loop's variables; see nmt_cli.search.beam.Beams for their meaning.
-
-    Attributes:
-        best_score: float64 [B], -inf while nothing is finished.
-        best_ids: int32 [B, t], the best hypothesis, padded.
-        best_length: int32 [B], its length.
-    """
+    """The loop's variables; see nmt_cli.search.beam.Beams for the others."""
 
     step: Any
     sums: Any
@@ -135,9 +126,9 @@ class _Beams(NamedTuple):
     ancestry: Any
     finished: Any
     done: Any
-    best_score: Any
-    best_ids: Any
-    best_length: Any
+    best_score: Any  # float64 [B], -inf while nothing is finished
+    best_ids: Any  # int32 [B, t], the best hypothesis, padded
+    best_length: Any  # int32 [B]
     caches: list[Any]
 
 

@@ -66,9 +66,6 @@ def share_threads(
         workers: batches at a time, if the user fixed it.
         single: whether there is only one sentence to translate.
         threads_of_single: its threads if the user gives no number; see :func:`threads_for`.
-
-    Raises:
-        OptionError: a number is less than 1.
     """
     if any(number is not None and number < 1 for number in (total, workers)):
         raise OptionError(

@@ -29,10 +29,6 @@ class Bundle:
     Args:
         threads, workers: see :func:`nmt_cli.runtime.device.share_threads`.
         device, provider: see :func:`nmt_cli.runtime.device.find_provider`.
-
-    Raises:
-        ModelError: the folder is not a bundle, is damaged, or has a newer format.
-        ResourceError: the device is missing.
     """
 
     kind = "bundle"
@@ -69,16 +65,7 @@ class Bundle:
         return self.step_model(single=True)[0]
 
     def step_model(self, single: bool, attention: bool = False) -> tuple[OnnxStepModel, int]:
-        """Return its graphs, and how many batches to run in parallel.
-
-        Args:
-            single: whether there is only one sentence to translate.
-            attention: whether attention weights are needed.
-
-        Raises:
-            ModelError: ONNX Runtime cannot load a graph, or attention weights are needed and the
-                bundle was exported without them.
-        """
+        """Return its graphs, for one sentence or several, and how many batches to run at a time."""
         if attention:
             attention_graph(self.folder, self.manifest)
         threads = self._share(single)

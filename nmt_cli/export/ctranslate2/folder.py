@@ -71,16 +71,12 @@ _WORDPIECE = (
 
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
-    """Write a model's weights, tokenizers and settings, unverified.
-
-    Raises:
-        ModelError: CTranslate2 cannot represent the model.
-    """
-    decoding = trained.decoding
+    """Write a model's weights, tokenizers and settings, unverified, if CTranslate2 can have it."""
     shutil.copytree(trained.tokenizer_folder, folder / TOKENIZER)
-    write_json(folder / SETTINGS, {"format": FORMAT, "decoding": asdict(decoding)})
+    write_json(folder / SETTINGS, {"format": FORMAT, "decoding": asdict(trained.decoding)})
     quantization = None if options.precision == FLOAT32 else options.precision
-    write_weights(trained.step_model.graph, trained.tokenizers, decoding, quantization, folder)
+    graph = trained.step_model.graph
+    write_weights(graph, trained.tokenizers, trained.decoding, quantization, folder)
 
 
 def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:

@@ -58,11 +58,7 @@ def their_names(path: str) -> list[str]:
 def join(
     path: str, shape: Sequence[int], tensors: Mapping[str, NDArray[np.float32]], where: str
 ) -> NDArray[np.float32]:
-    """Return a weight of ours, of the given shape, from theirs.
-
-    Raises:
-        ModelError: one of them is missing or has another shape; ``where`` names the file.
-    """
+    """Return a weight of ours, of the given shape, from theirs; ``where`` names the file."""
     names = their_names(path)
     *inputs, columns = shape
     part = (columns // len(names), *inputs)
@@ -72,21 +68,16 @@ def join(
 def taken(
     tensors: Mapping[str, NDArray[np.float32]], name: str, shape: Sequence[int], where: str
 ) -> NDArray[np.float32]:
-    """Return a tensor.
-
-    Raises:
-        ModelError: it is missing or has another shape.
-    """
+    """Return a tensor, which must have this shape."""
     if name not in tensors:
         raise ModelError(f"{where}: has no {name}", "config.json may be of another model")
-    found = tensors[name]
-    if found.shape != tuple(shape):
+    actual = list(tensors[name].shape)
+    if actual != list(shape):
         raise ModelError(
-            f"{where}: {name} has shape {list(found.shape)}, but {list(shape)} follows from "
-            "config.json",
+            f"{where}: {name} has shape {actual}, but {list(shape)} follows from config.json",
             "the files are of different models",
         )
-    return found
+    return tensors[name]
 
 
 def split(path: str, weight: NDArray[np.float32], order: NDArray[np.intp]) -> Tensors:
