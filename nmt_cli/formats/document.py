@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nmt_cli.errors import OptionError
+from nmt_cli.errors import InputError
 from nmt_cli.text.lines import BYTE_ORDER_MARK, plain_name
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def format_of(path: Path) -> str:
     """Return the format of a file by its suffix, without the suffix of its compression."""
     suffix = plain_name(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise OptionError(
+        raise InputError(
             f"{path}: unknown document format",
             "use a suffix such as .srt, .po, .md or .html, or name the `format`",
         )

@@ -463,7 +463,7 @@ class TestMisuse:
     def test_options_that_need_attention(self, workdir: Path) -> None:
         for option in (["--alignments"], ["--unk", "copy"], ["--coverage-penalty", "1"]):
             result = nmt("translate", *option, cwd=workdir, stdin=TEXT)
-            assert_fails(result, BUNDLE, "nmt export --onnx --attention")
+            assert_fails(result, BUNDLE, "export it again with --attention")
 
 
 class TestScore:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.errors import OptionError
+from nmt_cli.errors import InputError
 from nmt_cli.formats.document import FORMATS, format_of, translate_document
 from tests.formats.models import recorded, unchanged, upper
 
@@ -22,7 +22,7 @@ def test_formats_by_name() -> None:
     formats = [format_of(Path(name)) for name in names]
     assert formats == ["srt", "srt", "po", "po", "markdown", "markdown", "html", "xml"]
     for name in ("z.txt", "md", ".md"):
-        with pytest.raises(OptionError, match="unknown document format"):
+        with pytest.raises(InputError, match="unknown document format"):
             format_of(Path(name))
 
 
