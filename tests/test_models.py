@@ -177,7 +177,7 @@ def test_folders_without_a_model(tmp_path: Path, tiny_run: Run) -> None:
     (tmp_path / "saved_model.pb").touch()
     with pytest.raises(NmtError, match="a TensorFlow SavedModel"):
         nmt_cli.open(tmp_path)
-    with pytest.raises(NmtError, match="is a run; threads, workers, device and provider are for"):
+    with pytest.raises(OptionError):
         nmt_cli.open(tiny_run.folder, threads=2)
 
 

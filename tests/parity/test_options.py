@@ -7,6 +7,7 @@ import pytest
 
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.ensemble import EnsembleStepModel
+from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Line, Translator, translator_for
 from nmt_cli.training.model import trained_model
@@ -90,7 +91,8 @@ def test_phrases(sides: list[Translator]) -> None:
 
 
 def test_an_ensemble_of_both(sides: list[Translator]) -> None:
-    both = replace(sides[0], model=EnsembleStepModel([side.model for side in sides]))
+    ensemble = EnsembleStepModel([side.model for side in sides])
+    both = replace(sides[0], search=BeamSearch(ensemble, sides[0].tokenizers))
     assert_alike(list(both.translate(LINES)), list(sides[0].translate(LINES)))
 
 
