@@ -60,10 +60,6 @@ class Translate:
         """Translate with a function whose translations have alignments if ``aligns``."""
         return cls(lambda lines: list(map(Aligned.of, translate(lines))), aligns)
 
-    def __call__(self, lines: Sequence[str]) -> Sequence[Aligned]:
-        """Translate lines, in order."""
-        return self.lines(lines)
-
 
 @dataclass
 class _Node:

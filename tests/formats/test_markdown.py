@@ -230,7 +230,7 @@ def test_other_blocks_stay_translated_where_one_is_repaired() -> None:
 
 def spans(text: str, **references: str) -> list[str]:
     known = {name: {"href": target, "title": ""} for name, target in references.items()}
-    return [text[each.start : each.end] for each in inline_finder(parser(), known)(text)]
+    return [text[span.start : span.end] for span in inline_finder(parser(), known)(text)]
 
 
 @pytest.mark.parametrize(

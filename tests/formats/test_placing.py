@@ -96,7 +96,7 @@ def check_document(seed: int) -> None:
             opened.append(tag[1:])
     plain = " ".join(re.findall(r"\w+", re.sub(r"<[^>]*>|&\w+;", " ", text)))
     if plain:
-        assert translate_document("html", plain, "a", model) == model([plain])[0].text
+        assert translate_document("html", plain, "a", model) == model.lines([plain])[0].text
 
 
 def test_random_documents() -> None:

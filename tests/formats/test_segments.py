@@ -116,7 +116,7 @@ def test_each_text_is_translated_once_and_only_if_it_has_letters() -> None:
 
 def test_at_most_two_calls() -> None:
     calls, translate = recorded(upper)
-    segments = [Segment(f"text {each} %s and $x{each} or <b>so</b>", PLAIN) for each in range(50)]
+    segments = [Segment(f"text {n} %s and $x{n} or <b>so</b>", PLAIN) for n in range(50)]
     translate_segments(segments, translate)
     assert len(calls) == 2
 
@@ -141,9 +141,9 @@ def test_every_span_survives_every_model(texts: list[str], seed: int, find: Find
     for text, result in zip(texts, translate_segments(segments, translate), strict=True):
         assert sorted(kept(result, find)) == sorted(kept(text, find))
     assert len(calls) <= 2
-    for question in [each for call in calls for each in call]:
-        assert question.strip() == question != ""
-        assert not any(each in question for each in "\r\n\v\f\x85\u2028")
+    for line in [line for call in calls for line in call]:
+        assert line.strip() == line != ""
+        assert not any(line_break in line for line_break in "\r\n\v\f\x85\u2028")
 
 
 @given(TEXTS, st.sampled_from([FORMAT, srt_spans]))

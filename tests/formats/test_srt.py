@@ -199,7 +199,7 @@ def spans(text: str) -> list[list[str]]:
     """Return the spans of each subtitle, except line ends and tabs, which move with the lines."""
     contents = re.split(r"(?m)^\d+\n.* --> .*\n", text.replace("\r", ""))
     lines = [re.sub(r"[\n\t]", " ", content) for content in contents]
-    return [sorted(line[each.start : each.end] for each in find_spans(line)) for line in lines]
+    return [sorted(line[span.start : span.end] for span in find_spans(line)) for line in lines]
 
 
 def test_hostile_files_are_fast() -> None:

@@ -22,55 +22,69 @@ def client(server: Server, key: str = "any") -> deepl.Translator:
 
 def test_texts(server: Server, model: TranslationModel) -> None:
     texts = ["o gato dorme", "a casa azul"]
-    expected = [each.text for each in model.translate(texts)]
-    found = client(server).translate_text(texts, source_lang="PT", target_lang="EN-US")
-    assert [each.text for each in found] == expected
-    assert [each.billed_characters for each in found] == list(map(len, texts))
-    found = client(server).translate_text(texts[0], target_lang="EN-GB")
-    assert (found.text, found.detected_source_lang) == (expected[0], "PT")
+    expected = [result.text for result in model.translate(texts)]
+    results = client(server).translate_text(texts, source_lang="PT", target_lang="EN-US")
+    assert [result.text for result in results] == expected
+    assert [result.billed_characters for result in results] == list(map(len, texts))
+    result = client(server).translate_text(texts[0], target_lang="EN-GB")
+    assert (result.text, result.detected_source_lang) == (expected[0], "PT")
 
 
 def test_markup(server: Server, model: TranslationModel) -> None:
-    words = [each.text for each in model.translate(["o gato", "dorme"])]
-    found = client(server).translate_text(
+    words = [result.text for result in model.translate(["o gato", "dorme"])]
+    result = client(server).translate_text(
         "<doc><p>o gato</p><x>a casa</x>\n<p>dorme</p></doc>",
         target_lang="EN-US",
         tag_handling="xml",
         ignore_tags=["x"],
     )
-    assert found.text == f"<doc><p>{words[0]}</p><x>a casa</x>\n<p>{words[1]}</p></doc>"
+    assert result.text == f"<doc><p>{words[0]}</p><x>a casa</x>\n<p>{words[1]}</p></doc>"
 
 
 def test_form_bodies(server: Server, model: TranslationModel) -> None:
     answer = server.post("/v2/translate", "text=o+gato&text=a+casa&target_lang=EN")
-    expected = [each.text for each in model.translate(["o gato", "a casa"])]
-    assert [each["text"] for each in answer.body["translations"]] == expected
+    expected = [result.text for result in model.translate(["o gato", "a casa"])]
+    assert [result["text"] for result in answer.body["translations"]] == expected
 
 
 def test_languages_and_usage(server: Server) -> None:
-    own = client(server)
-    assert [each.code for each in own.get_source_languages()] == ["PT"]
-    assert [(each.code, each.name) for each in own.get_target_languages()] == [("EN", "English")]
-    before = own.get_usage().character.count
-    own.translate_text("o gato", target_lang="EN-US")
-    assert own.get_usage().character.count == before + 6
+    translator = client(server)
+    assert [language.code for language in translator.get_source_languages()] == ["PT"]
+    assert [(language.code, language.name) for language in translator.get_target_languages()] == [
+        ("EN", "English")
+    ]
+    before = translator.get_usage().character.count
+    translator.translate_text("o gato", target_lang="EN-US")
+    assert translator.get_usage().character.count == before + 6
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda own: own.translate_text("a", target_lang="DE"), "Value for 'target_lang' not"),
         (
-            lambda own: own.translate_text("a", source_lang="DE", target_lang="EN-US"),
+            lambda translator: translator.translate_text("a", target_lang="DE"),
+            "Value for 'target_lang' not",
+        ),
+        (
+            lambda translator: translator.translate_text(
+                "a", source_lang="DE", target_lang="EN-US"
+            ),
             "Value for 'source_lang' not supported",
         ),
-        (lambda own: own.translate_text(["a"] * 51, target_lang="EN-US"), "Too many texts"),
         (
-            lambda own: own.translate_text("a", target_lang="EN-US", formality="more"),
+            lambda translator: translator.translate_text(["a"] * 51, target_lang="EN-US"),
+            "Too many texts",
+        ),
+        (
+            lambda translator: translator.translate_text(
+                "a", target_lang="EN-US", formality="more"
+            ),
             "'formality' is not supported",
         ),
         (
-            lambda own: own.translate_text("a", target_lang="EN-US", tag_handling="rtf"),
+            lambda translator: translator.translate_text(
+                "a", target_lang="EN-US", tag_handling="rtf"
+            ),
             "Value for 'tag_handling' not supported",
         ),
     ],

@@ -40,7 +40,7 @@ def test_texts_of_several_lines_keep_their_line_ends(
     server: Server, model: TranslationModel
 ) -> None:
     answer = server.post("/translate", {"q": TEXTS, "source": "pt", "target": "en"})
-    assert answer.body == {"translatedText": [translated(model, each) for each in TEXTS]}
+    assert answer.body == {"translatedText": [translated(model, text) for text in TEXTS]}
 
 
 def test_html(server: Server, model: TranslationModel) -> None:
@@ -50,7 +50,7 @@ def test_html(server: Server, model: TranslationModel) -> None:
     answer = server.post("/translate", {**fields, "format": "html", "api_key": ""})
     text = html.escape(found.text, quote=False)
     assert answer.body["translatedText"] == [f"<p>{text}</p>", text]
-    assert [each["language"] for each in answer.body["detectedLanguage"]] == ["pt", "pt"]
+    assert [language["language"] for language in answer.body["detectedLanguage"]] == ["pt", "pt"]
 
 
 def test_alternatives_have_other_texts() -> None:
@@ -58,7 +58,7 @@ def test_alternatives_have_other_texts() -> None:
     known = {"o gato": Translation("the cat", -1.0, [4], others=others)}
     found = ranked(["o gato"], known, 2, False)
     assert found.text == "the cat"
-    assert [each.text for each in found.others] == ["a cat"]
+    assert [other.text for other in found.others] == ["a cat"]
 
 
 def test_detected_languages_and_alternatives(server: Server, model: TranslationModel) -> None:
@@ -67,11 +67,11 @@ def test_detected_languages_and_alternatives(server: Server, model: TranslationM
     answer = server.post("/translate", urlencode(fields))
     assert answer.body == {
         "translatedText": found.text,
-        "alternatives": [each.text for each in found.others],
+        "alternatives": [other.text for other in found.others],
         "detectedLanguage": {"confidence": 100.0, "language": "pt"},
     }
     answer = server.post("/translate", {**fields, "q": ["o gato dorme"]})
-    assert answer.body["alternatives"] == [[each.text for each in found.others]]
+    assert answer.body["alternatives"] == [[other.text for other in found.others]]
     assert answer.body["detectedLanguage"] == [{"confidence": 100.0, "language": "pt"}]
 
 

@@ -48,8 +48,8 @@ async function status(pattern) {
 
 async function check(name) {
   if (pictures) await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true });
-  for (const each of (await page.evaluate(`${axe.source}; axe.run()`)).violations) {
-    problems.push(`${name}: ${each.help}: ${each.nodes[0].html}`);
+  for (const violation of (await page.evaluate(`${axe.source}; axe.run()`)).violations) {
+    problems.push(`${name}: ${violation.help}: ${violation.nodes[0].html}`);
   }
   const [width, most] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   if (width > most) problems.push(`${name}: ${width} pixels wide`);

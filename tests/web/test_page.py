@@ -173,9 +173,9 @@ def test_node_and_a_browser_translate_alike(
     tokenizers = tiny_run.tokenizers()
     search = single_file.FileSearch(single_file.load_file(target), tokenizers)
     translator = translator_for(search, tokenizers, tiny_run.recipe.decoding)
-    expected = [each.text for each in translator.translate(LINES)]
+    expected = [translation.text for translation in translator.translate(LINES)]
     once = replace(translator, options=replace(translator.options, no_repeat_ngram=0))
-    assert expected != [each.text for each in once.translate(LINES)]
+    assert expected != [translation.text for translation in once.translate(LINES)]
     for name in ("package.json", "translate.js"):
         shutil.copy(ROOT / "docs" / "clients" / "node" / name, tmp_path)
     given = "".join(f"{line}\n" for line in LINES)
@@ -188,8 +188,9 @@ def test_node_and_a_browser_translate_alike(
         (tmp_path / "folding" / path.name).symlink_to(path)
     (tmp_path / "folding" / web.SETTINGS).unlink()
     write_json(tmp_path / "folding" / web.SETTINGS, settings)
-    folding = replace(translator, fold_capitals=True)
-    capitals = [each.text for each in folding.translate(CAPITALS)]
+    decoding = replace(tiny_run.recipe.decoding, fold_capitals=True)
+    folding = translator_for(search, tokenizers, decoding)
+    capitals = [translation.text for translation in folding.translate(CAPITALS)]
     given = "".join(f"{line}\n" for line in CAPITALS)
     assert node(tmp_path / "translate.js", tmp_path / "folding", given=given) == "".join(
         f"{line}\n" for line in capitals
@@ -210,13 +211,15 @@ def browse(folder: Path, text: str) -> dict[str, Any]:
         def log_message(self, *words: object) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as at:
-        threading.Thread(target=at.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{at.server_port}/"
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=folder)
+    ) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
         try:
             return json.loads(node(HERE / "browse.js", CHROMIUM, url, given=text))
         finally:
-            at.shutdown()
+            server.shutdown()
 
 
 @pytest.mark.slow

@@ -38,20 +38,20 @@ def test_a_browser_uses_the_page(tmp_path: Path) -> None:
     assert found.pop("foreign") == []
     with open_model(PT_EN) as model:
         (best,) = model.translate([FIRST], n_best=4, beam_size=4)
-    alternatives = list(dict.fromkeys(each.text for each in best.n_best))
+    alternatives = list(dict.fromkeys(translation.text for translation in best.n_best))
     second = translated(PT_EN, SECOND, tmp_path)
     chosen = f"{alternatives[1]}\n{second}"
     good_morning = translated(PT_EN, "Bom dia!", tmp_path)
     pairs = aligned_words(PT_EN, FIRST, 0)
     source = pairs[1][0]  # of the second target word
-    group = [source, *(target for each, target in pairs if each == source)]
+    group = [source, *(target for word, target in pairs if word == source)]
     first = pairs[0][0]
     assert found == {
         "dropped": "net::ERR_ABORTED",
         "typed": f"{best.text}\n{second}",
         "hovered": group,
         "hoveredSource": group,
-        "cursor": [first, *(target for each, target in pairs if each == first)],
+        "cursor": [first, *(target for word, target in pairs if word == first)],
         "alternatives": alternatives,
         "hidden": True,
         "chosen": chosen,
