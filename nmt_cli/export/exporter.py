@@ -72,7 +72,8 @@ class Exporter:
             f"quantize={options.precision}": options.precision != FLOAT32,
         }
         for name in (name for name, is_requested in requested.items() if is_requested):
-            formats = [f"`{each.flag}`" for each in EXPORTERS.values() if name in each._supported]
+            exporters = [other for other in EXPORTERS.values() if name in other._supported]
+            formats = [f"`{exporter.flag}`" for exporter in exporters]
             if f"`{self.flag}`" not in formats:
                 name = "no_verify" if name == "verify" else name
                 raise OptionError(f"`{name}` needs {' or '.join(formats) or 'another format'}")
@@ -90,7 +91,7 @@ class Exporter:
 
     @property
     def _supported(self) -> list[str]:
-        return [*self.optional, *(f"quantize={each}" for each in self.quantizations)]
+        return [*self.optional, *(f"quantize={name}" for name in self.quantizations)]
 
     def export(self, run: "Run", options: "ExportOptions") -> "Verification":
         """Write an export, verify it, and move it to its folder only if it passed."""

@@ -174,15 +174,16 @@ class GraphSearch:
     def _advance(self, beams: _Beams, encoder_output: list[Any], limits: tf.Tensor) -> _Beams:
         """One step: rank candidates, fill free slots, keep the best finished, close sentences."""
         width = self.decoding.beam_size
-        own = tf.broadcast_to(tf.eye(width, dtype=tf.bool), [tf.shape(beams.sums)[0], width, width])
-        ancestry = tf.concat([beams.ancestry, own], axis=2)
+        shape = [tf.shape(beams.sums)[0], width, width]
+        present = tf.broadcast_to(tf.eye(width, dtype=tf.bool), shape)
+        ancestry = tf.concat([beams.ancestry, present], axis=2)
         scores, ids, _, caches = self.graph.step(
             beams.last, beams.step[None], ancestry, encoder_output, beams.caches
         )
         step = beams.step + 1
         parents, tokens, sums = _rank(beams.sums, scores, ids)
-        taken = tf.range(width)[None, :] >= (width - beams.finished)[:, None]
-        sums = tf.where(taken, -_INF, sums)
+        is_taken = tf.range(width)[None, :] >= (width - beams.finished)[:, None]
+        sums = tf.where(is_taken, -_INF, sums)
         past = tf.gather(beams.history, parents, batch_dims=1)  # [B, K, t]
         history = tf.concat([past, tokens[..., None]], axis=2)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.bundle import ENCODER, MANIFEST
 from nmt_cli.bundle.manifest import GraphSpec, Manifest, TensorSpec, mismatch
-from nmt_cli.errors import ModelError, NmtError, ResourceError, first_line
+from nmt_cli.errors import ModelError, ResourceError, first_line
 from nmt_cli.runtime.device import CPU, CUDA
 from nmt_cli.runtime.shortlist import Shortlists
 from nmt_cli.runtime.state import DeviceState, HostState, encode_on_device
@@ -230,7 +230,7 @@ class OnnxStepModel:
             return BatchTooLarge()
         return self._wrong(f"an error of ONNX Runtime: {first_line(error)}")
 
-    def _wrong(self, problem: str) -> NmtError:
+    def _wrong(self, problem: str) -> ModelError:
         return ModelError(f"{self._folder}: its graphs returned {problem}", HINT)
 
 

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError
 from nmt_cli.files import read_limited
 
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
@@ -41,8 +41,8 @@ class HuggingFaceConfig(msgspec.Struct, frozen=True):
     @property
     def target_vocab(self) -> int:
         """The size of the target vocabulary."""
-        own = None if self.share_encoder_decoder_embeddings else self.decoder_vocab_size
-        return own or self.vocab_size
+        separate = not self.share_encoder_decoder_embeddings
+        return (separate and self.decoder_vocab_size) or self.vocab_size
 
     def model_table(self, shared: bool, biased: bool) -> dict[str, Any]:
         """Return the recipe's [model] table.
@@ -97,32 +97,28 @@ Settings = TypeVar("Settings", HuggingFaceConfig, GenerationConfig, TokenizerCon
 
 
 def read_config(folder: Path) -> HuggingFaceConfig:
-    """Read config.json.
-
-    Raises:
-        NmtError: it is missing or damaged, or describes a model that nmt does not have.
-    """
+    """Read config.json, which must describe a model that nmt has."""
     path = folder / CONFIG
     if not folder.is_dir():
-        raise NmtError(f"{folder}: no such folder", "download the model first")
+        raise ModelError(f"{folder}: no such folder", "download the model first")
     if not path.is_file():
-        raise NmtError(
+        raise ModelError(
             f"{folder}: not a Hugging Face model (no {CONFIG})",
             "give the folder of a Marian model, e.g. of OPUS-MT",
         )
     kind = read_json(path).get("model_type")
     if kind not in ("marian", "pegasus"):
-        raise NmtError(f"{path}: model_type is {kind!r}; nmt imports marian and pegasus models")
+        raise ModelError(f"{path}: model_type is {kind!r}; nmt imports marian and pegasus models")
     config = read_settings(path, HuggingFaceConfig)
     for key in ("attention_heads", "ffn_dim"):
         sides = getattr(config, f"encoder_{key}"), getattr(config, f"decoder_{key}")
         if sides[0] != sides[1]:
-            raise NmtError(
+            raise ModelError(
                 f"{path}: encoder_{key} = {sides[0]} and decoder_{key} = {sides[1]} differ; nmt "
                 "has one number for both"
             )
     if config.activation_function not in ACTIVATIONS:
-        raise NmtError(
+        raise ModelError(
             f"{path}: activation_function is {config.activation_function!r}; nmt has "
             f"{', '.join(ACTIVATIONS)}"
         )
@@ -130,31 +126,23 @@ def read_config(folder: Path) -> HuggingFaceConfig:
 
 
 def read_settings(path: Path, kind: type[Settings]) -> Settings:
-    """Read a file of settings; all defaults if there is none and they have defaults.
-
-    Raises:
-        NmtError: it is damaged, or a value is missing or of the wrong type.
-    """
+    """Read a file of settings; all defaults if there is none and they have defaults."""
     try:
         return msgspec.convert(read_json(path) if path.exists() else {}, kind)
     except msgspec.ValidationError as error:
-        raise NmtError(f"{path}: {str(error).replace('`', '')}") from None
+        raise ModelError(f"{path}: {str(error).replace('`', '')}") from None
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
-
-    Raises:
-        NmtError: the file is missing, damaged or something else.
-    """
+    """Read a JSON object."""
     try:
-        found = msgspec.json.decode(read_limited(path, 64 << 20))  # vocab.json: up to 10 MB
+        content = msgspec.json.decode(read_limited(path, 64 << 20))  # vocab.json: up to 10 MB
     except FileNotFoundError:
-        raise NmtError(f"{path}: no such file", "the folder is incomplete") from None
+        raise ModelError(f"{path}: no such file", "the folder is incomplete") from None
     except OSError as error:
-        raise NmtError(f"{path}: cannot be read ({error.strerror})") from None
+        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        raise NmtError(f"{path}: not valid JSON ({error})") from None
-    if not isinstance(found, dict):
-        raise NmtError(f"{path}: not a JSON object")
-    return found
+        raise ModelError(f"{path}: not valid JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise ModelError(f"{path}: not a JSON object")
+    return content

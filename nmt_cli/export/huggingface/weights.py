@@ -52,7 +52,7 @@ def their_names(path: str) -> list[str]:
         return [f"model.{side}.layer_norm.{_KINDS[kind]}"]
     if layer not in _LAYERS:
         return []
-    return [f"model.{side}.layers.{number}.{each}.{_KINDS[kind]}" for each in _LAYERS[layer]]
+    return [f"model.{side}.layers.{number}.{name}.{_KINDS[kind]}" for name in _LAYERS[layer]]
 
 
 def join(
@@ -62,10 +62,10 @@ def join(
     names = their_names(path)
     *inputs, columns = shape
     part = (columns // len(names), *inputs)
-    return np.concatenate([taken(tensors, each, part, where).T for each in names], axis=-1)
+    return np.concatenate([tensor_of(tensors, name, part, where).T for name in names], axis=-1)
 
 
-def taken(
+def tensor_of(
     tensors: Mapping[str, NDArray[np.float32]], name: str, shape: Sequence[int], where: str
 ) -> NDArray[np.float32]:
     """Return a tensor, which must have this shape."""
@@ -89,7 +89,7 @@ def split(path: str, weight: NDArray[np.float32], order: NDArray[np.intp]) -> Te
     elif layer.endswith(("output", "outer", "_norm")):
         weight = weight[..., order]
     parts = np.split(weight, len(names), axis=-1)
-    return {name: np.ascontiguousarray(each.T) for name, each in zip(names, parts, strict=True)}
+    return {name: np.ascontiguousarray(part.T) for name, part in zip(names, parts, strict=True)}
 
 
 def read_safetensors(path: Path) -> Tensors:

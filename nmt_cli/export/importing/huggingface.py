@@ -30,7 +30,7 @@ from nmt_cli.export.huggingface.weights import (
     Tensors,
     join,
     read_safetensors,
-    taken,
+    tensor_of,
     their_names,
 )
 from nmt_cli.export.importing.base import Shapes, Weights, write_run
@@ -173,7 +173,7 @@ def _matrices(
 
     def matrix(size: int, *names: str) -> NDArray[np.float32]:
         name = next((name for name in names if name in tensors), names[0])
-        return taken(tensors, name, (size, config.d_model), str(path))
+        return tensor_of(tensors, name, (size, config.d_model), str(path))
 
     softmax = [LOGITS] if config.tie_word_embeddings else []
     source, target = [ENCODER], [DECODER, *softmax]
@@ -190,7 +190,7 @@ def _bias(
     """Return the bias of the softmax layer; transformers allows it to be missing."""
     bias = np.zeros((1, config.target_vocab), np.float32)
     if BIAS in tensors:
-        bias = taken(tensors, BIAS, bias.shape, str(path))
+        bias = tensor_of(tensors, BIAS, bias.shape, str(path))
     bias = bias[0, target.rows]
     bias[list(target.silent)] = SUPPRESSED
     return bias
