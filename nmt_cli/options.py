@@ -69,14 +69,12 @@ def option(
 def checked(value: Any, kind: Any, name: str) -> Any:
     """Return a value as a setting of this type stores it: 2 as 2.0, a list as a tuple.
 
-    Numbers must be finite.
-
     Args:
         kind: the type of the setting, such as ``PositiveInt | None`` or ``Literal["a", "b"]``.
         name: of the setting, for the error.
 
     Raises:
-        OptionError: the value has another type or is out of range.
+        OptionError: the value has another type, is out of range or is not finite.
     """
     try:
         result = msgspec.convert(value, kind)
@@ -96,11 +94,7 @@ def checked(value: Any, kind: Any, name: str) -> Any:
 
 
 def check_settings(settings: Any) -> None:
-    """Check the settings of a dataclass that was made in Python, such as decoding options.
-
-    Raises:
-        OptionError: a setting has another type or is out of range.
-    """
+    """Check the settings of a dataclass that was made in Python, such as decoding options."""
     for item in fields(settings):
         value = getattr(settings, item.name)
         # numpy's numbers count as Python's; paths are checked where they are opened.
@@ -140,9 +134,6 @@ def settings_from(
         prefix: precedes the names of settings in errors, as in "model.".
         suggest: returns a hint for an unknown key, given the known ones and the prefix; by
             default, the nearest known key.
-
-    Raises:
-        OptionError: a key is unknown, or its value has another type or is out of range.
     """
     known: dict[str, Any] = {item.name: item.type for item in fields(kind) if item.init}  # type: ignore[arg-type]
     values = {}

@@ -251,16 +251,12 @@ class TransformerConfig(ModelConfig):
         return {"source_mask": ("B", 1, 1, "S"), **self._keys_and_values("cross", "S")}
 
     def caches(self) -> dict[str, CacheShape]:
-        """Return keys and values of each layer's self-attention, or the states of its SSRU.
-
-        If there are more pad symbols than PAD, which no translation contains, self-attention also
-        has the mask of the tokens.
-        """
+        """Return keys and values of each layer's self-attention, or the states of its SSRU."""
         if self.decoder == "ssru":
             layers = range(self.decoder_layers)
             return {f"self_state_{layer}": ("B", 1, "P", self.d_model) for layer in layers}
         caches = self._keys_and_values("self", "P")
-        if self.pad_ids != (PAD_ID,):
+        if self.pad_ids != (PAD_ID,):  # no translation contains PAD
             caches["self_hidden"] = ("B", 1, "P", 1)
         return caches
 
@@ -357,13 +353,9 @@ DEFAULT_ARCHITECTURE = "transformer"
 def model_config(
     table: Mapping[str, Any], where: str, prefix: str = "", suggest: Suggest = did_you_mean
 ) -> ModelConfig:
-    """Make a [model] table; the arguments are those of :func:`settings_from`.
+    """Make a [model] table as :func:`settings_from` does.
 
     Keys of other architectures are checked and left out.
-
-    Raises:
-        OptionError: the architecture or a key is unknown, or a value has the wrong type or is out
-            of range.
     """
     name = table.get("architecture", DEFAULT_ARCHITECTURE)
     checked(name, Literal[*ARCHITECTURES], f"{where}: {prefix}architecture")

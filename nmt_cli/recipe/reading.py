@@ -84,11 +84,7 @@ def _override(tree: dict[str, Any], override: str) -> None:
 
 
 def recipe_from(tree: Mapping[str, Any], where: str) -> Recipe:
-    """Check a parsed TOML tree and return its recipe; ``where`` names the file in errors.
-
-    Raises:
-        RecipeError: as :func:`load_recipe`.
-    """
+    """Check a parsed TOML tree and return its recipe; ``where`` names the file in errors."""
     tables: dict[str, Any] = {
         item.name: item.type for item in fields(Recipe) if is_dataclass(item.type)
     }
