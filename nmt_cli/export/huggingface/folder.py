@@ -27,8 +27,7 @@ from nmt_cli.export.huggingface.weights import (
     write_safetensors,
 )
 from nmt_cli.export.huggingface.weights import their_names as names_of
-from nmt_cli.export.importing.huggingface import import_huggingface
-from nmt_cli.export.importing.pieces import TAG
+from nmt_cli.export.importing.huggingface import TAG, import_huggingface
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model, passed
 from nmt_cli.files import write_json

@@ -25,11 +25,10 @@ from nmt_cli.bundle.manifest import (
     TensorSpec,
     signatures,
 )
-from nmt_cli.export.onnx.calibrate import Pairs, calibrate
 from nmt_cli.export.onnx.graph_pass import apply_rules
 from nmt_cli.export.onnx.half import half
 from nmt_cli.export.onnx.ops import IR_VERSION, OPSET
-from nmt_cli.export.onnx.quantize import quantize
+from nmt_cli.export.onnx.quantize import Pairs, calibrate, quantize
 from nmt_cli.export.onnx.recurrent import recurrent_encoder
 from nmt_cli.export.onnx.shortlist import columns_graph, shortlist_graph
 from nmt_cli.export.onnx.weights import (
