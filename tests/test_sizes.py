@@ -15,8 +15,8 @@ from nmt_cli.bundle import WEIGHTS
 from nmt_cli.errors import ModelError, NmtError
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.trained import TrainedModel
-from nmt_cli.training.averaging import average_run
 from nmt_cli.training.checkpoint import read_checkpoint
+from nmt_cli.training.run import average_run
 from tests.bundle import harm
 
 if TYPE_CHECKING:

@@ -128,8 +128,7 @@ def average(
     RUN is the newest under runs/ by default. The mean of a training's last checkpoints often
     translates better than each of them. Export it with nmt export --checkpoint.
     """
-    from nmt_cli.training.averaging import average_run
-    from nmt_cli.training.run import Run
+    from nmt_cli.training.run import Run, average_run
 
     folder = find_run(run)
     written, paths = average_run(Run.open(folder), last, checkpoint, output, force)

@@ -1,4 +1,4 @@
-"""Checkpoints: the weights and the state of a training, in one file each.
+"""Checkpoints, the weights and the state of a training in one file each, and their averages.
 
 A checkpoint is an .npz archive without pickle; CRC-32 sums reveal truncation and flipped bits.
 It is written under another name, then renamed:
@@ -11,8 +11,9 @@ It is written under another name, then renamed:
 """
 
 import json
+import logging
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from numpy.typing import NDArray
 
 from nmt_cli.errors import ModelError, NmtError, first_line
 from nmt_cli.files import replacing_path
+
+logger = logging.getLogger(__name__)
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -188,3 +191,35 @@ def check_match(path: Path, variables: Mapping[str, Any], arrays: Arrays) -> Non
         if names
     ]
     raise ModelError(f"{path}: checkpoint of a different model", "; ".join(differences))
+
+
+def average_checkpoints(paths: Sequence[Path], output: Path) -> None:
+    """Write the mean of several checkpoints' weights, for translation and export only.
+
+    The state is that of the last checkpoint.
+    """
+    total: dict[str, NDArray[np.float64]] = {}
+    state = TrainingState()
+    for path in paths:
+        arrays, state = read_checkpoint(path)
+        weights = inference_weights(arrays)
+        check_match(path, total or weights, weights)
+        for name, weight in weights.items():
+            total[name] = total.get(name, 0.0) + weight.astype(np.float64) / len(paths)
+    mean = {name: weight.astype(np.float32) for name, weight in total.items()}
+    write_checkpoint(output, mean, state)
+
+
+def undamaged(paths: Sequence[Path], count: int) -> list[Path]:
+    """Return the last ``count`` checkpoints that can be read, or the last path if none can."""
+    readable: list[Path] = []
+    for path in reversed(paths):
+        try:
+            read_checkpoint(path)
+        except NmtError as error:
+            logger.warning("%s; left out of the average", error.message)
+        else:
+            readable.insert(0, path)
+        if len(readable) == count:
+            break
+    return readable or list(paths[-1:])

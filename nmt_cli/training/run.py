@@ -14,7 +14,7 @@ tensorboard/   the same for TensorBoard, with sample translations
 import math
 import shutil
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -22,14 +22,14 @@ from typing import Any, NotRequired, TypedDict
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.card import LICENCE, describe_system
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import ModelError, NmtError
-from nmt_cli.files import read_record, replacing_folder, write_json
+from nmt_cli.errors import ModelError, NmtError, OptionError, OutputError
+from nmt_cli.files import locked, read_record, replacing_folder, write_json
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import load_recipe
 from nmt_cli.text.lines import read_lines, write_lines
 from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
 from nmt_cli.training import RUN
-from nmt_cli.training.checkpoint import read_checkpoint
+from nmt_cli.training.checkpoint import average_checkpoints, read_checkpoint
 from nmt_cli.training.log import read_log
 
 FORMAT = 2
@@ -275,6 +275,48 @@ def _guarded(recipe: Recipe) -> dict[str, object]:
         guarded["training.max_steps"] = recipe.training.max_steps
         guarded["training.max_epochs"] = recipe.training.max_epochs
     return guarded
+
+
+def average_run(
+    run: Run,
+    last: int | None = None,
+    checkpoints: Sequence[Path] = (),
+    output: Path | None = None,
+    force: bool = False,
+) -> tuple[Path, list[Path]]:
+    """Average checkpoints of a run (Vaswani et al. 2017, section 6.1).
+
+    Args:
+        last: number of the newest checkpoints to average; None: all.
+        checkpoints: files to average instead.
+        output: checkpoint to write; None: the run's average.npz.
+        force: replace an existing file.
+
+    Returns:
+        The file written, and the checkpoints averaged.
+
+    Raises:
+        OptionError: both ``last`` and ``checkpoints`` are given.
+        ModelError: there are too few checkpoints; one is damaged or of a different model.
+        OutputError: the output exists.
+        BusyError: the output is in the run's folder, and the run is in use.
+    """
+    if last and checkpoints:
+        raise OptionError("give one of `last` and `checkpoint`")
+    paths = list(checkpoints) or run.checkpoints()[-(last or 0) :]
+    needed = max(2, last or 0)
+    if len(paths) < needed:
+        raise ModelError(
+            f"{run.folder}: {len(paths)} checkpoint(s) to average, {needed} needed",
+            "train with a larger training.keep, or name files with `checkpoint`",
+        )
+    output = output or run.average
+    is_inside = run.folder.resolve() in output.resolve().parents
+    with locked(run.folder) if is_inside else nullcontext():
+        if output.exists() and not force:
+            raise OutputError(f"{output}: already exists", "replace it with `force`")
+        average_checkpoints(paths, output)
+    return output, paths
 
 
 def describe_run(folder: Path) -> dict[str, Any]:

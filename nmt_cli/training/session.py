@@ -16,11 +16,12 @@ import keras
 from nmt_cli.data.batches import Epochs
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
-from nmt_cli.training.averaging import average_checkpoints, undamaged
 from nmt_cli.training.checkpoint import (
     TrainingState,
+    average_checkpoints,
     read_checkpoint,
     save_checkpoint,
+    undamaged,
     write_checkpoint,
 )
 from nmt_cli.training.devices import ONE_DEVICE, Devices

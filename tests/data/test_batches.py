@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nmt_cli.data.batches import WIDTHS, Batch, Batches, Epochs, Position
 from nmt_cli.data.prepared import TokenArray
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
 
@@ -228,14 +228,14 @@ def test_arrays_can_be_saved_and_opened(
 
 def test_damaged_arrays_are_refused(tmp_path: Path) -> None:
     stem = tmp_path / "train.source"
-    with pytest.raises(NmtError, match=r"cannot be read .*; run nmt prepare --force"):
+    with pytest.raises(ModelError, match=r"cannot be read .*; run nmt prepare --force"):
         TokenArray.open(stem)
     TokenArray.of([[1, 2, 3], [4]]).save(stem)
     path = Path(f"{stem}.ids.npy")
     whole = path.read_bytes()
     for content in (whole[:-4], whole[:20], b"", b"text"):
         path.write_bytes(content)
-        with pytest.raises(NmtError, match=r"train\.source\.\*\.npy: .*--force"):
+        with pytest.raises(ModelError, match=r"train\.source\.\*\.npy: .*--force"):
             TokenArray.open(stem)
     for ids, offsets in (
         (np.zeros(3, np.int32), np.array([0, 3, 4])),
@@ -246,5 +246,5 @@ def test_damaged_arrays_are_refused(tmp_path: Path) -> None:
     ):
         np.save(path, ids)
         np.save(f"{stem}.offsets.npy", offsets)
-        with pytest.raises(NmtError, match="not token arrays"):
+        with pytest.raises(ModelError, match="not token arrays"):
             TokenArray.open(stem)

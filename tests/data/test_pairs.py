@@ -14,7 +14,7 @@ from nmt_cli.data.batches import training_batches
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.data.pairs import draw, mix, without_held_out
 from nmt_cli.data.prepared import Prepared
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import ModelError, RecipeError
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.reading import recipe_from
 from tests.data.conftest import Preparing
@@ -64,7 +64,7 @@ def test_a_tag_that_occurs_in_the_text_is_refused(place: int) -> None:
     sides = [["a"], ["x"], ["b"], ["y"]]
     sides[place].append("some <b>bold</b> word")
     sides[place ^ 1].append("other")
-    with pytest.raises(NmtError, match="<b> occurs in the text: 'some <b>bold") as caught:
+    with pytest.raises(RecipeError, match="<b> occurs in the text: 'some <b>bold") as caught:
         mix(Corpus("train", *sides[:2]), Corpus("made", *sides[2:]), "<b>")
     assert caught.value.hint == "choose a tag that does not"
 
@@ -225,7 +225,7 @@ def test_an_unused_tag_is_not_in_the_vocabulary(
 
 def test_a_refused_tag_leaves_no_files(texts: Path, tmp_path: Path, run: Preparing) -> None:
     write(texts / "made", [*MADE[70:80], ("um <BT> dois", "one two")])
-    with pytest.raises(NmtError, match="<BT> occurs in the text"):
+    with pytest.raises(RecipeError):
         run(recipe(texts, synthetic=["made"], synthetic_tag="<BT>"), tmp_path / "out")
     assert [each.name for each in tmp_path.iterdir()] == ["texts"]
 
@@ -252,7 +252,7 @@ def test_a_damaged_file_of_weights_is_refused(texts: Path, tmp_path: Path, run: 
     found, _ = run(recipe(texts, weights={"train": 2}), tmp_path / "out")
     path = found.folder / "train.weights.npy"
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(NmtError, match=r"train\.weights\.npy: damaged") as caught:
+    with pytest.raises(ModelError, match=r"train\.weights\.npy: damaged") as caught:
         found.weights()
     assert caught.value.hint == "run nmt prepare --force"
 
@@ -261,7 +261,7 @@ def test_weights_of_an_unknown_corpus_are_refused(
     texts: Path, tmp_path: Path, run: Preparing
 ) -> None:
     with pytest.raises(
-        NmtError, match="data.weights: no training corpus is called 'tran'"
+        RecipeError, match="data.weights: no training corpus is called 'tran'"
     ) as error:
         run(recipe(texts, synthetic=["made"], weights={"tran": 2.0}), tmp_path / "out")
     assert error.value.hint == "use made, train"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import InputError
 from nmt_cli.evaluate.scores import evaluate
 
 TEXT = ["The cat sat on the mat, didn't it?", "There is a house over there.", ""]
@@ -43,5 +43,5 @@ def test_scores_depend_on_case_order_and_side() -> None:
 
 
 def test_empty_texts_are_refused() -> None:
-    with pytest.raises(NmtError, match="nothing to evaluate: the files are empty"):
+    with pytest.raises(InputError, match="nothing to evaluate: the files are empty"):
         evaluate([], [])

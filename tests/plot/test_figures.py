@@ -8,7 +8,7 @@ import pytest
 
 from nmt_cli.data.batches import Batches
 from nmt_cli.data.prepared import TokenArray
-from nmt_cli.errors import NmtError
+from nmt_cli.errors import InputError, NmtError, OutputError
 from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import check_format, picture, write
 from nmt_cli.plot.history import history_figure, schedule_figure, steps_to_draw
@@ -119,7 +119,7 @@ def test_an_empty_translation_has_no_alignment():
     found = align(AttentionMaps(SOURCE, [END_ID], weights, [("a", [0]), ("b", [1, 2])]))
     assert found.target == []
     assert found.weights.shape == (0, 2)
-    with pytest.raises(NmtError, match="there are no words to align"):
+    with pytest.raises(InputError, match="there are no words to align"):
         alignment_figure(found)
 
 
@@ -226,7 +226,7 @@ def test_images_are_png_or_svg(tmp_path: Path):
     text = (tmp_path / "a.SVG").read_text(encoding="utf-8")
     for word in ("estação", "naïve", "source"):  # as searchable text
         assert re.search(f">{word}<", text)
-    with pytest.raises(NmtError, match=r"a\.jpg: unknown image format"):
+    with pytest.raises(OutputError, match=r"a\.jpg: unknown image format"):
         check_format(tmp_path / "a.jpg")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.SVG", "a.png"]
 
