@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from nmt_cli.errors import InputError, ModelError, OptionError
+from nmt_cli.errors import InputError, ModelError
 from nmt_cli.plot.figure import matrix, new_figure
 from nmt_cli.search.forced import Alignment, AttentionMaps
 from nmt_cli.text.tokenizer import TokenizerPair
@@ -86,5 +86,5 @@ def _chosen(option: str, number: int | None, count: int) -> list[int]:
     if number is None:
         return list(range(count))
     if not 1 <= number <= count:
-        raise OptionError(f"`{option}={number}`: the model has {count}", f"give 1 to {count}")
+        raise ModelError(f"`{option}={number}`: the model has {count}", f"give 1 to {count}")
     return [number - 1]

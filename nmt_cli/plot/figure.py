@@ -58,7 +58,7 @@ def show(figure: Figure) -> None:
     from matplotlib import pyplot
 
     if matplotlib.get_backend().lower() == "agg":
-        raise ResourceError("`show`: there is no display", "write a file, with `output`")
+        raise ResourceError("`show`: there is no display", "write a file with `output`")
     manager = pyplot.figure(figsize=figure.get_size_inches()).canvas.manager
     manager.canvas.figure = figure
     figure.set_canvas(manager.canvas)

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from nmt_cli.errors import ModelError, OptionError
+from nmt_cli.errors import ModelError
 from nmt_cli.model.layers import causal_mask, padding_mask, sinusoids, target_mask
 from nmt_cli.models import TranslationModel
 from nmt_cli.plot.figure import matrix, new_figure
@@ -167,7 +167,7 @@ def positions_figure(
     length, width = table.shape
     chosen = dimensions or sorted({width * curve // (2 * CURVES) for curve in range(CURVES)})
     if max(chosen) >= width:
-        raise OptionError(
+        raise ModelError(
             f"`dimension={max(chosen)}`: the model has {width}", f"give 0 to {width - 1}"
         )
     figure = new_figure(10.5, min(12.0, max(4.6, 0.06 * width)) if curves == "all" else 4.6)

@@ -56,12 +56,12 @@ REFUSED = [
     (
         ("attention", "o gato.", "-m", BUNDLE),
         "was exported without attention weights",
-        "--attention",
+        "`attention`",
     ),
     (
         ("attention", "o gato.", "-m", BUNDLE, "--part", "encoder"),
         f"{BUNDLE}: was exported without attention weights",
-        "give the run",
+        "use the run",
     ),
     (("alignment", " ", "-m", RUN), "the source is blank", "give a sentence"),
     (
@@ -74,8 +74,8 @@ REFUSED = [
         "the target has",
         "give a shorter sentence",
     ),
-    (("attention", "o gato.", "-m", RUN, "--layer", "9"), "--layer 9: the model has 1", "give 1"),
-    (("positions", RUN, "--dimension", "16"), "--dimension 16: the model has 16", "give 0 to 15"),
+    (("attention", "o gato.", "-m", RUN, "--layer", "9"), "`layer=9`: the model has 1", "give 1"),
+    (("positions", RUN, "--dimension", "16"), "`dimension=16`: the model has 16", "give 0 to 15"),
     (
         ("positions", "toy.toml", "--set", "model.positions=none"),
         "its model has no position vectors",
@@ -86,13 +86,13 @@ REFUSED = [
         "its positions are learned, and a recipe has no weights",
         "name a run folder",
     ),
-    (("history", "exports"), "exports: not a run folder", "train first"),
+    (("history", "exports"), "exports: not a run", "train first"),
     (
         ("lengths", "toy.toml", "--set", "training.batch_tokens=0"),
-        "training.batch_tokens = 0 is only known once a training has begun",
-        "--set training.batch_tokens=N",
+        "with training.batch_tokens = 0, the size of a batch is not known before a training",
+        "set it to a number",
     ),
-    (("lengths", "ted-pt-en"), "no prepared data", "run nmt prepare first"),
+    (("lengths", "ted-pt-en"), "not a prepared folder", "run nmt prepare"),
     (("schedule", "nothing"), "nothing: no such recipe", "nmt comes with"),
 ]
 
@@ -139,7 +139,7 @@ def test_a_plot_needs_an_output_and_a_format(workdir: Path) -> None:
     assert_fails(result, "p.jpg: unknown image format", "use a name that ends in .png or .svg")
     environment = {"MPLBACKEND": "agg", "DISPLAY": ""}
     result = nmt("plot", "history", RUN, "--show", cwd=workdir, environment=environment)
-    assert_fails(result, "--show: there is no display", "-o FILE")
+    assert_fails(result, "--show: there is no display", "--output")
 
 
 CHROMIUM = next(
