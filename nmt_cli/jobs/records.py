@@ -154,8 +154,8 @@ class Lines:
             extra = dict.fromkeys(extra_names(self.options), "") | {"error": error_line(error)}
             end = "\r" * (self.keeps_cr and text.endswith("\r"))
             return [self.failed(text.removesuffix("\r"), extra) + end] * self.outputs_each
-        if isinstance(record, Record):
-            return self.written(record, error)
+        if isinstance(record, Record) and isinstance(result, Translation):
+            return self.written(record, result)
         return [text] * self.outputs_each
 
     def shards(self, source: "DataPath", rows: int) -> Iterator[Shard]:

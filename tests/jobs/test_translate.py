@@ -1,5 +1,6 @@
 """Local jobs: CSV, Parquet and failing rows without Ray, whole, in parts and continued."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.shards import Counts
 from nmt_cli.jobs.translate import translate_files
 from nmt_cli.search.translator import Translator
+from tests.harness import nmt
 from tests.search.fakes import FakeStepModel, copying, fake_translator
 
+MODEL = Path(__file__).parents[2] / "exports" / "pt-en"
 CSV = b'id,text\r\n1,"one\ntwo"\r\n2\r\n3,"three, ""four"""\r\n4,\xff\r\n5,five\r\n'
 FAILING = [b'2,"', b'4,\xef\xbf\xbd,"']
 
@@ -101,6 +104,18 @@ class TestCsv:
 
 
 class TestParquet:
+    def test_without_pyarrow(self, parquet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in [name for name in sys.modules if name.startswith("nmt_cli.jobs.parquet")]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        result = nmt(
+            *["translate", parquet, "-o", "out", "-m", MODEL],
+            *["--input-format", "parquet", "--field", "text"],
+            cwd=parquet.parent,
+        )
+        assert (result.code, result.out) == (1, b"")
+        assert result.message.startswith("nmt: this command needs pyarrow; pip install ")
+
     def test_a_folder_of_shards(self, parquet: Path) -> None:
         output = parquet.with_name("out")
         counts = run(parquet, input_format="parquet", scores=True, output=output)
