@@ -60,7 +60,6 @@ def translate_document(
 
     Raises:
         InputError: the document cannot be parsed; names file and line.
-        ImportError: the format's library is not installed (``nmt_cli[formats]``).
     """
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
     module, _, function = FORMATS[format].function.partition(":")

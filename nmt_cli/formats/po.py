@@ -70,10 +70,6 @@ def translate_po(text: str, name: str, translate: Translate) -> str:
     so does the only form of a language with one. Messages are translated line by line and keep
     their line breaks. A message with an escape that polib does not know (``\a``, ``\x41``) is
     left as it is.
-
-    Raises:
-        InputError: the file ``name`` has a syntax error (names the line), or its header says that
-            it is not UTF-8.
     """
     import polib
 

@@ -36,9 +36,6 @@ def translate_srt(text: str, name: str, translate: Translate) -> str:
 
     The lines of a subtitle, or of each speaker in a dialogue, are translated together. The
     translation is split into as many lines of similar length.
-
-    Raises:
-        InputError: part of the file ``name`` is not a subtitle; names the line.
     """
     contents = _contents(text, name)
     subtitles = [list(_groups(text, *content)) for content in contents]
@@ -95,7 +92,7 @@ def _replaced(
 
 
 def _contents(text: str, name: str) -> list[Interval]:
-    """Find the text of each subtitle. Raises as :func:`translate_srt` does."""
+    """Find the text of each subtitle; raise InputError with the line of what is none."""
     import srt
 
     if not re.search(r"-[ -]*>", text):  # srt's pattern is slow on text without arrows

@@ -14,7 +14,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from nmt_cli.serve.access import Access
 from nmt_cli.serve.models import ServedModel
@@ -77,10 +77,6 @@ class Interface:
         self.service, self.access, self.options = service, access, options
         self.models = service.models
 
-    def routes(self) -> list[BaseRoute]:
-        """Return the routes of the interface."""
-        raise NotImplementedError
-
     def key_of(self, call: Call) -> str:
         """Return the API key of a request, or an empty string if it has none."""
         raise NotImplementedError
@@ -138,13 +134,10 @@ class Interface:
     def detect(
         self, texts: Sequence[str], target: str, min_characters: int = 0
     ) -> list[tuple[str, float]]:
-        """Detect the language of each text among those that can be translated to the target.
+        """Return the language of each text, of those that can be translated to the target.
 
-        Args:
-            min_characters: shorter texts get the language of all texts together.
-
-        Returns:
-            For each text, the code of its language and the probability.
+        Languages come with probabilities. Texts of fewer than ``min_characters`` get the language
+        of all texts together.
         """
         sources, detector = self.sources_for(target), self.service.detector
         long = [len(text) >= min_characters for text in texts]
