@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nmt_cli.bundle.manifest import Verification
+from nmt_cli.bundle.manifest import PASSED, Verification
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
+from nmt_cli.export import verification
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import bundle
 from nmt_cli.model.step_model import KerasStepModel
@@ -183,3 +184,16 @@ def test_an_older_bundle_is_replaced_only_with_force(tiny_run, tiny_bundle, tmp_
     EXPORTERS["onnx"].export(tiny_run, replace(given, force=True))
     assert read_manifest(tmp_path / "b").decoding.beam_size == 3
     assert [each.name for each in tmp_path.iterdir()] == ["b"]
+
+
+@pytest.mark.parametrize("name", ["onnx", "saved-model"])
+def test_exports_are_verified_as_they_are_used(
+    tiny_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A bundle through the steps of the text path, which a SavedModel does not have."""
+    decoding = replace(tiny_run.recipe.decoding, fold_capitals=True, repair_code=True)
+    run = replace(tiny_run, recipe=replace(tiny_run.recipe, decoding=decoding))
+    monkeypatch.setattr(verification, "HARD_LINES", ("UM DOIS TRÊS", "um gato_2 sol"))
+    output = tmp_path / "export"
+    report = EXPORTERS[name].export(run, ExportOptions(output=output, checkpoint=run.last))
+    assert report.outcome == PASSED
