@@ -10,6 +10,7 @@ from nmt_cli.errors import ModelError, OptionError
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.segments import BeamSearch
 from nmt_cli.training.run import Run
 from tests.systems import export_bundle, untrained_run
 from tests.translators import load_bundle, real_sentences
@@ -34,7 +35,8 @@ def test_shortlists_of_the_whole_vocabulary_change_nothing(
     assert manifest.shortlist.size == manifest.vocabulary["target"] < 384
     assert "that their shortlists lack: 0" in "\n".join(manifest.verification.lines())
     translator = load_bundle(folder, DecodingOptions(beam_size=4))
-    plain = replace(translator, model=OnnxStepModel(folder, replace(manifest, shortlist=None)))
+    model = OnnxStepModel(folder, replace(manifest, shortlist=None))
+    plain = replace(translator, search=BeamSearch(model, translator.tokenizers))
     texts = [
         [translation.text for translation in one.translate(lines)] for one in (plain, translator)
     ]
