@@ -70,7 +70,7 @@ class TranslateOptions:
     )
     force: bool = option(False, "Replace existing files.", group="Output")
     resume: bool = option(
-        False, "Continue interrupted outputs and skip complete ones.", group="Output"
+        False, "Continue interrupted outputs; skip complete ones.", group="Output"
     )
     shard: str | None = option(
         None,
@@ -84,14 +84,10 @@ class TranslateOptions:
         "row that fails and add its error in a column.",
         group="Input",
     )
-    line_buffered: bool = option(
-        False, "Translate and write each line as it arrives.", group="Output"
-    )
+    line_buffered: bool = option(False, "Translate each line as it arrives.", group="Output")
     interactive: bool = option(False, "Prompt for lines, with a history.", group="Input")
     trace: bool = option(
-        False,
-        "Show each step of the search: beams, candidates, finished hypotheses.",
-        group="Output",
+        False, "Show each search step: beams, candidates, finished hypotheses.", group="Output"
     )
     input_format: RecordForm | None = option(
         None,
@@ -99,18 +95,13 @@ class TranslateOptions:
         group="Input",
     )
     field: str | None = option(
-        None,
-        "Field of `input_format`: a column number from 1 or a name.",
-        metavar="FIELD",
-        group="Input",
+        None, "Field of `input_format`: a column number or a name.", metavar="FIELD", group="Input"
     )
     format: DocumentFormat | None = option(
         None, "Translate documents and keep their markup; auto: by file name suffix.", group="Input"
     )
     json: bool = option(
-        False,
-        "Write one JSON object per line with all details; jsonl records are extended.",
-        group="Output",
+        False, "Write one JSON object per line with all details, or extend jsonl.", group="Output"
     )
     scores: bool = option(False, "Add the score: a column or a field.", group="Output")
     tokens: bool = option(False, "Add the tokens of the translation.", group="Output")
@@ -127,7 +118,7 @@ class TranslateOptions:
     )
     constraints: bool = option(
         False,
-        "Tab-separated phrases follow each line; its translation must contain them.",
+        "Tab-separated phrases after each line must appear in its translation.",
         group="Input",
     )
     decoding: DecodingOptions = _DEFAULTS
