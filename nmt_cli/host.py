@@ -1,5 +1,6 @@
 """This machine: its cores and memory, and quiet imports of large frameworks."""
 
+import logging
 import os
 import resource
 import sys
@@ -21,6 +22,20 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Log no warnings about bundles and long lines while nmt tests a model on lines of its own."""
+    loggers = [logging.getLogger(f"{__package__}.{name}") for name in ("runtime", "search")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def processor() -> dict[str, object]:

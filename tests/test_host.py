@@ -1,12 +1,14 @@
-"""Memory use of this process, and free memory."""
+"""Memory use of this process, free memory, and warnings that are not for the user."""
 
+import logging
 import multiprocessing
 from multiprocessing.connection import Connection
 
 import numpy as np
+import pytest
 
 from nmt_cli import host
-from nmt_cli.host import free_memory, peak_memory
+from nmt_cli.host import free_memory, peak_memory, without_warnings
 
 MIB = 2**20
 
@@ -52,3 +54,11 @@ def test_the_limit_of_a_container_applies(tmp_path, monkeypatch):
 def test_a_system_without_proc(tmp_path, monkeypatch):
     monkeypatch.setattr(host, "Path", lambda path: tmp_path / "missing")
     assert free_memory() is None
+
+
+def test_no_warnings_while_a_model_is_tested(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("nmt_cli.search.translator")
+    with without_warnings():
+        logger.warning("hidden")
+    logger.warning("shown")
+    assert caplog.messages == ["shown"]

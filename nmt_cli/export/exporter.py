@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from nmt_cli.bundle import MANIFEST, PRECISIONS
 from nmt_cli.errors import ModelError, OptionError, OutputError, ResourceError
 from nmt_cli.files import locked, replacing_folder
+from nmt_cli.host import without_warnings
 from nmt_cli.options import option
 from nmt_cli.search.options import BeamSize, Penalty
 
@@ -124,7 +125,8 @@ class Exporter:
                 module.write(trained, options, work)
                 if options.verify:
                     logger.info("verifying against the trained model")
-                    report = module.verify(trained, options, work)
+                    with without_warnings():
+                        report = module.verify(trained, options, work)
         return report
 
     def folder(self, run: "Run", options: "ExportOptions") -> Path:

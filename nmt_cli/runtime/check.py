@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.bundle.manifest import Check, GraphSpec
 from nmt_cli.errors import ModelError, first_line
+from nmt_cli.host import without_warnings
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.runtime.step_model import HINT
 from nmt_cli.search.translator import translator_for
@@ -42,6 +43,7 @@ _DTYPES = {
 Tensors = dict[str, NDArray[Any]]
 
 
+@without_warnings()
 def check_bundle(bundle: Bundle) -> list[Check]:
     """Check a loaded bundle: its files, the signatures of its graphs, and that it translates."""
     manifest = bundle.manifest

@@ -12,6 +12,7 @@ from keras import ops
 from nmt_cli.data.batches import Batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.evaluate.scores import evaluate
+from nmt_cli.host import without_warnings
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import translator_for
@@ -98,7 +99,9 @@ class Validator:
                 verbose=0,
                 return_dict=True,
             )
-            translations = [result.text for result in self._translator.translate(self._source)]
+            with without_warnings():
+                results = list(self._translator.translate(self._source))
+            translations = [result.text for result in results]
         bleu, chrf = (score.value for score in evaluate(translations, self._target))
         lines = zip(self._source, self._target, translations, strict=True)
         names = ("source", "reference", "translation")

@@ -31,6 +31,7 @@ from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
 from nmt_cli.files import locked, replacing_folder
+from nmt_cli.host import without_warnings
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.runtime.shortlist import Shortlists
@@ -163,6 +164,7 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path) -> Verifi
     return manifest.verification
 
 
+@without_warnings()
 def _verified(trained: TrainedModel, folder: Path) -> Manifest:
     bundle = Bundle(folder)
     manifest, checks = bundle.manifest, check_bundle(bundle)
