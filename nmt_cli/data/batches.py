@@ -30,10 +30,7 @@ WIDTHS = (8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 class Batch(NamedTuple):
     """One training batch; all arrays int32 [rows, width], padded with PAD.
 
-    Attributes:
-        source: as the tokenizer frames it (WordPiece: also START).
-        target_in: START, then the sentence.
-        target_out: the sentence, then END.
+    ``target_in`` is START and the sentence, ``target_out`` the sentence and END.
     """
 
     source: NDArray[np.int32]
@@ -50,11 +47,9 @@ class Position:
 
 
 class Batches:
-    """All batches of a parallel corpus.
+    """All batches of a parallel corpus, source with special tokens and target without.
 
     Args:
-        source: source sequences with their special tokens.
-        target: target sequences without START and END.
         batch_tokens: maximum rows times width, including padding, of either side.
         seed: random seed of the order.
         copies: consecutive rows per pair, within the budget.
@@ -84,10 +79,7 @@ class Batches:
         self._by_length = np.argsort(needed, kind="stable")
 
     def order(self, epoch: int, share: float = 1.0) -> list[tuple[int, NDArray[np.int64]]]:
-        """Return (width, row numbers) of each batch of an epoch, numbered from 0.
-
-        ``share`` is the share of the pairs to use, the shortest ones.
-        """
+        """Return (width, row numbers) of an epoch's batches, of a share of the shortest pairs."""
         rng = np.random.default_rng([self.seed, epoch])
         used = np.zeros(len(self.source), bool)
         used[self._by_length[: math.ceil(share * len(self.source))]] = True

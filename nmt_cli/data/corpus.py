@@ -35,11 +35,8 @@ SPLITS = ("train", "dev", "test")  # of the phrasebook
 
 @dataclass(frozen=True)
 class Corpus:
-    """Aligned sentences: ``source[i]`` and ``target[i]`` are translations of each other.
-
-    Attributes:
-        origins: the name of the corpus that each pair comes from; empty: not known.
-    """
+    """Aligned sentences: ``source[i]`` and ``target[i]`` are translations of each other, from the
+    corpus named ``origins[i]`` if that is known."""
 
     name: str
     source: list[str]
@@ -59,13 +56,7 @@ class Corpus:
 
 
 def read_corpus(specification: str, config: DataConfig) -> Corpus:
-    """Read one corpus of a recipe.
-
-    Raises:
-        RecipeError: the specification is malformed.
-        InputError: a file is missing or not valid UTF-8, the sides have different lengths, a line
-            of a table has too few columns, or TensorFlow Datasets cannot get the data.
-    """
+    """Read one corpus of a recipe."""
     prefix, _, rest = specification.partition(":")
     if prefix == "phrasebook":
         return _phrasebook(rest, config)
@@ -108,11 +99,7 @@ def read_held_out(corpus: str | None, config: DataConfig) -> tuple[list[str], li
 
 
 def read_test_sets(configs: Mapping[Path, DataConfig]) -> list[EvaluationText]:
-    """Read the test sets of several runs, which must be the same. Each set is a domain.
-
-    Args:
-        configs: the [data] table of each run's recipe.
-    """
+    """Read the test sets of runs from their [data] tables; all must name the same."""
     first: list[EvaluationText] = []
     for folder, config in configs.items():
         texts = []
@@ -172,10 +159,8 @@ def _phrasebook(split: str, config: DataConfig) -> Corpus:
 def sentence_pairs(split: str) -> list[dict[str, str]]:
     """Return the phrasebook's pairs of one split in order, each {"pt": ..., "en": ...}.
 
-    tools/phrasebook in the source repository generates them. Dev (300 pairs) and test (1,000)
-    contain no sentence of another split in either language, even if case and punctuation are
-    ignored, and no word that is not in train. About one in twenty-five combinations of a verb and
-    its object (wash, dress) or of a noun and its adjective (box, heavy) occurs in test only.
+    tools/phrasebook in the source repository generates them, with combinations of words that occur
+    in test only.
     """
     if split not in SPLITS:
         raise RecipeError(f"phrasebook:{split}: no such split", "choose train, dev or test")

@@ -36,17 +36,11 @@ def sample(
 def shortlist_tables(
     source: TokenArray, target: TokenArray, tokenizers: TokenizerPair, size: int, width: int
 ) -> tuple[Ids, Ids]:
-    """Return the tables from which nmt_cli.runtime.shortlist fills shortlists.
-
-    Args:
-        source, target: a sample of the training pairs.
-        tokenizers: tokenizers of both sides.
-        size: N, number of ids in a shortlist.
-        width: number of translations of each source id.
+    """Return the tables from which nmt_cli.runtime.shortlist fills shortlists of ``size`` ids.
 
     Returns:
-        [N] ids: END, the unknown token, then the most frequent. [source ids, width] translations:
-        the same piece if the target side has it, as names are copied, then the most probable.
+        [size] ids: END, the unknown token, then the most frequent. [source ids, width]
+        translations: the same piece if the target side has it, then the most probable.
     """
     source_pieces, target_pieces = (
         tokenizer.tokens(range(tokenizer.vocab_size))
@@ -67,10 +61,7 @@ def shortlist_tables(
 
 
 def learn_translations(source: TokenArray, target: TokenArray, vocab_size: int) -> dict[int, Ids]:
-    """Return the target ids that translate each source id that occurs, the most probable first.
-
-    ``vocab_size`` is the size of the target vocabulary.
-    """
+    """Return the target ids that translate each source id that occurs, the most probable first."""
     pairs = np.repeat(np.arange(len(source)), source.lengths)
     keys = np.unique(source.ids.astype(np.int64) * len(source) + pairs)
     tokens, pairs = np.divmod(keys, len(source))

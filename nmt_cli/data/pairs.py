@@ -60,13 +60,7 @@ class Pairs:
 
 
 def choose_pairs(recipe: Recipe, texts: dict[str, list[Corpus]]) -> Pairs:
-    """Clean the training text, hold out development pairs if needed, draw synthetic pairs.
-
-    ``texts`` are the recipe's corpora "train", "dev" and "synthetic".
-
-    Raises:
-        InputError: no pair is left to train on, or to validate with.
-    """
+    """Clean the training text, hold out development pairs if needed, draw synthetic pairs."""
     data, dev = recipe.data, texts["dev"]
     seen: set[tuple[str, str]] = set()
     real, counts = clean(texts["train"], data, seen)
@@ -107,10 +101,7 @@ def choose_pairs(recipe: Recipe, texts: dict[str, list[Corpus]]) -> Pairs:
 def clean(
     corpora: list[Corpus], config: DataConfig, seen: set[tuple[str, str]]
 ) -> tuple[Corpus, Cleaning]:
-    """Concatenate corpora, strip white space, and drop bad pairs.
-
-    Pairs in ``seen`` count as duplicates; the pairs kept are added to it.
-    """
+    """Concatenate corpora, strip white space, and drop bad pairs and those already in ``seen``."""
     counts = Cleaning()
     kept = Corpus("train", [], [])
     for corpus in corpora:
@@ -136,10 +127,7 @@ def clean(
 
 
 def without_held_out(synthetic: Corpus, held_out: Corpus) -> Corpus:
-    """Return the synthetic pairs that share no sentence with a held-out pair.
-
-    Pairs made from the training text would otherwise leak the development set.
-    """
+    """Drop synthetic pairs that share a sentence with a held-out pair."""
     sources, targets = set(held_out.source), set(held_out.target)
     return synthetic.select(
         row

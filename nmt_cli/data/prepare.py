@@ -49,12 +49,6 @@ def prepare(
         force: prepare again even if the folder is up to date.
         check: called with the data's key before anything is written; raises to prevent it.
         tokenizers: folder of the tokenizers to use; None: learn them.
-
-    Raises:
-        InputError: a corpus cannot be read, nothing is left to train on or to validate with, or
-            the text is too small for the vocabulary.
-        BusyError: the folder is in use.
-        OutputError: the folder cannot be written.
     """
     if not recipe.data.train:
         raise RecipeError(
@@ -103,11 +97,7 @@ def prepare(
 def _write_training_set(
     work: Path, recipe: Recipe, pairs: Pairs, tokenizers: Path | None
 ) -> dict[str, int]:
-    """Write tokenizers, arrays and training text, and complete the counts.
-
-    Returns:
-        The number of training pairs from each corpus.
-    """
+    """Write tokenizers, arrays and text, and complete the counts; return pairs by corpus."""
     data, counts, synthetic_counts = recipe.data, pairs.counts, pairs.synthetic_counts
     tag = data.synthetic_tag if data.synthetic else ""
     real = vary(pairs.real, data, recipe.seed)

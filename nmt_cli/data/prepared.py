@@ -47,11 +47,7 @@ class TokenArray:
 
     @classmethod
     def open(cls, stem: Path) -> "TokenArray":
-        """Map ``stem.ids.npy`` and ``stem.offsets.npy``.
-
-        Raises:
-            ModelError: a file is missing, truncated or not a token array.
-        """
+        """Map ``stem.ids.npy`` and ``stem.offsets.npy``."""
         try:
             ids = np.load(f"{stem}.ids.npy", mmap_mode="r", allow_pickle=False)
             offsets = np.load(f"{stem}.offsets.npy", allow_pickle=False)
@@ -95,11 +91,7 @@ class _Record(TypedDict):
 class Prepared:
     """A prepared folder: arrays of the training and development pairs, text of all sets.
 
-    Attributes:
-        key: hash of the texts and settings that the folder was made from.
-        languages: source and target language.
-        tests: names of the test sets.
-        pairs: number of training pairs from each corpus.
+    ``key`` hashes its texts and settings, ``pairs`` counts the training pairs of each corpus.
     """
 
     folder: Path
@@ -110,11 +102,7 @@ class Prepared:
 
     @classmethod
     def open(cls, folder: Path) -> "Prepared":
-        """Open a folder that ``nmt prepare`` wrote.
-
-        Raises:
-            ModelError: the folder is missing, damaged, or of a newer format.
-        """
+        """Open a folder that ``nmt prepare`` wrote."""
         remedy = "run nmt prepare --force"
         return cls(
             folder, **read_record(folder / PREPARED, _Record, FORMAT, "a prepared folder", remedy)
@@ -125,10 +113,7 @@ class Prepared:
         return load_tokenizers(self.folder / "tokenizer")
 
     def arrays(self, split: str) -> tuple[TokenArray, TokenArray]:
-        """Open the source and target arrays of "train" or "dev".
-
-        The source has its special tokens, the target has none.
-        """
+        """Open the arrays of "train" or "dev", source with special tokens and target without."""
         stem = self.folder / split
         return (
             TokenArray.open(stem.with_suffix(".source")),

@@ -50,10 +50,7 @@ FINAL_PUNCTUATION = re.compile(r"\s*[.!?…]+$")
 
 
 def vary(corpus: Corpus, config: DataConfig, seed: int) -> Corpus:
-    """Rewrite randomly chosen pairs, in the shares that the recipe sets.
-
-    A pair with code on either side stays as it is.
-    """
+    """Rewrite randomly chosen pairs, in the recipe's shares; pairs with code stay as they are."""
     shares = np.cumsum([config.lowercase, config.uppercase, config.unpunctuated, config.symbols])
     if not shares[-1]:
         return corpus

@@ -44,10 +44,6 @@ def learn_tokenizers(
     The same lines, config and seed give the same files, byte for byte. The seed matters only for
     SentencePiece with more than five million lines: it then learns from a sample.
     A tag becomes one piece of the source side's vocabulary (SentencePiece only).
-
-    Raises:
-        InputError: there is no text, the text is too small for the vocabulary size, or the folder
-            cannot be written.
     """
     suffix = ".model" if config.kind == "sentencepiece" else ".vocab.txt"
     if config.joint:

@@ -40,11 +40,9 @@ _MAX_RATIO, _SHORT = 3, 20
 class OutputCheck:
     """One count in one system's translations.
 
-    Attributes:
-        name: "code kept" and so on: the code spans of the source that the translation has, too;
-            or a problem, such as "empty": the sentences that have it.
-        count, total: the number in the translations, and the number of all spans or sentences.
-        reference: the number in the first reference; None without one.
+    ``name`` is "code kept" and so on, the code spans of the source that they have, too, out of a
+    total; or a problem, such as "empty", of all sentences. ``reference`` is the count in the first
+    reference.
     """
 
     system: str
@@ -57,10 +55,7 @@ class OutputCheck:
 def check_outputs(
     source: Sequence[str], systems: Mapping[str, Sequence[str]], reference: Sequence[str] | None
 ) -> list[OutputCheck]:
-    """Count, for each system, the spans of the source that it keeps, and its problems.
-
-    All texts are aligned. Spans of types that do not occur in the source are omitted.
-    """
+    """Count, for each system, the spans of the aligned source that it keeps, and its problems."""
     totals = Counter(
         f"{span_type} kept" for line in source for span_type, _ in spans(line).elements()
     )

@@ -57,16 +57,8 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The evaluation of systems on one text.
-
-    Attributes:
-        text: name of the text.
-        sentences, references: their numbers.
-        results: scores; none if there is no reference.
-        checks: checks of the translations; none if there is no source.
-        buckets: scores by "length" or "domain", as requested.
-        worst: each system's worst sentences, as requested.
-    """
+    """The evaluation of systems on one text: scores if it has references, checks if it has a
+    source, and, as requested, scores by "length" or "domain" and the worst sentences."""
 
     text: str
     sentences: int
@@ -92,9 +84,6 @@ def evaluate_candidates(
         by: "length", "domain" or both; for texts with references.
         worst: number of worst sentences to return for each system; for texts with references.
         lowercase: ignore case.
-
-    Raises:
-        InputError: a file of translations cannot be read or is not aligned.
     """
     # Files are checked before a model spends time.
     lines = {

@@ -48,13 +48,7 @@ def sentence_chrf(hypothesis: str, reference: str) -> float:
 
 @dataclass(frozen=True)
 class Counts:
-    """One metric's counts in one system's translations.
-
-    Attributes:
-        name: one of :data:`METRICS`.
-        rows: [sentences, counts], in sacreBLEU's order.
-        metric: turns sums of rows into a score.
-    """
+    """One metric's counts in one system's translations, [sentences, counts]."""
 
     name: str
     rows: NDArray[np.float64]
@@ -82,10 +76,8 @@ class System:
 class Result:
     """A system's score by one metric, 0 to 100 (TER: lower is better, may be above 100).
 
-    Attributes:
-        low, high: 95% bootstrap interval of the score.
-        p: p-value of the paired bootstrap test against the first system; None for the first.
-        signature: sacreBLEU's signature of the metric.
+    ``low`` and ``high`` are its 95% bootstrap interval, ``p`` the p-value of the paired bootstrap
+    test against the first system, which has none.
     """
 
     system: str
@@ -105,8 +97,7 @@ def count(
 ) -> list[Counts]:
     """Count for the metrics in ``names``, in the order of :data:`METRICS`.
 
-    There must be at least one sentence and one reference, each aligned with the translations. TER
-    always ignores case, as is usual; with ``lowercase``, BLEU and chrF++ do, too.
+    TER always ignores case, as is usual; with ``lowercase``, BLEU and chrF++ do, too.
     """
     # BLEU's force only silences a warning about tokenized text.
     metrics = (BLEU(lowercase, force=True), CHRF(word_order=2, lowercase=lowercase), TER())

@@ -10,14 +10,9 @@ from nmt_cli.text.lines import is_blank, read_lines
 
 @dataclass(frozen=True)
 class EvaluationText:
-    """Sentences and their reference translations, aligned line by line.
+    """Sentences and their reference translations, aligned line by line, and a domain for each line.
 
-    Attributes:
-        source: None if only translations are scored.
-        references: any number of texts; at least one if there is no source.
-        domains: a label for each line; None if there are none.
-        files: files of the references, or of the source if there are none; empty if the text does
-            not come from files.
+    ``files`` are those of the references, or of the source if there are none.
     """
 
     name: str
@@ -38,13 +33,7 @@ class EvaluationText:
 def read_text(
     source: Path | None, references: Sequence[Path], domains: Path | None
 ) -> EvaluationText:
-    """Read a text from files.
-
-    It gets the name of its source, or of its first reference without a source; one is required.
-
-    Raises:
-        InputError: a file cannot be read or is empty, or the files are not aligned.
-    """
+    """Read a text from files, and name it after its source, or after its first reference."""
     paths = [*([source] if source else []), *references, *([domains] if domains else [])]
     texts = [read_lines(path) for path in paths]
     for path, lines in zip(paths, texts, strict=True):

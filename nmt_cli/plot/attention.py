@@ -24,13 +24,9 @@ def attention_figure(
     layer: int | None = None,
     head: int | None = None,
 ) -> Figure:
-    """Draw a panel for each layer (down) and head (across).
+    """Draw a panel for each layer (down) and head (across), or only for one of them, from 1.
 
-    Args:
-        maps: attention of one sentence and its translation.
-        tokenizers: tokenizers that name the tokens.
-        part: "cross", or "encoder" or "decoder" for their self-attention.
-        layer, head: the one to draw, from 1; None for all.
+    ``part`` is "cross", or "encoder" or "decoder" for their self-attention.
     """
     weights = getattr(maps, part)
     if weights is None:

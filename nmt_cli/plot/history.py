@@ -75,12 +75,7 @@ def history_figure(runs: Mapping[str, Records]) -> Figure:
 
 
 def learning_rates(recipe: Recipe, steps: int | None) -> Curve:
-    """Return steps, from 0, and their learning rates, at most MAX_POINTS of each.
-
-    Args:
-        recipe: the recipe with the schedule.
-        steps: number of steps to cover; None for the whole training.
-    """
+    """Return steps, from 0, and their learning rates, at most MAX_POINTS of each."""
     from keras import ops
 
     from nmt_cli.training.optimizer import WarmUp

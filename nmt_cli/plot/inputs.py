@@ -33,10 +33,7 @@ _VISIBLE, _HIDDEN = "#2f6da8", "#e6e6e6"
 def model_masks(
     model: TranslationModel, sources: Sequence[str], targets: Sequence[str] = ()
 ) -> Figure:
-    """Draw the masks that a Transformer uses for a batch of sentences and their translations.
-
-    The default of ``targets`` is the model's translations.
-    """
+    """Draw the masks of sentences and their translations, by default the model's, in a batch."""
     pad_ids = getattr(model.config, "pad_ids", ())
     if not pad_ids:
         raise ModelError(f"{model.path}: its model masks only padding", "use a Transformer")
@@ -59,13 +56,9 @@ def masks_figure(
     tokenizer: Tokenizer | None = None,
     pad_ids: Sequence[int] = (PAD_ID,),
 ) -> Figure:
-    """Draw source, causal and target masks of a batch.
+    """Draw source, causal and target masks of a batch of ids, which are padded to one width.
 
-    Args:
-        sources: ids that the encoder reads; they are padded to one width.
-        targets: ids that the decoder reads; they are padded to one width.
-        tokenizer: names the target tokens; None to show ids.
-        pad_ids: tokens that no token attends to.
+    Without a tokenizer, tokens are shown as ids. No token attends to ``pad_ids``.
     """
     source_ids, target_ids = _padded(sources), _padded(targets)
     (count, width), (_, source_width) = target_ids.shape, source_ids.shape
@@ -122,11 +115,7 @@ def position_table(
 ) -> tuple[NDArray[np.float32], str]:
     """Return position vectors [length, d_model] and a title for them.
 
-    Args:
-        recipe: recipe of the model.
-        run: run of the model, if there is one.
-        length: number of positions; learned tables may have fewer.
-        side: "source" or "target", for learned positions that are not shared.
+    Learned positions need the run, may be fewer, and may differ between the sides.
     """
     positions = getattr(recipe.model, "positions", "none")
     if positions == "none":
@@ -157,8 +146,6 @@ def positions_figure(
     """Draw a heat map of a table [positions, d_model], and curves of its values.
 
     Args:
-        table: position vectors.
-        title: title of the figure.
         dimensions: dimensions to draw, from 0, with ``curves`` "dimensions"; none for CURVES of
             the first half, where sinusoids still change.
         curves: "dimensions" for some dimensions over the positions; "all" for all of them, one

@@ -26,9 +26,7 @@ def buckets_of(batches: Batches) -> tuple[NDArray[np.int64], ...]:
     """Group the batches of an epoch by width.
 
     Returns:
-        For each width: the width, in tokens; the pairs in its batches, copies counted once; the
-        tokens and cells of both sides, with START and END. Cells include those of empty rows in the
-        last batch.
+        For each width: the width; the pairs in its batches; the tokens and cells of both sides.
     """
     by_width: dict[int, list[NDArray[np.int64]]] = {}
     for width, rows in batches.order(0):

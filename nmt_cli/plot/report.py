@@ -30,17 +30,7 @@ _MAX_DRAWN = 20  # tokens; the attention of longer sentences cannot be read
 
 
 def write_report(folder: Path, page: Path, lines: int) -> None:
-    """Translate held-out lines of a run and write a report about it.
-
-    Args:
-        folder: folder of the run.
-        page: HTML file to write; text from models and corpora is escaped.
-        lines: number of held-out lines to translate.
-
-    Raises:
-        OutputError: the page's name does not end in .html.
-        ModelError: the run is damaged or has an empty log.
-    """
+    """Translate held-out lines of a run and write a page about it. Text is escaped."""
     if page.suffix.lower() not in (".html", ".htm"):
         raise OutputError(f"{page}: not the name of an HTML file", "use a name that ends in .html")
     run, records = Run.open(folder), log_records(folder)
@@ -88,11 +78,7 @@ def write_report(folder: Path, page: Path, lines: int) -> None:
 def _drawings(
     model: TranslationModel, source: list[str], translations: list[Translation]
 ) -> list[tuple[str, str, str, str]]:
-    """Draw the longest sentences whose attention can be read.
-
-    Returns:
-        For each: source, translation, and pictures of the heads and of the alignment.
-    """
+    """Draw attention and alignment of the longest sentences that can be read."""
     counts = map(len, model.tokenizers.source.encode(source))
     readable = [
         (count, line, translation)

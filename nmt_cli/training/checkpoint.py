@@ -32,16 +32,8 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class TrainingState:
-    """How far a training has come.
-
-    Attributes:
-        step: optimizer steps taken.
-        epoch, index: position of the next batch.
-        seconds: training time so far, over all sessions.
-        best_score: best validation score so far, larger is better; None before the first.
-        validated: step of the last validation.
-        worse: validations since the best one.
-    """
+    """How far a training has come: ``epoch`` and ``index`` are the position of the next batch,
+    ``seconds`` is the time of all sessions, ``worse`` counts validations since the best one."""
 
     step: int = 0
     epoch: int = 0
@@ -68,10 +60,6 @@ def load_checkpoint(path: Path, model: Any, training: bool) -> TrainingState:
     """Set a model's weights, and with ``training`` its random and optimizer states.
 
     Without ``training``, moving averages are used as weights if the file has any.
-
-    Raises:
-        ModelError: the file is missing, damaged, or of another model; then the hint lists arrays
-            that only the file or only the model has.
     """
     arrays, state = read_checkpoint(path)
     variables = _variables(model)
@@ -87,10 +75,8 @@ def load_checkpoint(path: Path, model: Any, training: bool) -> TrainingState:
 
 
 def check_size(path: Path, weights: int) -> None:
-    """Check that a checkpoint is large enough for a model, before the model is built.
-
-    A recipe of a few lines could describe a model that fills the memory.
-    """
+    """Check that a checkpoint is large enough for a model before the model is built: a recipe of a
+    few lines could describe one that fills the memory."""
     with _failures(path), zipfile.ZipFile(path) as archive:
         size = sum(entry.file_size for entry in _entries(archive))
     if size < 4 * weights:
@@ -194,10 +180,7 @@ def check_match(path: Path, variables: Mapping[str, Any], arrays: Arrays) -> Non
 
 
 def average_checkpoints(paths: Sequence[Path], output: Path) -> None:
-    """Write the mean of several checkpoints' weights, for translation and export only.
-
-    The state is that of the last checkpoint.
-    """
+    """Write the mean of several checkpoints' weights, with the state of the last one."""
     total: dict[str, NDArray[np.float64]] = {}
     state = TrainingState()
     for path in paths:

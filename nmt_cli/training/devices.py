@@ -30,7 +30,6 @@ class Devices:
     Attributes:
         count: devices of this process; 0: let :func:`nmt_cli.training.distributed.set_up` choose.
         coordinator: HOST:PORT where process 0 listens; empty for a single process.
-        processes: number of processes.
         process_id: number of this process, from 0. Only process 0 writes and validates.
     """
 
@@ -67,10 +66,7 @@ PART_TOKENS = 512  # tokens of a batch for each part: fewer do not pay for the f
 
 
 def strategy_scope(devices: Devices) -> AbstractContextManager[Any]:
-    """Return the scope in which to build the model, its optimizer and its metrics.
-
-    Every device gets a copy of them.
-    """
+    """Return the scope in which to build model, optimizer and metrics, a copy for each device."""
     if devices.total == 1:
         return nullcontext()
     if on_tensorflow():
@@ -115,8 +111,8 @@ def local_scope(devices: Devices) -> Iterator[None]:
 def separate_seeds(devices: Devices, model: keras.Model) -> None:
     """Give each device its own random numbers, after the seeds were set or loaded.
 
-    MirroredStrategy gives all devices the same seeds, so dropout would hit the same cells in
-    each share. JAX draws the numbers of the whole batch.
+    MirroredStrategy gives all devices the same seeds, so dropout would hit the same cells in each
+    share. JAX draws the numbers of the whole batch.
     """
     if devices.total == 1 or not on_tensorflow():
         return
@@ -168,11 +164,8 @@ def cpu_devices(recipe: Recipe, begun: int = 0) -> int:
     """Split the CPU into several TensorFlow devices if that pays off; return their number.
 
     TensorFlow trains faster on parts of a CPU's cores than on all of them at once: many operators
-    run on one core, and those that use all cores wait for the slowest. Parts never wait within a
-    step: on two cores, 1.25 times the tokens per second in batches of 1,024 tokens, 1.15 times in
-    batches of 4,096 (benchmarks/README.md).
-
-    A resumed run gets the number that it was ``begun`` on, if there are enough cores.
+    run on one core, and those that use all cores wait for the slowest (benchmarks/README.md). A
+    resumed run gets the number that it was ``begun`` on, if there are enough cores.
     """
     if not on_tensorflow() or recipe.training.accumulate > 1:
         return 1

@@ -32,16 +32,8 @@ HEARTBEAT_SECONDS = 60  # a process that is silent for this long is lost
 def set_up(devices: Devices, recipe: Recipe, begun: int = 0) -> Devices:
     """Prepare this process for a training, and return the devices with their count.
 
-    TensorFlow and JAX must not have run yet.
-
-    Args:
-        devices: what to train on; a count of 0 means 1, or as many parts of a CPU as pay off.
-        recipe: what to train.
-        begun: number of devices that a resumed run began on, used for a count of 0.
-
-    Raises:
-        OptionError: the options contradict each other or the backend.
-        ResourceError: devices are missing; another process did not connect in time.
+    TensorFlow and JAX must not have run yet. A count of 0 means as many as the resumed run was
+    ``begun`` on, or 1, or as many parts of a CPU as pay off.
     """
     if not 0 <= devices.process_id < devices.processes:
         raise OptionError(
@@ -113,11 +105,7 @@ def broadcast(devices: Devices, numbers: Sequence[float]) -> list[float]:
 
 
 def check_same(devices: Devices, training: str) -> None:
-    """Check that all processes were started for the same training, described as text.
-
-    Raises:
-        InputError: a process has another description.
-    """
+    """Check that all processes were started for the same training, described as text."""
     own_digest = np.frombuffer(hashlib.sha256(training.encode()).digest(), np.uint8)
     digests = _gathered(devices, own_digest)
     others = [number for number, digest in enumerate(digests) if (digest != digests[0]).any()]

@@ -17,14 +17,8 @@ PREFETCH = 4  # batches made ahead of the step that uses them
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """What is known about a batch that fit has received.
-
-    Attributes:
-        position: position of the batch.
-        next: position of the next batch.
-        tokens: number of its real target tokens.
-        seconds: time it took to make.
-    """
+    """A batch that fit has received: its position and the next one, its real target tokens, and the
+    seconds that it took to make."""
 
     position: Position
     next: Position

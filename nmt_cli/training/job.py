@@ -72,11 +72,6 @@ def run_training(
         The run's folder.
 
     Raises:
-        OptionError: options contradict each other.
-        OutputError: the folder has a run already.
-        BusyError: a folder is in use.
-        NmtError: the data cannot be prepared; devices are missing; see
-            :func:`nmt_cli.training.train.train`.
         KeyboardInterrupt: a signal stopped the training; the argument is the command to continue.
     """
     if options.resume and options.force:

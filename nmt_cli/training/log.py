@@ -24,7 +24,7 @@ FILE = "log.jsonl"
 
 
 def read_log(run: Path) -> list[dict[str, Any]]:
-    """Read the records of a run's log.jsonl; lines that are damaged or incomplete are skipped.
+    """Read the records of a run's log.jsonl without damaged or incomplete lines.
 
     Lines end at LF only: sample translations may contain other line breaks of Unicode.
     """
@@ -48,10 +48,8 @@ class TrainingLog:
 
     Args:
         run: run folder; None: write nothing, as in all processes but the first.
-        start: first step of the session; records of later steps are removed, as these steps are
-            repeated.
-        validated: whether the validation at that step is complete; if not, its record is removed,
-            too.
+        start: first step of the session, which repeats and so removes later records.
+        validated: whether the validation at that step is complete; if not, its record goes, too.
     """
 
     def __init__(self, run: Path | None, start: int, validated: bool) -> None:

@@ -119,10 +119,8 @@ def largest_batch_tokens(
 
 
 def _largest(reports: Iterator[tuple[int, int, bool]], free: int) -> int:
-    """Return the largest budget that fits, from (tokens, peak bytes, on an accelerator) of steps.
-
-    ``free`` includes the memory that the reporting process uses.
-    """
+    """Return the largest budget that fits in ``free`` bytes, including the reporting process, from
+    (tokens, peak bytes, on an accelerator) of growing steps."""
     points: list[tuple[int, int]] = []
     for tokens, peak, is_accelerated in reports:
         points.append((tokens, peak))
@@ -160,12 +158,8 @@ def _try_steps(connection: Connection, run: Run, tokens: int, devices: Devices) 
 def forecast(recipe: Recipe) -> dict[str, Any]:
     """Build a recipe's model and train a few steps on random tokens.
 
-    Both vocabularies are assumed to have ``tokenizer.vocab_size`` entries. The memory is the peak
-    of this process, frameworks included.
-
-    Returns:
-        JSON values: sizes, the layers, Keras' own summary as text, the peak memory, the seconds of
-        a step, and the hours of ``training.max_steps`` steps.
+    Both vocabularies are assumed to have ``tokenizer.vocab_size`` entries. Returns JSON values;
+    the memory is the peak of this process, frameworks included.
     """
     vocabulary, config = recipe.tokenizer.vocab_size, recipe.training
     run = Run(Path(), recipe, vocabulary, vocabulary, "")

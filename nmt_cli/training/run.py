@@ -84,12 +84,10 @@ class Run:
     """A run folder.
 
     Attributes:
-        source_vocab, target_vocab: vocabulary sizes.
         prepared_key: key of the data that the run trains on.
         devices: number of devices, of all processes, that the run began on.
         pairs: number of training pairs from each corpus.
-        initial: "name", "steps" and "sources" of the run whose weights this one began with; empty
-            if it began with random weights.
+        initial: "name", "steps" and "sources" of the run whose weights this one began with.
     """
 
     folder: Path
@@ -131,11 +129,7 @@ class Run:
 
     @classmethod
     def open(cls, folder: Path) -> "Run":
-        """Open a run folder.
-
-        Raises:
-            ModelError: the folder is not a run, is damaged, or of a newer format.
-        """
+        """Open a run folder."""
         hint = "train first, with nmt train"
         if (folder / MANIFEST).exists():
             hint = "it is a bundle; nmt import makes a run of it"
@@ -284,22 +278,10 @@ def average_run(
     output: Path | None = None,
     force: bool = False,
 ) -> tuple[Path, list[Path]]:
-    """Average checkpoints of a run (Vaswani et al. 2017, section 6.1).
-
-    Args:
-        last: number of the newest checkpoints to average; None: all.
-        checkpoints: files to average instead.
-        output: checkpoint to write; None: the run's average.npz.
-        force: replace an existing file.
+    """Average ``checkpoints`` or a run's newest (Vaswani et al. 2017, section 6.1).
 
     Returns:
-        The file written, and the checkpoints averaged.
-
-    Raises:
-        OptionError: both ``last`` and ``checkpoints`` are given.
-        ModelError: there are too few checkpoints; one is damaged or of a different model.
-        OutputError: the output exists.
-        BusyError: the output is in the run's folder, and the run is in use.
+        The file written, by default the run's average.npz, and the checkpoints averaged.
     """
     if last and checkpoints:
         raise OptionError("give one of `last` and `checkpoint`")

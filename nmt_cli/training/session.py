@@ -43,11 +43,7 @@ class Session(keras.callbacks.Callback):
 
     To Keras, a session is one epoch. Values are fetched from the device only every ``log_every``
     steps and before a checkpoint. Several processes agree on what to do every ``log_every`` steps.
-
-    Attributes:
-        state: of the training, over all sessions.
-        signalled: whether this process received a signal.
-        interrupted: whether a signal, to any of the processes, stops the training.
+    A signal to this process sets ``signalled``; one to any process sets ``interrupted``.
     """
 
     def __init__(
@@ -243,10 +239,7 @@ class Session(keras.callbacks.Callback):
 
     @contextmanager
     def signals(self) -> Iterator[None]:
-        """Make SIGINT or SIGTERM stop the training after the current step.
-
-        A second signal has its usual effect.
-        """
+        """Make SIGINT or SIGTERM stop the training after its step; a second one interrupts."""
 
         def stop(number: int, frame: FrameType | None) -> None:
             restore()

@@ -52,10 +52,8 @@ def train(
         initial: the run whose preferred checkpoint a new run starts with.
 
     Raises:
-        ModelError: the run cannot be resumed with this recipe; the checkpoint is of another model.
-        NmtError: the loss is not finite; the folder cannot be written; another process was lost.
-        KeyboardInterrupt: SIGINT or SIGTERM stopped the training after it saved a checkpoint;
-            the argument is the step.
+        KeyboardInterrupt: a signal stopped the training after it saved a checkpoint; the argument
+            is the step.
     """
     check_same(devices, f"{recipe.dump()} {prepared.key} {devices.count} {resume}")
     with logging_in_main(devices):

@@ -29,14 +29,8 @@ SAMPLES = 3  # translations logged per validation
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """The result of one validation.
-
-    Attributes:
-        loss: smoothed cross-entropy in nats per target token.
-        accuracy: share of reference tokens that the model ranks first.
-        bleu, chrf: scores of greedy translations of the first ``validate_sentences`` sentences.
-        samples: "source", "reference" and "translation" of a few sentences, in process 0 only.
-    """
+    """The result of one validation: ``loss`` is in nats per target token, the scores are of greedy
+    translations, and process 0 has sample translations."""
 
     loss: float
     accuracy: float
