@@ -14,13 +14,7 @@ from nmt_cli.errors import ModelError, NmtError, RecipeError
 from nmt_cli.files import replacing
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.checkpoint import TrainingState, load_checkpoint, read_checkpoint
-from nmt_cli.training.devices import (
-    ONE_DEVICE,
-    Devices,
-    fit_scope,
-    on_tensorflow,
-    separate_seeds,
-)
+from nmt_cli.training.devices import ONE_DEVICE, Devices, fit_scope, on_tensorflow, separate_seeds
 from nmt_cli.training.distributed import check_same, logging_in_main, wait
 from nmt_cli.training.feed import BatchFeed
 from nmt_cli.training.log import TrainingLog
