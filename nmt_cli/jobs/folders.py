@@ -22,7 +22,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSy
 from nmt_cli.errors import InputError, NmtError, OptionError, OutputError, first_line
 from nmt_cli.files import replacing_path
 from nmt_cli.jobs import shards
-from nmt_cli.jobs.inputs import check_apart
+from nmt_cli.jobs.inputs import check_outputs
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.outputs import check_free, settings_of
 from nmt_cli.text.lines import decompressed, plain_name, reading, writing
@@ -63,10 +63,8 @@ class DataPath:
         """The path on this machine; None in object storage."""
         return Path(self.path) if isinstance(self.system, LocalFileSystem) else None
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """Identifies the file, whatever its name."""
-        return self.system.type_name, self.path
+    def __str__(self) -> str:
+        return self.name
 
     def plus(self, end: str) -> "DataPath":
         """Return the path that continues with ``end``."""
@@ -259,5 +257,8 @@ def file_jobs(options: TranslateOptions, model: list[str]) -> list[FileJob]:
         output = root if single else root.plus(f"/{name if joined else plain_name(Path(name))}")
         folder = output.plus(".shards") if joined else output
         jobs.append(FileJob(source, output, folder, settings(options, model, source)))
-    check_apart((job.source.name, job.source.key, job.output.name, job.output.key) for job in jobs)
+    check_outputs(
+        [(job.source, job.output) for job in jobs],
+        key=lambda path: (path.system.type_name, path.path),
+    )
     return jobs

@@ -2,13 +2,12 @@
 
 import re
 import sys
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from nmt_cli.errors import InputError, OptionError, OutputError
-from nmt_cli.files import is_special
 from nmt_cli.text.lines import decode_lines, reading
 
 STDIN = Path("-")
@@ -39,27 +38,18 @@ def jobs_of(files: Iterable[Path], folder: Path | None) -> list[Job]:
     return jobs
 
 
-def check_outputs(jobs: Iterable[Job]) -> None:
-    """Check that each file has an output of its own."""
-    check_apart(
-        (str(source), source.resolve(), str(output), output.resolve())
-        for source, output in jobs
-        if output and not is_special(output)
-    )
-
-
-def check_apart(jobs: Iterable[tuple[str, Hashable, str, Hashable]]) -> None:
-    """Check that each file has an output of its own, by the names and identities of both."""
-    writers: dict[Hashable, str] = {}
-    for source, source_key, output, output_key in jobs:
-        if output_key in writers:
+def check_outputs(jobs: Iterable[tuple[Any, Any]], key: Callable[[Any], Hashable]) -> None:
+    """Check that each file has an output of its own; ``key`` identifies a file."""
+    writers: dict[Hashable, Any] = {}
+    for source, output in jobs:
+        if key(output) in writers:
             raise OutputError(
-                f"{writers[output_key]} and {source} would both be written to {output}",
+                f"{writers[key(output)]} and {source} would both be written to {output}",
                 "translate them into two folders",
             )
-        if output_key == source_key:
+        if key(output) == key(source):
             raise OutputError(f"{source}: would overwrite itself", "choose another `output`")
-        writers[output_key] = source
+        writers[key(output)] = source
 
 
 def shard_range(shard: str, total: int) -> tuple[int, int]:

@@ -194,7 +194,7 @@ def _jobs(options: TranslateOptions) -> list[Job]:
         jobs = jobs_of(options.files, output)
     else:
         jobs = [Job(options.files[0] if options.files else STDIN, output)]
-    check_outputs(jobs)
+    check_outputs([job for job in jobs if job.output and not is_special(job.output)], Path.resolve)
     for source, _ in jobs:
         _check_source(source, options)
     if output is None:

@@ -35,10 +35,9 @@ def translate(
         model: a bundle.
         options: None for the model's own settings.
         field: the column, which gets the translations.
-        errors: "strict", or "column" to keep rows that fail and add their errors in a column.
+        errors: "column" keeps rows that fail and adds their errors in a column.
         workers: maximum number of actors; default: one per core, or per GPU.
         threads: cores to use in all; default: all of the cluster.
-        device: "cpu", "cuda", or "auto".
 
     Errors of rows are raised when the data set is read.
     """
