@@ -41,7 +41,7 @@ def test_both_kinds_have_one_interface(model: TranslationModel) -> None:
     assert model.tokenizers.source.vocab_size == model.describe()["vocabulary"]["source"]
     assert model.describe()["kind"] == model.kind
     found = list(model.translate(LINES))
-    assert [bool(each.text) for each in found] == [True, False, True, True]
+    assert [bool(translation.text) for translation in found] == [True, False, True, True]
     assert isinstance(found[0], nmt_cli.Translation)
     assert found[0].tokens[-1] == "</s>" or len(found[0].ids) == len(found[0].tokens)
     assert len(found[0].tokens) == len(found[0].token_scores)
@@ -55,14 +55,22 @@ def test_a_run_and_its_bundle_give_the_same_translations(
 ) -> None:
     assert run.languages == bundle.languages
     for options in ({}, {"beam_size": 1}, {"n_best": 3}, {"prefix": "sol", "min_length": 3}):
-        from_run, from_bundle = (list(each.translate(LINES, **options)) for each in (run, bundle))
-        assert [each.text for each in from_run] == [each.text for each in from_bundle]
+        from_run, from_bundle = (list(model.translate(LINES, **options)) for model in (run, bundle))
+        assert [translation.text for translation in from_run] == [
+            translation.text for translation in from_bundle
+        ]
         for one, other in zip(from_run, from_bundle, strict=True):
-            assert [each.text for each in one.n_best] == [each.text for each in other.n_best]
-    from_run, from_bundle = (list(each.score(LINES, LINES)) for each in (run, bundle))
-    assert [each.tokens for each in from_run] == [each.tokens for each in from_bundle]
+            assert [translation.text for translation in one.n_best] == [
+                translation.text for translation in other.n_best
+            ]
+    from_run, from_bundle = (list(model.score(LINES, LINES)) for model in (run, bundle))
+    assert [translation.tokens for translation in from_run] == [
+        translation.tokens for translation in from_bundle
+    ]
     np.testing.assert_allclose(
-        [each.score for each in from_run], [each.score for each in from_bundle], atol=1e-3
+        [translation.score for translation in from_run],
+        [translation.score for translation in from_bundle],
+        atol=1e-3,
     )
 
 
@@ -84,7 +92,7 @@ def test_options_and_overrides(model: TranslationModel) -> None:
 def test_constraints(model: TranslationModel) -> None:
     phrases = [["casa"], [], ["gato", "sol um"], []]
     found = list(model.translate(LINES, constraints=phrases))
-    assert all(each in found[row].text for row in range(4) for each in phrases[row])
+    assert all(phrase in found[row].text for row in range(4) for phrase in phrases[row])
     assert found[3].text == next(model.translate(LINES[3:])).text
     with pytest.raises(NmtError, match="constraints: ends before line 2, lines does not"):
         list(model.translate(LINES, constraints=phrases[:1]))
@@ -162,9 +170,9 @@ def test_a_bundle_without_attention(bundle: TranslationModel) -> None:
 def test_an_ensemble(
     run: TranslationModel, tiny_run: Run, tiny_bundle: Callable[[str], Path]
 ) -> None:
-    single = [each.text for each in run.translate(LINES)]
+    single = [translation.text for translation in run.translate(LINES)]
     both = nmt_cli.open(tiny_run.folder, tiny_bundle("float32"))
-    assert [each.text for each in both.translate(LINES)] == single
+    assert [translation.text for translation in both.translate(LINES)] == single
     assert both.kind == "ensemble"
     maps = nmt_cli.open(tiny_run.folder, tiny_run.folder).attention("um dois", "dois um")
     expected = run.attention("um dois", "dois um").cross
@@ -210,7 +218,7 @@ def test_the_import_loads_no_framework() -> None:
     )
     modules, public, names = json.loads(done.stdout)
     assert {"numpy", "click", "onnxruntime", "keras", "tensorflow"}.isdisjoint(modules)
-    assert [each for each in modules if each.startswith("nmt_cli")] == ["nmt_cli"]
+    assert [name for name in modules if name.startswith("nmt_cli")] == ["nmt_cli"]
     assert public == ["DecodingOptions", "NmtError", "Translation", "open"]
     assert set(public) <= set(names)
     with pytest.raises(AttributeError, match="has no attribute 'close'"):

@@ -150,7 +150,7 @@ def reference_search(
         if finished and bound <= max(score for score, _ in finished):
             break
     if finished:
-        score, ids = max(finished, key=lambda each: each[0])  # the earliest of equals
+        score, ids = max(finished, key=lambda result: result[0])  # the earliest of equals
         return ids, score
     total, history = hypotheses[0]
     return list(history), total / ((5 + limit) / 6) ** alpha
@@ -172,7 +172,7 @@ class Characters:
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         return [
-            [FIRST_CHARACTER_ID + ord(each) for each in line] if line.strip() else []
+            [FIRST_CHARACTER_ID + ord(character) for character in line] if line.strip() else []
             for line in lines
         ]
 
@@ -197,13 +197,13 @@ class Characters:
         return [*ids, END_ID]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        return self.decode([[each] for each in ids])
+        return self.decode([[id_] for id_ in ids])
 
     def words(self, ids: Sequence[int]) -> list[list[int]]:
-        return grouped([chr(each - FIRST_CHARACTER_ID) == " " for each in ids])
+        return grouped([chr(id_ - FIRST_CHARACTER_ID) == " " for id_ in ids])
 
     def surfaces(self) -> list[bytes]:
-        return [b""] * FIRST_CHARACTER_ID + [chr(each).encode() for each in range(0xD800)]
+        return [b""] * FIRST_CHARACTER_ID + [chr(character).encode() for character in range(0xD800)]
 
 
 CHARACTERS = TokenizerPair(Characters(), Characters())

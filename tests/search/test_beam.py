@@ -33,8 +33,8 @@ def search(
 ) -> list[Hypothesis]:
     sources = sources or [(A, END_ID)]
     source = np.full((len(sources), max(map(len, sources))), PAD_ID, np.int32)
-    for row, each in enumerate(sources):
-        source[row, : len(each)] = each
+    for row, ids in enumerate(sources):
+        source[row, : len(ids)] = ids
     found = beam_search(FakeStepModel(follow), source, settings)
     return [hypotheses[0] for hypotheses in found]
 
@@ -159,7 +159,7 @@ def test_the_maximum_length_depends_on_the_source() -> None:
         SearchOptions.of(config, DecodingOptions(beam_size=1)),
         [(A,), (A, A, A), (A,) * 30],
     )
-    assert [len(each.ids) for each in found] == [12, 15, 20]
+    assert [len(hypothesis.ids) for hypothesis in found] == [12, 15, 20]
 
 
 def test_an_empty_batch() -> None:
@@ -230,7 +230,7 @@ def test_beam_one_is_greedy(seed: int, end_from: int, grain: int) -> None:
     history: tuple[int, ...] = ()
     while len(history) < 8:
         scores = follow((A, END_ID), history)
-        token = min(scores, key=lambda each: (-scores[each], each))
+        token = min(scores, key=lambda token: (-scores[token], token))
         if token == END_ID:
             break
         history = (*history, token)
@@ -243,8 +243,8 @@ def test_greedy_search_gives_the_bits_of_a_beam_of_one(
 ) -> None:
     follow, settings = hashed(seed, (A, B, C), grain, end_from=2), options(1, 0.6, limit=6)
     source = np.full((len(sources), max(map(len, sources))), PAD_ID, np.int32)
-    for row, each in enumerate(sources):
-        source[row, : len(each)] = each
+    for row, ids in enumerate(sources):
+        source[row, : len(ids)] = ids
     # A rule, even one that changes nothing, takes the general path.
     rules = [lambda log_probs, past: None]
     found = beam_search(FakeStepModel(follow), source, settings)
@@ -261,7 +261,7 @@ def test_finished_sentences_leave_the_batch(beams: int) -> None:
     model = FakeStepModel(follow)
     source = np.array([[4], [11], [4], [6], [4], [5], [4], [4]], np.int32)
     found = beam_search(model, source, options(beams))
-    assert [len(each[0].ids) for each in found] == [1, 8, 1, 3, 1, 2, 1, 1]
+    assert [len(best.ids) for best, *_ in found] == [1, 8, 1, 3, 1, 2, 1, 1]
     assert model.batches == [8, 8, 3, 2] + [1] * 5
 
 

@@ -52,8 +52,8 @@ def search(
 ) -> list[list[Hypothesis]]:
     sources = sources or [SOURCE] * len(segments or [SOURCE])
     source = np.full((len(sources), max(map(len, sources))), PAD_ID, np.int32)
-    for row, each in zip(source, sources, strict=True):
-        row[: len(each)] = each
+    for row, ids in zip(source, sources, strict=True):
+        row[: len(ids)] = ids
     return beam_search(FakeStepModel(follow), source, options, segments, processors)
 
 
@@ -62,7 +62,7 @@ def normalize(follow: Follow) -> Follow:
 
     def normalized(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
         scores = follow(source, history)
-        total = math.log(sum(math.exp(each) for each in scores.values()))
+        total = math.log(sum(math.exp(score) for score in scores.values()))
         return {token: score - total for token, score in scores.items()}
 
     return normalized
@@ -90,9 +90,12 @@ def test_n_best_matches_an_exhaustive_search(
     scores = every_sequence(follow, alpha, limit)
     (found,) = search(follow, search_options(slots, alpha, limit, min(count, len(scores))))
     expected = sorted(scores.values(), reverse=True)[:count]
-    assert [each.score for each in found] == pytest.approx(expected, rel=1e-6)
-    assert len({tuple(each.ids) for each in found}) == len(found)
-    assert all(scores[tuple(each.ids)] == pytest.approx(each.score, rel=1e-6) for each in found)
+    assert [hypothesis.score for hypothesis in found] == pytest.approx(expected, rel=1e-6)
+    assert len({tuple(hypothesis.ids) for hypothesis in found}) == len(found)
+    assert all(
+        scores[tuple(hypothesis.ids)] == pytest.approx(hypothesis.score, rel=1e-6)
+        for hypothesis in found
+    )
 
 
 @given(st.integers(0), st.integers(1, 6), st.data(), st.sampled_from([0.0, 0.6, 2.0]))
@@ -105,7 +108,11 @@ def test_the_first_of_n_best_is_the_single_best(
     (several,) = search(follow, search_options(beams, alpha, n_best=count))
     assert several[0] == one[0]
     assert len(several) == count
-    finished = [each.score for each in several if len(each.token_scores) > len(each.ids)]
+    finished = [
+        hypothesis.score
+        for hypothesis in several
+        if len(hypothesis.token_scores) > len(hypothesis.ids)
+    ]
     assert finished == sorted(finished, reverse=True)
 
 
@@ -114,8 +121,8 @@ def test_open_hypotheses_fill_up_the_n_best_list() -> None:
         return {A: math.log(0.5), B: math.log(0.3), END_ID: math.log(0.6) if history else -math.inf}
 
     (found,) = search(follow, search_options(3, limit=2, n_best=3))
-    assert [each.ids for each in found] == [[A], [B], [A, A]]
-    assert [len(each.token_scores) - len(each.ids) for each in found] == [1, 1, 0]
+    assert [hypothesis.ids for hypothesis in found] == [[A], [B], [A, A]]
+    assert [len(hypothesis.token_scores) - len(hypothesis.ids) for hypothesis in found] == [1, 1, 0]
 
 
 @given(st.integers(0), st.integers(1, 4))
@@ -164,8 +171,8 @@ def test_min_length_raises_the_length_limit() -> None:
 def test_no_ngram_occurs_twice(seed: int, beams: int, size: int) -> None:
     follow = hashed(seed, (A, B, C), end_from=12)
     for ids in (
-        each.ids
-        for each in search(
+        hypothesis.ids
+        for hypothesis in search(
             follow,
             search_options(beams, limit=20, n_best=beams),
             processors=(partial(forbid_repeats, size),),
@@ -178,7 +185,8 @@ def test_no_ngram_occurs_twice(seed: int, beams: int, size: int) -> None:
 
 def test_repetition_penalty_follows_the_paper() -> None:
     (penalized,) = (
-        each for each in processors_of(search_options(repetition_penalty=1.5), CHARACTERS.target)
+        processor
+        for processor in processors_of(search_options(repetition_penalty=1.5), CHARACTERS.target)
     )
     log_probs = np.log(np.array([[[0.1, 0.2, 0.3, 0.4]]], np.float32))
     penalized(log_probs, np.array([[[3, 3, 1]]], np.int32))
@@ -226,7 +234,7 @@ def test_suppressed_words_do_not_appear(seed: int, beams: int) -> None:
     for found in search(follow, search_options(beams, limit=14, n_best=beams), processors=(rule,))[
         0
     ]:
-        text = b"".join(SURFACES[each] for each in found.ids) + b" "
+        text = b"".join(SURFACES[id_] for id_ in found.ids) + b" "
         assert not any(word in text for word in (b" cat", b" New York", b" dog"))
 
 
@@ -304,7 +312,7 @@ def test_every_phrase_appears_in_its_translation(
     seed: int, beams: int, drawn: list, end_from: int
 ) -> None:
     follow = hashed(seed, (A, B, C, D), end_from=end_from)
-    segments = [Segment(prefix=prefix, phrases=tuple(each)) for each, prefix in drawn]
+    segments = [Segment(prefix=prefix, phrases=tuple(phrases)) for phrases, prefix in drawn]
     options = SearchOptions(
         beam_size=beams,
         length_penalty=0.6,
@@ -314,7 +322,7 @@ def test_every_phrase_appears_in_its_translation(
     )
     together = search(follow, options, segments)
     for request, found in zip(segments, together, strict=True):
-        assert all(contains(found[0].ids, each) for each in request.phrases)
+        assert all(contains(found[0].ids, phrase) for phrase in request.phrases)
         assert tuple(found[0].ids[: len(request.prefix)]) == request.prefix
         assert found == search(follow, options, [request])[0]  # the same in any batch
 
@@ -324,12 +332,12 @@ def test_every_phrase_appears_in_its_translation(
 def test_a_wide_enough_beam_finds_the_best_with_the_phrases(
     seed: int, limit: int, required: list
 ) -> None:
-    required = [each for each in required if D not in each]
+    required = [phrase for phrase in required if D not in phrase]
     follow = hashed(seed, (A, B, C))
     scores = {
         ids: score
         for ids, score in every_sequence(follow, 0.0, limit).items()
-        if all(contains(list(ids), each) for each in required)
+        if all(contains(list(ids), phrase) for phrase in required)
     }
     if not scores:
         return
@@ -368,8 +376,8 @@ def test_sample_frequencies_match_probabilities() -> None:
 
     count = 4000
     options = search_options(4, n_best=4, sample=True, seed=3)  # type: ignore[arg-type]
-    found = search(follow, options, [Segment(number=each) for each in range(count // 4)])
-    drawn = [each.ids[0] if each.ids else END_ID for four in found for each in four]
+    found = search(follow, options, [Segment(number=number) for number in range(count // 4)])
+    drawn = [one.ids[0] if one.ids else END_ID for four in found for one in four]
     for token, chance in chances.items():
         deviation = math.sqrt(count * chance * (1 - chance))
         assert abs(drawn.count(token) - count * chance) < 4 * deviation
@@ -386,11 +394,11 @@ def test_samples_depend_only_on_seed_and_sentence_number(
 ) -> None:
     follow = normalize(hashed(seed, (A, B, C, D), end_from=1))
     options = search_options(count, n_best=count, sample=True, seed=seed % 1000, top_p=0.9)  # type: ignore[arg-type]
-    together = search(follow, options, [Segment(number=each) for each in numbers])
+    together = search(follow, options, [Segment(number=number) for number in numbers])
     for number, found in zip(numbers, together, strict=True):
         assert found == search(follow, options, [Segment(number=number)])[0]
         assert len(found) == count
-        assert all(START_ID not in each.ids for each in found)
+        assert all(START_ID not in hypothesis.ids for hypothesis in found)
 
 
 @pytest.mark.parametrize("sampling", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-3}])
@@ -398,7 +406,7 @@ def test_samples_with_only_one_likely_token_are_greedy(sampling: dict[str, float
     follow = normalize(hashed(5, (A, B, C, D), end_from=2))
     (greedy,) = search(follow, search_options(1))
     (found,) = search(follow, search_options(3, n_best=3, sample=True, **sampling))  # type: ignore[arg-type]
-    assert [each.ids for each in found] == [greedy[0].ids] * 3
+    assert [hypothesis.ids for hypothesis in found] == [greedy[0].ids] * 3
 
 
 def test_top_k_and_top_p_keep_the_most_probable() -> None:
@@ -416,7 +424,7 @@ def test_top_k_and_top_p_keep_the_most_probable() -> None:
     ):
         options = search_options(50, n_best=50, sample=True, **sampling)  # type: ignore[arg-type]
         (found,) = search(follow, options)
-        assert {each.ids[0] for each in found} == kept
+        assert {hypothesis.ids[0] for hypothesis in found} == kept
 
 
 # ranking, forced decoding, ensembles and coverage
@@ -447,17 +455,19 @@ def test_forced_decoding_gives_the_score_of_the_search(seed: int, beams: int) ->
     follow = hashed(seed, (A, B, C), 7, end_from=2)
     sources = [(A, END_ID), (B, B, END_ID), (C, END_ID)]
     options = search_options(beams)
-    found = [each[0] for each in search(follow, options, None, sources)]
+    found = [best for best, *_ in search(follow, options, None, sources)]
     source = np.array([[A, END_ID, 0], [B, B, END_ID], [C, END_ID, 0]], np.int32)
-    forced = force(FakeStepModel(follow), source, [each.ids for each in found], attention=True)
-    for hypothesis, each in zip(found, forced, strict=True):
+    forced = force(
+        FakeStepModel(follow), source, [hypothesis.ids for hypothesis in found], attention=True
+    )
+    for hypothesis, scored in zip(found, forced, strict=True):
         if len(hypothesis.token_scores) > len(hypothesis.ids):
-            assert each.score == hypothesis.score
-        assert each.token_scores[: len(hypothesis.ids)] == pytest.approx(
+            assert scored.score == hypothesis.score
+        assert scored.token_scores[: len(hypothesis.ids)] == pytest.approx(
             hypothesis.token_scores[: len(hypothesis.ids)], abs=1e-6
         )
-        assert each.attention is not None
-        assert each.attention.shape == (len(hypothesis.ids) + 1, 3)
+        assert scored.attention is not None
+        assert scored.attention.shape == (len(hypothesis.ids) + 1, 3)
 
 
 def test_an_ensemble_averages_probabilities() -> None:
@@ -514,6 +524,6 @@ def test_coverage_penalty_prefers_translations_of_the_whole_source() -> None:
         search(follow, search_options(3, coverage_penalty=beta), None, [source, (A, END_ID)])
         for beta in (0.0, 0.2)
     )
-    assert [each[0].ids for each in short] == [[A], [A]]
-    assert [each[0].ids for each in long] == [[A] * 4, [A]]
+    assert [hypotheses[0].ids for hypotheses in short] == [[A], [A]]
+    assert [hypotheses[0].ids for hypotheses in long] == [[A] * 4, [A]]
     assert long[0][0].score == pytest.approx(-4 * 0.6 - 0.2)

@@ -28,7 +28,7 @@ NAMES = {END_ID: "</s>", A: "A", B: "B", C: "C", D: "D"}
 
 
 def tokens(ids: Sequence[int]) -> list[str]:
-    return [NAMES.get(each, str(each)) for each in ids]
+    return [NAMES.get(id_, str(id_)) for id_ in ids]
 
 
 def traced(follow: Follow, settings: SearchOptions) -> tuple[Hypothesis, Search]:
@@ -42,16 +42,16 @@ def traced(follow: Follow, settings: SearchOptions) -> tuple[Hypothesis, Search]
 
 
 def rows(candidates: list[Candidate]) -> list[tuple[str, float, int | None]]:
-    return [(each.token, round(math.exp(each.total), 4), each.beam) for each in candidates]
+    return [(one.token, round(math.exp(one.total), 4), one.beam) for one in candidates]
 
 
 def test_each_step_of_a_manual_example() -> None:
     best, search = traced(GARDEN_PATH, options(2))
     one, two = search.steps
-    assert [(each.number, each.tokens) for each in one.beams] == [(1, [])]
+    assert [(beam.number, beam.tokens) for beam in one.beams] == [(1, [])]
     assert rows(one.beams[0].candidates) == [("A", 0.6, 1), ("B", 0.4, 2)]
     assert one.finished == []
-    assert [(each.number, each.tokens) for each in two.beams] == [(1, ["A"]), (2, ["B"])]
+    assert [(beam.number, beam.tokens) for beam in two.beams] == [(1, ["A"]), (2, ["B"])]
     assert rows(two.beams[0].candidates) == [("C", 0.3, 2), ("</s>", 0.18, None)]
     assert rows(two.beams[1].candidates) == [("</s>", 0.36, 1), ("C", 0.04, None)]
     (ended,) = two.finished
@@ -88,17 +88,17 @@ def test_the_record_agrees_with_the_search(seed: int, beams: int, alpha: float) 
     best, search = traced(follow, settings)
     assert best == expected
     assert search.stopped
-    finished = [each for step in search.steps for each in step.finished]
+    finished = [beam for step in search.steps for beam in step.finished]
     if finished:
-        top = max(finished, key=lambda each: each.score)
+        top = max(finished, key=lambda beam: beam.score)
         assert (top.tokens, top.score) == (tokens(best.ids), pytest.approx(best.score))
     # A beam is what its parent became.
     for before, after in zip(search.steps, search.steps[1:], strict=False):
         became = {
-            each.beam: ([*beam.tokens, each.token], each.total)
+            candidate.beam: ([*beam.tokens, candidate.token], candidate.total)
             for beam in before.beams
-            for each in beam.candidates
-            if each.beam
+            for candidate in beam.candidates
+            if candidate.beam
         }
         assert len(became) <= beams
         for beam in after.beams:
@@ -113,12 +113,12 @@ class TestCommand:
         words = ("translate", "-m", folder, "--beam-size", "3", "--no-repeat-ngram", "0")
         plain = nmt(*words, cwd=folder, stdin=text).out.decode().splitlines()
         shown = nmt(*words, "--trace", cwd=folder, stdin=text).out.decode().splitlines()
-        ends = [each for each in shown if each.startswith("translation: ")]
-        assert [each.rpartition("  ")[0] for each in ends] == [
-            f"translation: {each}" for each in plain
+        ends = [line for line in shown if line.startswith("translation: ")]
+        assert [line.rpartition("  ")[0] for line in ends] == [
+            f"translation: {line}" for line in plain
         ]
         assert shown[1:3] == ["step 1", "  beam 1: (start)  0.000"]
-        assert sum(each.startswith("stopped: ") for each in shown) == 1  # none of the blank line
+        assert sum(line.startswith("stopped: ") for line in shown) == 1  # none of the blank line
         record, blank = nmt(*words, "--trace", "--json", cwd=folder, stdin=text).out.splitlines()
         found = json.loads(record)
         assert found["text"] == plain[0]

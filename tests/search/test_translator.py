@@ -41,7 +41,7 @@ def copier(max_source: int = 1000, beams: int = 1) -> tuple[Translator, FakeStep
 
 
 def texts(translator: Translator, lines: list[str]) -> list[str]:
-    return [each.text for each in translator.translate(lines)]
+    return [translation.text for translation in translator.translate(lines)]
 
 
 line = st.one_of(st.sampled_from(["", "  ", "\t", "\u3000"]), st.text("ab .!\u2028", max_size=12))
@@ -64,7 +64,7 @@ def test_split_lines_lose_no_text(lines: list[str], window: int, longest: int) -
         patch.setattr(module, "WINDOW", window)
         translator, model = copier(longest)
         found = texts(translator, lines)
-    assert [re.sub(r"\s", "", each) for each in found] == [re.sub(r"\s", "", x) for x in lines]
+    assert [re.sub(r"\s", "", text) for text in found] == [re.sub(r"\s", "", x) for x in lines]
     # Widths include END and are rounded up to a multiple of WIDTH_STEP.
     assert all(width < longest + 1 + WIDTH_STEP for _, width in model.widths)
 
@@ -73,7 +73,7 @@ def test_scores_and_ids() -> None:
     translator, _ = copier()
     blank, short = translator.translate([" \u2060", "ab"])
     assert (blank.text, blank.score, blank.ids) == (" \u2060", 0, [])
-    assert short.ids == [FIRST_CHARACTER_ID + ord(each) for each in "ab"]
+    assert short.ids == [FIRST_CHARACTER_ID + ord(character) for character in "ab"]
     assert short.score == pytest.approx(3 * -0.125)
 
 
@@ -98,7 +98,7 @@ def test_a_long_sentence_is_cut_into_pieces(caplog: pytest.LogCaptureFixture) ->
     found = list(translator.translate(["abcdefghij. xy."]))
     assert found[0].text == "abcd efgh ij. xy."
     assert caplog.messages == ["line 1: longer than 4 tokens, translated in 4 parts"]
-    assert found[0].ids == [FIRST_CHARACTER_ID + ord(each) for each in "abcdefghij.xy."]
+    assert found[0].ids == [FIRST_CHARACTER_ID + ord(character) for character in "abcdefghij.xy."]
     assert found[0].score == pytest.approx(-0.125 * (5 + 5 + 4 + 4))
 
 
@@ -107,7 +107,7 @@ def test_the_parts_of_a_sentence_are_even() -> None:
     for most in range(1, 25):
         for count in range(20):
             parts = list(even_parts(ids[:count], most))
-            assert [each for part in parts for each in part] == ids[:count]
+            assert [id_ for part in parts for id_ in part] == ids[:count]
             assert len(parts) == -(-count // most)
             assert all(0 < len(part) <= most for part in parts)
             assert all(len(part) == len(parts[0]) for part in parts[:-1])
@@ -149,7 +149,7 @@ def test_warnings_number_lines_across_windows(
     translator, _ = copier(max_source=3)
     lines = ["ab", "", "", "abcd", "", "ab. ab."]
     assert len(texts(translator, lines)) == 6
-    assert [each.split(":")[0] for each in caplog.messages] == ["line 4", "line 6"]
+    assert [text.split(":")[0] for text in caplog.messages] == ["line 4", "line 6"]
 
 
 def test_at_most_one_window_is_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +224,7 @@ def test_batches_keep_the_budget_and_group_similar_lengths() -> None:
     assert texts(translator, lines) == lines
     # 20 tokens per batch at beam size 2; a longer line is a batch by itself.
     assert model.widths == [(1, 32), (2, 12), (4, 8), (1, 4)]
-    sizes = [len(each) for each in batches_of([5] * 9, 20, 1)]
+    sizes = [len(rows) for rows in batches_of([5] * 9, 20, 1)]
     assert sizes == [4, 4, 1]
 
 
@@ -233,7 +233,10 @@ def test_blank_lines_stay_as_they_are_and_other_text_is_never_blank() -> None:
         """Like SentencePiece, drops its own mark of a space, but not every invisible character."""
 
         def encode(self, lines: Sequence[str]) -> list[list[int]]:
-            return [[FIRST_CHARACTER_ID + ord(each) for each in x if each != "▁"] for x in lines]
+            return [
+                [FIRST_CHARACTER_ID + ord(character) for character in x if character != "▁"]
+                for x in lines
+            ]
 
     sources: list[tuple[int, ...]] = []
 
@@ -246,10 +249,10 @@ def test_blank_lines_stay_as_they_are_and_other_text_is_never_blank() -> None:
     translator = fake_translator(FakeStepModel(follow), search, tokenizers=tokenizers)
     blank = ["\0", "\x85", "\u2028 \u3000", "\u2060", "\xad", "\u180e", "\ufeff\u200b", "\r\n"]
     found = list(translator.translate(blank))
-    assert [each.text for each in found] == [*blank[:-1], " "]
-    assert [each.others[0].text for each in found] == [*blank[:-1], " "]
+    assert [translation.text for translation in found] == [*blank[:-1], " "]
+    assert [translation.others[0].text for translation in found] == [*blank[:-1], " "]
     assert sources == []
-    assert [each.text for each in translator.translate(["▁", "\u0301"])] == ["x", "x"]
+    assert [translation.text for translation in translator.translate(["▁", "\u0301"])] == ["x", "x"]
     assert set(sources) == {(UNK_ID, END_ID), (FIRST_CHARACTER_ID + 0x301, END_ID)}
 
 
@@ -264,7 +267,7 @@ def test_the_search_gets_padded_sources(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(segments, "beam_search", spy)
     texts(copier()[0], ["a", "abc"])
     (source,) = seen
-    a, b, c = (FIRST_CHARACTER_ID + ord(each) for each in "abc")
+    a, b, c = (FIRST_CHARACTER_ID + ord(character) for character in "abc")
     assert source.tolist() == [[a, b, c, END_ID], [a, END_ID, PAD_ID, PAD_ID]]
     assert source.dtype == np.int32
 
@@ -365,11 +368,11 @@ class TestRepetition:
     def test_a_loop_that_another_token_completes_is_searched_once_more(self) -> None:
         class Words(Characters):
             def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-                return [each.replace("a", "initialized").replace("b", "ized")
-                        for each in super().decode(sequences)]  # fmt: skip
+                return [text.replace("a", "initialized").replace("b", "ized")
+                        for text in super().decode(sequences)]  # fmt: skip
 
         def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
-            ids = [FIRST_CHARACTER_ID + ord(each) for each in "abbbbb"]
+            ids = [FIRST_CHARACTER_ID + ord(character) for character in "abbbbb"]
             token = ids[len(history)] if len(history) < len(ids) else END_ID
             return {token: -0.125, END_ID: -9.0}
 
@@ -379,8 +382,8 @@ class TestRepetition:
 
     def test_scores_are_the_models_and_n_best_lists_are_whole(self) -> None:
         (found,) = self.translator(beam_size=2, n_best=2).translate(["!"])
-        assert [each.text for each in found.n_best] == ["so it goes, so", ""]
-        assert [each.score for each in found.n_best] == [-0.125 * 14 - 50, -90]
+        assert [translation.text for translation in found.n_best] == ["so it goes, so", ""]
+        assert [translation.score for translation in found.n_best] == [-0.125 * 14 - 50, -90]
 
     @pytest.mark.parametrize(
         ("values", "expected"),
@@ -411,17 +414,17 @@ def folding(beams: int = 1) -> Translator:
 
 
 def spelt(ids: list[int]) -> str:
-    return "".join(chr(each - FIRST_CHARACTER_ID) for each in ids)
+    return "".join(chr(id_ - FIRST_CHARACTER_ID) for id_ in ids)
 
 
 def test_a_line_in_capitals_is_translated_in_lower_case() -> None:
     lines = ["OPEN IT, PLEASE!", "Open it, please!", "", "AVISO: É 3 VEZES MAIOR"]
     found = list(folding().translate(lines))
-    assert [each.text for each in found] == lines
+    assert [translation.text for translation in found] == lines
     lower = ["open it, please!", "Open it, please!", "", "aviso: é 3 vezes maior"]
-    assert [spelt(each.ids) for each in found] == lower
+    assert [spelt(translation.ids) for translation in found] == lower
     unfolded = copier()[0].translate(lines)
-    assert [spelt(each.ids) for each in unfolded] == lines
+    assert [spelt(translation.ids) for translation in unfolded] == lines
 
 
 def test_all_translations_of_a_line_in_capitals_are_in_capitals() -> None:
@@ -429,8 +432,10 @@ def test_all_translations_of_a_line_in_capitals_are_in_capitals() -> None:
     translator = replace(translator, options=replace(translator.options, n_best=3))
     (found,) = translator.translate(["OPEN IT"])
     assert len(found.n_best) == 3
-    assert all(each.text == each.text.upper() for each in found.n_best)
-    assert {spelt(each.ids) for each in found.n_best} != {each.text for each in found.n_best}
+    assert all(translation.text == translation.text.upper() for translation in found.n_best)
+    assert {spelt(translation.ids) for translation in found.n_best} != {
+        translation.text for translation in found.n_best
+    }
 
 
 @pytest.mark.parametrize("line", ["HTTP", "12345", "RUN {NAME} NOW", "SEE A.B.C", "OPEN iT", "-"])
@@ -462,8 +467,8 @@ def test_misspelt_code_is_copied_from_the_line() -> None:
     (found,) = repairing.translate([line])
     assert (found.text, spelt(found.ids)) == (line, wrong)
     (best,) = replace(repairing, options=replace(options(3), n_best=3)).translate([line])
-    assert [each.text for each in best.n_best] == [
-        code.repair(line, MappedText(spelt(each.ids))).text for each in best.n_best
+    assert [translation.text for translation in best.n_best] == [
+        code.repair(line, MappedText(spelt(translation.ids))).text for translation in best.n_best
     ]
 
 

@@ -120,6 +120,6 @@ def test_an_exception_while_writing_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     write_lines(path, ["old"])
     with pytest.raises(ZeroDivisionError):
-        write_lines(path, (str(1 // each) for each in (1, 0)))
+        write_lines(path, (str(1 // number) for number in (1, 0)))
     assert path.read_text() == "old\n"
-    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
