@@ -121,11 +121,11 @@ class _Search:
             "step": 0,
             "rows": op.count(count),
             "limits": limits,
-            "reach": penalty(op, limits, self._alpha),
+            "max_penalty": penalty(op, limits, self._alpha),
             "sums": op.Expand(first, op.vector(count, beams)),
             "last": op.full(np.int32(START_ID), count, beams),
             "history": op.full(np.int32(PAD_ID), count, beams, 0),
-            "lineage": op.full(False, count, beams, 0),
+            "history_mask": op.full(False, count, beams, 0),
             "finished": op.full(0, count),
             "done": op.full(False, count),
             "best_scores": no_scores,
@@ -152,10 +152,10 @@ class _Search:
         ahead = op.Max(STEPS_AHEAD, op.Div(step, round(1 / SHARE_AHEAD)))
         needed = op.Mul(op.Add(step, ahead), self._beams)
         reserved = op.Mul(op.Div(op.Add(needed, VECTOR - 1), VECTOR), VECTOR)
-        new = op.Sub(reserved, op.size(kept["lineage"], 2))
-        kept["lineage"] = op.widen(kept["lineage"], new, 2, 3)
+        new = op.Sub(reserved, op.size(kept["history_mask"], 2))
+        kept["history_mask"] = op.widen(kept["history_mask"], new, 2, 3)
         kept |= {name: op.widen(kept[name], new, 2, 4) for name in self._caches}
-        names = ("rows", "limits", "reach", *self._encoder_output)
+        names = ("rows", "limits", "max_penalty", *self._encoder_output)
         fixed = {name: kept.pop(name) for name in names}
         columns = self._first_columns(op, op.size(keep, 0))
 
@@ -205,7 +205,7 @@ class _Search:
             "sums": op.Where(op.Or(ends, op.Unsqueeze(done, [1])), NO_SUM, sums),
             "last": last,
             "history": history,
-            "lineage": of_beams(op, ancestry, parents),
+            "history_mask": of_beams(op, ancestry, parents),
             "finished": op.Add(state["finished"], ended),
             "done": done,
             **best,
@@ -221,8 +221,8 @@ class _Search:
         finished = op.Where(ends, scores, NO_SCORE), history
         best = best_hypotheses(op, self._n_best, best, finished, op.Unsqueeze(state["done"], [1]))
         largest = op.ReduceMax(op.Where(ends, NO_SUM, sums), [1], keepdims=0)
-        reach = op.Div(op.Cast(largest, to=ir.DataType.DOUBLE), state["reach"])
-        done = op.LessOrEqual(reach, op.Gather(best[0], -1, axis=1))
+        bound = op.Div(op.Cast(largest, to=ir.DataType.DOUBLE), state["max_penalty"])
+        done = op.LessOrEqual(bound, op.Gather(best[0], -1, axis=1))
         done = op.Or(done, op.GreaterOrEqual(state["step"], state["limits"]))
         closed = op.Unsqueeze(done, [1])
         opened = op.Where(op.Or(ends, op.Not(closed)), NO_SCORE, scores), history
@@ -233,7 +233,7 @@ class _Search:
         """Return the columns of each beam's past and of its last token, [B, K, R]."""
         used = op.Mul(state["step"], self._beams)
         last = op.Unsqueeze(op.Add(used, op.count(self._beams)), [1])  # [K, 1]
-        return op.Or(state["lineage"], op.Equal(op.count(reserved), last))
+        return op.Or(state["history_mask"], op.Equal(op.count(reserved), last))
 
     def _step(
         self, op: Ops, state: State, columns: Mapping[Any, Any]
