@@ -1,5 +1,6 @@
 """A trained model to export, opened once, and the card of an export."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -8,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 from nmt_cli import __version__
 from nmt_cli.bundle.card import CARD, card
 from nmt_cli.bundle.manifest import Verification
+from nmt_cli.errors import ModelError
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import TransformerConfig
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator, translator_for
-from nmt_cli.text.tokenizer import TokenizerPair, TokenizerSpec
+from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair, TokenizerSpec
 from nmt_cli.training.checkpoint import check_size
 from nmt_cli.training.run import Run
 
@@ -106,3 +109,19 @@ class TrainedModel:
             report,
         )
         (folder / name).write_text(header + text, encoding="utf-8")
+
+
+def refuse(program: str, config: TransformerConfig, further: Mapping[str, bool]) -> None:
+    """Raise an error about the first of a Transformer's settings that a program does not have."""
+    size = config.d_model / config.heads
+    other_sizes = (config.key_size, config.value_size) != (size, size)
+    refused = {
+        "model.decoder = 'ssru'": config.decoder == "ssru",
+        f"model.pad_ids = {list(config.pad_ids)}": config.pad_ids != (PAD_ID,),
+        "model.key_dim and value_dim other than d_model / heads": other_sizes,
+        **further,
+    }
+    for setting, applies in refused.items():
+        if applies:
+            hint = "use `onnx`, which supports every model"
+            raise ModelError(f"{program} cannot represent {setting}", hint)

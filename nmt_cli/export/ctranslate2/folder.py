@@ -1,6 +1,7 @@
 """Write a folder for CTranslate2, and compare it with the trained model."""
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,10 +14,9 @@ from numpy.typing import NDArray
 
 from nmt_cli.bundle import TOKENIZER
 from nmt_cli.bundle.manifest import Check, Verification
-from nmt_cli.errors import ModelError
 from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import FLOAT32, ExportOptions
-from nmt_cli.export.trained import TrainedModel
+from nmt_cli.export.trained import TrainedModel, refuse
 from nmt_cli.export.verification import (
     ExportUnderTest,
     Gates,
@@ -29,7 +29,7 @@ from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.transformer.steps import Steps
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPair
+from nmt_cli.text.tokenizer import END_ID, START_ID, UNK_ID, TokenizerPair
 
 # For all quantizations: CTranslate2 also quantizes what an ONNX bundle keeps in float32.
 GATES = Gates(bleu=1.0, chrf=80)
@@ -138,17 +138,7 @@ def write_weights(
     """Write a model's weights and vocabularies as CTranslate2 reads them, if it can."""
     assert isinstance(graph, Steps)  # as the table of exporters says
     config, special = graph.config, tokenizers.source.with_special_tokens([])
-    if config.decoder == "ssru":
-        raise _failure("has no SSRUs, which model.decoder = 'ssru' needs")
-    size = config.d_model / config.heads
-    # CTranslate2 has no settings for these and would ignore them.
-    if (config.key_size, config.value_size) != (size, size):
-        raise _failure(
-            f"needs heads of d_model / heads columns, not model.key_dim = {config.key_size} and "
-            f"model.value_dim = {config.value_size}"
-        )
-    if config.pad_ids != (PAD_ID,):
-        raise _failure(f"masks only PAD, not model.pad_ids = {list(config.pad_ids)}")
+    refuse("CTranslate2", config, {})
     spec = specs.TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers),
         config.heads,
@@ -156,7 +146,10 @@ def write_weights(
         activation=getattr(specs.common_spec.Activation, _ACTIVATIONS[config.activation]),
         ffn_glu=config.activation == "swiglu",
     )
-    _encoder(spec.encoder, graph)
+    spec.encoder.embeddings[0].weight = _array(graph.source_embedding.matrix)
+    spec.decoder.embeddings.weight = _array(graph.target_embedding.matrix)
+    _layers(spec.encoder, graph.encoder_layers, graph.encoder_norm)
+    _layers(spec.decoder, graph.decoder_layers, graph.decoder_norm)
     _decoder(spec.decoder, graph)
     # CTranslate2's own formula for positions is another (tensor2tensor's).
     longest = max(_MAX_SOURCE, decoding.max_length, decoding.max_source + len(special))
@@ -180,43 +173,30 @@ def write_weights(
     spec.save(str(folder))
 
 
-def _failure(problem: str) -> ModelError:
-    return ModelError(f"CTranslate2 {problem}", "export it with `onnx`, which supports every model")
-
-
-def _encoder(spec: Any, graph: Steps) -> None:
-    spec.embeddings[0].weight = _array(graph.source_embedding.matrix)
-    for layer, of in zip(spec.layer, graph.encoder_layers, strict=True):
-        _self_attention(layer.self_attention, of)
-        _feed_forward(layer.ffn, of)
-    if graph.encoder_norm:
-        _norm(spec.layer_norm, graph.encoder_norm)
+def _layers(spec: Any, layers: Sequence[Any], final_norm: Any) -> None:
+    """Copy a side's layers; CTranslate2 fuses the projections of attention, too."""
+    for theirs, ours in zip(spec.layer, layers, strict=True):
+        _linear(theirs.self_attention.linear[0], ours.attention.query_key_value)
+        _linear(theirs.self_attention.linear[1], ours.attention.output_projection)
+        _norm(theirs.self_attention.layer_norm, ours.attention_norm)
+        _feed_forward(theirs.ffn, ours)
+    if final_norm:
+        _norm(spec.layer_norm, final_norm)
 
 
 def _decoder(spec: Any, graph: Steps) -> None:
-    spec.embeddings.weight = _array(graph.target_embedding.matrix)
-    for layer, of in zip(spec.layer, graph.decoder_layers, strict=True):
-        _self_attention(layer.self_attention, of)
-        cross = (of.cross.query, of.cross.key_value, of.cross.output_projection)
-        for linear, dense in zip(layer.attention.linear, cross, strict=True):
+    """Copy what only the decoder has."""
+    for theirs, ours in zip(spec.layer, graph.decoder_layers, strict=True):
+        cross = (ours.cross.query, ours.cross.key_value, ours.cross.output_projection)
+        for linear, dense in zip(theirs.attention.linear, cross, strict=True):
             _linear(linear, dense)
-        _norm(layer.attention.layer_norm, of.cross_norm)
-        _feed_forward(layer.ffn, of)
-    if graph.decoder_norm:
-        _norm(spec.layer_norm, graph.decoder_norm)
+        _norm(theirs.attention.layer_norm, ours.cross_norm)
     if graph.dense_logits:
         _linear(spec.projection, graph.dense_logits)
     else:
         spec.projection.weight = _array(graph.target_embedding.matrix)
         if graph.target_embedding.bias is not None:
             spec.projection.bias = _array(graph.target_embedding.bias)
-
-
-def _self_attention(spec: Any, layer: Any) -> None:
-    """Copy attention; CTranslate2 fuses the projections, too."""
-    _linear(spec.linear[0], layer.attention.query_key_value)
-    _linear(spec.linear[1], layer.attention.output_projection)
-    _norm(spec.layer_norm, layer.attention_norm)
 
 
 def _positions(positions: Any, longest: int, d_model: int) -> NDArray[np.float32]:

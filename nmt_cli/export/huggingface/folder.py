@@ -12,7 +12,6 @@ import numpy as np
 from keras import ops
 
 from nmt_cli.bundle.manifest import Verification
-from nmt_cli.errors import ModelError
 from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.huggingface.config import CONFIG, EPSILON, GENERATION, TOKENIZER
 from nmt_cli.export.huggingface.weights import (
@@ -28,7 +27,7 @@ from nmt_cli.export.huggingface.weights import (
 )
 from nmt_cli.export.huggingface.weights import their_names as names_of
 from nmt_cli.export.importing.huggingface import TAG, import_huggingface
-from nmt_cli.export.trained import TrainedModel
+from nmt_cli.export.trained import TrainedModel, refuse
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model, passed
 from nmt_cli.files import write_json
 from nmt_cli.model.step_model import KerasStepModel
@@ -98,32 +97,18 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
 
 def marian_or_pegasus(config: Any, tokenizers: TokenizerPair) -> TransformerConfig:
     """Return a Transformer's config if transformers has such a model."""
-    size = config.d_model / config.heads
+    separate = config.embeddings in ("target-softmax", "none")
     refused = {
-        "decoder = 'ssru'": config.decoder == "ssru",
-        f"activation = '{config.activation}'": config.activation == "swiglu",
-        f"positions = '{config.positions}'": config.positions in ("learned", "none"),
-        "attention_bias = false": not config.attention_bias,
-        f"pad_ids = {list(config.pad_ids)}": config.pad_ids != (PAD_ID,),
-        "key_dim and value_dim other than d_model / heads": (config.key_size, config.value_size)
-        != (size, size),
-        f"epsilon = {config.epsilon:g} (theirs is {EPSILON:g})": config.epsilon > EPSILON,
-        f"norm = 'pre' and embeddings = '{config.embeddings}'": config.norm == "pre"
-        and config.embeddings in ("target-softmax", "none"),
+        f"model.activation = '{config.activation}'": config.activation == "swiglu",
+        f"model.positions = '{config.positions}'": config.positions in ("learned", "none"),
+        "model.attention_bias = false": not config.attention_bias,
+        f"model.epsilon = {config.epsilon:g} (theirs is {EPSILON:g})": config.epsilon > EPSILON,
+        f"model.norm = 'pre' and embeddings = '{config.embeddings}'": config.norm == "pre"
+        and separate,
+        "tokenizer.kind = 'wordpiece'": not isinstance(tokenizers.source, SentencePieceTokenizer),
     }
-    for key, applies in refused.items():
-        if applies:
-            raise _failure(f"model.{key}")
-    if not isinstance(tokenizers.source, SentencePieceTokenizer):
-        raise _failure("tokenizer.kind = 'wordpiece'")
+    refuse("transformers (as Marian or Pegasus)", config, refused)
     return config
-
-
-def _failure(what: str) -> ModelError:
-    return ModelError(
-        f"neither Marian nor Pegasus of transformers has {what}",
-        "export it with `onnx`, which supports every model",
-    )
 
 
 def _tokens(tokenizer: Any) -> list[str]:
