@@ -12,12 +12,9 @@ from nmt_cli.text.tokenizer import END_ID, PAD_ID, TokenizerPair
 
 @dataclass(frozen=True)
 class Candidate:
-    """A token that may follow a beam.
+    """A token that may follow a beam, and the number of the beam that it becomes, if any.
 
-    Attributes:
-        log_prob: of the token, under the rules that the options request.
-        total: log-probability of the beam's tokens and this one.
-        beam: the number of the beam that it becomes; None if it is not among the best.
+    ``total`` is the log-probability of the beam's tokens and this one.
     """
 
     token: str
@@ -38,8 +35,7 @@ class Beam:
 
 @dataclass(frozen=True)
 class Finished:
-    """A beam that took the end token; the score is ``total / length_penalty``, and GNMT's coverage
-    penalty is added."""
+    """A beam that ended; its score is ``total / length_penalty``, plus a coverage penalty."""
 
     beam: int
     tokens: list[str]
@@ -66,8 +62,7 @@ class Search:
 
 
 class Trace:
-    """Records searches of one sentence each: an over-long line has several, and so does a line
-    whose translation repeated itself."""
+    """Records searches of one sentence each."""
 
     def __init__(self, tokenizers: TokenizerPair) -> None:
         self.searches: list[Search] = []

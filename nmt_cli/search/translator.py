@@ -218,17 +218,12 @@ class Translator:
         source, target = self.tokenizers.source, self.tokenizers.target
         while window := list(islice(pairs, WINDOW)):
             read = encode_lines(source, [line for line, _ in window])
-            written = encode_lines(target, [line for _, line in window])
-            encoded = [
-                (source.with_special_tokens(ids), target_ids)
-                for ids, target_ids in zip(read, written, strict=True)
-            ]
-            fits = [
-                bool(ids or target_ids)
-                and len(ids) <= self.path.max_source
-                and len(target_ids) < options.max_length
-                for ids, target_ids in zip(read, written, strict=True)
-            ]
+            written = encode_lines(target, [text for _, text in window])
+            encoded, fits = list[tuple[list[int], list[int]]](), list[bool]()
+            for line_ids, ids in zip(read, written, strict=True):
+                encoded.append((source.with_special_tokens(line_ids), ids))
+                is_short = len(line_ids) <= self.path.max_source and len(ids) < options.max_length
+                fits.append(is_short and bool(line_ids or ids))
             forced = iter(self.force(list(compress(encoded, fits))))
             for (line, text), ids, is_scored in zip(window, written, fits, strict=True):
                 if is_scored:
