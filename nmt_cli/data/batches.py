@@ -29,9 +29,7 @@ WIDTHS = (8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 
 class Batch(NamedTuple):
     """One training batch; all arrays int32 [rows, width], padded with PAD.
-
-    ``target_in`` is START and the sentence, ``target_out`` the sentence and END.
-    """
+    ``target_in`` is START and the sentence, ``target_out`` the sentence and END."""
 
     source: NDArray[np.int32]
     target_in: NDArray[np.int32]

@@ -24,13 +24,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nmt_cli.errors import InputError, NmtError, RecipeError, ResourceError, first_line
-from nmt_cli.evaluate.texts import EvaluationText
+from nmt_cli.errors import InputError, RecipeError, ResourceError, first_line
+from nmt_cli.evaluate.texts import EvaluationText, require_aligned
 from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import DataConfig
 from nmt_cli.text.lines import decode_lines, read_lines, reading
 
 SPLITS = ("train", "dev", "test")  # of the phrasebook
+_OWN_TEXT = "give `source` and `reference`"
 
 
 @dataclass(frozen=True)
@@ -78,24 +79,18 @@ def read_corpus(specification: str, config: DataConfig) -> Corpus:
     if path.suffix == ".tsv":
         return _tsv(path, config)
     source, target = map(read_lines, paths)
-    if len(source) != len(target):
-        raise InputError(
-            f"{paths[0]} has {len(source)} lines, {paths[1]} has {len(target)}",
-            "parallel files need one sentence per line, aligned",
-        )
+    require_aligned(paths[0], source, paths[1], target)
     return Corpus(path.name, source, target)
 
 
 def read_held_out(corpus: str | None, config: DataConfig) -> tuple[list[str], list[str]]:
     """Read the held-out lines of an imported run: a corpus as in data.dev, or None for none."""
-    if corpus is None:
-        return [], []
     try:
-        pairs = read_corpus(corpus, config)
-    except NmtError as error:
+        pairs = Corpus("", [], []) if corpus is None else read_corpus(corpus, config)
+    except InputError as error:
         hint = f"give a PREFIX: the text is in PREFIX.{config.source} and PREFIX.{config.target}"
         raise InputError(error.message, hint) from None
-    return list(pairs.source), list(pairs.target)
+    return pairs.source, pairs.target
 
 
 def read_test_sets(configs: Mapping[Path, DataConfig]) -> list[EvaluationText]:
@@ -110,13 +105,11 @@ def read_test_sets(configs: Mapping[Path, DataConfig]) -> list[EvaluationText]:
             domains = [corpus.name] * len(corpus)
             texts.append(EvaluationText(corpus.name, corpus.source, [corpus.target], domains))
         first = first or texts
-        if not texts or texts != first:
-            reason = f"the recipe of {folder} names no test set"
-            if texts:
-                reason = (
-                    f"the recipes of {next(iter(configs))} and {folder} name different test sets"
-                )
-            raise InputError(reason, "give `source` and `reference`")
+        if not texts:
+            raise InputError(f"the recipe of {folder} names no test set", _OWN_TEXT)
+        if texts != first:
+            reason = f"the recipes of {next(iter(configs))} and {folder} name different test sets"
+            raise InputError(reason, _OWN_TEXT)
     return first
 
 

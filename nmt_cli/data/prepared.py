@@ -90,9 +90,7 @@ class _Record(TypedDict):
 @dataclass(frozen=True)
 class Prepared:
     """A prepared folder: arrays of the training and development pairs, text of all sets.
-
-    ``key`` hashes its texts and settings, ``pairs`` counts the training pairs of each corpus.
-    """
+    ``key`` hashes its texts and settings, ``pairs`` counts the training pairs of each corpus."""
 
     folder: Path
     key: str

@@ -165,9 +165,7 @@ def by_domain(domains: Sequence[str], systems: Sequence[System]) -> list[Bucket]
 
 def worst_sentences(text: EvaluationText, systems: Sequence[System], limit: int) -> list[Sentence]:
     """Return each system's sentences with the lowest chrF++, lowest first.
-
-    Lines that are blank in the translation and in all references are skipped.
-    """
+    Lines that are blank in the translation and in all references are skipped."""
     worst = []
     for system in systems:
         counts = next(counts for counts in system.counts if counts.name == _METRIC)

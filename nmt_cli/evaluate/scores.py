@@ -96,9 +96,7 @@ def count(
     lowercase: bool = False,
 ) -> list[Counts]:
     """Count for the metrics in ``names``, in the order of :data:`METRICS`.
-
-    TER always ignores case, as is usual; with ``lowercase``, BLEU and chrF++ do, too.
-    """
+    TER always ignores case, as is usual; with ``lowercase``, BLEU and chrF++ do, too."""
     # BLEU's force only silences a warning about tokenized text.
     metrics = (BLEU(lowercase, force=True), CHRF(word_order=2, lowercase=lowercase), TER())
     counts = []
@@ -135,9 +133,7 @@ def compare(systems: Sequence[System]) -> list[Result]:
 
 def _sampled_scores(systems: Sequence[Counts]) -> list[NDArray[np.float64]]:
     """Return each system's scores in all bootstrap samples, each [DRAWS].
-
-    Samples are generated one by one: sacreBLEU's need 1 GB for chrF++ of 10,000 sentences.
-    """
+    Samples are generated one by one: sacreBLEU's need 1 GB for chrF++ of 10,000 sentences."""
     rng = np.random.default_rng(SEED)
     sentences = len(systems[0].rows)
     scores = np.zeros((len(systems), DRAWS))

@@ -11,9 +11,7 @@ from nmt_cli.text.lines import is_blank, read_lines
 @dataclass(frozen=True)
 class EvaluationText:
     """Sentences and their reference translations, aligned line by line, and a domain for each line.
-
-    ``files`` are those of the references, or of the source if there are none.
-    """
+    ``files`` are those of the references, or of the source if there are none."""
 
     name: str
     source: list[str] | None
@@ -37,7 +35,7 @@ def read_text(
     paths = [*([source] if source else []), *references, *([domains] if domains else [])]
     texts = [read_lines(path) for path in paths]
     for path, lines in zip(paths, texts, strict=True):
-        _require_aligned(paths[0], texts[0], path, lines)
+        require_aligned(paths[0], texts[0], path, lines)
     if not texts[0]:
         raise InputError(f"nothing to evaluate: {paths[0]} is empty", "give one sentence per line")
     labels = [label.strip() for label in texts.pop()] if domains else None
@@ -55,7 +53,7 @@ def read_text(
 def read_translation(path: Path, text: EvaluationText) -> list[str]:
     """Read a translation of a text that comes from files."""
     lines = read_lines(path)
-    _require_aligned(path, lines, text.files[0], text.lines)
+    require_aligned(path, lines, text.files[0], text.lines)
     if text.source is None:
         for file, reference in zip(text.files, text.references, strict=True):
             _require_filled(file, reference, path, lines)
@@ -71,7 +69,8 @@ def blank_lines(reference: Sequence[str], other: Sequence[str]) -> list[int]:
     ]
 
 
-def _require_aligned(path: Path, lines: list[str], other: Path, others: list[str]) -> None:
+def require_aligned(path: Path, lines: list[str], other: Path, others: list[str]) -> None:
+    """Check that two files have the same number of lines."""
     if len(lines) != len(others):
         raise InputError(
             f"{path} has {len(lines)} lines, {other} has {len(others)}",

@@ -25,9 +25,7 @@ def attention_figure(
     head: int | None = None,
 ) -> Figure:
     """Draw a panel for each layer (down) and head (across), or only for one of them, from 1.
-
-    ``part`` is "cross", or "encoder" or "decoder" for their self-attention.
-    """
+    ``part`` is "cross", or "encoder" or "decoder" for their self-attention."""
     weights = getattr(maps, part)
     if weights is None:
         raise ModelError(

@@ -57,9 +57,7 @@ def masks_figure(
     pad_ids: Sequence[int] = (PAD_ID,),
 ) -> Figure:
     """Draw source, causal and target masks of a batch of ids, which are padded to one width.
-
-    Without a tokenizer, tokens are shown as ids. No token attends to ``pad_ids``.
-    """
+    Without a tokenizer, tokens are shown as ids. No token attends to ``pad_ids``."""
     source_ids, target_ids = _padded(sources), _padded(targets)
     (count, width), (_, source_width) = target_ids.shape, source_ids.shape
     source, causal, target = (
@@ -114,9 +112,7 @@ def position_table(
     recipe: Recipe, run: Run | None, length: int, side: str = "source"
 ) -> tuple[NDArray[np.float32], str]:
     """Return position vectors [length, d_model] and a title for them.
-
-    Learned positions need the run, may be fewer, and may differ between the sides.
-    """
+    Learned positions need the run, may be fewer, and may differ between the sides."""
     positions = getattr(recipe.model, "positions", "none")
     if positions == "none":
         raise ModelError(

@@ -58,9 +58,7 @@ def save_checkpoint(path: Path, model: Any, state: TrainingState) -> None:
 
 def load_checkpoint(path: Path, model: Any, training: bool) -> TrainingState:
     """Set a model's weights, and with ``training`` its random and optimizer states.
-
-    Without ``training``, moving averages are used as weights if the file has any.
-    """
+    Without ``training``, moving averages are used as weights if the file has any."""
     arrays, state = read_checkpoint(path)
     variables = _variables(model)
     if not training:

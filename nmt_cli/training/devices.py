@@ -50,9 +50,7 @@ class Devices:
 
     def share(self, rows: NDArray[Any], group: int) -> NDArray[Any]:
         """Return this process's rows of a batch; every device gets the same number.
-
-        ``group`` rows stay together. Rows of zeros (PAD, or no weight) are added if needed.
-        """
+        ``group`` rows stay together. Rows of zeros (PAD, or no weight) are added if needed."""
         padding = -len(rows) % (self.total * group)
         if padding:
             rows = np.pad(rows, ((0, padding), (0, 0)))
@@ -183,9 +181,7 @@ def cpu_devices(recipe: Recipe, begun: int = 0) -> int:
 
 def split_cpu(count: int) -> None:
     """Make TensorFlow see several CPUs, each with its share of this process's cores.
-
-    Does nothing if TensorFlow has an accelerator or has already run.
-    """
+    Does nothing if TensorFlow has an accelerator or has already run."""
     import tensorflow as tf
 
     if tf.config.list_physical_devices("GPU"):

@@ -52,9 +52,7 @@ class BatchFeed:
 
     def arrays(self) -> Iterator[tuple[tuple[Any, Any], Any, Any]]:
         """Yield (source, target_in), target_out and weights of each batch.
-
-        The weights, float32 [rows, width], are 1 / (real target tokens), and 0 at padding.
-        """
+        The weights, float32 [rows, width], are 1 / (real target tokens), and 0 at padding."""
         # An earlier iterator may still be making batches ahead, in its own thread.
         self._records = records = deque[BatchRecord]()
         began = time.perf_counter()

@@ -25,9 +25,7 @@ FILE = "log.jsonl"
 
 def read_log(run: Path) -> list[dict[str, Any]]:
     """Read the records of a run's log.jsonl without damaged or incomplete lines.
-
-    Lines end at LF only: sample translations may contain other line breaks of Unicode.
-    """
+    Lines end at LF only: sample translations may contain other line breaks of Unicode."""
     path = run / FILE
     try:
         text = path.read_text(encoding="utf-8", errors="replace")

@@ -58,9 +58,7 @@ class _Scaled(_Dense, keras.optimizers.LossScaleOptimizer):
 
 class _MirroredScaled(_Scaled):
     """A loss-scaling optimizer for MirroredStrategy: an overflow on any device skips the step.
-
-    Keras checks only the first device, although the gradients of all are summed.
-    """
+    Keras checks only the first device, although the gradients of all are summed."""
 
     def check_finite(self, grads: list[Any]) -> Any:
         import tensorflow as tf

@@ -207,9 +207,7 @@ class Run:
 
     def provenance(self) -> dict[str, Any]:
         """Return what the weights were trained on: corpora, pairs, licences, seed.
-
-        "sources" include those of the initial weights.
-        """
+        "sources" include those of the initial weights."""
         data = self.recipe.data
         names = dict.fromkeys([*self.pairs, *data.sources])
         sources = [
