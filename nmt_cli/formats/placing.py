@@ -9,7 +9,7 @@ Similar: HTML.cpp of Bergamot (https://github.com/browsermt/bergamot-translator)
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nmt_cli.formats.spans import Interval, Kind, Span
@@ -163,18 +163,19 @@ class _Placing:
     def written(self, nodes: Sequence[_Node], words: Interval, within: Interval | None) -> str:
         """Return part of the target text, or all of it, with the nodes of its words in it."""
         start, end = within or (0, len(self.target))
-        runs: list[Interval] = []
+        runs, taken = list[Interval](), set[int]()
         items: list[tuple[int, int, str]] = []
         pending: list[_Node] = []
         for node in nodes:
             exact = self.exact.get((node.start, node.end))
-            run = None if node.start == node.end else self._run(node, words, runs)
+            run = None if node.start == node.end else self._run(node, words, taken)
             if node.visible and exact:
                 continue
             if run is None:
                 pending.append(node)
                 continue
             runs.append(run)
+            taken.update(range(*run))
             edges = exact or self._edges(node, run)
             edges = max(start, edges[0]), min(end, edges[1])
             inner = "" if node.visible else self.written(node.inner, run, edges)
@@ -195,11 +196,11 @@ class _Placing:
             done = max(done, min(last, end))
         return "".join([*parts, self.target[done:end]])
 
-    def _run(self, node: _Node, words: Interval, others: Sequence[Interval]) -> Interval | None:
+    def _run(self, node: _Node, words: Interval, taken: Collection[int]) -> Interval | None:
         """Return the run of target words with the most words of a node; the longest of several."""
         best, score, first = (0, 0, 0), 0, words[0]
         for word in range(*words):
-            if any(start <= word < end for start, end in others):
+            if word in taken:
                 score, first = 0, word + 1
                 continue
             if score < 0:
