@@ -149,7 +149,7 @@ class TestRefusals:
         [
             ("absent.xx", "bundle", "made", ("absent.xx: no such file",)),
             ("mono.xx", "absent", "made", ("absent: no such run or bundle",)),
-            ("mono.xx", "prepared", "made", ("prepared: neither a run", "nmt export --onnx")),
+            ("mono.xx", "prepared", "made", ("prepared: neither a run", "nmt export")),
             ("mono.xx", "bundle", "..", ("..: is not a file name", "PREFIX")),
             ("mono.xx", "bundle", "mono.xx/made", ("made.xx", "cannot be written")),
             ("mono.xx", "bundle", "/proc/made", ("/proc/made.xx", "cannot be written")),
