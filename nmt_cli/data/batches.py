@@ -49,11 +49,10 @@ class Batches:
 
     Args:
         batch_tokens: maximum rows times width, including padding, of either side.
-        seed: random seed of the order.
         copies: consecutive rows per pair, within the budget.
         max_width: the largest width even if no pair needs it: pairs of another epoch may.
-        weights: how often an epoch draws each pair, [pairs]. Weight 2.3: twice per epoch, and a
-            third time with probability 0.3. None: once.
+        weights: how often an epoch draws each pair; 2.3: twice, and a third time with
+            probability 0.3. None: once.
     """
 
     def __init__(
@@ -125,11 +124,9 @@ class Batches:
 class Epochs:
     """The batches of a training, epoch by epoch, from any position.
 
-    Args:
-        batches: returns the batches of an epoch, given its number.
-        curriculum: number of epochs that use only the shorter pairs; their share grows with the
-            square root of the epoch's number (Platanios et al. 2019,
-            https://arxiv.org/abs/1903.09848, equation 7, with an initial competence of 0.1).
+    The first ``curriculum`` epochs use only the shorter pairs, whose share grows with the square
+    root of the epoch's number (Platanios et al. 2019, https://arxiv.org/abs/1903.09848, equation 7,
+    with an initial competence of 0.1).
     """
 
     def __init__(self, batches: Callable[[int], Batches], curriculum: int = 0) -> None:

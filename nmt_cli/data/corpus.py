@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from nmt_cli.errors import InputError, RecipeError, ResourceError, first_line
 from nmt_cli.evaluate.texts import EvaluationText, require_aligned
@@ -50,10 +49,8 @@ class Corpus:
     def select(self, rows: Iterable[int]) -> "Corpus":
         """Return some of the pairs, by number."""
         rows = list(rows)
-        source, target = [self.source[row] for row in rows], [self.target[row] for row in rows]
-        return Corpus(
-            self.name, source, target, [self.origins[row] for row in rows if self.origins]
-        )
+        sides = (self.source, self.target, self.origins)
+        return Corpus(self.name, *([side[row] for row in rows if side] for side in sides))
 
 
 def read_corpus(specification: str, config: DataConfig) -> Corpus:
@@ -65,9 +62,7 @@ def read_corpus(specification: str, config: DataConfig) -> Corpus:
         return _tfds(rest, config)
     path = Path(config.root) / specification
     if not specification or not path.name:
-        raise RecipeError(
-            f"'{specification}' is not a corpus", "see data.train, data.dev, data.test"
-        )
+        raise RecipeError(f"'{specification}' is not a corpus", "see data.train and data.dev")
     paths = [path.with_name(f"{path.name}.{side}") for side in (config.source, config.target)]
     for file in [path] if path.suffix == ".tsv" else paths:
         if not file.exists():
@@ -151,10 +146,7 @@ def _phrasebook(split: str, config: DataConfig) -> Corpus:
 
 def sentence_pairs(split: str) -> list[dict[str, str]]:
     """Return the phrasebook's pairs of one split in order, each {"pt": ..., "en": ...}.
-
-    tools/phrasebook in the source repository generates them, with combinations of words that occur
-    in test only.
-    """
+    tools/phrasebook in the source repository generates them."""
     if split not in SPLITS:
         raise RecipeError(f"phrasebook:{split}: no such split", "choose train, dev or test")
     packed = files("nmt_cli.data").joinpath("phrasebook.tsv.bz2").read_bytes()
@@ -183,7 +175,7 @@ def _tfds(rest: str, config: DataConfig) -> Corpus:
                 lines.append(re.sub(r"[\r\n]+", " ", record[language].decode("utf-8")))
     except Exception as error:
         raise InputError(
-            f"{builder.data_path}: split '{split}' cannot be read ({_reason(error)})",
+            f"{builder.data_path}: split '{split}' cannot be read ({first_line(error)})",
             "delete the folder and download it again",
         ) from None
     return corpus
@@ -210,7 +202,7 @@ def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
                 builder.download_and_prepare()
     except Exception as error:  # of many types: no network, no such name, an incomplete folder
         raise InputError(
-            f"TensorFlow Datasets cannot get {name} ({_reason(error)})",
+            f"TensorFlow Datasets cannot get {name} ({first_line(error)})",
             "nmt train phrasebook works offline; for this data set, copy its folder from a machine "
             "that has it and set data.tfds_dir",
         ) from None
@@ -218,15 +210,6 @@ def _tfds_builder(name: str, split: str, config: DataConfig) -> Any:
         raise RecipeError(
             f"{name} in {builder.data_path} has no split '{split}' "
             f"(it has {', '.join(sorted(builder.info.splits)) or 'none'})",
-            "download the whole data set, or choose other splits in data.train, data.dev and "
-            "data.test",
+            "download the whole data set, or choose other splits in data.train and data.dev",
         )
     return builder
-
-
-def _reason(error: Exception) -> str:
-    """Return the reason in one short line."""
-    request = getattr(error, "request", None)  # of an exception of the library requests
-    if isinstance(error, OSError) and request is not None:
-        return f"cannot connect to {urlsplit(request.url).hostname}"
-    return first_line(error)

@@ -42,10 +42,8 @@ def shortlist_tables(
         [size] ids: END, the unknown token, then the most frequent. [source ids, width]
         translations: the same piece if the target side has it, then the most probable.
     """
-    source_pieces, target_pieces = (
-        tokenizer.tokens(range(tokenizer.vocab_size))
-        for tokenizer in (tokenizers.source, tokenizers.target)
-    )
+    sides = (tokenizers.source, tokenizers.target)
+    source_pieces, target_pieces = (side.tokens(range(side.vocab_size)) for side in sides)
     counts = np.bincount(target.ids, minlength=len(target_pieces))
     counts[[END_ID, UNK_ID]] = counts.max() + 1
     counts[[PAD_ID, START_ID]] = -1

@@ -41,14 +41,10 @@ def prepare(
     check: Callable[[str], object] | None = None,
     tokenizers: Path | None = None,
 ) -> Prepared:
-    """Prepare the data of a recipe, unless the folder is up to date.
+    """Prepare the data of a recipe, unless the folder is up to date or ``force`` is set.
 
-    Args:
-        recipe: what to read and how to clean and tokenize it.
-        folder: folder to write; it is replaced when everything is ready.
-        force: prepare again even if the folder is up to date.
-        check: called with the data's key before anything is written; raises to prevent it.
-        tokenizers: folder of the tokenizers to use; None: learn them.
+    ``check`` is called with the data's key before anything is written, and raises to prevent it.
+    ``tokenizers`` is the folder of the tokenizers to use; None: learn them.
     """
     if not recipe.data.train:
         raise RecipeError(
@@ -120,9 +116,7 @@ def _write_training_set(
     synthetic_counts.kept = len(rows) - counts.kept
     synthetic_counts.too_many_tokens = len(pairs.synthetic) - synthetic_counts.kept
     if not counts.kept:
-        raise InputError(
-            f"every pair is longer than data.max_tokens = {data.max_tokens}", "raise it"
-        )
+        raise InputError(f"every pair is longer than data.max_tokens = {data.max_tokens}")
     report = counts.report()
     if data.synthetic:
         report += synthetic_counts.report("synthetic pairs")
@@ -135,7 +129,7 @@ def _write_training_set(
         np.save(work / WEIGHTS, np.array(weights, np.float32))
     if not _encode(pairs.dev, pair, data.max_tokens, work / "dev"):
         raise InputError(
-            f"every development pair is longer than data.max_tokens = {data.max_tokens}", "raise it"
+            f"every development pair is longer than data.max_tokens = {data.max_tokens}"
         )
     return dict(Counter(mixed.origins))
 

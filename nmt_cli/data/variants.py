@@ -58,12 +58,8 @@ def vary(corpus: Corpus, config: DataConfig, seed: int) -> Corpus:
     chance = random.Random(seed)
     rows = zip(variants, corpus.source, corpus.target, strict=True)
     pairs = [_varied(variant, source, target, chance) for variant, source, target in rows]
-    return Corpus(
-        corpus.name,
-        [source for source, _ in pairs],
-        [target for _, target in pairs],
-        corpus.origins,
-    )
+    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+    return Corpus(corpus.name, sources, targets, corpus.origins)
 
 
 def _varied(variant: int, source: str, target: str, chance: random.Random) -> Pair:

@@ -41,9 +41,8 @@ def learn_tokenizers(
 ) -> TokenizerPair:
     """Learn the vocabularies of both sides and write them into ``folder``.
 
-    The same lines, config and seed give the same files, byte for byte. The seed matters only for
-    SentencePiece with more than five million lines: it then learns from a sample.
-    A tag becomes one piece of the source side's vocabulary (SentencePiece only).
+    The same lines, config and seed give the same files, byte for byte. A tag becomes one piece of
+    the source side's vocabulary (SentencePiece only).
     """
     suffix = ".model" if config.kind == "sentencepiece" else ".vocab.txt"
     if config.joint:

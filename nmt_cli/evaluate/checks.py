@@ -56,26 +56,16 @@ def check_outputs(
     source: Sequence[str], systems: Mapping[str, Sequence[str]], reference: Sequence[str] | None
 ) -> list[OutputCheck]:
     """Count, for each system, the spans of the aligned source that it keeps, and its problems."""
-    totals = Counter(
-        f"{span_type} kept" for line in source for span_type, _ in spans(line).elements()
-    )
+    totals = Counter(f"{label} kept" for line in source for label, _ in spans(line).elements())
     totals.update(dict.fromkeys(_PROBLEMS, sum(not is_blank(line) for line in source)))
     expected = None if reference is None else _counts(source, reference)
-    names = [*(f"{span_type} kept" for span_type in _PATTERNS), *_PROBLEMS]
+    names = [*(f"{label} kept" for label in _PATTERNS), *_PROBLEMS]
     checks = []
     for system, lines in systems.items():
         counts = _counts(source, lines)
-        checks += [
-            OutputCheck(
-                system,
-                name,
-                counts[name],
-                totals[name],
-                None if expected is None else expected[name],
-            )
-            for name in names
-            if name in totals
-        ]
+        for name in filter(totals.__contains__, names):
+            in_reference = None if expected is None else expected[name]
+            checks.append(OutputCheck(system, name, counts[name], totals[name], in_reference))
     return checks
 
 
@@ -83,17 +73,16 @@ def _counts(source: Sequence[str], outputs: Sequence[str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for line, output in zip(source, outputs, strict=True):
         kept = spans(line) & spans(output)
-        counts.update(f"{span_type} kept" for span_type, _ in kept.elements())
+        counts.update(f"{label} kept" for label, _ in kept.elements())
         counts.update(problems(line, output))
     return counts
 
 
 def spans(text: str) -> Counter[tuple[str, str]]:
-    """Count the (type, text) of spans that a translation must keep; of numbers only the digits."""
+    """Count the (label, text) of spans that a translation must keep; of numbers only the digits."""
     matches = ((str(match.lastgroup), match[0]) for match in _SPAN.finditer(text))
     return Counter(
-        (span_type, re.sub(r"\D", "", span) if span_type == "number" else span)
-        for span_type, span in matches
+        (label, re.sub(r"\D", "", span) if label == "number" else span) for label, span in matches
     )
 
 

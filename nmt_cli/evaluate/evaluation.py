@@ -183,12 +183,8 @@ def worst_sentences(text: EvaluationText, systems: Sequence[System], limit: int)
 
 def tables(evaluations: Sequence[Evaluation]) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
     """Yield column names and rows of the tables that have any: scores, checks, buckets, worst."""
-    for columns, rows_of in (
-        (_SCORES, _score_rows),
-        (_CHECKS, _check_rows),
-        (_BUCKETS, _bucket_rows),
-        (_WORST, _worst_rows),
-    ):
+    makers = (_score_rows, _check_rows, _bucket_rows, _worst_rows)
+    for columns, rows_of in zip((_SCORES, _CHECKS, _BUCKETS, _WORST), makers, strict=True):
         if rows := [row for evaluation in evaluations for row in rows_of(evaluation)]:
             yield columns, rows
 

@@ -144,7 +144,6 @@ def _sampled_scores(systems: Sequence[Counts]) -> list[NDArray[np.float64]]:
 
 
 def _interval(scores: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the central 95% of the scores."""
     ordered, cut = np.sort(scores), len(scores) // 40
     return float(ordered[cut]), float(ordered[-1 - cut])
 

@@ -19,8 +19,6 @@ _MIN_SMALL = 24  # tokens from which labels are smaller, so that they do not ove
 
 
 class _NotebookFigure(Figure):
-    """A figure that notebooks display."""
-
     def _repr_png_(self) -> bytes:
         return picture(self, "png", _NOTEBOOK_DPI)
 

@@ -95,7 +95,6 @@ def _drawings(
 
 
 def _facts(run: dict[str, Any], records: Records) -> dict[str, str]:
-    """Return the rows about the model and its training."""
     used = next(row for row in run["checkpoints"] if row["file"] == run["preferred"])
     key, vocabulary = "tokens_per_second", run["vocabulary"]
     rates = [record[key] for record in records if key in record] or [0.0]
@@ -110,5 +109,4 @@ def _facts(run: dict[str, Any], records: Records) -> dict[str, str]:
 
 
 def _url(figure: Figure) -> str:
-    """Return a picture as a data URL."""
     return "data:image/png;base64," + base64.b64encode(picture(figure, "png")).decode("ascii")

@@ -29,11 +29,8 @@ class BatchRecord:
 class BatchFeed:
     """Batches in the form that fit expects, with a record of each.
 
-    Args:
-        batches: starts an iterator of (position, batch, next position). Under a strategy, Keras
-            reads the first batch and then starts again.
-        devices: each process gets its share of a batch's rows.
-        group: number of rows of a batch that stay together.
+    ``batches`` starts an iterator of (position, batch, next position): under a strategy, Keras
+    reads the first batch and then starts again. ``group`` rows of a batch stay together.
     """
 
     def __init__(

@@ -136,7 +136,6 @@ def _prepare_and_train(
 
 
 def _resuming(command: Sequence[str], options: TrainOptions) -> str:
-    """Return the command line that continues a training."""
     words = [*command]
     for name, value in vars(options).items():
         if name not in ("resume", "force") and value is not None:

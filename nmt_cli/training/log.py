@@ -42,12 +42,9 @@ def read_log(run: Path) -> list[dict[str, Any]]:
 
 
 class TrainingLog:
-    """The log of one session of a training.
+    """The log of one session of a training, from the step ``start``, in a run folder or nowhere.
 
-    Args:
-        run: run folder; None: write nothing, as in all processes but the first.
-        start: first step of the session, which repeats and so removes later records.
-        validated: whether the validation at that step is complete; if not, its record goes, too.
+    Records of steps that the session repeats are removed, as is that of an incomplete validation.
     """
 
     def __init__(self, run: Path | None, start: int, validated: bool) -> None:

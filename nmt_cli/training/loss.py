@@ -105,8 +105,6 @@ def divergence(logits: Any) -> Any:
 
 
 class _TokenMean(keras.metrics.Mean):
-    """A mean over real target tokens."""
-
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch: ids [B, T], logits [B, T, V]."""
         ids = ops.cast(y_true, "int32")

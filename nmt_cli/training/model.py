@@ -84,12 +84,11 @@ def trained_model(run: Run, checkpoint: Path) -> tuple[keras.Model, TrainingStat
 def largest_batch_tokens(
     recipe: Recipe, source_vocab: int, target_vocab: int, devices: int = 1
 ) -> int:
-    """Find the largest token budget, including padding, whose steps fit into memory.
+    """Find the largest token budget that fits into memory, of a batch that ``devices`` share.
 
-    A separate process trains single steps of growing size and reports its peak memory, so that
-    running out of memory does no harm. Without an accelerator the peak grows linearly with the
-    batch, so three small steps show where it reaches the free memory. With one, steps double until
-    one fails. ``devices`` of this machine share a batch.
+    A separate process trains single steps of growing size and reports its peak memory. Without an
+    accelerator the peak grows linearly with the batch, so three small steps show where it reaches
+    the free memory. With one, steps double until one fails.
     """
     free = free_memory()
     if free is None:
@@ -186,7 +185,6 @@ def forecast(recipe: Recipe) -> dict[str, Any]:
 
 
 def _seconds_per_step(run: Run, tokens: int) -> float:
-    """Return the median time of a step with a full batch of random tokens."""
     model, copies = compiled_model(run), run.recipe.training.copies
     width = min(FORECAST_WIDTH, run.recipe.data.max_tokens)
     rows = max(1, tokens // (width * copies)) * copies

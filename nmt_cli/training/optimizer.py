@@ -111,14 +111,10 @@ def make_optimizer(recipe: Recipe, mirrored: bool = False) -> keras.optimizers.O
 class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
     """Linear warm-up to ``peak = learning_rate * d_model^-0.5 * warmup_steps^-0.5``, then decay.
 
-    The peak is from Vaswani et al. 2017, equation 3, for every decay:
-
-    - "inverse-sqrt": ``peak * (warmup_steps / step)^0.5``, as in the paper;
-    - "cosine": half a cosine to 0 at ``max_steps`` (Loshchilov and Hutter 2017, equation 5,
-      without restarts);
-    - "linear": a straight line to 0 at ``max_steps``.
-
-    The paper counts steps from 1, Keras counts batches from 0.
+    The peak is from Vaswani et al. 2017, equation 3. "inverse-sqrt" is the paper's decay,
+    ``peak * (warmup_steps / step)^0.5``; "cosine" is half a cosine to 0 at ``max_steps``
+    (Loshchilov and Hutter 2017, equation 5, without restarts); "linear" is a line to 0 there. The
+    paper counts steps from 1, Keras counts batches from 0.
     """
 
     def __init__(self, recipe: Recipe) -> None:

@@ -125,9 +125,8 @@ class Session(keras.callbacks.Callback):
     def average(self) -> None:
         """Write and validate the mean of the newest checkpoints, and keep it if it is the best.
 
-        A resumed training then has to beat its score. The count of validations without
-        improvement does not change, so that a training without patience left stays finished. The
-        mean gets its name only at the very end, which shows that nothing is left to do.
+        A resumed training has to beat its score, but ``worse`` does not change. The mean gets its
+        name at the very end, which shows that nothing is left to do.
         """
         run, unfinished, count = self._run, self._run.folder / ".average.npz", 0
         if self._devices.is_main:
@@ -191,7 +190,6 @@ class Session(keras.callbacks.Callback):
         return True
 
     def _restart_interval(self) -> None:
-        """Forget the batches since the last log line, and restart their clock."""
         self._interval: list[BatchRecord] = []
         self._losses: list[Any] = []
         self._interval_began = time.monotonic()

@@ -96,7 +96,6 @@ def _new_run(
 
 
 def _origin(initial: Run | None) -> dict[str, Any]:
-    """Return the record of the run that another starts from."""
     if not initial:
         return {}
     steps = read_checkpoint(initial.preferred, only_state=True)[1].step
@@ -181,7 +180,6 @@ def _load_start(run: Run, model: keras.Model, resume: bool, initial: Run | None)
 
 
 def _advice(run: Run) -> str:
-    """Return how to train a finished run for longer."""
     config = run.recipe.training
     if config.schedule != "inverse-sqrt":
         return f"its {config.schedule} schedule ends there; only a new run can be longer"
