@@ -57,14 +57,14 @@ def measure(
     lines = [line for line in lines if not is_blank(line)]
     if not lines:
         raise InputError("the text has no sentences", "give source lines with `text`")
-    settings = (repeats, threads, forced_length)
+    settings: Tree = {"repeats": repeats, "threads": threads, "forced_length": forced_length}
     cells = []
     for (precision, folder), beam_size, batch in product(folders.items(), beam_sizes, batches):
         logger.info(f"{precision}, beam {beam_size}, batch {batch or 'own'}")
         # On Ctrl-C the child exits without a traceback.
         initializer = (signal.signal, (signal.SIGINT, signal.SIG_DFL))
         with ProcessPoolExecutor(1, get_context("spawn"), *initializer) as process:
-            work = process.submit(measure_cell, folder, lines, beam_size, batch, *settings)
+            work = process.submit(measure_cell, folder, lines, beam_size, batch, **settings)
             try:
                 cell = work.result()
             except BrokenProcessPool:
@@ -75,12 +75,7 @@ def measure(
         "format": 2,
         "machine": {"date": datetime.date.today().isoformat(), "cores": cores(), **processor()},
         "versions": {"nmt": __version__, "python": sys.version.split()[0], **packages},
-        "settings": {
-            "repeats": repeats,
-            "threads": threads,
-            "forced_length": forced_length,
-            "lines": len(lines),
-        },
+        "settings": {**settings, "lines": len(lines)},
         "cells": cells,
     }
 
@@ -97,10 +92,8 @@ def measure_cell(
     """Load a bundle and translate the lines repeatedly.
 
     Args:
-        beam_size: 1 is greedy search.
         batch: sentences per batch; 1 measures latency; OWN leaves the batches to nmt translate.
         repeats: how often the lines are translated, after one round that is not counted.
-        threads: None for all cores.
         forced_length: tokens of every translation; None for as many as the model produces.
     """
     import nmt_cli.runtime.load  # noqa: F401  keeps imports out of the load time

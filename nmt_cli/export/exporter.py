@@ -216,12 +216,9 @@ EXPORTERS = {exporter.name: exporter for exporter in _FORMATS}
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
-    """How to export a run: options of ``nmt export``.
+    """How to export a run: options of ``nmt export``."""
 
-    ``precision`` is FLOAT32 or one of the format's quantizations.
-    """
-
-    precision: str = FLOAT32
+    precision: str = FLOAT32  # or one of the format's quantizations
     verify: bool = option(
         True, "Compare the export with the trained model; an unverified one warns at each use."
     )
