@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _format_options(function: Any) -> Any:
-    """A flag for each export format, and --quantize with the values of all of them."""
+    """Add a flag for each export format, and --quantize with the values of all of them."""
     exporters = EXPORTERS.values()
     types = dict.fromkeys(name for exporter in exporters for name in exporter.quantizations)
     function = click.option(

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import nmt_cli
-from nmt_cli.cli import cli
+from nmt_cli.cli import _explain, cli
 from nmt_cli.cli.commands import every_command
 from nmt_cli.cli.lookup import find_model
 from nmt_cli.cli.options import as_typed
@@ -287,3 +287,12 @@ def test_the_library_names_options_and_the_command_line_their_flags() -> None:
     assert as_typed("`n_best=4` needs `beam_size`") == "--n-best 4 needs --beam-size"
     assert as_typed("`verify=False`, `set=a.b=1`") == "--no-verify, --set a.b=1"
     assert as_typed("`ray start --head` and `A`") == "`ray start --head` and `A`"
+
+
+@pytest.mark.parametrize(
+    ("package", "extra"),
+    [("matplotlib", "plot"), ("markdown_it", "formats"), ("sacrebleu", "evaluate"), ("x", "train")],
+)
+def test_a_missing_package_names_its_extra(package: str, extra: str) -> None:
+    message = _explain(ModuleNotFoundError(name=f"{package}.inner"))
+    assert message == f"this command needs {package}; pip install 'nmt_cli[{extra}]'"
