@@ -13,6 +13,8 @@ from nmt_cli.jobs.records import Lines, Record, column_text
 from nmt_cli.search.translator import Line
 from nmt_cli.text.lines import REPLACE, STRICT, is_blank
 
+csv.field_size_limit(1 << 30)
+
 
 class TsvTable(Lines):
     """Tab-separated columns.
@@ -69,10 +71,6 @@ class CsvTable(TsvTable):
 
     The header gets the names of additional fields.
     """
-
-    def __init__(self, options: TranslateOptions) -> None:
-        super().__init__(options)
-        csv.field_size_limit(1 << 30)
 
     def split(self, stream: Iterable[bytes]) -> Iterator[bytes]:
         """Split a file where a line ends outside of quotes."""
