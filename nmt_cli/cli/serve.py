@@ -28,9 +28,9 @@ def serve(models: tuple[Path, ...], options: ServeOptions) -> None:
     import uvicorn
 
     from nmt_cli.host import cores
-    from nmt_cli.serve.access import Access, Metrics
+    from nmt_cli.serve.api import Access
     from nmt_cli.serve.app import create_app
-    from nmt_cli.serve.batcher import Batcher
+    from nmt_cli.serve.batcher import Batcher, Metrics
     from nmt_cli.serve.models import Models
     from nmt_cli.serve.service import Service
 

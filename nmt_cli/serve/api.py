@@ -5,9 +5,12 @@ An interface is a subclass of :class:`Interface`; an endpoint is one of its meth
 
 import asyncio
 import json
+import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from starlette.datastructures import UploadFile
@@ -16,13 +19,65 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from nmt_cli.serve.access import Access
+from nmt_cli.errors import InputError
+from nmt_cli.serve.batcher import TooManyRequests
 from nmt_cli.serve.models import ServedModel
 from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service, Translated
+from nmt_cli.text.lines import read_lines
+
+# Clients whose requests are counted; beyond it, the least recent ones are forgotten.
+_MAX_CLIENTS = 10_000
 
 # A status and a message, which may have {fields}.
 Problem = tuple[int, str]
+
+
+class Access:
+    """Keys, limits of requests, and characters used.
+
+    Attributes:
+        keys: each with its limit, or None for the default limit; without keys, everyone may use
+            the server.
+        used: characters translated with each key.
+    """
+
+    def __init__(self, keys: dict[str, int | None], limit: int) -> None:
+        """Set the keys, and the requests per minute for each key or address; 0 for no limit."""
+        self.keys, self._limit = keys, limit
+        self.used: Counter[str] = Counter()
+        self._allowances: dict[str, tuple[float, float]] = {}  # requests left, and at what time
+
+    @classmethod
+    def read(cls, path: Path | None, limit: int) -> "Access":
+        """Read keys from a file: one per line, optionally followed by its requests per minute."""
+        keys: dict[str, int | None] = {}
+        for number, line in enumerate(read_lines(path) if path else [], start=1):
+            key, *limits = line.partition("#")[0].split() or [""]
+            if not key:
+                continue
+            if len(limits) > 1 or not all(word.isdecimal() and int(word) for word in limits):
+                raise InputError(
+                    f"{path}, line {number}: not a key", "write KEY or KEY REQUESTS_PER_MINUTE"
+                )
+            keys[key] = int(limits[0]) if limits else None
+        if path and not keys:
+            raise InputError(f"{path}: has no key", "write one key per line")
+        return cls(keys, limit)
+
+    def admit(self, key: str, address: str) -> None:
+        """Count a request of a known key or, without a key, of an address; or refuse it."""
+        limit = self.keys.get(key) or self._limit
+        if not limit:
+            return
+        client, now = key or address, time.monotonic()
+        left, updated = self._allowances.pop(client, (float(limit), now))
+        left = min(limit, left + (now - updated) * limit / 60)
+        self._allowances[client] = (left - 1 if left >= 1 else left, now)
+        if len(self._allowances) > _MAX_CLIENTS:
+            self._allowances.pop(next(iter(self._allowances)))
+        if left < 1:
+            raise TooManyRequests(f"{limit} per minute", 1 + int((1 - left) * 60 / limit))
 
 
 @dataclass

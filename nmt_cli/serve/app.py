@@ -19,7 +19,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt_cli.errors import NmtError
 from nmt_cli.serve import deepl
-from nmt_cli.serve.access import Access, Metrics
+from nmt_cli.serve.api import Access
+from nmt_cli.serve.batcher import Metrics
 from nmt_cli.serve.deepl import DeepL
 from nmt_cli.serve.libretranslate import LibreTranslate
 from nmt_cli.serve.options import ServeOptions

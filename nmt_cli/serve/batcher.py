@@ -1,4 +1,4 @@
-"""Dynamic batching: sentences of all requests share one queue."""
+"""Dynamic batching: sentences of all requests share one queue; counts of what is translated."""
 
 import threading
 import time
@@ -6,11 +6,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
+
+import prometheus_client as prometheus
+from starlette.exceptions import HTTPException
 
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import FIRST_SPEED
-from nmt_cli.serve.access import Metrics, TooManyRequests
 from nmt_cli.serve.models import ServedModel
 
 # How long the first sentence waits for others, if a thread is free for it.
@@ -19,11 +22,45 @@ WINDOW_SECONDS = 0.002
 MAX_SENTENCES = 64
 # Approximate overhead of a cached text, in characters.
 _OVERHEAD = 500
+_BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64]  # buckets of a metric
 
 Answer = Future[Translation]
 # Sentences with the same model and options may share a batch.
 _Group = tuple[ServedModel, DecodingOptions]
 _CacheKey = tuple[str, DecodingOptions, str]
+
+
+class TooManyRequests(HTTPException):
+    """A refused request, with the seconds after which to try again."""
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(429, message, {"Retry-After": str(seconds)})
+
+
+class Metrics:
+    """Prometheus counters of one server; no request text is recorded."""
+
+    def __init__(self) -> None:
+        self._registry = registry = prometheus.CollectorRegistry()
+        counter = partial(prometheus.Counter, registry=registry)
+        histogram = partial(prometheus.Histogram, registry=registry)
+        self.requests = counter("nmt_requests", "Requests.", ["path", "status"])
+        self.seconds = histogram("nmt_request_seconds", "Seconds to answer a request.", ["path"])
+        self.characters = counter(
+            "nmt_characters", "Characters to translate.", ["source", "target"]
+        )
+        self.tokens = counter("nmt_tokens", "Tokens of translations.")
+        self.cached = counter("nmt_cached_sentences", "Sentences in the cache.")
+        self.batches = histogram(
+            "nmt_batch_sentences", "Sentences translated together.", buckets=_BATCH_SIZES
+        )
+        self.waiting = prometheus.Gauge(
+            "nmt_waiting_characters", "Characters in the queue.", registry=registry
+        )
+
+    def page(self) -> bytes:
+        """Return all metrics in the text format of Prometheus."""
+        return prometheus.generate_latest(self._registry)
 
 
 @dataclass(eq=False)

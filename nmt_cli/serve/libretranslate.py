@@ -17,8 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from nmt_cli.formats.document import SUFFIXES
-from nmt_cli.serve.access import Access
-from nmt_cli.serve.api import Call, Interface, problem
+from nmt_cli.serve.api import Access, Call, Interface, problem
 from nmt_cli.serve.models import ServedModel
 from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service

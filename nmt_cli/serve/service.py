@@ -10,8 +10,7 @@ from nmt_cli.formats.placing import Aligned, Translate
 from nmt_cli.formats.spans import Interval
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translation import Translation
-from nmt_cli.serve.access import Metrics
-from nmt_cli.serve.batcher import Answer, Batcher
+from nmt_cli.serve.batcher import Answer, Batcher, Metrics
 from nmt_cli.serve.models import Models, ServedModel
 
 _LINE_ENDS = re.compile(r"(\r\n|\r|\n)")

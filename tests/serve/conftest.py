@@ -17,9 +17,9 @@ import uvicorn
 from nmt_cli.bundle.manifest import manifest_digest
 from nmt_cli.models import TranslationModel
 from nmt_cli.models import open as open_model
-from nmt_cli.serve.access import Access, Metrics
+from nmt_cli.serve.api import Access
 from nmt_cli.serve.app import create_app
-from nmt_cli.serve.batcher import Batcher
+from nmt_cli.serve.batcher import Batcher, Metrics
 from nmt_cli.serve.models import Models
 from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service

@@ -7,7 +7,7 @@ import deepl
 import pytest
 
 from nmt_cli.models import TranslationModel
-from nmt_cli.serve.access import Access
+from nmt_cli.serve.api import Access
 from tests.serve.conftest import Server, serving
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.models import open as open_model
-from nmt_cli.serve.access import Access
+from nmt_cli.serve.api import Access
 from tests.cli.test_plot import CHROMIUM
 from tests.harness import nmt
 from tests.serve.conftest import serving
