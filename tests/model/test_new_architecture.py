@@ -38,7 +38,7 @@ def test_it_trains_exports_and_translates(tmp_path: Path) -> None:
     recipe, prepared = toy_data(tmp_path, model=model, training={"max_steps": 6})
     tf.config.run_functions_eagerly(True)  # tracing takes longer than six steps
     try:
-        train(recipe, prepared, tmp_path / "run", False, lambda line: None, ONE_DEVICE)
+        train(recipe, prepared, tmp_path / "run", False, ONE_DEVICE)
     finally:
         tf.config.run_functions_eagerly(False)
     run = Run.open(tmp_path / "run")
