@@ -5,21 +5,12 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
 
-from nmt_cli.bundle import (
-    APPEND,
-    ATTENTION,
-    COLUMNS,
-    DECODER,
-    ENCODER,
-    MANIFEST,
-    SELF_ATTENTION,
-    SHORTLIST,
-    TOKENIZER,
-)
+from nmt_cli.bundle import COLUMNS, MANIFEST, SHORTLIST, TOKENIZER
 from nmt_cli.bundle.card import bundle_card
 from nmt_cli.bundle.manifest import PASSED, Check, Manifest, Shortlist, Verification, require_passed
 from nmt_cli.bundle.reading import TOKEN_IDS, file_records, read_manifest
@@ -67,8 +58,11 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     short = None
     if shortlists:
         shortlists.write(folder)
-        short = Shortlist(shortlists.size, TRANSLATIONS, graphs[COLUMNS], graphs[SHORTLIST])
+        columns, step = graphs.pop(COLUMNS), graphs.pop(SHORTLIST)
+        short = Shortlist(shortlists.size, TRANSLATIONS, columns, step)
     shutil.copytree(trained.tokenizer_folder, folder / TOKENIZER)
+    # The fields of the graphs have the names of their files.
+    by_role: dict[str, Any] = {Path(file).stem: spec for file, spec in graphs.items()}
     manifest = Manifest(
         name=recipe.label,
         source_language=recipe.data.source,
@@ -77,16 +71,12 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         decoding=trained.decoding,
         vocabulary={"source": run.source_vocab, "target": run.target_vocab},
         token_ids=dict(TOKEN_IDS),
-        encoder=graphs[ENCODER],
-        decoder=graphs[DECODER],
-        append=graphs[APPEND],
-        attention=graphs.get(ATTENTION),
-        self_attention=graphs.get(SELF_ATTENTION),
         shortlist=short,
         stored_weights=stored,
         files={},
         precision=options.precision,
         provenance=trained.provenance,
+        **by_role,
     )
     _write_manifest(folder, manifest)
 

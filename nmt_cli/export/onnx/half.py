@@ -29,14 +29,26 @@ def half(model: ir.Model) -> ir.Model:
         value.dtype = _HALF if value.dtype == _FLOAT else value.dtype
     for node in narrow:
         _convert_attributes(node)
-    casts = _Casts(graph)
+    op, casts = Ops(graph), {}
+
+    def as_type(value: ir.Value, dtype: ir.DataType) -> ir.Value:
+        """Return a float value as this type, cast once for all readers; any other as it is."""
+        if value is None or value.dtype not in (_FLOAT, _HALF) or value.dtype == dtype:
+            return value
+        if value not in casts:
+            source, node = value, value.producer()
+            if node is not None and node.op_type == "Cast" and dtype == _FLOAT:
+                source = node.inputs[0]  # float16 in between would round
+            casts[value] = op.Cast(source, to=dtype)
+            casts[value].dtype, casts[value].shape = dtype, value.shape
+        return casts[value]
+
     for node in list(graph):
         for index, value in enumerate(node.inputs):
-            if value is not None:
-                node.replace_input_with(index, casts.of(value, _FLOAT if node in wide else _HALF))
+            node.replace_input_with(index, as_type(value, _FLOAT if node in wide else _HALF))
     for index, value in enumerate(list(graph.outputs)):
         name = value.name
-        cast = casts.of(value, _FLOAT if name in _WIDE_OUTPUTS else _HALF)
+        cast = as_type(value, _FLOAT if name in _WIDE_OUTPUTS else _HALF)
         if cast is not value:
             value.name, cast.name = f"{name}_before_cast", name
             graph.outputs[index] = cast
@@ -77,23 +89,3 @@ def _half_tensor(tensor: Any) -> Any:
     sizes = np.clip(np.abs(values), info.smallest_subnormal, info.max)
     exact = (values == 0) | ~np.isfinite(values)
     return ir.tensor(np.where(exact, values, np.copysign(sizes, values)).astype(np.float16))
-
-
-class _Casts:
-    """Casts of values to the type that a reader needs, one for all readers of a value."""
-
-    def __init__(self, graph: ir.Graph) -> None:
-        self._op = Ops(graph)
-        self._casts: dict[ir.Value, ir.Value] = {}
-
-    def of(self, value: ir.Value, dtype: ir.DataType) -> ir.Value:
-        """Return a float value as this type, any other as it is."""
-        if value.dtype not in (_FLOAT, _HALF) or value.dtype == dtype:
-            return value
-        if value not in self._casts:
-            source, node = value, value.producer()
-            if node is not None and node.op_type == "Cast" and dtype == _FLOAT:
-                source = node.inputs[0]  # float16 in between would round
-            self._casts[value] = self._op.Cast(source, to=dtype)
-            self._casts[value].dtype, self._casts[value].shape = dtype, value.shape
-        return self._casts[value]
