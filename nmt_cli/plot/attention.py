@@ -63,8 +63,7 @@ def alignment_figure(alignment: Alignment) -> Figure:
     """Draw one matrix: target words down, source words across."""
     if not alignment.weights.size:
         raise InputError("the translation is empty: there are no words to align", "give `target`")
-    # The font has no U+FFFD, which an undertrained model may produce.
-    rows, columns = [word.replace("\ufffd", "?") for word in alignment.target], alignment.source
+    rows, columns = alignment.target, alignment.source
     figure = new_figure(max(3.5, 0.4 * len(columns) + 2.2), max(3.0, 0.4 * len(rows) + 1.6))
     axes = figure.subplots()
     image = matrix(axes, alignment.weights, rows, columns)

@@ -1,6 +1,7 @@
 """Make, write and show figures."""
 
 import io
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,8 @@ def picture(figure: Figure, image_format: str, dpi: int = _DPI) -> bytes:
     """Return a figure as "png" or "svg". The same figure gives the same bytes."""
     stream = io.BytesIO()
     # SVG text stays text, in the reader's font; ids and dates do not change.
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "nmt"}):
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "nmt"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # words of any script
         metadata = {"Date": None} if image_format == "svg" else {"Software": None}
         figure.savefig(stream, format=image_format, dpi=dpi, metadata=metadata)
     return stream.getvalue()
