@@ -178,7 +178,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
     def attention(self, source: str, target: str | None = None) -> "AttentionMaps":
         """Return the attention weights of a sentence and ``target``, or its own translation."""
         from nmt_cli.search.forced import forced_attention
-        from nmt_cli.text.mapped import MappedText
+        from nmt_cli.text.edits import MappedText
 
         translator = self.translator(DecodingOptions(alignments=True), single=True)
         path, tokenizers = translator.path, self.tokenizers

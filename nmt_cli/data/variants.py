@@ -17,7 +17,7 @@ import numpy as np
 
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.recipe.config import DataConfig
-from nmt_cli.text.capitals import CODE
+from nmt_cli.text.edits import CODE
 from nmt_cli.text.lines import read_lines
 
 Pair = tuple[str, str]

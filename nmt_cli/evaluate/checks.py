@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nmt_cli.formats import spans as patterns
+from nmt_cli.search.segments import repeats
 from nmt_cli.text.lines import is_blank
-from nmt_cli.text.repetition import repeats
 
 # What a translation must keep. Of overlapping matches, the first in this order counts.
 _PATTERNS = {

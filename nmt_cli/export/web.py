@@ -18,10 +18,10 @@ from nmt_cli.export.onnx import single_file
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.files import write_json
 from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.text import capitals, code
+from nmt_cli.search.segments import LOOP, NO_REPEAT, TOKEN_LOOP
+from nmt_cli.text import edits
 from nmt_cli.text.lines import BLANK
 from nmt_cli.text.path import SENTENCE_END
-from nmt_cli.text.repetition import LOOP, NO_REPEAT, TOKEN_LOOP
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer, read_spm
 from nmt_cli.web import language_name, page_files
 
@@ -90,16 +90,16 @@ def text_settings(decoding: DecodingConfig) -> dict[str, Any]:
         "sentence_end": SENTENCE_END,
         "capitals": {
             # JavaScript's \w knows only ASCII.
-            "code": capitals.CODE.pattern.replace(r"\w", r"[\p{L}\p{N}_]"),
-            "min_letters": capitals.MIN_LETTERS,
+            "code": edits.CODE.pattern.replace(r"\w", r"[\p{L}\p{N}_]"),
+            "min_letters": edits.MIN_LETTERS,
         },
         "code": {
-            "run": code.RUN.pattern,
-            "edges": code.EDGES.pattern,
-            "mark": code.MARK.pattern,
-            "min_characters": code.MIN_CHARACTERS,
-            "min_common": code.MIN_COMMON,
-            "max_pieces": code.MAX_PIECES,
+            "run": edits.CODE_RUN.pattern,
+            "edges": edits.CODE_EDGES.pattern,
+            "mark": edits.CODE_MARK.pattern,
+            "min_characters": edits.MIN_CODE,
+            "min_common": edits.MIN_COMMON,
+            "max_pieces": edits.MAX_PIECES,
         },
     }
 

@@ -16,10 +16,10 @@ from nmt_cli.jobs.inputs import open_lines
 from nmt_cli.jobs.outputs import check_free
 from nmt_cli.jobs.records import Lines, Record
 from nmt_cli.search.options import DecodingOptions
+from nmt_cli.search.segments import repeats
 from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import is_blank
-from nmt_cli.text.repetition import repeats
 
 if TYPE_CHECKING:
     from nmt_cli.jobs.folders import DataPath

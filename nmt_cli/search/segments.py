@@ -1,6 +1,7 @@
 """The interface of everything that translates segments, and beam search behind it."""
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,7 +17,6 @@ from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rules import Processor, processors_of
 from nmt_cli.search.step_model import BatchTooLarge, Ids, StepModel
-from nmt_cli.text.repetition import NO_REPEAT, may_repeat, repeats
 from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
 
 if TYPE_CHECKING:
@@ -27,6 +27,16 @@ logger = logging.getLogger(__name__)
 # Widths of batches are multiples of this. Matrix products sum in groups of four: a sentence's last
 # tokens must fall into the same group, however far the sentence is padded.
 WIDTH_STEP = 4
+
+# These patterns mean the same in JavaScript, for the page of `nmt export --web`.
+# Some characters or words, four times in a row.
+LOOP = re.compile(r"([^\n]{3,60}?)\1{3}")
+# Some tokens, three times in a row: the first and the last time, other tokens may spell the text.
+TOKEN_LOOP = re.compile(r"(.{1,60}?)\1\1", re.DOTALL)
+# Further searches allow no sequence of this many tokens to occur twice. The same tokens four times
+# in a row always have two equal sequences of 3; where the end of another token completes the loop
+# ("initialized" and three times "ized"), only 2 helps.
+NO_REPEAT = (3, 2)
 
 Rows = list[int]
 Result = TypeVar("Result")
@@ -99,6 +109,16 @@ class BeamSearch:
         """Score given translations."""
         source, targets = zip(*pairs, strict=True)
         return force(self.model, padded(source), targets, attention)
+
+
+def repeats(text: str, source: str) -> bool:
+    """Return whether a translation repeats itself although its source does not."""
+    return LOOP.search(text) is not None and LOOP.search(source) is None
+
+
+def may_repeat(ids: Sequence[int]) -> bool:
+    """Return whether the text of these tokens may repeat itself; a quick test."""
+    return TOKEN_LOOP.search("".join(map(chr, ids))) is not None
 
 
 def with_retries(

@@ -8,7 +8,7 @@ import numpy as np
 from nmt_cli.search.forced import word_weights
 from nmt_cli.search.hypotheses import Hypothesis
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.text.mapped import Span
+from nmt_cli.text.edits import Span
 from nmt_cli.text.path import Passage, TextPath, Words
 from nmt_cli.text.tokenizer import END_ID, UNK_ID, Tokenizer
 

@@ -5,7 +5,7 @@ model cannot read it at a time, and becomes ids. Its translation is joined, beco
 passes the same steps in reverse. Every step keeps track of positions, so that words are always
 words of the user's line and of the final translation.
 
-The tokenizers normalize text themselves: punctuation.py if tokenizer.json says so, and then
+The tokenizers normalize text themselves: punctuation if tokenizer.json says so, and then
 SentencePiece's or WordPiece's own rules. docs/clients/ and the page of `nmt export --web` implement
 the same path; tests/vectors/text_path.json has examples for all of them.
 """
@@ -16,8 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from nmt_cli.text import capitals, code
-from nmt_cli.text.mapped import Edit, MappedText, Span, Step
+from nmt_cli.text.edits import Edit, MappedText, Span, Step, fold_capitals, repair_code
 from nmt_cli.text.tokenizer import TokenizerPair, encode_lines
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ Token = TypeVar("Token")
 # The setting of [decoding] that switches each step on, and the step, in the order of lines. Lines
 # whose translation must contain given words skip them.
 STEPS: tuple[tuple[str, Step], ...] = (
-    ("fold_capitals", capitals.fold),
-    ("repair_code", code.keep),
+    ("fold_capitals", fold_capitals),
+    ("repair_code", repair_code),
 )
 
 # Where an over-long line may be split: white space after the end of a sentence. The exported

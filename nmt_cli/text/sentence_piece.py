@@ -1,5 +1,12 @@
-"""SentencePiece subwords: the default tokenizer."""
+"""SentencePiece subwords: the default tokenizer.
 
+For models of OPUS-MT, punctuation is normalized first, as before their training; transformers does
+not do it. The rules are those of sacremoses 0.2 (MosesPunctNormalizer), a port of Moses' script
+normalize-punctuation.perl, in the same order. Rules without effect are left out, and neighbours
+with the same result are one.
+"""
+
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -11,7 +18,7 @@ from sentencepiece import SentencePieceProcessor
 
 from nmt_cli.errors import ModelError
 from nmt_cli.files import read_limited
-from nmt_cli.text.mapped import MappedText, Span
+from nmt_cli.text.edits import MappedText, Span
 from nmt_cli.text.tokenizer import (
     END_ID,
     MAX_VOCABULARY_BYTES,
@@ -24,6 +31,42 @@ from nmt_cli.text.tokenizer import (
 
 # Later versions mix a secret of the process into the seed.
 LAST_REPEATABLE = (0, 2, 1)
+
+# Of the punctuation.
+_RULES = (
+    (r"\r", ""),
+    (r"\(", " ("),
+    (r"\)", ") "),
+    (r" +", " "),
+    (r"\) ([.!:?;,])", r")\1"),
+    (r"\( ", "("),
+    (r" \)", ")"),
+    (r"(\d) %", r"\1%"),
+    (r" ([:;])", r"\1"),
+    (r"`", "'"),
+    (r"''", ' " '),
+    (r"[„“”]", '"'),
+    (r"–", "-"),
+    (r"—", " - "),
+    (r" +", " "),
+    (r"[´‘‚’]", "'"),
+    (r"''", '"'),
+    (r"…", "..."),
+    ("\u00a0«\u00a0|«\u00a0?", '"'),
+    ("\u00a0»\u00a0|\u00a0?»", '"'),
+    ("\u00a0%", "%"),
+    ("nº\u00a0", "nº "),
+    ("\u00a0:", ":"),
+    ("\u00a0(ºC|cm)", r" \1"),
+    ("\u00a0([?!;])", r"\1"),
+    (",\u00a0", ", "),
+    (r" +", " "),
+)
+_COMMAS = {
+    "en": ((r'"([,.]+)', r'\1"'),),
+    **dict.fromkeys(("de", "es", "fr"), ((r',"', '",'), (r'(\.+)"(\s*[^<])', r'"\1\2'))),
+}
+_DECIMAL_COMMA = ("de", "es", "cz", "cs", "fr")
 
 
 def tag_piece(tag: str) -> str:
@@ -53,15 +96,11 @@ class SentencePieceTokenizer:
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without start and end."""
-        texts = [self._normalized(line).text for line in lines] if self._punctuation else lines
-        return self._processor.encode(list(texts), out_type=int)
+        texts = [self._normalized(line).text for line in lines]
+        return self._processor.encode(texts, out_type=int)
 
     def _normalized(self, line: str) -> MappedText:
-        if not self._punctuation:
-            return MappedText(line)
-        from nmt_cli.text.punctuation import normalized  # rarely needed
-
-        return normalized(line, self._punctuation)
+        return normalized(line, self._punctuation) if self._punctuation else MappedText(line)
 
     def sample(self, lines: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Return the ids of each line, split into subwords at random.
@@ -116,12 +155,11 @@ class SentencePieceTokenizer:
         decoded = self._processor.decode(kept, out_type="immutable_proto")
         pieces, spans, end = iter(decoded.pieces), list[Span](), 0
         for id_ in map(int, ids):
-            if id_ in self.special_ids:
-                spans.append((end, end))
-                continue
-            piece = next(pieces)
-            end = piece.end
-            spans.append((piece.begin, end))
+            start = end
+            if id_ not in self.special_ids:
+                piece = next(pieces)
+                start, end = piece.begin, piece.end
+            spans.append((start, end))
         return decoded.text, spans
 
     def with_special_tokens(self, ids: Sequence[int]) -> list[int]:
@@ -147,6 +185,21 @@ class SentencePieceTokenizer:
             else:
                 surfaces.append(piece.replace("▁", " ").encode())
         return surfaces
+
+
+@cache
+def _rules(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    number = r"\1,\2" if language in _DECIMAL_COMMA else r"\1.\2"
+    rules = (*_RULES, *_COMMAS.get(language, ()), ("(\\d)\u00a0(\\d)", number))
+    return tuple((re.compile(pattern), replacement) for pattern, replacement in rules)
+
+
+def normalized(line: str, language: str) -> MappedText:
+    """Normalize the punctuation of a language in a line, and strip white space."""
+    text = MappedText(line)
+    for pattern, replacement in _rules(language):
+        text = text.substituted(pattern, replacement)
+    return text.stripped()
 
 
 def _load_processor(path: Path) -> SentencePieceProcessor:

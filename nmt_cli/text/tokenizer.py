@@ -11,8 +11,8 @@ from msgspec import Meta
 from nmt_cli.errors import ModelError
 from nmt_cli.files import read_limited, write_json
 from nmt_cli.recipe.model import END_ID, PAD_ID, START_ID, UNK_ID
+from nmt_cli.text.edits import Span
 from nmt_cli.text.lines import is_blank
-from nmt_cli.text.mapped import Span
 
 MAX_VOCABULARY_BYTES = 32 << 20
 """Maximum size of a vocabulary's file: a million pieces take about 25 MB."""
@@ -104,7 +104,7 @@ class TokenizerSpec:
         tag: marks the source of a synthetic pair, one piece of the source vocabulary
             (SentencePiece only); empty for none.
         punctuation: the language by whose rules the punctuation of sources is normalized first
-            (SentencePiece only; see punctuation.py); empty for none.
+            (SentencePiece only; see sentence_piece.py); empty for none.
     """
 
     kind: Annotated[str, Meta(pattern=f"^({'|'.join(KINDS)})$")]

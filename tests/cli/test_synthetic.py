@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.bundle.manifest import manifest_digest
-from nmt_cli.text.repetition import repeats
+from nmt_cli.search.segments import repeats
 from tests.cli.conftest import NMT, assert_fails, nmt, snapshot
 from tests.cli.test_bad_input import limit_file_size
 from tests.cli.test_shell import HEAVY

@@ -16,7 +16,7 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.step_model import Candidates, StepModel
 from nmt_cli.search.translator import Translator
-from nmt_cli.text.mapped import Span, Step
+from nmt_cli.text.edits import Span, Step
 from nmt_cli.text.path import TextPath
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, TokenizerPair, grouped
 

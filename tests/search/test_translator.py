@@ -19,8 +19,8 @@ from nmt_cli.search import translator as module
 from nmt_cli.search.segments import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
 from nmt_cli.search.translator import Translator
-from nmt_cli.text import capitals, code
-from nmt_cli.text.mapped import MappedText
+from nmt_cli.text import edits
+from nmt_cli.text.edits import MappedText
 from nmt_cli.text.path import even_parts
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, UNK_ID, TokenizerPair
 from tests.search.fakes import (
@@ -410,7 +410,7 @@ def test_an_empty_translation_is_searched_again(beams: int) -> None:
 
 
 def folding(beams: int = 1) -> Translator:
-    return fake_translator(FakeStepModel(copying), options(beams), steps=[capitals.fold])
+    return fake_translator(FakeStepModel(copying), options(beams), steps=[edits.fold_capitals])
 
 
 def spelt(ids: list[int]) -> str:
@@ -463,17 +463,17 @@ def test_misspelt_code_is_copied_from_the_line() -> None:
     line, wrong = "Call item_count", "Call item_cont"
     plain = fake_translator(FakeStepModel(misspelling))
     assert texts(plain, [line]) == [wrong]
-    repairing = fake_translator(FakeStepModel(misspelling), steps=[code.keep])
+    repairing = fake_translator(FakeStepModel(misspelling), steps=[edits.repair_code])
     (found,) = repairing.translate([line])
     assert (found.text, spelt(found.ids)) == (line, wrong)
     (best,) = replace(repairing, options=replace(options(3), n_best=3)).translate([line])
     assert [translation.text for translation in best.n_best] == [
-        code.repair(line, MappedText(spelt(translation.ids))).text for translation in best.n_best
+        edits.repair(line, MappedText(spelt(translation.ids))).text for translation in best.n_best
     ]
 
 
 def test_words_that_a_translation_must_contain_are_not_corrected() -> None:
     model = FakeStepModel(misspelling)
-    translator = fake_translator(model, steps=[code.keep])
+    translator = fake_translator(model, steps=[edits.repair_code])
     (found,) = translator.translate([module.Line("Call item_count", ("item_cont",))])
     assert found.text == "Call item_cont"

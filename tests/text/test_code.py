@@ -4,13 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.text import code
-from nmt_cli.text.code import MAX_PIECES
-from nmt_cli.text.mapped import MappedText
+from nmt_cli.text import edits
+from nmt_cli.text.edits import MAX_PIECES, MappedText
 
 
 def repair(source: str, translation: str) -> str:
-    return code.repair(source, MappedText(translation)).text
+    return edits.repair(source, MappedText(translation)).text
 
 
 @pytest.mark.parametrize(

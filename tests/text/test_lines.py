@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
 from nmt_cli.text.lines import decode_lines, is_blank, read_lines, write_lines
-from nmt_cli.text.unicode_pin import DEFAULT_IGNORABLE
+from nmt_cli.text.word_piece import DEFAULT_IGNORABLE
 
 
 @pytest.mark.parametrize(

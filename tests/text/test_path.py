@@ -16,9 +16,7 @@ from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Translator
 from nmt_cli.text import path as path_module
-from nmt_cli.text.capitals import fold
-from nmt_cli.text.code import keep
-from nmt_cli.text.mapped import Edited, MappedText, Step
+from nmt_cli.text.edits import Edited, MappedText, Step, fold_capitals, repair_code
 from nmt_cli.text.path import TextPath
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import Tokenizer, TokenizerPair
@@ -83,7 +81,7 @@ def aligned(line: str, translation: Translation) -> list[tuple[str, str]]:
     ],
 )
 def test_words_are_those_of_the_users_line(line: str, expected: str) -> None:
-    translation = copied(line, PLAIN, (fold, keep))
+    translation = copied(line, PLAIN, (fold_capitals, repair_code))
     # The vocabulary's own rules may compose what str.upper decomposed.
     assert MappedText(translation.text).text.replace("I\u0307", "İ") == expected
     assert aligned(line, translation) == list(
@@ -94,7 +92,7 @@ def test_words_are_those_of_the_users_line(line: str, expected: str) -> None:
 @pytest.mark.parametrize("line", [LONG, LONG.upper(), LONG.replace(" ", "\u00a0 ")])
 @pytest.mark.parametrize("max_source", [4, 8, 12])
 def test_words_of_a_line_in_parts(line: str, max_source: int) -> None:
-    translation = copied(line, PLAIN, (fold,), max_source)
+    translation = copied(line, PLAIN, (fold_capitals,), max_source)
     found = aligned(line, translation)
     # A word in two parts is two words of the translation.
     assert "".join(target for _, target in found) == "".join(line.split())
@@ -125,7 +123,7 @@ def test_words_with_repaired_code() -> None:
     wrong = tokenizer.decode([ids[:-3] + ids[-2:]])[0]
     model = FakeStepModel(misspelling, tokenizer.vocab_size)
     search = replace(options(1), alignments=True)
-    path = TextPath(pair, 100, (keep,))
+    path = TextPath(pair, 100, (repair_code,))
     (translation,) = Translator(BeamSearch(model, pair), path, search).translate([line])
     words = [translation.text[slice(*span)] for span in translation.target_words]
     assert words == translation.text.split()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_cli.text.punctuation import normalized
+from nmt_cli.text.sentence_piece import normalized
 
 
 @pytest.mark.parametrize(

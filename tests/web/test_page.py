@@ -24,9 +24,8 @@ from nmt_cli.files import write_json
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.search.translator import translator_for
-from nmt_cli.text.code import repair
+from nmt_cli.text.edits import MappedText, repair
 from nmt_cli.text.lines import is_blank
-from nmt_cli.text.mapped import MappedText
 from nmt_cli.training.run import Run
 from tests.cli.test_plot import CHROMIUM
 from tests.systems import untrained_run

@@ -21,9 +21,8 @@ from nmt_cli.errors import ResourceError
 from nmt_cli.export.onnx.ops import Ops, State, finish, output
 from nmt_cli.export.onnx.search import search_inputs
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.segments import search_again
+from nmt_cli.search.segments import NO_REPEAT, repeats, search_again
 from nmt_cli.search.translation import Translation
-from nmt_cli.text.repetition import NO_REPEAT, repeats
 from nmt_cli.text.tokenizer import PAD_ID
 
 DOMAIN = "ai.onnx.contrib"
