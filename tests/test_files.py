@@ -111,7 +111,7 @@ def test_a_folder_with_other_files_is_not_replaced(tmp_path: Path) -> None:
         assert caught.value.message == (
             f"{tmp_path / name}: exists and contains something else (no {MARKER})"
         )
-        assert "-o" in caught.value.hint
+        assert "`output`" in caught.value.hint
     assert listing(tmp_path) == before
     (tmp_path / "empty").mkdir()
     fill(tmp_path / "empty", "x")
