@@ -12,31 +12,8 @@ from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.model import ModelConfig
 
 CARD = "MODEL_CARD.md"
+_FOLDER = Path(__file__).parent
 LICENCE = "The licence of the model depends on the licences of its training text."
-_CARD = """\
-# {title}
-
-{summary}, exported by nmt {version}.
-
-## Use
-
-{usage}
-
-## Training
-
-Steps: {steps}{initial}. {licence}
-
-{text}
-{scores}
-## Verification
-
-{report}
-"""
-_USAGE = """\
-    nmt translate -m THIS_FOLDER file.txt
-
-It needs onnxruntime, sentencepiece and numpy, not TensorFlow. Without nmt: nmt's page
-docs/reference/bundle-format.md specifies the files and has a short client."""
 
 
 def card(
@@ -55,11 +32,12 @@ def card(
         provenance, scores: as a manifest records them; None leaves out the section of scores.
     """
     initial = provenance.get("initial")
-    return _CARD.format(
+    template = (_FOLDER / "card.md").read_text(encoding="utf-8")
+    return template.format(
         title=title,
         summary=summary,
         version=provenance.get("nmt_version", "?"),
-        usage=usage,
+        usage=usage.rstrip(),
         steps=provenance.get("steps", "?"),
         initial=f", after {initial['steps']} of {initial['name']}" if initial else "",
         licence=LICENCE,
@@ -78,7 +56,7 @@ def bundle_card(manifest: Manifest) -> str:
     return card(
         f"{manifest.name}: {manifest.source_language} to {manifest.target_language}",
         f"{config.summary()} in {manifest.precision}{shortlist}",
-        _USAGE,
+        (_FOLDER / "usage.md").read_text(encoding="utf-8"),
         manifest.provenance,
         manifest.verification,
         manifest.metrics,

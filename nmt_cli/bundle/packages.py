@@ -21,16 +21,6 @@ GROUP = "nmt_cli.models"
 _WHEEL = (
     f"Wheel-Version: 1.0\nGenerator: nmt {__version__}\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 )
-_METADATA = """\
-Metadata-Version: 2.1
-Name: {distribution}
-Version: {version}
-Summary: {name}: {source} to {target}. {summary} for nmt
-Requires-Python: >=3.11
-Requires-Dist: nmt_cli
-Description-Content-Type: text/markdown
-
-{card}"""
 
 
 def installed_models() -> dict[str, Path]:
@@ -84,7 +74,8 @@ def write_wheel(bundle: Path, folder: Path, name: str, version: str, force: bool
     if path.exists() and not force:
         raise OutputError(f"{path}: exists", "replace it with `force`, or give another `version`")
     info = f"{module}-{version}.dist-info"
-    metadata = _METADATA.format(
+    template = Path(__file__).with_name("METADATA").read_text(encoding="utf-8")
+    metadata = template.format(
         **described | {"name": name},
         distribution=distribution,
         version=version,

@@ -17,16 +17,6 @@ from nmt_cli.search.segments import padded
 from nmt_cli.text.tokenizer import START_ID
 
 MODEL = "model.keras"
-_USAGE = """\
-    import keras
-    import nmt_cli.model.{architecture}.network  # its layers
-
-    model = keras.models.load_model("THIS_FOLDER/{model}")
-    logits = model([source, target])
-
-`source` is int32 [B, S], sentences with the end token, padded with 0; `target` is int32 [B, T], the
-start token and the tokens so far. `logits` are float32 [B, T, V], of the token that follows each.
-`{folder}/` has the tokenizer."""
 
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
@@ -54,7 +44,6 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
         raise VerificationError(
             f"the export failed verification: {check}", "report this as a bug in nmt"
         )
-    report, architecture = passed(trained, [check]), trained.recipe.model.architecture
-    usage = _USAGE.format(architecture=architecture, model=MODEL, folder=TOKENIZER)
-    trained.write_card(folder, options.precision, "as a .keras file", usage, report)
+    report = passed(trained, [check])
+    trained.write_card(folder, options.precision, "as a .keras file", "keras", report)
     return report

@@ -99,12 +99,19 @@ class TrainedModel:
         name: str = CARD,
         header: str = "",
     ) -> None:
-        """Write the model card of an export; ``form`` says what it is: "as one ONNX file"."""
+        """Write the model card of an export.
+
+        Args:
+            form: what the export is: "as one ONNX file".
+            usage: name of a file in usage/.
+        """
+        template = Path(__file__).with_name("usage") / f"{usage}.md"
+        values = {"model": self.recipe.model, "decoding": self.decoding, "spec": self.spec}
         data = self.recipe.data
         text = card(
             f"{self.recipe.label}: {data.source} to {data.target}, {form}",
             f"{self.recipe.model.summary()} in {precision}",
-            usage,
+            template.read_text(encoding="utf-8").format(**values),
             self.provenance,
             report,
         )

@@ -37,38 +37,6 @@ _ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH", "swiglu": "SWI
 # CTranslate2's default limit for sources; for translations it is 256.
 _MAX_SOURCE = 1024
 
-_USAGE = """\
-    from pathlib import Path
-    from nmt_cli.export.ctranslate2.translator import load_ctranslate2
-
-    for translation in load_ctranslate2(Path("THIS_FOLDER")).translate(["Uma linha."]):
-        print(translation.text)
-
-{alone}
-
-Give sources without start and end tokens: CTranslate2 adds them, as `config.json` says.
-Split lines of more than {decoding.max_source} tokens into sentences first.
-CTranslate2's length penalty is `score / length ** alpha`, which differs from nmt's."""
-_SENTENCEPIECE = """\
-Without nmt, with sentencepiece:
-
-    import ctranslate2, sentencepiece
-
-    load = sentencepiece.SentencePieceProcessor
-    source = load(model_file="THIS_FOLDER/{folder}/{spec.source}")
-    target = load(model_file="THIS_FOLDER/{folder}/{spec.target}")
-    model = ctranslate2.Translator("THIS_FOLDER")
-    pieces = source.encode("Uma linha.", out_type=str)
-    results = model.translate_batch(
-        [pieces], beam_size={decoding.beam_size}, length_penalty={decoding.length_penalty:g},
-        max_decoding_length={decoding.max_length},
-    )
-    print(target.decode(results[0].hypotheses[0]))"""
-_WORDPIECE = (
-    "Without nmt: split text into pieces of `{folder}/{spec.source}` as BERT's WordPiece tokenizer "
-    "does, lower-cased: {spec.lowercase}; pieces beginning with ## continue a word."
-)
-
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write a model's weights, tokenizers and settings, unverified, if CTranslate2 can have it."""
@@ -92,9 +60,7 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
             checks += [replace(check, name=f"in float32: {check.name}") for check in exact_checks]
     own_checks, _ = compare_with_model(trained, _under_test(trained, folder, options.precision))
     report = passed(trained, [*checks, *own_checks])
-    alone = _WORDPIECE if trained.spec.kind == "wordpiece" else _SENTENCEPIECE
-    alone = alone.format(folder=TOKENIZER, spec=trained.spec, decoding=trained.decoding)
-    usage = _USAGE.format(alone=alone, decoding=trained.decoding)
+    usage = f"ctranslate2-{trained.spec.kind}"
     trained.write_card(folder, options.precision, "for CTranslate2", usage, report)
     return report
 

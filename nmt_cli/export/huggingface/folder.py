@@ -39,25 +39,6 @@ from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPa
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 
-_HEADER = """\
----
-language: [{data.source}, {data.target}]
-library_name: transformers
-pipeline_tag: translation
----
-
-"""
-_USAGE = """\
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained("THIS_FOLDER")
-    model = AutoModelForSeq2SeqLM.from_pretrained("THIS_FOLDER")
-    found = model.generate(**tokenizer(["Uma linha."], return_tensors="pt"))
-    print(tokenizer.batch_decode(found, skip_special_tokens=True))
-
-Split lines of more than {decoding.max_source} tokens into sentences first. The length penalty of
-transformers is `score / length ** alpha`, which differs from nmt's."""
-
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write weights, settings and tokenizer files, unverified, if Marian or Pegasus fits."""
@@ -197,7 +178,8 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
         translator = translator_for(model, run.tokenizers(), trained.decoding)
         exported = ExportUnderTest.of_model(translator, searches)
         report = passed(trained, compare_with_model(trained, exported)[0])
-    usage = _USAGE.format(decoding=trained.decoding)
-    header = _HEADER.format(data=trained.recipe.data)
-    trained.write_card(folder, FLOAT32, "for transformers", usage, report, "README.md", header)
+    languages = f"language: [{trained.recipe.data.source}, {trained.recipe.data.target}]"
+    header = f"---\n{languages}\nlibrary_name: transformers\npipeline_tag: translation\n---\n\n"
+    form, usage = "for transformers", "huggingface"
+    trained.write_card(folder, FLOAT32, form, usage, report, "README.md", header)
     return report

@@ -34,51 +34,6 @@ from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
 
 MODEL = "model.onnx"
 
-_USAGE = """\
-{example}
-
-Split lines of more than {decoding.max_source} tokens into sentences; a sentence's translation does
-not depend on the others. These are the settings of the model. nmt's page
-docs/reference/export-formats.md explains all inputs, and when `nmt translate` searches again."""
-_SETTINGS = """\
-        "beam_size": numpy.array([{decoding.beam_size}]),
-        "n_best": numpy.array([1]),
-        "length_penalty": numpy.array([{decoding.length_penalty}]),
-        "max_length": numpy.array([{decoding.max_length}]),
-        "min_length": numpy.array([0]),
-        "no_repeat_ngram": numpy.array([0]),
-    }})"""
-_SENTENCEPIECE = """\
-    import numpy, onnxruntime, sentencepiece
-
-    load = sentencepiece.SentencePieceProcessor
-    source = load(model_file="THIS_FOLDER/{tokenizer}/{spec.source}")
-    target = load(model_file="THIS_FOLDER/{tokenizer}/{spec.target}")
-    model = onnxruntime.InferenceSession("THIS_FOLDER/{model}")
-    ids, scores = model.run(["ids", "scores"], {{
-        "source": numpy.array([[*source.encode("Uma linha."), source.eos_id()]], "int32"),
-{settings}
-    print(target.decode(ids[0, 0].tolist()))
-
-Pad shorter sentences of a batch with 0. `ids` are padded with 0."""
-_WORDPIECE = """\
-    model.run(["ids", "scores"], {{
-        "source": numpy.array([[2, 3]], "int32"),  # [START], pieces, [END], padded with 0
-{settings}
-
-Split text into pieces of `{tokenizer}/{spec.source}` as BERT's WordPiece tokenizer does,
-lower-cased: {spec.lowercase}; a piece that begins with ## continues a word."""
-_TEXT = """\
-    import numpy, onnxruntime, onnxruntime_extensions
-
-    options = onnxruntime.SessionOptions()
-    options.register_custom_ops_library(onnxruntime_extensions.get_library_path())
-    model = onnxruntime.InferenceSession("THIS_FOLDER/{model}", options)
-    translations, scores = model.run(["translation", "scores"], {{
-        "text": numpy.array(["Uma linha."]),
-{settings}
-    print(translations[0, 0])"""
-
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write the file and the tokenizer, unverified."""
@@ -105,11 +60,7 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
     """Compare a file's translations with its model's, and write the card with the report."""
     checks, _ = compare_with_model(trained, _under_test(trained, options, folder))
     report = passed(trained, checks, onnxruntime.__version__)
-    example = _WORDPIECE if trained.spec.kind == "wordpiece" else _SENTENCEPIECE
-    example = _TEXT if options.with_tokenizer else example
-    usage = _USAGE.replace("{example}", example.replace("{settings}", _SETTINGS)).format(
-        decoding=trained.decoding, spec=trained.spec, tokenizer=TOKENIZER, model=MODEL
-    )
+    usage = f"single-file-{'text' if options.with_tokenizer else trained.spec.kind}"
     trained.write_card(folder, options.precision, "as one ONNX file", usage, report)
     return report
 
