@@ -27,7 +27,7 @@ from nmt_cli.cli.lookup import find_recipe
 from nmt_cli.data.corpus import read_corpus
 from nmt_cli.errors import NmtError
 from nmt_cli.host import processor
-from nmt_cli.runtime.device import find_provider
+from nmt_cli.runtime.step_model import find_provider
 from nmt_cli.training.log import read_log
 
 PRECISIONS, EXPORTED = ("float32", "mixed_bfloat16", "mixed_float16"), ("float32", "float16")

@@ -5,8 +5,7 @@ import sysconfig
 from dataclasses import replace
 from pathlib import Path
 
-from nmt_cli.runtime.device import Threads
-from nmt_cli.runtime.load import Bundle
+from nmt_cli.runtime.load import Bundle, Threads
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translation, Translator, translator_for
 

@@ -25,7 +25,7 @@ LATENCY_SENTENCES = 64
 class Threads:
     """How many threads a side has.
 
-    A copy of nmt_cli.runtime.device.Threads, whose module would load ONNX Runtime into
+    A copy of nmt_cli.runtime.load.Threads, whose module would load ONNX Runtime into
     CTranslate2's process.
 
     Attributes:

@@ -121,7 +121,7 @@ class Shortlist:
     step: GraphSpec
 
     def bytes(self, vocabulary: Mapping[str, int]) -> int:
-        """Return the size of LEXICON; see nmt_cli.runtime.shortlist."""
+        """Return the size of LEXICON; see nmt_cli.runtime.step_model."""
         ids = self.size + vocabulary["source"] * self.translations
         return ids * id_bytes(vocabulary["target"])
 

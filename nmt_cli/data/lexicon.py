@@ -36,7 +36,7 @@ def sample(
 def shortlist_tables(
     source: TokenArray, target: TokenArray, tokenizers: TokenizerPair, size: int, width: int
 ) -> tuple[Ids, Ids]:
-    """Return the tables from which nmt_cli.runtime.shortlist fills shortlists of ``size`` ids.
+    """Return the tables from which nmt_cli.runtime.step_model fills shortlists of ``size`` ids.
 
     Returns:
         [size] ids: END, the unknown token, then the most frequent. [source ids, width]

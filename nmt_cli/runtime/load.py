@@ -3,16 +3,31 @@
 import logging
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 from nmt_cli.bundle import MANIFEST, TOKENIZER
 from nmt_cli.bundle.manifest import PASSED, Manifest
 from nmt_cli.bundle.reading import HINT, checking_files, read_manifest
-from nmt_cli.errors import ModelError
-from nmt_cli.runtime.device import Threads, find_provider, share_threads, threads_for
-from nmt_cli.runtime.step_model import OnnxStepModel, attention_graph
+from nmt_cli.errors import ModelError, OptionError
+from nmt_cli.host import cores
+from nmt_cli.recipe.model import ModelConfig
+from nmt_cli.runtime.step_model import OnnxStepModel, attention_graph, find_provider
 from nmt_cli.text.tokenizer import TokenizerPair, TokenizerSpec, load_tokenizers
 
 logger = logging.getLogger(__name__)
+
+# Size in bytes of a feed-forward matrix, or of a recurrent cell's, from which two threads compute
+# its product faster than one for a single sentence: synchronizing takes longer for smaller ones
+# (benchmarks/README.md).
+_MIN_SHARED_BYTES = 512 * 1024
+_WEIGHT_BYTES = {"float32": 4, "float16": 2, "int8": 1}
+
+
+class Threads(NamedTuple):
+    """Batches that run at the same time, and threads inside the operators of each."""
+
+    batches: int
+    intra_op: int
 
 
 class Bundle:
@@ -27,8 +42,8 @@ class Bundle:
         loaded: its graphs, loaded or not yet, by the number of threads in each batch.
 
     Args:
-        threads, workers: see :func:`nmt_cli.runtime.device.share_threads`.
-        device, provider: see :func:`nmt_cli.runtime.device.find_provider`.
+        threads, workers: see :func:`share_threads`.
+        device, provider: see :func:`nmt_cli.runtime.step_model.find_provider`.
     """
 
     kind = "bundle"
@@ -102,3 +117,35 @@ def _checked_tokenizers(folder: Path, manifest: Manifest) -> TokenizerPair:
                 HINT,
             )
     return tokenizers
+
+
+def share_threads(
+    total: int | None, workers: int | None, single: bool, threads_of_single: int = 1
+) -> Threads:
+    """Divide cores among batches.
+
+    One batch per core, each with one thread, is fastest (benchmarks/README.md). A single sentence
+    is one batch, whose operators then use the threads.
+
+    Args:
+        total: threads in all; None for every core that this process may use.
+        workers: batches at a time, if the user fixed it.
+        single: whether there is only one sentence to translate.
+        threads_of_single: its threads if the user gives no number; see :func:`threads_for`.
+    """
+    if any(number is not None and number < 1 for number in (total, workers)):
+        raise OptionError(
+            "`threads` and `workers` must be at least 1", "omit them to use every core"
+        )
+    if total is None and workers is None and single:
+        return Threads(batches=1, intra_op=threads_of_single)
+    total = total or cores()
+    if workers is None:
+        workers = 1 if single else total
+    return Threads(workers, max(1, total // workers))
+
+
+def threads_for(config: ModelConfig, precision: str) -> int:
+    """Return the threads of a single batch: every core for a large model, one for others."""
+    matrix = config.widest_product() * _WEIGHT_BYTES[precision]
+    return cores() if matrix >= _MIN_SHARED_BYTES else 1

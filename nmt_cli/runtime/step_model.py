@@ -18,15 +18,16 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli.bundle import ENCODER, MANIFEST
-from nmt_cli.bundle.manifest import GraphSpec, Manifest, TensorSpec, mismatch
-from nmt_cli.errors import ModelError, ResourceError, first_line
-from nmt_cli.runtime.device import CPU, CUDA
-from nmt_cli.runtime.shortlist import Shortlists
+from nmt_cli.bundle import ENCODER, LEXICON, MANIFEST
+from nmt_cli.bundle.manifest import GraphSpec, Manifest, TensorSpec, id_bytes, mismatch
+from nmt_cli.errors import ModelError, OptionError, ResourceError, first_line
 from nmt_cli.runtime.state import DeviceState, HostState, encode_on_device
 from nmt_cli.search.step_model import BatchTooLarge, Candidates, Floats, Ids, Mask
+from nmt_cli.text.tokenizer import PAD_ID
 
 OnnxState = HostState | DeviceState
+CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
+DEVICES = ("auto", "cpu", "cuda")
 
 HINT = "export the bundle again"
 _FATAL_ONLY = 4  # errors are raised as exceptions, too
@@ -38,6 +39,8 @@ _OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "out of memory", "bad allocati
 # Creating sessions in parallel crashed once in thousands of starts. Triton's backend has the same
 # lock (microsoft/onnxruntime 27089, triton-inference-server/onnxruntime_backend 174).
 _ONE_AT_A_TIME = Lock()
+# Tokens that every shortlist has: the first ones of the file.
+ALWAYS = 64
 
 
 class OnnxStepModel:
@@ -256,3 +259,82 @@ def attention_graph(folder: Path, manifest: Manifest) -> GraphSpec:
             "export it again with `attention`, or use the run",
         )
     return manifest.attention
+
+
+class Shortlists:
+    """Vocabulary shortlists: the only target tokens that a sentence's translation is made of.
+
+    Every sentence has exactly N: those that the bundle always allows, then the translations of the
+    sentence's tokens, the most probable of each first, then the most frequent. They depend on
+    nothing but the sentence.
+
+    The bundle's LEXICON has ids only, unsigned and little-endian: N in the order in which they fill
+    a shortlist, and a row of translations for each source id.
+
+    Args:
+        filling: [N] different ids.
+        translations: [source ids, translations].
+    """
+
+    def __init__(self, filling: Ids, translations: Ids, vocab_size: int) -> None:
+        self.size = len(filling)
+        self._first, self._last = filling[:ALWAYS], filling[ALWAYS:]
+        self._translations, self._vocab_size = translations, vocab_size
+
+    @classmethod
+    def read(cls, folder: Path, manifest: Manifest) -> "Shortlists":
+        """Read a bundle's file, of the size that the manifest says."""
+        shortlist, vocab_size = manifest.shortlist, manifest.vocabulary["target"]
+        assert shortlist is not None
+        ids = np.fromfile(folder / LEXICON, f"<u{id_bytes(vocab_size)}")
+        filling, table = ids[: shortlist.size], ids[shortlist.size :]
+        if len(np.unique(filling)) < shortlist.size or ids.max() >= vocab_size:
+            raise ModelError(f"{folder / LEXICON}: not a list of tokens", HINT)
+        rows = table.reshape(-1, shortlist.translations)
+        return cls(filling.astype(np.int32), rows.astype(np.int32), vocab_size)
+
+    def write(self, folder: Path) -> None:
+        """Write a bundle's file."""
+        ids = np.concatenate([self._first, self._last, self._translations.ravel()])
+        ids.astype(f"<u{id_bytes(self._vocab_size)}").tofile(folder / LEXICON)
+
+    def of(self, source: Ids) -> Ids:
+        """Return the shortlist, ascending, of each sentence of [B, S] padded with PAD: [B, N]."""
+        shortlists = np.empty((len(source), self.size), np.int32)
+        first = np.empty(self._vocab_size, np.int32)  # positions of ids
+        for row, sentence in zip(shortlists, source, strict=True):
+            translations = self._translations[sentence[sentence != PAD_ID]].T.ravel()
+            ids = np.concatenate([self._first, translations, self._last])
+            order = np.arange(len(ids), dtype=np.int32)
+            first[ids[::-1]] = order[::-1]  # an id that occurs twice keeps its first position
+            row[:] = np.sort(ids[first[ids] == order][: self.size])
+        return shortlists
+
+
+def find_provider(device: str = "cpu", provider: str | None = None) -> str:
+    """Return the execution provider that was requested, as ONNX Runtime names it.
+
+    Args:
+        device: one of DEVICES; "auto" is CUDA where the installed onnxruntime has it.
+        provider: an execution provider by name, with or without "ExecutionProvider";
+            overrides ``device``.
+    """
+    available = onnxruntime.get_available_providers()
+    if provider is not None:
+        for name in available:
+            if provider.lower() in (name.lower(), name.lower().removesuffix("executionprovider")):
+                return name
+        offered = ", ".join(name.removesuffix("ExecutionProvider") for name in available)
+        raise ResourceError(
+            f"`provider={provider}`: the installed onnxruntime does not offer it",
+            f"it offers {offered}; others come with packages such as onnxruntime-gpu, "
+            "onnxruntime-openvino, onnxruntime-directml",
+        )
+    if device not in DEVICES:
+        raise OptionError(f"`device={device}` is unknown", f"use one of {', '.join(DEVICES)}")
+    if device == "cuda" and CUDA not in available:
+        raise ResourceError(
+            "`device=cuda`: the installed onnxruntime does not support CUDA",
+            "pip uninstall onnxruntime; pip install onnxruntime-gpu (or use `device=cpu`)",
+        )
+    return CUDA if device != "cpu" and CUDA in available else CPU

@@ -8,7 +8,7 @@ import pytest
 from gpu import table
 from onnxruntime import get_available_providers
 
-from nmt_cli.runtime.device import CUDA
+from nmt_cli.runtime.step_model import CUDA
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "gpu.py"
 TINY = "model.d_model=32 model.feed_forward=64 model.encoder_layers=1 model.decoder_layers=1"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_cli.runtime.device import Threads
+from nmt_cli.runtime.load import Threads
 from tests.conftest import Once
 from tests.systems import export_bundle, untrained_run
 from tests.translators import real_sentences, translate

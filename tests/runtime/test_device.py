@@ -6,21 +6,15 @@ import pytest
 
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.model import TransformerConfig
-from nmt_cli.runtime import device
-from nmt_cli.runtime.device import (
-    CPU,
-    CUDA,
-    Threads,
-    find_provider,
-    share_threads,
-    threads_for,
-)
+from nmt_cli.runtime import step_model
+from nmt_cli.runtime.load import Threads, share_threads, threads_for
+from nmt_cli.runtime.step_model import CPU, CUDA, find_provider
 
 
 @pytest.fixture
 def available(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names = [CPU]
-    monkeypatch.setattr(device.onnxruntime, "get_available_providers", lambda: names)
+    monkeypatch.setattr(step_model.onnxruntime, "get_available_providers", lambda: names)
     return names
 
 

@@ -10,9 +10,8 @@ import pytest
 from nmt_cli.bundle.manifest import require_passed
 from nmt_cli.errors import NmtError
 from nmt_cli.runtime.check import check_bundle
-from nmt_cli.runtime.device import Threads
-from nmt_cli.runtime.load import Bundle
-from nmt_cli.runtime.shortlist import Shortlists
+from nmt_cli.runtime.load import Bundle, Threads
+from nmt_cli.runtime.step_model import Shortlists
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from tests.bundle import harm
@@ -28,7 +27,7 @@ def folder(tiny_bundle: Callable[[str], Path]) -> Path:
 def test_a_shortlist_has_what_is_frequent_then_translations_then_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nmt_cli.runtime.shortlist.ALWAYS", 2)
+    monkeypatch.setattr("nmt_cli.runtime.step_model.ALWAYS", 2)
     table = np.array([[0, 0], [1, 1], [2, 2], [3, 9], [8, 3], [8, 7]], np.int32)
     lists = Shortlists(np.array([3, 1, 4, 5, 6], np.int32), table, vocab_size=10)
     source = np.array([[4, 5, PAD_ID], [4, 4, 3], [3, PAD_ID, PAD_ID]], np.int32)

@@ -25,7 +25,7 @@ from nmt_cli.files import locked, replacing_folder
 from nmt_cli.host import without_warnings
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
-from nmt_cli.runtime.shortlist import Shortlists
+from nmt_cli.runtime.step_model import Shortlists
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import translator_for
 from nmt_cli.training.run import Run
