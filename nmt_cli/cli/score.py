@@ -56,8 +56,7 @@ def score(
     --length-penalty 0 gives the plain log-probability. The score is nan if a side is longer than
     the model reads at a time.
     """
-    from nmt_cli.jobs.inputs import name_of, open_lines
-    from nmt_cli.jobs.outputs import Sink
+    from nmt_cli.jobs.files import Sink, name_of, open_lines
     from nmt_cli.jobs.records import column_text
     from nmt_cli.text.lines import aligned
 
@@ -106,8 +105,7 @@ def tokenize(
     Reads FILE or standard input; one line in, one line out. "▁" in a token of SentencePiece is a
     space.
     """
-    from nmt_cli.jobs.inputs import name_of, open_lines
-    from nmt_cli.jobs.outputs import Sink
+    from nmt_cli.jobs.files import Sink, name_of, open_lines
     from nmt_cli.text.tokenizer import encode_lines, load_tokenizers
 
     sink = Sink(standard_output())

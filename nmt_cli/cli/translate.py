@@ -24,7 +24,7 @@ from nmt_cli.cli.options import (
 )
 from nmt_cli.errors import NmtError
 from nmt_cli.files import standard_output
-from nmt_cli.jobs.inputs import STDIN, name_of, opened
+from nmt_cli.jobs.files import STDIN, Sink, name_of, opened
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.search.options import DecodingOptions
 
@@ -101,7 +101,6 @@ def _converse(options: TranslateOptions, model: "TranslationModel") -> None:
 
     On a terminal, lines can be edited, and the arrow keys recall earlier ones.
     """
-    from nmt_cli.jobs.outputs import Sink
     from nmt_cli.jobs.records import Lines
     from nmt_cli.jobs.shards import RowTranslator
     from nmt_cli.text.lines import decode_lines
@@ -150,7 +149,6 @@ def _typed() -> Iterator[str]:
 
 def _trace(options: TranslateOptions, model: "TranslationModel") -> None:
     """Print the searches for every line, as text or, with ``json``, as one object per line."""
-    from nmt_cli.jobs.outputs import Sink
     from nmt_cli.text.lines import decode_lines
 
     sink = Sink(standard_output())

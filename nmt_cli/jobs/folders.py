@@ -22,9 +22,8 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSy
 from nmt_cli.errors import InputError, NmtError, OptionError, OutputError, first_line
 from nmt_cli.files import replacing_path
 from nmt_cli.jobs import shards
-from nmt_cli.jobs.inputs import check_outputs
+from nmt_cli.jobs.files import check_free, check_outputs
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.outputs import check_free, settings_of
 from nmt_cli.text.lines import decompressed, plain_name, reading, writing
 
 logger = logging.getLogger(__name__)
@@ -241,7 +240,7 @@ def sources(files: Sequence[Path]) -> list[tuple[DataPath, str]]:
 def settings(options: TranslateOptions, model: list[str], source: DataPath) -> str:
     """Return a hash of everything that the shards of a file depend on."""
     info, marks = source.info(), [*model, str(shards.ROWS)]
-    return settings_of(options, marks, f"{source.path} {info.size} {info.mtime_ns}")[:16]
+    return options.fingerprint(marks, f"{source.path} {info.size} {info.mtime_ns}")[:16]
 
 
 def file_jobs(options: TranslateOptions, model: list[str]) -> list[FileJob]:

@@ -1,14 +1,15 @@
 """The options of a translation job, and which of them can be combined."""
 
+import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nmt_cli.errors import OptionError
 from nmt_cli.formats.document import FORMATS
 from nmt_cli.jobs import FORMS
-from nmt_cli.jobs.inputs import STDIN, shard_range
+from nmt_cli.jobs.files import STDIN, shard_range
 from nmt_cli.options import check_settings, option
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.lines import STRICT
@@ -48,6 +49,10 @@ _REQUIREMENTS = {
     "engine": "output",
     "address": "engine",
     "format=auto": "FILEs",
+}
+# Options on which the output of a row does not depend.
+_WITHOUT_EFFECT = {
+    *("files", "output", "force", "resume", "line_buffered", "interactive", "engine", "address")
 }
 # A Path keeps only one of the two slashes.
 _URL = re.compile(r"[a-z][a-z0-9+.-]+:/")
@@ -132,6 +137,14 @@ class TranslateOptions:
     def several(self) -> bool:
         """Whether there may be more than one file."""
         return len(self.files) > 1 or any(file.is_dir() for file in self.files)
+
+    def fingerprint(self, model: list[str], source: str) -> str:
+        """Return a hash of what an output depends on; ``model`` is its model's fingerprint."""
+        import hashlib  # not at the start of every command
+
+        settings = {k: v for k, v in asdict(self).items() if k not in _WITHOUT_EFFECT}
+        settings |= {"model": model, "source": source}
+        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
     def check(self) -> None:
         """Check that no option contradicts another one or lacks one that it needs."""

@@ -12,8 +12,7 @@ from tqdm import tqdm
 
 from nmt_cli.errors import InputError, ModelError, OutputError
 from nmt_cli.files import replacing
-from nmt_cli.jobs.inputs import open_lines
-from nmt_cli.jobs.outputs import check_free
+from nmt_cli.jobs.files import check_free, open_lines
 from nmt_cli.jobs.records import Lines, Record
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.segments import repeats

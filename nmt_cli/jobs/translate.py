@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING
 from nmt_cli.errors import InputError, OutputError
 from nmt_cli.files import is_special, replacing_path, standard_output
 from nmt_cli.formats.document import SUFFIXES, format_of, translate_document
-from nmt_cli.jobs.inputs import STDIN, Job, check_outputs, jobs_of, name_of, opened, shard_range
+from nmt_cli.jobs.files import (
+    STDIN,
+    Job,
+    Sink,
+    check_free,
+    check_outputs,
+    file_sink,
+    jobs_of,
+    name_of,
+    opened,
+    shard_range,
+)
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.outputs import Sink, check_free, file_sink, settings_of
 from nmt_cli.jobs.records import Lines
 from nmt_cli.jobs.shards import MAX_WAIT, Counts, Form, RowTranslator, form_of
 from nmt_cli.search.translator import Translator
@@ -125,7 +135,7 @@ class _TextRun:
         if job.output is None:
             return nullcontext(Sink(standard_output()))
         source = str(job.source if job.source == STDIN else job.source.resolve())
-        settings = settings_of(self.options, self.model.fingerprint(), source)
+        settings = self.options.fingerprint(self.model.fingerprint(), source)
         return file_sink(job.output, form.completed, settings, self.options.resume)
 
 

@@ -15,10 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError, OptionError
+from nmt_cli.jobs.files import (
+    Job,
+    Sink,
+    check_free,
+    check_outputs,
+    file_sink,
+    jobs_of,
+    opened,
+    shard_range,
+)
 from nmt_cli.jobs.forms import CsvTable
-from nmt_cli.jobs.inputs import Job, check_outputs, jobs_of, opened, shard_range
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.outputs import Sink, check_free, file_sink
 from nmt_cli.jobs.records import Lines
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.lines import SUFFIXES, decode_lines, plain_name, writing
