@@ -11,11 +11,21 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from nmt_cli.errors import InputError, OptionError, OutputError
-from nmt_cli.files import is_special, open_own, replacing_path, sync, unwritable
+from nmt_cli.files import (
+    is_special,
+    open_own,
+    replacing_path,
+    standard_output,
+    sync,
+    unwritable,
+)
 from nmt_cli.text.lines import SUFFIXES, decode_lines, reading, writing
+
+if TYPE_CHECKING:
+    from nmt_cli.jobs.options import TranslateOptions
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +69,44 @@ def check_outputs(jobs: Iterable[tuple[Any, Any]], key: Callable[[Any], Hashable
         if key(output) == key(source):
             raise OutputError(f"{source}: would overwrite itself", "choose another `output`")
         writers[key(output)] = source
+
+
+def jobs_to_do(options: "TranslateOptions") -> list[Job]:
+    """Return what to read and write, checked before a model is loaded."""
+    output = options.output
+    if options.several and output and output.is_file():
+        raise OutputError(f"{output}: is a file", "several files need a folder to write to")
+    into_folder = options.several or (options.files and output and output.is_dir())
+    if into_folder:
+        jobs = jobs_of(options.files, output)
+    else:
+        jobs = [Job(options.files[0] if options.files else STDIN, output)]
+    check_outputs([job for job in jobs if job.output and not is_special(job.output)], Path.resolve)
+    for source, _ in jobs:
+        _check_source(source, options)
+    if output is None:
+        standard_output("give an `output`, or redirect it")
+    unfinished = []
+    for job in jobs:
+        if options.resume and job.output and job.output.is_file():
+            logger.info(f"{job.output}: already complete")
+            continue
+        if job.output:
+            check_free(job.output, options.force or options.resume)
+        unfinished.append(job)
+    return unfinished
+
+
+def _check_source(source: Path, options: "TranslateOptions") -> None:
+    if " " in str(source) and not source.exists():  # probably a sentence
+        raise InputError(f"{source}: no such file", "to translate text: echo TEXT | nmt translate")
+    if not is_special(source):  # what can be read only once is not opened twice
+        with opened(source):
+            pass
+    elif options.shard:
+        raise InputError(
+            f"{source}: is a pipe or a device; `shard` reads its input twice", "use a file instead"
+        )
 
 
 def shard_range(shard: str, total: int) -> tuple[int, int]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 from nmt_cli.errors import OptionError
 from nmt_cli.formats.document import FORMATS
-from nmt_cli.jobs import FORMS
 from nmt_cli.jobs.files import STDIN, shard_range
 from nmt_cli.options import check_settings, option
 from nmt_cli.search.options import DecodingOptions
@@ -17,12 +16,10 @@ from nmt_cli.text.lines import STRICT
 COLUMN = "column"
 """For ``errors``: keep a row that fails, whatever the reason, with its error in a column."""
 
-# Choices that other modules register, which type checkers cannot read.
+# The formats that formats/document.py lists, which type checkers cannot read.
 if TYPE_CHECKING:
-    RecordForm = str
     DocumentFormat = str
 else:
-    RecordForm = Literal[tuple(FORMS)]
     DocumentFormat = Literal[(*FORMATS, "auto")]
 
 # Options that exclude each other, and inputs and outputs that exclude options.
@@ -94,7 +91,7 @@ class TranslateOptions:
     trace: bool = option(
         False, "Show each search step: beams, candidates, finished hypotheses.", group="Output"
     )
-    input_format: RecordForm | None = option(
+    input_format: Literal["tsv", "jsonl", "csv", "parquet"] | None = option(
         None,
         "Translate one field of each record and keep the others; parquet writes a folder.",
         group="Input",

@@ -1,6 +1,6 @@
 """Shards of files, and the translation of their rows: the unit of work of every job.
 
-A form of records (see ``FORMS``) cuts a file into shards and translates a shard to the content of
+A form of records cuts a file into shards and translates a shard to the content of
 its output. The local run maps shards in a loop, Ray maps them over actors.
 """
 
@@ -8,10 +8,8 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nmt_cli.jobs import FORMS
 from nmt_cli.jobs.options import COLUMN, TranslateOptions
 from nmt_cli.search.translation import Translation
 from nmt_cli.search.translator import Line, Translator
@@ -122,13 +120,6 @@ class Form(Protocol):
 
     def translate(self, shard: Shard, rows: RowTranslator, with_header: bool) -> bytes:
         """Return the output of a shard, with the file's header if it is to be read on its own."""
-
-
-def form_of(options: TranslateOptions) -> Form:
-    """Create the form of an input's records."""
-    name = FORMS.get(options.input_format or "", "nmt_cli.jobs.records:Lines")
-    form: Form = resolve_name(name)(options)
-    return form
 
 
 def extra_fields(translation: Translation, options: TranslateOptions) -> dict[str, Any]:

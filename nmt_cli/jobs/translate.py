@@ -8,24 +8,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt_cli.errors import InputError, OutputError
 from nmt_cli.files import is_special, replacing_path, standard_output
 from nmt_cli.formats.document import SUFFIXES, format_of, translate_document
-from nmt_cli.jobs.files import (
-    STDIN,
-    Job,
-    Sink,
-    check_free,
-    check_outputs,
-    file_sink,
-    jobs_of,
-    name_of,
-    opened,
-    shard_range,
-)
+from nmt_cli.jobs.files import STDIN, Job, Sink, file_sink, jobs_to_do, name_of, opened, shard_range
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.records import Lines
-from nmt_cli.jobs.shards import MAX_WAIT, Counts, Form, RowTranslator, form_of
+from nmt_cli.jobs.records import Lines, form_of
+from nmt_cli.jobs.shards import MAX_WAIT, Counts, Form, RowTranslator
 from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines, plain_name, writing
 
@@ -55,7 +43,7 @@ def translate_files(
     form = form_of(options)
     if not isinstance(form, Lines):
         return _translate_shards(options, form, model, progress)
-    jobs = _jobs(options)
+    jobs = jobs_to_do(options)
     if options.format:
         _translate_documents(options, jobs, model)
         return Counts()
@@ -192,41 +180,3 @@ def _translate_documents(
         else:
             with replacing_path(output) as beside, writing(beside, output.suffix) as stream:
                 stream.write(result)
-
-
-def _jobs(options: TranslateOptions) -> list[Job]:
-    """Return what to read and write, checked before a model is loaded."""
-    output = options.output
-    if options.several and output and output.is_file():
-        raise OutputError(f"{output}: is a file", "several files need a folder to write to")
-    into_folder = options.several or (options.files and output and output.is_dir())
-    if into_folder:
-        jobs = jobs_of(options.files, output)
-    else:
-        jobs = [Job(options.files[0] if options.files else STDIN, output)]
-    check_outputs([job for job in jobs if job.output and not is_special(job.output)], Path.resolve)
-    for source, _ in jobs:
-        _check_source(source, options)
-    if output is None:
-        standard_output("give an `output`, or redirect it")
-    unfinished = []
-    for job in jobs:
-        if options.resume and job.output and job.output.is_file():
-            logger.info(f"{job.output}: already complete")
-            continue
-        if job.output:
-            check_free(job.output, options.force or options.resume)
-        unfinished.append(job)
-    return unfinished
-
-
-def _check_source(source: Path, options: TranslateOptions) -> None:
-    if " " in str(source) and not source.exists():  # probably a sentence
-        raise InputError(f"{source}: no such file", "to translate text: echo TEXT | nmt translate")
-    if not is_special(source):  # what can be read only once is not opened twice
-        with opened(source):
-            pass
-    elif options.shard:
-        raise InputError(
-            f"{source}: is a pipe or a device; `shard` reads its input twice", "use a file instead"
-        )

@@ -24,7 +24,8 @@ from nmt_cli.jobs import shards
 from nmt_cli.jobs.folders import DataPath, FileJob, file_jobs, settings, sources
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.pairs import PairLines, pair_files, pairs_in, report, write_pairs
-from nmt_cli.jobs.shards import Counts, Form, RowTranslator, Shard, form_of
+from nmt_cli.jobs.records import form_of
+from nmt_cli.jobs.shards import Counts, Form, RowTranslator, Shard
 from nmt_cli.jobs.translate import Progress, no_progress
 from nmt_cli.ray.cluster import RaySettings, SharedBundle, open_shared
 from nmt_cli.search.options import DecodingOptions

@@ -25,9 +25,8 @@ from nmt_cli.jobs.files import (
     opened,
     shard_range,
 )
-from nmt_cli.jobs.forms import CsvTable
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.records import Lines
+from nmt_cli.jobs.records import CsvTable, Lines
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.lines import SUFFIXES, decode_lines, plain_name, writing
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from nmt_cli.errors import InputError
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.records import Lines, Record
-from nmt_cli.jobs.shards import form_of
+from nmt_cli.jobs.records import Lines, Record, form_of
 from nmt_cli.search.translator import Line
 from nmt_cli.text.lines import is_blank
 

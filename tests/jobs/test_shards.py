@@ -15,8 +15,8 @@ from nmt_cli.errors import InputError, NmtError
 from nmt_cli.jobs import shards
 from nmt_cli.jobs.folders import DataPath
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.records import Lines
-from nmt_cli.jobs.shards import Counts, RowTranslator, Shard, form_of
+from nmt_cli.jobs.records import Lines, form_of
+from nmt_cli.jobs.shards import Counts, RowTranslator, Shard
 from nmt_cli.search.translator import Translator
 from tests.search.fakes import FakeStepModel, copying, fake_translator
 
