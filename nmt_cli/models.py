@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from nmt_cli.search.forced import AttentionMaps
     from nmt_cli.search.step_model import StepModel
     from nmt_cli.search.trace import Search
-    from nmt_cli.search.translation import Translation
-    from nmt_cli.search.translator import Translator
+    from nmt_cli.search.translator import Translation, Translator
 
 _OTHERS = {
     "nmt_ctranslate2.json": "a CTranslate2 model; see its MODEL_CARD.md for how to translate",
@@ -252,7 +251,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         loaded = [member.step_model(single, resolved.needs_attention) for member in self._members]
         model, workers = loaded[0]
         if len(loaded) > 1:
-            from nmt_cli.search.ensemble import EnsembleStepModel
+            from nmt_cli.search.step_model import EnsembleStepModel
 
             model = EnsembleStepModel([model for model, _ in loaded])
             workers = min(workers for _, workers in loaded)

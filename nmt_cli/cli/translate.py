@@ -31,7 +31,7 @@ from nmt_cli.search.options import DecodingOptions
 if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
     from nmt_cli.search.trace import Beam, Search
-    from nmt_cli.search.translation import Translation
+    from nmt_cli.search.translator import Translation
 
 PROMPT = "> "
 _HISTORY_LINES = 1000

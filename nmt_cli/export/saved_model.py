@@ -20,7 +20,7 @@ from nmt_cli.export.verification import ExportUnderTest, compare_with_model, pas
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translation import Translation
+from nmt_cli.search.translator import Translation
 from nmt_cli.text.lines import BLANK
 from nmt_cli.text.path import LINE_BREAK, SENTENCE_END
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer

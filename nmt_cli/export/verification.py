@@ -33,8 +33,7 @@ from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.forced import forced_steps
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.step_model import StepModel
-from nmt_cli.search.translation import Translation
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import Translation, Translator
 from nmt_cli.text.tokenizer import END_ID
 
 FORCED_SENTENCES = 16

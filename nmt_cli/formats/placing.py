@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nmt_cli.formats.spans import Interval, Kind, Span
-from nmt_cli.search.translation import Translation
+from nmt_cli.search.translator import Translation
 
 _SIGNS = ".,;:!?()[]\"'«»“”‘’…"
 _HIDDEN = (Kind.OPEN, Kind.CLOSE, Kind.MARK)

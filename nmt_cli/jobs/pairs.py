@@ -16,8 +16,7 @@ from nmt_cli.jobs.files import check_free, open_lines
 from nmt_cli.jobs.records import Lines, Record
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.segments import repeats
-from nmt_cli.search.translation import Translation
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import Translation, Translator
 from nmt_cli.text.lines import is_blank
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from nmt_cli.jobs import shards
 from nmt_cli.jobs.folders import DataPath
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.shards import RowTranslator, Shard, error_line, extra_fields, extra_names
-from nmt_cli.search.translation import Translation
-from nmt_cli.search.translator import Line
+from nmt_cli.search.translator import Line, Translation
 
 _TYPES = {"score": pa.float64(), "error": pa.string()}  # other additional fields are lists of text
 

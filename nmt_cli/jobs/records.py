@@ -17,8 +17,7 @@ from nmt_cli.errors import InputError, NmtError
 from nmt_cli.jobs import shards
 from nmt_cli.jobs.options import COLUMN, TranslateOptions
 from nmt_cli.jobs.shards import Form, RowTranslator, Shard, error_line, extra_fields, extra_names
-from nmt_cli.search.translation import Translation
-from nmt_cli.search.translator import Line
+from nmt_cli.search.translator import Line, Translation
 from nmt_cli.text.lines import BYTE_ORDER_MARK, REPLACE, STRICT, decode_lines, is_blank
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nmt_cli.jobs.options import COLUMN, TranslateOptions
-from nmt_cli.search.translation import Translation
-from nmt_cli.search.translator import Line, Translator
+from nmt_cli.search.translator import Line, Translation, Translator
 
 if TYPE_CHECKING:
     from nmt_cli.jobs.folders import DataPath

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.search.forced import aligning_layer
 from nmt_cli.search.hypotheses import (
     Continuations,
     Hypothesis,
@@ -31,11 +30,18 @@ from nmt_cli.search.hypotheses import (
     best,
     coverage_penalty,
     penalty,
-    top_candidates,
 )
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rules import Processor, constrained_best
-from nmt_cli.search.step_model import Floats, Ids, Mask, StepModel, worth_dropping
+from nmt_cli.search.step_model import (
+    Floats,
+    Ids,
+    Mask,
+    StepModel,
+    aligning_layer,
+    top_candidates,
+    worth_dropping,
+)
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
 if TYPE_CHECKING:
@@ -179,7 +185,6 @@ class Beams:
         tokens: int32 [B, T * K], the token of each column.
         cumulative: float32 [B, T * K], summed log-probabilities after that token.
         finished: [B], number of slots held by finished hypotheses.
-        any_finished: whether a sentence has had one.
         done: bool [B].
         thresholds: float64 [B], the score that a hypothesis must beat to be kept; -inf while fewer
             than ``n_best`` are kept.
@@ -211,7 +216,6 @@ class Beams:
         self.tokens = np.full((count, _STEPS * beams), START_ID, np.int32)
         self.cumulative = np.zeros((count, _STEPS * beams), np.float32)
         self.finished = np.zeros(count, np.int64)
-        self.any_finished = False
         self.done = np.zeros(count, np.bool_)
         self.thresholds = np.full(count, -np.inf)
         self.best: list[list[Hypothesis]] = [[] for _ in range(count)]
@@ -238,7 +242,7 @@ class Beams:
         """Fill the free slots with the best continuations and close finished hypotheses."""
         tokens, sums = chosen.tokens, chosen.sums
         beams = sums.shape[1]
-        if self.any_finished:
+        if self.finished.any():
             # Finished hypotheses hold slots: only the best (K - finished) candidates count.
             sums[np.arange(beams) >= (beams - self.finished)[:, None]] = -np.inf
         self._append(chosen)
@@ -250,7 +254,6 @@ class Beams:
             for sentence, slot in np.argwhere(ends):
                 self._keep(sentence, self._hypothesis(sentence, slot))
             self.finished += ends.sum(axis=1)
-            self.any_finished = True
             sums[ends] = -np.inf
         self._close()
 

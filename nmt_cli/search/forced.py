@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nmt_cli.search.hypotheses import Hypothesis
-from nmt_cli.search.step_model import Floats, Ids, StepModel
+from nmt_cli.search.step_model import Floats, Ids, StepModel, aligning_layer
 from nmt_cli.text.tokenizer import END_ID, START_ID
 
 WordTokens = list[tuple[str, list[int]]]
@@ -45,15 +45,6 @@ class Alignment:
     source: list[str]
     target: list[str]
     weights: Floats
-
-
-def aligning_layer(weights: Floats) -> Floats:
-    """Return the weights that give the best word alignment, [B, L, h, ...] to [B, ...].
-
-    The mean over the heads of the penultimate layer (Garg et al. 2019,
-    https://arxiv.org/abs/1909.02074, section 3.1), or of the only layer.
-    """
-    return weights[:, max(0, weights.shape[1] - 2)].mean(axis=1)
 
 
 def align(maps: AttentionMaps) -> Alignment:

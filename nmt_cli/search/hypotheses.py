@@ -1,6 +1,6 @@
 """What a search reads and finds: segments, hypotheses and their scores, continuations of beams.
 
-B sentences, K beams, C candidates per beam, V vocabulary.
+B sentences, K beams, C candidates per beam.
 """
 
 from dataclasses import dataclass, field
@@ -90,17 +90,3 @@ def best(sums: Floats, candidates: Candidates) -> Continuations:
     order = np.lexsort((ids, -totals), axis=-1)[:, :beams]
     rows = np.arange(count)[:, None]
     return Continuations(order // candidates.ids.shape[2], ids[rows, order], totals[rows, order])
-
-
-def top_candidates(log_probs: Floats, count: int) -> Candidates:
-    """Return the ``count`` best tokens of each beam of [B, K, V], as a model's step ranks them."""
-    count = min(count, log_probs.shape[2])
-    # As integers that sort as the floats do, the token id in the lower half: no two are equal.
-    bits = np.ascontiguousarray(log_probs, np.float32).view(np.uint32)
-    ranks = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
-    ids = np.arange(log_probs.shape[2], dtype=np.uint64)
-    keys = (ranks << np.uint64(32)) | (np.uint64(2**32 - 1) - ids)
-    top = np.argpartition(keys, -count, axis=2)[..., -count:]
-    order = np.argsort(np.take_along_axis(keys, top, axis=2), axis=2)[..., ::-1]
-    top = np.take_along_axis(top, order, axis=2)
-    return Candidates(np.take_along_axis(log_probs, top, axis=2), top.astype(np.int32))

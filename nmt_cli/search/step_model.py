@@ -1,12 +1,14 @@
-"""The interface between the search and the frameworks that run a model.
+"""The interface between the search and the frameworks that run a model, and ensembles.
 
 The search is written once, in numpy, over this interface; Keras and ONNX Runtime implement it.
-B is the number of sentences in the batch, S the source width, K the beam size, t the number of
-steps taken so far.
+B is the number of sentences in the batch, S the source width, K the beam size, V the vocabulary,
+t the number of steps taken so far.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,14 +31,12 @@ class Candidates:
     ids: Ids
 
 
-# Compact the batch when this fraction of its sentences is done: copying the caches costs
-# about as much as one step of the sentences that leave.
-DONE_SHARE = 0.25
-
-
 def worth_dropping(count: int, left: int) -> bool:
-    """Whether to continue with only the sentences that are left."""
-    return left <= count - max(1, math.ceil(DONE_SHARE * count))
+    """Whether to continue with only the sentences that are left.
+
+    Copying the caches costs about as much as one step of a quarter of the sentences.
+    """
+    return left <= count - max(1, math.ceil(count / 4))
 
 
 class BatchTooLarge(Exception):
@@ -90,3 +90,67 @@ class StepModel(Protocol):
 
     def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
         """The state of the sentences ``rows`` (ascending) only; the old one is used up."""
+
+
+def top_candidates(log_probs: Floats, count: int) -> Candidates:
+    """Return the ``count`` best tokens of each beam of [B, K, V], as a model's step ranks them."""
+    count = min(count, log_probs.shape[2])
+    # As integers that sort as the floats do, the token id in the lower half: no two are equal.
+    bits = np.ascontiguousarray(log_probs, np.float32).view(np.uint32)
+    ranks = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
+    ids = np.arange(log_probs.shape[2], dtype=np.uint64)
+    keys = (ranks << np.uint64(32)) | (np.uint64(2**32 - 1) - ids)
+    top = np.argpartition(keys, -count, axis=2)[..., -count:]
+    order = np.argsort(np.take_along_axis(keys, top, axis=2), axis=2)[..., ::-1]
+    top = np.take_along_axis(top, order, axis=2)
+    return Candidates(np.take_along_axis(log_probs, top, axis=2), top.astype(np.int32))
+
+
+def aligning_layer(weights: Floats) -> Floats:
+    """Return the weights that give the best word alignment, [B, L, h, ...] to [B, ...].
+
+    The mean over the heads of the penultimate layer (Garg et al. 2019,
+    https://arxiv.org/abs/1909.02074, section 3.1), or of the only layer.
+    """
+    return weights[:, max(0, weights.shape[1] - 2)].mean(axis=1)
+
+
+class EnsembleStepModel:
+    """Several models with the same vocabularies as one, with averaged probabilities."""
+
+    def __init__(self, models: Sequence[StepModel]) -> None:
+        self._models = list(models)
+
+    def encode(self, source: Ids) -> list[Any]:
+        """Return the state of each model."""
+        return [model.encode(source) for model in self._models]
+
+    def step(self, states: list[Any], tokens: Ids, ancestry: Mask) -> tuple[Candidates, list[Any]]:
+        """Rank continuations by the averaged probabilities."""
+        log_probs, states = self.log_probs(states, tokens, ancestry)
+        return top_candidates(log_probs, tokens.shape[1]), states
+
+    def log_probs(self, states: list[Any], tokens: Ids, ancestry: Mask) -> tuple[Floats, list[Any]]:
+        """Return logarithms of the mean probabilities."""
+        pairs = zip(self._models, states, strict=True)
+        outputs = [model.log_probs(state, tokens, ancestry) for model, state in pairs]
+        log_probs, new_states = zip(*outputs, strict=True)
+        mean = reduce(np.logaddexp, log_probs) - np.float32(np.log(len(outputs)))
+        return mean, list(new_states)
+
+    def attention(self, states: list[Any], tokens: Ids, ancestry: Mask) -> Floats:
+        """Return the mean of the models' aligning layers, as one layer of one head."""
+        pairs = zip(self._models, states, strict=True)
+        layers = [
+            aligning_layer(model.attention(state, tokens, ancestry)) for model, state in pairs
+        ]
+        return np.mean(layers, axis=0)[:, None, None]
+
+    def self_attention(self, source: Ids, target: Ids) -> dict[str, Floats]:
+        """Return nothing: the models' layers have nothing in common."""
+        return {}
+
+    def select(self, states: list[Any], rows: NDArray[np.int64]) -> list[Any]:
+        """Return the state of these sentences only."""
+        pairs = zip(self._models, states, strict=True)
+        return [model.select(state, rows) for model, state in pairs]

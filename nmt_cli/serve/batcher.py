@@ -12,8 +12,7 @@ import prometheus_client as prometheus
 from starlette.exceptions import HTTPException
 
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.search.translation import Translation
-from nmt_cli.search.translator import FIRST_SPEED
+from nmt_cli.search.translator import FIRST_SPEED, Translation
 from nmt_cli.serve.models import ServedModel
 
 # How long the first sentence waits for others, if a thread is free for it.

@@ -9,7 +9,7 @@ from nmt_cli.formats.document import translate_document
 from nmt_cli.formats.placing import Aligned, Translate
 from nmt_cli.formats.spans import Interval
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.search.translation import Translation
+from nmt_cli.search.translator import Translation
 from nmt_cli.serve.batcher import Answer, Batcher, Metrics
 from nmt_cli.serve.models import Models, ServedModel
 

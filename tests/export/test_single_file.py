@@ -27,7 +27,7 @@ from nmt_cli.search.hypotheses import Hypothesis
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.rules import processors_of
 from nmt_cli.search.segments import padded
-from nmt_cli.search.translation import Translation
+from nmt_cli.search.translator import Translation
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from nmt_cli.training.run import Run
 from tests.bundle import harm

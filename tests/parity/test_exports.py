@@ -22,8 +22,7 @@ from nmt_cli.export.onnx import bundle
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.search.translation import Translation
-from nmt_cli.search.translator import Translator, translator_for
+from nmt_cli.search.translator import Translation, Translator, translator_for
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 from tests.systems import WORDS, export_bundle, untrained_run

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.model.step_model import KerasStepModel
-from nmt_cli.search.ensemble import EnsembleStepModel
 from nmt_cli.search.segments import BeamSearch
-from nmt_cli.search.translation import Translation
-from nmt_cli.search.translator import Line, Translator, translator_for
+from nmt_cli.search.step_model import EnsembleStepModel
+from nmt_cli.search.translator import Line, Translation, Translator, translator_for
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 from tests.conftest import Once

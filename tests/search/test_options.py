@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.search.beam import beam_search
-from nmt_cli.search.ensemble import EnsembleStepModel
 from nmt_cli.search.forced import force
-from nmt_cli.search.hypotheses import Hypothesis, Segment, coverage_penalty, top_candidates
+from nmt_cli.search.hypotheses import Hypothesis, Segment, coverage_penalty
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rules import (
     Processor,
@@ -22,6 +21,7 @@ from nmt_cli.search.rules import (
     progress,
     require_length,
 )
+from nmt_cli.search.step_model import EnsembleStepModel, top_candidates
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
 from tests.search.fakes import CHARACTERS, FakeStepModel, Follow, hashed
 

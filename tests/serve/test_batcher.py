@@ -10,7 +10,7 @@ import pytest
 
 from nmt_cli.errors import NmtError
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.search.translation import Translation
+from nmt_cli.search.translator import Translation
 from nmt_cli.serve.batcher import Batcher, Metrics, TooManyRequests
 
 PLAIN = DecodingOptions()

@@ -10,7 +10,7 @@ import pytest
 from libretranslatepy import LibreTranslateAPI
 
 from nmt_cli.models import TranslationModel
-from nmt_cli.search.translation import Translation
+from nmt_cli.search.translator import Translation
 from nmt_cli.serve.api import Access
 from nmt_cli.serve.service import ranked
 from tests.serve.conftest import Server, serving

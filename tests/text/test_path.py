@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.segments import BeamSearch
-from nmt_cli.search.translation import Translation
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.translator import Translation, Translator
 from nmt_cli.text import path as path_module
 from nmt_cli.text.edits import Edited, MappedText, Step, fold_capitals, repair_code
 from nmt_cli.text.path import TextPath

@@ -28,7 +28,7 @@ from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_mod
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import padded, with_retries
-from nmt_cli.search.translation import Translation
+from nmt_cli.search.translator import Translation
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
 

@@ -22,7 +22,7 @@ from nmt_cli.export.onnx.ops import Ops, State, finish, output
 from nmt_cli.export.onnx.search import search_inputs
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import NO_REPEAT, repeats, search_again
-from nmt_cli.search.translation import Translation
+from nmt_cli.search.translator import Translation
 from nmt_cli.text.tokenizer import PAD_ID
 
 DOMAIN = "ai.onnx.contrib"
