@@ -32,6 +32,7 @@ from nmt_cli.export.trained import TrainedModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.forced import forced_steps
 from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.step_model import StepModel
 from nmt_cli.search.translator import Translation, Translator
 from nmt_cli.text.tokenizer import END_ID
@@ -75,7 +76,7 @@ class ExportUnderTest:
         log_probs: takes ids of a source and a translation, without special tokens. Returns the
             log-probabilities of all tokens, [T, V], or of the translation's and END, [T], or None
             for a pair that the format cannot read.
-        approximate: whether translations may differ from the trained model's, within ``gates``.
+        gates: by how much translations may differ from the trained model's; None for not at all.
         own_search: whether the format searches with another program.
         edits_text: whether the export, or what it is used through, has the text path's steps.
     """
@@ -84,8 +85,7 @@ class ExportUnderTest:
     searches: Sequence[SearchOptions]
     log_probs: Callable[[list[int], list[int]], LogProbs | None] | None = None
     precision: str = FLOAT32
-    gates: Gates = Gates()
-    approximate: bool = False
+    gates: Gates | None = None
     own_search: bool = False
     edits_text: bool = True
 
@@ -98,19 +98,13 @@ class ExportUnderTest:
         def translate(lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
             return replace(translator, options=options).translate(lines)
 
-        return cls(translate, searches, **details)
-
-    @classmethod
-    def of_model(
-        cls, translator: Translator, searches: Sequence[SearchOptions], **details: Any
-    ) -> "ExportUnderTest":
-        """Make one of a translator with a step model."""
-
         def log_probs(source: list[int], target: list[int]) -> LogProbs:
             framed = translator.tokenizers.source.with_special_tokens(source)
             return given_log_probs(translator.model, framed, target)
 
-        return cls.of(translator, searches, log_probs=log_probs, **details)
+        if isinstance(translator.search, BeamSearch):
+            details["log_probs"] = log_probs
+        return cls(translate, searches, **details)
 
 
 def passed(trained: TrainedModel, checks: Sequence[Check], onnxruntime: str = "") -> Verification:
@@ -130,21 +124,21 @@ def compare_with_model(
     Raises:
         VerificationError: they differ by more than allowed.
     """
-    exact = not exported.approximate
-    limit = TRANSLATED_SENTENCES if exact else QUANTIZED_SENTENCES
+    gates = exported.gates
+    limit = QUANTIZED_SENTENCES if gates else TRANSLATED_SENTENCES
     source, target = (side[:limit] for side in trained.held_out)
     checks = _compare_log_probs(trained, exported, source, target)
-    lines = [*source, *HARD_LINES] if exact else source or list(filter(str.strip, HARD_LINES))
+    lines = source or list(filter(str.strip, HARD_LINES)) if gates else [*source, *HARD_LINES]
     translator = trained.translator(edits_text=exported.edits_text)
-    for options in exported.searches if exact else exported.searches[-1:]:
+    for options in exported.searches[-1:] if gates else exported.searches:
         translator = replace(translator, options=options)
         ours, theirs = list(translator.translate(lines)), list(exported.translate(lines, options))
-        if exact:
+        if not gates:
             checks += _compare_translations(exported, translator, lines, ours, theirs)
     texts = [translation.text for translation in theirs]
-    if not exact:
+    if gates:
         original = [translation.text for translation in ours]
-        checks += compare_quality(original, texts, target, exported.gates, exported.precision)
+        checks += compare_quality(original, texts, target, gates, exported.precision)
     metrics: list[Metric] = [
         {
             "set": f"first {len(target)} held-out pairs",
@@ -188,7 +182,7 @@ def _compare_log_probs(
             f"log-probabilities, largest difference {sentences}", float(np.max(maxima)), tolerance
         ),
     ]
-    if divergences and not exact:
+    if divergences and exported.gates and not exact:
         name, mean = f"divergence of the probabilities {sentences}", float(np.mean(divergences))
         checks.insert(0, Check.of(name, mean, exported.gates.divergence))
     for check in checks:

@@ -18,7 +18,6 @@ from nmt_cli.export.ctranslate2.translator import SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import Gates, given_log_probs, is_cut
-from nmt_cli.model import step_graph_of
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.model import RecurrentConfig
 from nmt_cli.runtime.check import HARD_LINES, TIE
@@ -192,10 +191,10 @@ def test_an_unknown_quantization_is_refused(tiny_run, tmp_path):
 )
 def test_a_model_that_ctranslate2_cannot_run_is_refused(tiny_run, tmp_path, model, message):
     keras_model = tiny(**model)
-    graph = step_graph_of(keras_model)
+    trained = TrainedModel.open(tiny_run, ExportOptions())
+    trained = replace(trained, step_model=KerasStepModel(keras_model))
     with pytest.raises(NmtError) as caught:
-        decoding = tiny_run.recipe.decoding
-        folder_module.write_weights(graph, tiny_run.tokenizers(), decoding, None, tmp_path / "m")
+        write(trained, ExportOptions(), tmp_path / "m")
     assert message in caught.value.message
     assert "`onnx`" in caught.value.hint
     assert not (tmp_path / "m").exists()

@@ -25,11 +25,9 @@ from nmt_cli.export.verification import (
     passed,
 )
 from nmt_cli.files import write_json
-from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.model.transformer.steps import Steps
-from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.text.tokenizer import END_ID, START_ID, UNK_ID, TokenizerPair
+from nmt_cli.text.tokenizer import END_ID, START_ID, UNK_ID
 
 # For all quantizations: CTranslate2 also quantizes what an ONNX bundle keeps in float32.
 GATES = Gates(bleu=1.0, chrf=80)
@@ -40,11 +38,11 @@ _MAX_SOURCE = 1024
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write a model's weights, tokenizers and settings, unverified, if CTranslate2 can have it."""
+    spec = _specification(trained)
+    spec.optimize(None if options.precision == FLOAT32 else options.precision)
+    spec.save(str(folder))
     shutil.copytree(trained.tokenizer_folder, folder / TOKENIZER)
     write_json(folder / SETTINGS, {"format": FORMAT, "decoding": asdict(trained.decoding)})
-    quantization = None if options.precision == FLOAT32 else options.precision
-    graph = trained.step_model.graph
-    write_weights(graph, trained.tokenizers, trained.decoding, quantization, folder)
 
 
 def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
@@ -88,20 +86,14 @@ def _under_test(trained: TrainedModel, folder: Path, precision: str = FLOAT32) -
         [SearchOptions.of(trained.decoding, replace(once, beam_size=beam)) for beam in (1, 4)],
         log_probs=log_probs,
         precision=precision,
-        gates=GATES,
-        approximate=precision != FLOAT32,
+        gates=GATES if precision != FLOAT32 else None,
         own_search=True,
     )
 
 
-def write_weights(
-    graph: StepGraph,
-    tokenizers: TokenizerPair,
-    decoding: DecodingConfig,
-    quantization: str | None,
-    folder: Path,
-) -> None:
-    """Write a model's weights and vocabularies as CTranslate2 reads them, if it can."""
+def _specification(trained: TrainedModel) -> Any:
+    """Return a model's weights and vocabularies as CTranslate2 has them, if it can."""
+    graph, tokenizers, decoding = trained.step_model.graph, trained.tokenizers, trained.decoding
     assert isinstance(graph, Steps)  # as the table of exporters says
     config, special = graph.config, tokenizers.source.with_special_tokens([])
     refuse("CTranslate2", config, {})
@@ -135,8 +127,7 @@ def write_weights(
     spec.config.add_source_bos, spec.config.add_source_eos = special[0] == START_ID, True
     spec.config.layer_norm_epsilon = config.epsilon
     spec.validate()
-    spec.optimize(quantization)
-    spec.save(str(folder))
+    return spec
 
 
 def _layers(spec: Any, layers: Sequence[Any], final_norm: Any) -> None:

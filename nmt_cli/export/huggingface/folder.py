@@ -176,7 +176,7 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
         run = Run.open(import_huggingface(folder, Path(work, "run")))
         model = KerasStepModel(trained_model(run, run.best)[0])
         translator = translator_for(model, run.tokenizers(), trained.decoding)
-        exported = ExportUnderTest.of_model(translator, searches)
+        exported = ExportUnderTest.of(translator, searches)
         report = passed(trained, compare_with_model(trained, exported)[0])
     languages = f"language: [{trained.recipe.data.source}, {trained.recipe.data.target}]"
     header = f"---\n{languages}\nlibrary_name: transformers\npipeline_tag: translation\n---\n\n"

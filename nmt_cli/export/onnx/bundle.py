@@ -17,7 +17,7 @@ from nmt_cli.bundle.reading import TOKEN_IDS, file_records, read_manifest
 from nmt_cli.data.lexicon import sample, shortlist_tables
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import ModelError, NmtError
-from nmt_cli.export.exporter import FLOAT32, ExportOptions
+from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
@@ -179,18 +179,18 @@ def _missing(trained: TrainedModel, shortlists: Shortlists) -> Check:
 
 def _under_test(bundle: Bundle) -> ExportUnderTest:
     manifest = bundle.manifest
-    gates = GATES.get(manifest.precision, Gates())
+    gates = GATES.get(manifest.precision)
     if manifest.shortlist:
+        gates = gates or Gates()
         chrf = min(gates.chrf, SHORTLIST_CHRF)
         gates = replace(gates, bleu=gates.bleu + SHORTLIST_BLEU, chrf=chrf)
     # The models are compared: a second search makes more of small differences.
     once = DecodingOptions(no_repeat_ngram=0)
-    return ExportUnderTest.of_model(
+    return ExportUnderTest.of(
         translator_for(bundle.model, bundle.tokenizers, manifest.decoding),
         [SearchOptions.of(manifest.decoding, once)],
         precision=manifest.precision,
         gates=gates,
-        approximate=manifest.precision != FLOAT32 or manifest.shortlist is not None,
     )
 
 

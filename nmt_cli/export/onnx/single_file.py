@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
 from nmt_cli.bundle.manifest import Verification
 from nmt_cli.errors import ModelError, OutputError
-from nmt_cli.export.exporter import FLOAT32, ExportOptions
+from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.onnx.bundle import GATES, calibration_pairs
 from nmt_cli.export.onnx.graphs import make_graphs
 from nmt_cli.export.onnx.search import search_graph, search_inputs
 from nmt_cli.export.onnx.text import search_text, text_graph
 from nmt_cli.export.onnx.weights import serialized
 from nmt_cli.export.trained import TrainedModel
-from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
+from nmt_cli.export.verification import ExportUnderTest, compare_with_model, passed
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import padded, with_retries
@@ -72,8 +72,7 @@ def _under_test(trained: TrainedModel, options: ExportOptions, folder: Path) -> 
     """
     details: dict[str, Any] = {
         "precision": options.precision,
-        "gates": GATES.get(options.precision, Gates()),
-        "approximate": options.precision != FLOAT32,
+        "gates": GATES.get(options.precision),
     }
     model = trained.translator(edits_text=not options.with_tokenizer)
     if not options.with_tokenizer:
