@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.export.huggingface.weights import read_safetensors, write_safetensors
+from nmt_cli.export.huggingface.files import read_safetensors, write_safetensors
 
 
 def by_hand(path: Path, dtype: str, data: bytes, shape: list[int]) -> None:

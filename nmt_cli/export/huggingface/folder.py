@@ -13,19 +13,22 @@ from keras import ops
 
 from nmt_cli.bundle.manifest import Verification
 from nmt_cli.export.exporter import FLOAT32, ExportOptions
-from nmt_cli.export.huggingface.config import CONFIG, EPSILON, GENERATION, TOKENIZER
-from nmt_cli.export.huggingface.weights import (
+from nmt_cli.export.huggingface.files import (
     BIAS,
+    CONFIG,
     DECODER,
     ENCODER,
+    EPSILON,
+    GENERATION,
     LOGITS,
     SHARED,
+    TOKENIZER,
     WEIGHTS,
     Tensors,
     split,
+    their_names,
     write_safetensors,
 )
-from nmt_cli.export.huggingface.weights import their_names as names_of
 from nmt_cli.export.importing.huggingface import TAG, import_huggingface
 from nmt_cli.export.trained import TrainedModel, refuse
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model, passed
@@ -146,7 +149,7 @@ def _weights(trained: TrainedModel, config: TransformerConfig, shared: bool) -> 
     tensors: Tensors = {}
     for weight in model.weights:
         value = np.asarray(ops.convert_to_numpy(weight), np.float32)
-        if names_of(weight.path):
+        if their_names(weight.path):
             tensors |= split(weight.path, value, order)
             continue
         side, _, kind = weight.path.partition("/")

@@ -16,28 +16,26 @@ from numpy.typing import NDArray
 from sentencepiece import sentencepiece_model_pb2
 
 from nmt_cli.errors import ModelError, OptionError, ResourceError, first_line
-from nmt_cli.export.huggingface.config import (
-    CONFIG,
-    GENERATION,
-    TOKENIZER,
-    GenerationConfig,
-    HuggingFaceConfig,
-    TokenizerConfig,
-    read_config,
-    read_json,
-    read_settings,
-)
-from nmt_cli.export.huggingface.weights import (
+from nmt_cli.export.huggingface.files import (
     BIAS,
+    CONFIG,
     DECODER,
     ENCODER,
+    GENERATION,
     LOGITS,
     POSITIONS,
     SHARED,
+    TOKENIZER,
     WEIGHTS,
+    GenerationConfig,
+    HuggingFaceConfig,
     Tensors,
+    TokenizerConfig,
     join,
+    read_config,
+    read_json,
     read_safetensors,
+    read_settings,
     tensor_of,
     their_names,
 )
