@@ -72,12 +72,11 @@ class Exporter:
             "with_tokenizer": options.with_tokenizer,
             f"quantize={options.precision}": options.precision != FLOAT32,
         }
-        for name in (name for name, is_requested in requested.items() if is_requested):
-            exporters = [other for other in EXPORTERS.values() if name in other._supported]
-            formats = [f"`{exporter.flag}`" for exporter in exporters]
-            if f"`{self.flag}`" not in formats:
-                name = "no_verify" if name == "verify" else name
-                raise OptionError(f"`{name}` needs {' or '.join(formats) or 'another format'}")
+        for name, is_requested in requested.items():
+            if is_requested and name not in self._supported:
+                others = [other for other in EXPORTERS.values() if name in other._supported]
+                formats = " or ".join(f"`{other.flag}`" for other in others) or "another format"
+                raise OptionError(f"`{'no_' if name == 'verify' else ''}{name}` needs {formats}")
         packages = {self.flag: (self.package, f"'nmt_cli[{self.package}]'")}
         if "bfloat16" in options.precision:  # which numpy does not have
             packages[f"quantize={options.precision}"] = ("torch", "torch")

@@ -10,8 +10,7 @@ from nmt_cli.bundle import TOKENIZER
 from nmt_cli.bundle.manifest import Check, Verification, require_passed
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.trained import TrainedModel
-from nmt_cli.export.verification import FORCED_SENTENCES, passed
-from nmt_cli.runtime.check import HARD_LINES
+from nmt_cli.export.verification import forced_pairs, passed
 from nmt_cli.search.segments import padded
 from nmt_cli.text.tokenizer import START_ID
 
@@ -26,15 +25,8 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
 
 def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
     """Compare a file's logits with its model's, and write the card with the report."""
-    sources, targets = (
-        [*side, *filter(str.strip, HARD_LINES)][:FORCED_SENTENCES] for side in trained.held_out
-    )
-    tokenizers = trained.tokenizers
-    framed = [
-        tokenizers.source.with_special_tokens(ids) for ids in tokenizers.source.encode(sources)
-    ]
-    started = [[START_ID, *ids] for ids in tokenizers.target.encode(targets)]
-    batch = padded(framed), padded(started)
+    sources, targets = zip(*forced_pairs(trained), strict=True)
+    batch = padded(sources), padded([[START_ID, *ids] for ids in targets])
     models = trained.step_model.graph.model, keras.models.load_model(folder / MODEL)
     ours, theirs = (np.asarray(model(batch)) for model in models)
     name = f"logits that differ, of {ours.size:,}"

@@ -15,7 +15,6 @@ from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.decoding import DecodingConfig
 from nmt_cli.recipe.model import TransformerConfig
-from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair, TokenizerSpec
 from nmt_cli.training.checkpoint import check_size
@@ -80,11 +79,9 @@ class TrainedModel:
         """What the weights come from, as a manifest records it."""
         return {"nmt_version": __version__, "steps": self.steps, **self.run.provenance()}
 
-    def translator(
-        self, options: DecodingOptions | None = None, edits_text: bool = True
-    ) -> Translator:
+    def translator(self, edits_text: bool) -> Translator:
         """Return a translator with the model's settings, as users get it, or without text steps."""
-        translator = translator_for(self.step_model, self.tokenizers, self.decoding, options)
+        translator = translator_for(self.step_model, self.tokenizers, self.decoding)
         if edits_text:
             return translator
         return replace(translator, path=replace(translator.path, steps=()))

@@ -18,13 +18,13 @@ which both models translate:
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nmt_cli import __version__
-from nmt_cli.bundle.manifest import PASSED, Check, Metric, Verification
+from nmt_cli.bundle.manifest import Check, Metric, Verification
 from nmt_cli.errors import VerificationError
 from nmt_cli.evaluate.scores import System, compare, count, evaluate
 from nmt_cli.export.exporter import FLOAT32
@@ -33,7 +33,7 @@ from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.forced import forced_steps
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import BeamSearch
-from nmt_cli.search.step_model import StepModel
+from nmt_cli.search.step_model import Floats, StepModel
 from nmt_cli.search.translator import Translation, Translator
 from nmt_cli.text.tokenizer import END_ID
 
@@ -48,8 +48,6 @@ LOGIT_TOLERANCE = 1e-3
 # Share of lines that another search program may translate differently: CTranslate2 keeps the
 # full beam where ours is narrowed by finished hypotheses.
 MAX_OTHER_SEARCH_DIFFERS = 0.03
-
-LogProbs = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -73,9 +71,9 @@ class ExportUnderTest:
 
     Attributes:
         searches: options that translations are compared with; of an approximate export the last.
-        log_probs: takes ids of a source and a translation, without special tokens. Returns the
-            log-probabilities of all tokens, [T, V], or of the translation's and END, [T], or None
-            for a pair that the format cannot read.
+        log_probs: takes ids of a source, with special tokens, and a translation, without. Returns
+            the log-probabilities of all tokens, [T, V], or of the translation's and END, [T], or
+            None for a pair that the format cannot read.
         gates: by how much translations may differ from the trained model's; None for not at all.
         own_search: whether the format searches with another program.
         edits_text: whether the export, or what it is used through, has the text path's steps.
@@ -83,7 +81,7 @@ class ExportUnderTest:
 
     translate: Callable[[Sequence[str], SearchOptions], Iterable[Translation]]
     searches: Sequence[SearchOptions]
-    log_probs: Callable[[list[int], list[int]], LogProbs | None] | None = None
+    log_probs: Callable[[list[int], list[int]], Floats | None] | None = None
     precision: str = FLOAT32
     gates: Gates | None = None
     own_search: bool = False
@@ -98,19 +96,15 @@ class ExportUnderTest:
         def translate(lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
             return replace(translator, options=options).translate(lines)
 
-        def log_probs(source: list[int], target: list[int]) -> LogProbs:
-            framed = translator.tokenizers.source.with_special_tokens(source)
-            return given_log_probs(translator.model, framed, target)
-
         if isinstance(translator.search, BeamSearch):
-            details["log_probs"] = log_probs
+            details["log_probs"] = partial(given_log_probs, translator.model)
         return cls(translate, searches, **details)
 
 
 def passed(trained: TrainedModel, checks: Sequence[Check], onnxruntime: str = "") -> Verification:
     """Return the report of a verification that passed."""
     against = f"the Keras model of {trained.recipe.label} at step {trained.steps}"
-    return Verification(PASSED, against, tuple(checks), __version__, onnxruntime)
+    return Verification("passed", against, tuple(checks), __version__, onnxruntime)
 
 
 def compare_with_model(
@@ -127,7 +121,7 @@ def compare_with_model(
     gates = exported.gates
     limit = QUANTIZED_SENTENCES if gates else TRANSLATED_SENTENCES
     source, target = (side[:limit] for side in trained.held_out)
-    checks = _compare_log_probs(trained, exported, source, target)
+    checks = _compare_log_probs(trained, exported)
     lines = source or list(filter(str.strip, HARD_LINES)) if gates else [*source, *HARD_LINES]
     translator = trained.translator(edits_text=exported.edits_text)
     for options in exported.searches[-1:] if gates else exported.searches:
@@ -151,25 +145,30 @@ def compare_with_model(
     return checks, metrics
 
 
-def _compare_log_probs(
-    trained: TrainedModel, exported: ExportUnderTest, source: Sequence[str], target: Sequence[str]
-) -> list[Check]:
-    """Compare log-probabilities of references; HARD_LINES are their own if there are too few."""
+def forced_pairs(trained: TrainedModel) -> list[tuple[list[int], list[int]]]:
+    """Return ids of the first held-out pairs; HARD_LINES are their own if there are too few.
+
+    Sources have special tokens.
+    """
+    tokenizers, more = trained.tokenizers, list(filter(str.strip, HARD_LINES))
+    source, target = ([*side, *more][:FORCED_SENTENCES] for side in trained.held_out)
+    sources = map(tokenizers.source.with_special_tokens, tokenizers.source.encode(source))
+    return list(zip(sources, tokenizers.target.encode(target), strict=True))
+
+
+def _compare_log_probs(trained: TrainedModel, exported: ExportUnderTest) -> list[Check]:
+    """Compare the log-probabilities of references."""
     if exported.log_probs is None:
         return []
-    tokenizers, exact = trained.tokenizers, exported.precision == FLOAT32
-    more = list(filter(str.strip, HARD_LINES))
-    sources = tokenizers.source.encode([*source, *more][:FORCED_SENTENCES])
-    targets = tokenizers.target.encode([*target, *more][:FORCED_SENTENCES])
+    exact = exported.precision == FLOAT32
     maxima, means, divergences = [], [], []
-    for source_ids, target_ids in zip(sources, targets, strict=True):
-        actual = exported.log_probs(source_ids, target_ids)
+    for source, target in forced_pairs(trained):
+        actual = exported.log_probs(source, target)
         if actual is None:
             continue
-        framed = tokenizers.source.with_special_tokens(source_ids)
-        expected = given_log_probs(trained.step_model, framed, target_ids)
+        expected = given_log_probs(trained.step_model, source, target)
         if actual.ndim == 1:
-            expected = expected[np.arange(len(actual)), [*target_ids, END_ID]]
+            expected = expected[np.arange(len(actual)), [*target, END_ID]]
         else:  # unlike the differences, this weighs tokens by their probability
             divergences += (np.exp(expected) * (expected - actual)).sum(axis=1).tolist()
         difference = np.abs(expected - actual)
@@ -191,7 +190,7 @@ def _compare_log_probs(
     return checks
 
 
-def given_log_probs(model: StepModel, source: list[int], target: list[int]) -> LogProbs:
+def given_log_probs(model: StepModel, source: list[int], target: list[int]) -> Floats:
     """Return the log-probabilities [T, V] at each position of a translation and of its END.
 
     The source has its special tokens, the target has no END.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nmt_cli.bundle import MANIFEST, TOKENIZER
-from nmt_cli.bundle.manifest import PASSED, Manifest
+from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.bundle.reading import HINT, checking_files, read_manifest
 from nmt_cli.errors import ModelError, OptionError
 from nmt_cli.host import cores
@@ -68,7 +68,7 @@ class Bundle:
             if threads == self._share(single=False).intra_op:
                 self._load(threads)
             self.tokenizers = _checked_tokenizers(folder, self.manifest)
-        if self.manifest.verification.outcome != PASSED:
+        if self.manifest.verification.outcome != "passed":
             logger.warning(
                 f"{folder}: was exported without verification; compare it with its model: "
                 f"nmt verify {folder} --run RUN"

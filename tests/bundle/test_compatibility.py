@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.bundle.card import describe_bundle
-from nmt_cli.bundle.manifest import PASSED
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.search.options import DecodingOptions
 from tests.translators import load_bundle
@@ -39,7 +38,7 @@ def test_an_older_manifest_can_be_described_and_rewritten(
     tree = json.loads((older_bundles / name / "manifest.json").read_text(encoding="utf-8"))
     assert unused_key in tree["architecture"]
     manifest = read_manifest(older_bundles / name)
-    assert (manifest.format, manifest.verification.outcome) == (3, PASSED)
+    assert (manifest.format, manifest.verification.outcome) == (3, "passed")
     later = {"pad_ids": (0,), "decoder": "attention", "output_bias": False}  # the defaults
     assert asdict(manifest.architecture).items() <= {**tree["architecture"], **later}.items()
     assert unused_key not in describe_bundle(older_bundles / name)["architecture"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nmt_cli.bundle import MANIFEST
-from nmt_cli.bundle.manifest import DIGEST, FORMAT, PASSED, SKIPPED, Check
+from nmt_cli.bundle.manifest import DIGEST, FORMAT, Check
 from nmt_cli.bundle.reading import check_files, read_manifest
 from nmt_cli.errors import NmtError
 from tests.bundle import harm
@@ -199,7 +199,7 @@ def test_a_linked_bundle_with_extra_files(bundle: Path) -> None:
 
 def test_the_report_survives_writing(bundle: Path) -> None:
     manifest = read_manifest(bundle)
-    assert manifest.verification.outcome == PASSED
+    assert manifest.verification.outcome == "passed"
     manifest.write(bundle)
     assert read_manifest(bundle) == manifest
 
@@ -214,7 +214,7 @@ def test_a_bundle_from_before_the_first_release_is_refused(bundle: Path) -> None
 def test_a_bundle_without_a_report_counts_as_unverified(bundle: Path) -> None:
     for report in ({}, {"outcome": "skipped", "checks": [], "version": 1}):
         harm.write(bundle, {**harm.read(bundle), "verification": report})
-        assert read_manifest(bundle).verification.outcome == SKIPPED
+        assert read_manifest(bundle).verification.outcome == "skipped"
 
 
 @pytest.mark.parametrize(

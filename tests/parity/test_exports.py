@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nmt_cli.bundle.manifest import PASSED, Verification
+from nmt_cli.bundle.manifest import Verification
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.export import verification
@@ -195,4 +195,4 @@ def test_exports_are_verified_as_they_are_used(
     monkeypatch.setattr(verification, "HARD_LINES", ("UM DOIS TRÊS", "um gato_2 sol"))
     output = tmp_path / "export"
     report = EXPORTERS[name].export(run, ExportOptions(output=output, checkpoint=run.last))
-    assert report.outcome == PASSED
+    assert report.outcome == "passed"

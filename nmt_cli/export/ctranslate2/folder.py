@@ -17,16 +17,11 @@ from nmt_cli.bundle.manifest import Check, Verification
 from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.trained import TrainedModel, refuse
-from nmt_cli.export.verification import (
-    ExportUnderTest,
-    Gates,
-    LogProbs,
-    compare_with_model,
-    passed,
-)
+from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
 from nmt_cli.files import write_json
 from nmt_cli.model.transformer.steps import Steps
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.step_model import Floats
 from nmt_cli.text.tokenizer import END_ID, START_ID, UNK_ID
 
 # For all quantizations: CTranslate2 also quantizes what an ONNX bundle keeps in float32.
@@ -72,12 +67,10 @@ def _under_test(trained: TrainedModel, folder: Path, precision: str = FLOAT32) -
     # One thread: several wait for each other at each product where other work takes a core.
     translator = load_ctranslate2(folder, intra_threads=1)
 
-    def log_probs(source: list[int], target: list[int]) -> LogProbs | None:
-        if not source:  # CTranslate2 cannot read it
+    def log_probs(source: list[int], target: list[int]) -> Floats | None:
+        if source == trained.tokenizers.source.with_special_tokens([]):  # which CTranslate2 lacks
             return None
-        (forced,) = translator.force(
-            [(translator.tokenizers.source.with_special_tokens(source), target)]
-        )
+        (forced,) = translator.force([(source, target)])
         return np.array(forced.token_scores, np.float32)
 
     once = DecodingOptions(length_penalty=0.0, no_repeat_ngram=0)

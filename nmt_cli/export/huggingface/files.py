@@ -21,7 +21,8 @@ ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 EPSILON = 1e-5  # PyTorch's default, which no key changes
 
-Tensors = dict[str, NDArray[np.float32]]
+Floats = NDArray[np.float32]
+Tensors = dict[str, Floats]
 WEIGHTS = "model.safetensors"
 _MAX_HEADER = 16 << 20  # bytes; a thousand weights have 100 kB
 _DTYPES: dict[str, Any] = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8"}
@@ -196,9 +197,7 @@ def their_names(path: str) -> list[str]:
     return [f"model.{side}.layers.{number}.{name}.{_KINDS[kind]}" for name in _LAYERS[layer]]
 
 
-def join(
-    path: str, shape: Sequence[int], tensors: Mapping[str, NDArray[np.float32]], where: str
-) -> NDArray[np.float32]:
+def join(path: str, shape: Sequence[int], tensors: Tensors, where: str) -> Floats:
     """Return a weight of ours, of the given shape, from theirs; ``where`` names the file."""
     names = their_names(path)
     *inputs, columns = shape
@@ -206,9 +205,7 @@ def join(
     return np.concatenate([tensor_of(tensors, name, part, where).T for name in names], axis=-1)
 
 
-def tensor_of(
-    tensors: Mapping[str, NDArray[np.float32]], name: str, shape: Sequence[int], where: str
-) -> NDArray[np.float32]:
+def tensor_of(tensors: Tensors, name: str, shape: Sequence[int], where: str) -> Floats:
     """Return a tensor, which must have this shape."""
     if name not in tensors:
         raise ModelError(f"{where}: has no {name}", "config.json may be of another model")
@@ -221,7 +218,7 @@ def tensor_of(
     return tensors[name]
 
 
-def split(path: str, weight: NDArray[np.float32], order: NDArray[np.intp]) -> Tensors:
+def split(path: str, weight: Floats, order: NDArray[np.intp]) -> Tensors:
     """Return theirs from a weight of ours; ``order`` permutes the width of the model."""
     names = their_names(path)
     layer = path.rpartition("/")[0]
@@ -249,7 +246,7 @@ def read_safetensors(path: Path) -> Tensors:
         raise ModelError(f"{path}: damaged, or not safetensors ({first_line(error)})") from None
 
 
-def _tensor(data: NDArray[np.uint8], entry: Mapping[str, Any]) -> NDArray[np.float32]:
+def _tensor(data: NDArray[np.uint8], entry: Mapping[str, Any]) -> Floats:
     start, end = entry["data_offsets"]
     values = np.frombuffer(data[start:end].tobytes(), _DTYPES[entry["dtype"]])
     if entry["dtype"] == "BF16":  # the upper half of a float32, which numpy does not have

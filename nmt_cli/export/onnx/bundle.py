@@ -12,7 +12,7 @@ import onnxruntime
 
 from nmt_cli.bundle import COLUMNS, MANIFEST, SHORTLIST, TOKENIZER
 from nmt_cli.bundle.card import bundle_card
-from nmt_cli.bundle.manifest import PASSED, Check, Manifest, Shortlist, Verification, require_passed
+from nmt_cli.bundle.manifest import Check, Manifest, Shortlist, Verification, require_passed
 from nmt_cli.bundle.reading import TOKEN_IDS, file_records, read_manifest
 from nmt_cli.data.lexicon import sample, shortlist_tables
 from nmt_cli.data.prepared import Prepared
@@ -144,7 +144,7 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path) -> Verifi
             "name the run that it was made from with `run`",
         )
     logger.info("verifying against the trained model")
-    unverified = before.verification.outcome != PASSED
+    unverified = before.verification.outcome != "passed"
     with locked(folder, shared=not unverified):
         manifest = _verified(trained, folder)
         if unverified:
