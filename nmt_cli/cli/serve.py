@@ -12,8 +12,6 @@ from nmt_cli.cli.options import PATH, command, option_group, say
 from nmt_cli.errors import ResourceError
 from nmt_cli.serve.options import ServeOptions
 
-_MEGABYTE = 1_000_000
-
 
 @command(example="nmt serve exports/pt-en exports/en-pt --port 5000")
 @click.argument("models", nargs=-1, type=PATH)
@@ -27,23 +25,14 @@ def serve(models: tuple[Path, ...], options: ServeOptions) -> None:
     """
     import uvicorn
 
-    from nmt_cli.host import cores
-    from nmt_cli.serve.api import Access
     from nmt_cli.serve.app import create_app
-    from nmt_cli.serve.batcher import Batcher, Metrics
-    from nmt_cli.serve.models import Models
     from nmt_cli.serve.service import Service
 
-    access = Access.read(options.api_keys, options.requests_per_minute)
-    folders = [find_model(path) for path in models or (None,)]
-    served = Models(folders, options.memory * _MEGABYTE)
-    metrics = Metrics()
-    threads = options.threads or cores()
-    batcher = Batcher(threads, options.max_waiting, options.cache * _MEGABYTE, metrics)
-    app = create_app(Service(served, batcher, metrics), access, options, click.echo)
+    service = Service([find_model(path) for path in models or (None,)], options)
+    app = create_app(service, click.echo)
     with _listening(options.host, options.port) as listener:
         host, port = listener.getsockname()[:2]
-        pairs = ", ".join(f"{model.source}-{model.target}" for model in served.served)
+        pairs = ", ".join(f"{model.source}-{model.target}" for model in service.models.served)
         say(f"serving {pairs} at http://{f'[{host}]' if ':' in host else host}:{port}")
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
         with suppress(KeyboardInterrupt):  # uvicorn re-raises it after shutting down

@@ -5,12 +5,8 @@ An interface is a subclass of :class:`Interface`; an endpoint is one of its meth
 
 import asyncio
 import json
-import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from starlette.datastructures import UploadFile
@@ -19,65 +15,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from nmt_cli.errors import InputError
-from nmt_cli.serve.batcher import TooManyRequests
 from nmt_cli.serve.models import ServedModel
-from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service, Translated
-from nmt_cli.text.lines import read_lines
-
-# Clients whose requests are counted; beyond it, the least recent ones are forgotten.
-_MAX_CLIENTS = 10_000
 
 # A status and a message, which may have {fields}.
 Problem = tuple[int, str]
-
-
-class Access:
-    """Keys, limits of requests, and characters used.
-
-    Attributes:
-        keys: each with its limit, or None for the default limit; without keys, everyone may use
-            the server.
-        used: characters translated with each key.
-    """
-
-    def __init__(self, keys: dict[str, int | None], limit: int) -> None:
-        """Set the keys, and the requests per minute for each key or address; 0 for no limit."""
-        self.keys, self._limit = keys, limit
-        self.used: Counter[str] = Counter()
-        self._allowances: dict[str, tuple[float, float]] = {}  # requests left, and at what time
-
-    @classmethod
-    def read(cls, path: Path | None, limit: int) -> "Access":
-        """Read keys from a file: one per line, optionally followed by its requests per minute."""
-        keys: dict[str, int | None] = {}
-        for number, line in enumerate(read_lines(path) if path else [], start=1):
-            key, *limits = line.partition("#")[0].split() or [""]
-            if not key:
-                continue
-            if len(limits) > 1 or not all(word.isdecimal() and int(word) for word in limits):
-                raise InputError(
-                    f"{path}, line {number}: not a key", "write KEY or KEY REQUESTS_PER_MINUTE"
-                )
-            keys[key] = int(limits[0]) if limits else None
-        if path and not keys:
-            raise InputError(f"{path}: has no key", "write one key per line")
-        return cls(keys, limit)
-
-    def admit(self, key: str, address: str) -> None:
-        """Count a request of a known key or, without a key, of an address; or refuse it."""
-        limit = self.keys.get(key) or self._limit
-        if not limit:
-            return
-        client, now = key or address, time.monotonic()
-        left, updated = self._allowances.pop(client, (float(limit), now))
-        left = min(limit, left + (now - updated) * limit / 60)
-        self._allowances[client] = (left - 1 if left >= 1 else left, now)
-        if len(self._allowances) > _MAX_CLIENTS:
-            self._allowances.pop(next(iter(self._allowances)))
-        if left < 1:
-            raise TooManyRequests(f"{limit} per minute", 1 + int((1 - left) * 60 / limit))
 
 
 @dataclass
@@ -120,25 +62,26 @@ class Call:
 
 
 class Interface:
-    """An HTTP interface; subclasses add its endpoints and its wording of errors."""
+    """An HTTP interface; subclasses add its endpoints and its wording of errors.
 
+    Attributes:
+        error_field: key of the message in the JSON of an error.
+        too_many: what precedes the message of an error with status 429.
+    """
+
+    error_field: ClassVar[str]
+    too_many: ClassVar[str] = ""
     missing_field: ClassVar[Problem]
     missing_key: ClassVar[Problem]
     unknown_key: ClassVar[Problem]
     too_large: ClassVar[Problem]
     unknown_target: ClassVar[Problem]
 
-    def __init__(self, service: Service, access: Access, options: ServeOptions) -> None:
-        self.service, self.access, self.options = service, access, options
-        self.models = service.models
+    def __init__(self, service: Service) -> None:
+        self.service, self.models, self.access = service, service.models, service.access
 
     def key_of(self, call: Call) -> str:
         """Return the API key of a request, or an empty string if it has none."""
-        raise NotImplementedError
-
-    @staticmethod
-    def error_body(error: HTTPException) -> dict[str, str]:
-        """Return the JSON of an error."""
         raise NotImplementedError
 
     def endpoint(
@@ -148,23 +91,22 @@ class Interface:
         *required: str,
         methods: tuple[str, ...] = ("GET",),
     ) -> Route:
-        """Make a route; ``answer`` returns the JSON for a request that has the required fields."""
+        """Make a route that checks keys and limits.
+
+        ``answer`` returns the JSON for a request that has the required fields.
+        """
 
         async def respond(request: Request) -> Response:
-            return JSONResponse(await answer(await self._admit(request, *required)))
+            call = Call(request, await _read_fields(request))
+            if self.access.keys:
+                call.key = self.key_of(call)
+                if call.key not in self.access.keys:
+                    raise problem(self.unknown_key if call.key else self.missing_key)
+            self.access.admit(call.key, request.client.host if request.client else "")
+            self.require(call, *required)
+            return JSONResponse(await answer(call))
 
         return Route(path, respond, methods=methods)
-
-    async def _admit(self, request: Request, *required: str) -> Call:
-        """Read the fields of a request, check its key, count it, and check for required fields."""
-        call = Call(request, await _read_fields(request))
-        if self.access.keys:
-            call.key = self.key_of(call)
-            if call.key not in self.access.keys:
-                raise problem(self.unknown_key if call.key else self.missing_key)
-        self.access.admit(call.key, request.client.host if request.client else "")
-        self.require(call, *required)
-        return call
 
     def require(self, call: Call, *names: str) -> None:
         """Check that a request has these fields."""
@@ -174,7 +116,7 @@ class Interface:
 
     def check_size(self, texts: Sequence[str]) -> int:
         """Return the number of characters of a request's texts, if there are not too many."""
-        size, limit = sum(map(len, texts)), self.options.max_characters
+        size, limit = sum(map(len, texts)), self.service.options.max_characters
         if size > limit:
             raise problem(self.too_large, size=size, limit=limit)
         return size
@@ -204,10 +146,10 @@ class Interface:
 
     async def translate_texts(
         self, call: Call, models: Sequence[ServedModel], texts: Sequence[str], **options: Any
-    ) -> list[Translated]:
+    ) -> list[list[Translated]]:
         """Translate texts with Service.translate, unless the client disconnects."""
         work = self.service.translate(models, texts, **options)
-        return await _while_connected(call.request, work, self.options.timeout)
+        return await _while_connected(call.request, work, self.service.options.timeout)
 
 
 def problem(kind: Problem, **values: object) -> HTTPException:
@@ -237,22 +179,19 @@ async def _read_fields(request: Request) -> dict[str, Any]:
 async def _while_connected(request: Request, work: Awaitable[Any], seconds: float) -> Any:
     """Wait for work; cancel it if the client disconnects or it takes too long."""
 
-    async def disconnect() -> None:
+    task = asyncio.ensure_future(work)
+
+    async def cancel_if_disconnected() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
+        task.cancel()
 
-    task, disconnected = asyncio.ensure_future(work), asyncio.create_task(disconnect())
+    watcher = asyncio.create_task(cancel_if_disconnected())
     try:
-        done, _ = await asyncio.wait(
-            {task, disconnected}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
-        )
-        if task in done:
-            return task.result()
-        if disconnected in done:
-            raise HTTPException(499, "the client disconnected")
-        raise TimeoutError
+        return await asyncio.wait_for(task, seconds)
+    except asyncio.CancelledError:
+        if not watcher.done():
+            raise
+        raise HTTPException(499, "the client disconnected") from None
     finally:
-        for future in (task, disconnected):
-            future.cancel()
-            with suppress(BaseException):
-                await future
+        watcher.cancel()

@@ -19,11 +19,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt_cli.errors import NmtError
 from nmt_cli.serve import deepl
-from nmt_cli.serve.api import Access
-from nmt_cli.serve.batcher import Metrics
 from nmt_cli.serve.deepl import DeepL
 from nmt_cli.serve.libretranslate import LibreTranslate
-from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service
 from nmt_cli.web import page_files
 
@@ -41,13 +38,10 @@ _PAGE_HEADERS = {
 }
 
 
-def create_app(
-    service: Service, access: Access, options: ServeOptions, log: Callable[[str], None]
-) -> Starlette:
+def create_app(service: Service, log: Callable[[str], None]) -> Starlette:
     """Make the application; ``log`` receives one line of JSON per request."""
 
     async def metrics(request: Request) -> Response:
-        service.metrics.waiting.set(service.batcher.waiting)
         return PlainTextResponse(service.metrics.page())
 
     @asynccontextmanager
@@ -60,15 +54,13 @@ def create_app(
     error_classes = (HTTPException, NmtError, TimeoutError, Exception)
     return Starlette(
         routes=[
-            *DeepL(service, access, options).routes(),
+            *DeepL(service).routes(),
             Route("/metrics", metrics),
-            *LibreTranslate(service, access, options).routes(),
+            *LibreTranslate(service).routes(),
             *page_routes(),
         ],
         middleware=[
-            Middleware(
-                _Monitor, metrics=service.metrics, max_characters=options.max_characters, log=log
-            ),
+            Middleware(_Monitor, service=service, log=log),
             Middleware(
                 CORSMiddleware,
                 allow_origins=["*"],
@@ -96,40 +88,34 @@ def page_routes() -> list[Route]:
 async def _answer_error(request: Request, error: Exception) -> Response:
     """Return an error in the form of the interface that was called."""
     interface = DeepL if request.url.path.startswith(deepl.PATHS) else LibreTranslate
-    answer = _with_status(error)
-    return JSONResponse(interface.error_body(answer), answer.status_code, answer.headers)
-
-
-def _with_status(error: Exception) -> HTTPException:
-    """Map an exception to a status; unexpected errors reveal no text."""
+    answer = HTTPException(500, "internal error")  # unexpected errors reveal no text
     if isinstance(error, HTTPException):
-        return error
-    if isinstance(error, TimeoutError):
-        return HTTPException(500, "the translation took too long")
-    if isinstance(error, NmtError):
-        return HTTPException(400, str(error.args[0]))
-    return HTTPException(500, "internal error")
+        answer = error
+    elif isinstance(error, NmtError):
+        answer = HTTPException(400, str(error))
+    elif isinstance(error, TimeoutError):
+        answer = HTTPException(500, "the translation took too long")
+    prefix = interface.too_many if answer.status_code == 429 else ""
+    body = {interface.error_field: f"{prefix}{answer.detail}"}
+    return JSONResponse(body, answer.status_code, answer.headers)
 
 
 async def _reload(service: Service) -> None:
     while True:
         await asyncio.sleep(_RELOAD_SECONDS)
-        await asyncio.to_thread(service.models.reload_changed)
+        for model in service.models.served:
+            await asyncio.to_thread(model.reload_if_changed)
 
 
 class _Monitor:
     """Middleware that limits, logs and counts each request.
 
-    Args:
-        max_characters: of a request's texts.
-        log: receives one line of JSON per request.
+    Its log receives one line of JSON per request.
     """
 
-    def __init__(
-        self, app: ASGIApp, metrics: Metrics, max_characters: int, log: Callable[[str], None]
-    ) -> None:
-        self._app, self._metrics, self._log = app, metrics, log
-        self._max_bytes = max_characters * _BYTES_PER_CHARACTER + _OTHER_BYTES
+    def __init__(self, app: ASGIApp, service: Service, log: Callable[[str], None]) -> None:
+        self._app, self._metrics, self._log = app, service.metrics, log
+        self._max_bytes = service.options.max_characters * _BYTES_PER_CHARACTER + _OTHER_BYTES
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a connection, as ASGI applications do."""

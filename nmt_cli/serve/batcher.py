@@ -86,7 +86,8 @@ class Batcher:
         self._max_waiting, self._metrics = max_waiting, metrics
         self._cache = _Cache(cache)
         self._queues: OrderedDict[_Group, list[_Sentence]] = OrderedDict()
-        self._waiting = self._idle = 0
+        self._waiting = self._idle = 0  # characters, threads
+        metrics.waiting.set_function(lambda: self._waiting)
         self._speed = FIRST_SPEED  # characters per second of all threads
         self._closed = False
         self._changed = threading.Condition()
@@ -121,11 +122,6 @@ class Batcher:
                 self._waiting += size
                 self._changed.notify(len(new))
         return answers
-
-    @property
-    def waiting(self) -> int:
-        """Characters in the queue."""
-        return self._waiting
 
     def close(self) -> None:
         """Translate what is queued, then end the threads."""

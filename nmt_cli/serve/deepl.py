@@ -19,6 +19,7 @@ _UNSUPPORTED = ("glossary_id", "glossary_ids", "style_id", "translation_memory_i
 class DeepL(Interface):
     """The endpoints of DeepL."""
 
+    error_field = "message"
     missing_field = 400, "Parameter '{name}' not specified."
     missing_key = 403, "Authorization failed. Please supply a valid DeepL-Auth-Key."
     unknown_key = missing_key
@@ -41,11 +42,6 @@ class DeepL(Interface):
         header = call.request.headers.get("authorization", "")
         key = header.removeprefix(_SCHEME) if header.startswith(_SCHEME) else ""
         return key.strip() or call.text("auth_key")
-
-    @staticmethod
-    def error_body(error: HTTPException) -> dict[str, str]:
-        """Return the JSON of an error."""
-        return {"message": error.detail}
 
     async def translate(self, call: Call) -> dict[str, Any]:
         """Translate texts."""
@@ -70,9 +66,9 @@ class DeepL(Interface):
         answers: list[dict[str, Any]] = [
             {
                 "detected_source_language": model.source.partition("-")[0].upper(),
-                "text": translation.text,
+                "text": best.text,
             }
-            for model, translation in zip(models, translations, strict=True)
+            for model, (best,) in zip(models, translations, strict=True)
         ]
         if call.is_true("show_billed_characters"):
             for answer, text in zip(answers, texts, strict=True):

@@ -3,10 +3,9 @@
 Fields, answers and messages are those of its server, because clients show them or look for them.
 """
 
+import math
 import secrets
 import time
-from collections import OrderedDict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from nmt_cli.formats.document import SUFFIXES
-from nmt_cli.serve.api import Access, Call, Interface, problem
+from nmt_cli.serve.api import Call, Interface, problem
 from nmt_cli.serve.models import ServedModel
-from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service
 from nmt_cli.web import language_name
 
@@ -30,27 +28,21 @@ _MAX_ALTERNATIVES = 10
 _FILE_SECONDS, _MAX_FILES = 600.0, 100
 
 
-@dataclass(frozen=True)
-class _File:
-    """A translated file."""
-
-    name: str
-    content: bytes
-    written: float
-
-
 class LibreTranslate(Interface):
     """The endpoints of LibreTranslate."""
 
+    error_field = "error"
+    too_many = "Slowdown: "
     missing_field = 400, "Invalid request: missing {name} parameter"
     missing_key = 400, "Please contact the server operator to get an API key"
     unknown_key = 403, "Invalid API key"
     too_large = 400, "Invalid request: request ({size}) exceeds text limit ({limit})"
     unknown_target = 400, "{target} is not supported"
 
-    def __init__(self, service: Service, access: Access, options: ServeOptions) -> None:
-        super().__init__(service, access, options)
-        self._files: OrderedDict[str, _File] = OrderedDict()
+    def __init__(self, service: Service) -> None:
+        super().__init__(service)
+        # Translated files by their keys: names, contents, and when they were translated.
+        self._files: dict[str, tuple[str, bytes, float]] = {}
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of LibreTranslate."""
@@ -67,12 +59,6 @@ class LibreTranslate(Interface):
     def key_of(self, call: Call) -> str:
         """Return the key of ``api_key``."""
         return call.text("api_key")
-
-    @staticmethod
-    def error_body(error: HTTPException) -> dict[str, str]:
-        """Return the JSON of an error."""
-        prefix = "Slowdown: " if error.status_code == 429 else ""
-        return {"error": f"{prefix}{error.detail}"}
 
     async def languages(self, request: Request) -> Response:
         """Return all languages, each with those that it can be translated to."""
@@ -98,7 +84,7 @@ class LibreTranslate(Interface):
         alignments = call.is_true("alignments")
         if alignments and format != "text":
             raise _invalid("alignments need the format text")
-        translations = await self.translate_texts(
+        results = await self.translate_texts(
             call,
             models,
             texts,
@@ -106,17 +92,15 @@ class LibreTranslate(Interface):
             alternatives=alternatives,
             alignments=alignments,
         )
-        answer: dict[str, Any] = {"translatedText": [result.text for result in translations]}
+        answer: dict[str, Any] = {"translatedText": [best.text for best, *_ in results]}
         if alternatives:
-            answer["alternatives"] = [
-                [other.text for other in result.others] for result in translations
-            ]
+            answer["alternatives"] = [[other.text for other in others] for _, *others in results]
         if alignments:
-            answer["alignments"] = [result.alignments for result in translations]
-            if alternatives:
-                answer["alternativeAlignments"] = [
-                    [other.alignments for other in result.others] for result in translations
-                ]
+            answer["alignments"] = [best.alignments for best, *_ in results]
+        if alignments and alternatives:
+            answer["alternativeAlignments"] = [
+                [other.alignments for other in others] for _, *others in results
+            ]
         if source == "auto":
             answer["detectedLanguage"] = detected
         if not isinstance(call.fields["q"], list):
@@ -148,22 +132,22 @@ class LibreTranslate(Interface):
         (detected,) = self._detected([text], source, target)
         model = self._model(detected["language"], target)
         format = SUFFIXES.get(suffix, "")
-        (translation,) = await self.translate_texts(call, [model], [text], format=format)
+        ((translation,),) = await self.translate_texts(call, [model], [text], format=format)
         key = secrets.token_urlsafe(16)
         content = translation.text.encode()
-        self._files[key] = _File(f"{model.target}_{name}", content, time.monotonic())
-        while len(self._files) > _MAX_FILES:
-            self._files.popitem(last=False)
+        self._files[key] = (f"{model.target}_{name}", content, time.monotonic())
+        if len(self._files) > _MAX_FILES:
+            del self._files[next(iter(self._files))]
         return {"translatedFileUrl": str(call.request.url_for("download", key=key))}
 
     async def download(self, request: Request) -> Response:
         """Return a translated file."""
-        file = self._files.get(request.path_params["key"])
-        if file is None or time.monotonic() - file.written > _FILE_SECONDS:
+        name, content, written = self._files.get(request.path_params["key"], ("", b"", -math.inf))
+        if time.monotonic() - written > _FILE_SECONDS:
             raise HTTPException(404, "no such file, or it is too old")
-        name = file.name.encode("ascii", "replace").decode().replace('"', "_")
+        name = name.encode("ascii", "replace").decode().replace('"', "_")
         return Response(
-            file.content,
+            content,
             media_type="application/octet-stream",
             headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
@@ -178,7 +162,7 @@ class LibreTranslate(Interface):
         return JSONResponse(
             {
                 "apiKeys": bool(self.access.keys),
-                "charLimit": self.options.max_characters,
+                "charLimit": self.service.options.max_characters,
                 "filesTranslation": True,
                 "frontendTimeout": 500,
                 "keyRequired": bool(self.access.keys),

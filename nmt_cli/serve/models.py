@@ -21,8 +21,8 @@ class ServedModel:
 
     Attributes:
         source, target: codes of the languages, in lower case.
-        tokenizers: of both sides.
         has_attention: whether its translations can have alignments.
+        beam_size: of its settings.
         version: of its files; a replaced bundle has another one.
         size: bytes of its files.
         used: when it last translated.
@@ -44,15 +44,10 @@ class ServedModel:
 
     def _set(self, model: TranslationModel) -> None:
         self._model, self._translators = model, dict[DecodingOptions, Translator]()
-        self.tokenizers, self.has_attention = model.tokenizers, model.has_attention
+        self.has_attention, self.beam_size = model.has_attention, model.decoding.beam_size
         self.source, self.target = (code.lower() for code in model.languages)
         self.version = " ".join(model.fingerprint())
         self.size = sum(path.stat().st_size for path in self.folder.glob("*") if path.is_file())
-
-    @property
-    def beam_size(self) -> int:
-        """The beam size of the model's settings."""
-        return self._model.decoding.beam_size
 
     @property
     def is_loaded(self) -> bool:
@@ -102,6 +97,10 @@ class Models:
         folders: of the bundles.
         memory: bytes of models that may be loaded at the same time; 0 for no limit. The least
             recently used model is unloaded.
+
+    Attributes:
+        sources, all_targets, languages: codes of the source languages, of the target languages
+            and of both, sorted.
     """
 
     def __init__(self, folders: Sequence[Path], memory: int) -> None:
@@ -116,21 +115,9 @@ class Models:
                     f"{model.target}",
                     "serve one of them",
                 )
-
-    @property
-    def sources(self) -> list[str]:
-        """Codes of the source languages, sorted."""
-        return sorted({model.source for model in self.served})
-
-    @property
-    def all_targets(self) -> list[str]:
-        """Codes of the target languages, sorted."""
-        return sorted({model.target for model in self.served})
-
-    @property
-    def languages(self) -> list[str]:
-        """Codes of all languages, sorted."""
-        return sorted({*self.sources, *self.all_targets})
+        self.sources = sorted({model.source for model in self.served})
+        self.all_targets = sorted({model.target for model in self.served})
+        self.languages = sorted({*self.sources, *self.all_targets})
 
     def targets(self, source: str) -> list[str]:
         """Return the codes of the languages that a language can be translated to, sorted."""
@@ -152,11 +139,6 @@ class Models:
             key=lambda model: (model.source == exact[0]) + (model.target == exact[1]),
             default=None,
         )
-
-    def reload_changed(self) -> None:
-        """Reload the bundles that were replaced."""
-        for model in self.served:
-            model.reload_if_changed()
 
     def make_room(self, needed: ServedModel) -> None:
         """Unload the least recently used models until there is room for this one."""

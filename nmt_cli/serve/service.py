@@ -1,18 +1,29 @@
-"""Translate texts for the interfaces: lines and documents; detect their languages."""
+"""The state of a server: models, queue, keys and language detector; the translation of texts."""
 
 import asyncio
 import re
+import time
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from pathlib import Path
 
+from nmt_cli.errors import InputError
 from nmt_cli.formats.document import translate_document
 from nmt_cli.formats.placing import Aligned, Translate
 from nmt_cli.formats.spans import Interval
+from nmt_cli.host import cores
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translation
-from nmt_cli.serve.batcher import Answer, Batcher, Metrics
+from nmt_cli.serve.batcher import Answer, Batcher, Metrics, TooManyRequests
 from nmt_cli.serve.models import Models, ServedModel
+from nmt_cli.serve.options import ServeOptions
+from nmt_cli.text.lines import read_lines
 
+_MEGABYTE = 1_000_000
+
+# Clients whose requests are counted; beyond it, the least recent ones are forgotten.
+_MAX_CLIENTS = 10_000
 _LINE_ENDS = re.compile(r"(\r\n|\r|\n)")
 # More characters would make detection slower, and not more accurate.
 _MAX_DETECTION_CHARACTERS = 1000
@@ -21,18 +32,15 @@ _MIN_PROBABILITY = 0.1
 
 @dataclass(frozen=True)
 class Translated:
-    """The translation of a text.
+    """A translation of a text.
 
     Attributes:
-        text: the translation.
         alignments: spans of a source word in the text and of a target word in the translation,
             in target order; None if not requested or if the model has no attention.
-        others: further translations, best first, each with a different text.
     """
 
     text: str
     alignments: list[tuple[Interval, Interval]] | None = None
-    others: "list[Translated]" = field(default_factory=list)
 
 
 class Detector:
@@ -59,11 +67,64 @@ class Detector:
         return languages[0], 0.0
 
 
-class Service:
-    """The models, the queue and the language detector of a server."""
+class Access:
+    """Keys, limits of requests, and characters used.
 
-    def __init__(self, models: Models, batcher: Batcher, metrics: Metrics) -> None:
-        self.models, self.batcher, self.metrics = models, batcher, metrics
+    Args:
+        path: a file of keys: one per line, optionally followed by its requests per minute.
+        limit: requests per minute for each other key or, without keys, each address; 0 for none.
+
+    Attributes:
+        keys: each with its limit; without keys, everyone may use the server.
+        used: characters translated with each key.
+    """
+
+    def __init__(self, path: Path | None, limit: int) -> None:
+        self.keys: dict[str, int] = {}
+        self.used: Counter[str] = Counter()
+        self._limit = limit
+        self._allowances: dict[str, tuple[float, float]] = {}  # requests left, and at what time
+        for number, line in enumerate(read_lines(path) if path else [], start=1):
+            key, *limits = line.partition("#")[0].split() or [""]
+            if not key:
+                continue
+            if len(limits) > 1 or not all(word.isdecimal() and int(word) for word in limits):
+                raise InputError(
+                    f"{path}, line {number}: not a key", "write KEY or KEY REQUESTS_PER_MINUTE"
+                )
+            self.keys[key] = int(limits[0]) if limits else limit
+        if path and not self.keys:
+            raise InputError(f"{path}: has no key", "write one key per line")
+
+    def admit(self, key: str, address: str) -> None:
+        """Count a request of a known key or, without a key, of an address; or refuse it."""
+        limit = self.keys.get(key, self._limit)
+        if not limit:
+            return
+        client, now = key or address, time.monotonic()
+        left, updated = self._allowances.pop(client, (float(limit), now))
+        left = min(limit, left + (now - updated) * limit / 60)
+        self._allowances[client] = (left - 1 if left >= 1 else left, now)
+        if len(self._allowances) > _MAX_CLIENTS:
+            self._allowances.pop(next(iter(self._allowances)))
+        if left < 1:
+            raise TooManyRequests(f"{limit} per minute", 1 + int((1 - left) * 60 / limit))
+
+
+class Service:
+    """The models, the queue, the keys and the language detector of a server."""
+
+    def __init__(self, folders: Sequence[Path], options: ServeOptions) -> None:
+        self.options = options
+        self.access = Access(options.api_keys, options.requests_per_minute)
+        self.models = Models(folders, options.memory * _MEGABYTE)
+        self.metrics = Metrics()
+        self.batcher = Batcher(
+            options.threads or cores(),
+            options.max_waiting,
+            options.cache * _MEGABYTE,
+            self.metrics,
+        )
         self.detector = Detector()
 
     async def translate(
@@ -74,13 +135,13 @@ class Service:
         alternatives: int = 0,
         untouched: Sequence[str] = (),
         alignments: bool = False,
-    ) -> list[Translated]:
-        """Translate texts, each with its model.
+    ) -> list[list[Translated]]:
+        """Translate texts, each with its model; return the translations of each, best first.
 
         Args:
-            format: of documents, a key of FORMATS; "" for plain text, which is translated line by
+            format: of documents, one of FORMATS; "" for plain text, which is translated line by
                 line, as nmt translate does.
-            alternatives: further translations of plain text to return.
+            alternatives: further translations of plain text to return, if their texts differ.
             untouched: names of HTML or XML elements whose content stays.
             alignments: whether to align the words of plain text, if the model has attention.
         """
@@ -102,7 +163,7 @@ class Service:
 
     async def _plain(
         self, model: ServedModel, text: str, alternatives: int, alignments: bool
-    ) -> Translated:
+    ) -> list[Translated]:
         parts = _LINE_ENDS.split(text)  # lines and line ends by turns
         lines = list(dict.fromkeys(line for line in parts[::2] if line.strip()))
         beam_size = max(model.beam_size, alternatives + 1) if alternatives else None
@@ -120,7 +181,7 @@ class Service:
 
     async def _document(
         self, model: ServedModel, format: str, text: str, untouched: Sequence[str]
-    ) -> Translated:
+    ) -> list[Translated]:
         """Translate a document; markup is placed by alignments if the model has attention."""
         answers: list[Answer] = []
 
@@ -134,7 +195,7 @@ class Service:
             result = await asyncio.to_thread(
                 translate_document, format, text, "document", translate, untouched
             )
-            return Translated(result)
+            return [Translated(result)]
         finally:
             for answer in answers:
                 answer.cancel()
@@ -142,13 +203,13 @@ class Service:
 
 def ranked(
     parts: list[str], by_line: dict[str, Translation], alternatives: int, alignments: bool
-) -> Translated:
+) -> list[Translated]:
     """Build the translations of a text, and align words if requested."""
-    ranks = range(alternatives + 1)
-    best, *others = (_rejoined(parts, by_line, rank, alignments) for rank in ranks)
-    # Different tokens may spell the same text.
-    first = {result.text: result for result in reversed([best, *others])}
-    return replace(best, others=[result for result in others if first[result.text] is result])
+    results: dict[str, Translated] = {}
+    for rank in range(alternatives + 1):
+        result = _rejoined(parts, by_line, rank, alignments)
+        results.setdefault(result.text, result)  # different tokens may spell the same text
+    return list(results.values())
 
 
 def _rejoined(

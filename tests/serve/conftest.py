@@ -17,10 +17,7 @@ import uvicorn
 from nmt_cli.bundle.manifest import manifest_digest
 from nmt_cli.models import TranslationModel
 from nmt_cli.models import open as open_model
-from nmt_cli.serve.api import Access
 from nmt_cli.serve.app import create_app
-from nmt_cli.serve.batcher import Batcher, Metrics
-from nmt_cli.serve.models import Models
 from nmt_cli.serve.options import ServeOptions
 from nmt_cli.serve.service import Service
 
@@ -61,13 +58,10 @@ class Server:
 
 
 @contextmanager
-def serving(
-    *bundles: Path, access: Access | None = None, cache: int = 0, **settings: Any
-) -> Iterator[Server]:
-    options, metrics, log = ServeOptions(**settings), Metrics(), list[str]()
-    models = Models(bundles, options.memory * 1_000_000)
-    service = Service(models, Batcher(1, options.max_waiting, cache, metrics), metrics)
-    app = create_app(service, access or Access({}, 0), options, log.append)
+def serving(*bundles: Path, **settings: Any) -> Iterator[Server]:
+    service = Service(bundles, ServeOptions(threads=1, cache=0, **settings))
+    log: list[str] = []
+    app = create_app(service, log.append)
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -37,8 +37,10 @@ class Model:
 
 
 @contextmanager
-def batching(max_waiting: int = 1000, cache: int = 0, threads: int = 1) -> Iterator[Batcher]:
-    batcher = Batcher(threads, max_waiting, cache, Metrics())
+def batching(
+    max_waiting: int = 1000, cache: int = 0, threads: int = 1, metrics: Metrics | None = None
+) -> Iterator[Batcher]:
+    batcher = Batcher(threads, max_waiting, cache, metrics or Metrics())
     yield batcher
     batcher.close()
 
@@ -99,13 +101,14 @@ def test_one_bad_sentence_fails_alone() -> None:
 
 def test_a_full_queue_refuses_whole_requests() -> None:
     model: Any = Model()
-    with batching(max_waiting=10) as batcher:
+    metrics = Metrics()
+    with batching(max_waiting=10, metrics=metrics) as batcher:
         blocked(batcher, model)
         waiting = batcher.submit(model, PLAIN, ["123456"])
         with pytest.raises(TooManyRequests, match="too many sentences are waiting") as caught:
             batcher.submit(model, PLAIN, ["12", "345"])
         assert int((caught.value.headers or {})["Retry-After"]) >= 1
-        assert batcher.waiting == 6
+        assert "nmt_waiting_characters 6.0" in metrics.page().decode()
         waiting += batcher.submit(model, PLAIN, ["1234"])
         model.may.set()
         assert [answer.result(10).text for answer in waiting] == ["123456", "1234"]

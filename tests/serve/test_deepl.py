@@ -7,7 +7,6 @@ import deepl
 import pytest
 
 from nmt_cli.models import TranslationModel
-from nmt_cli.serve.api import Access
 from tests.serve.conftest import Server, serving
 
 
@@ -111,8 +110,10 @@ def test_messages(server: Server) -> None:
     assert server.get("/v2/nowhere").body == {"message": "Not Found"}
 
 
-def test_keys(bundle: Path) -> None:
-    with serving(bundle, access=Access({"mine": 1}, 0)) as server:
+def test_keys(bundle: Path, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text("mine 1\n", encoding="utf-8")
+    with serving(bundle, api_keys=keys) as server:
         with pytest.raises(deepl.AuthorizationException, match="valid DeepL-Auth-Key"):
             client(server, "other").get_usage()
         client(server, "mine").get_usage()

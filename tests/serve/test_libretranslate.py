@@ -11,7 +11,6 @@ from libretranslatepy import LibreTranslateAPI
 
 from nmt_cli.models import TranslationModel
 from nmt_cli.search.translator import Translation
-from nmt_cli.serve.api import Access
 from nmt_cli.serve.service import ranked
 from tests.serve.conftest import Server, serving
 
@@ -57,8 +56,7 @@ def test_alternatives_have_other_texts() -> None:
     others = [Translation("the cat", -2.0, [5]), Translation("a cat", -3.0, [6])]
     known = {"o gato": Translation("the cat", -1.0, [4], others=others)}
     found = ranked(["o gato"], known, 2, False)
-    assert found.text == "the cat"
-    assert [other.text for other in found.others] == ["a cat"]
+    assert [translated.text for translated in found] == ["the cat", "a cat"]
 
 
 def test_detected_languages_and_alternatives(server: Server, model: TranslationModel) -> None:
@@ -186,7 +184,7 @@ def test_keys_and_limits(bundle: Path, tmp_path: Path) -> None:
     file = tmp_path / "keys"
     file.write_text("# ours\nopen-sesame 2\n\nother\n", encoding="utf-8")
     fields = {"q": "o gato", "source": "pt", "target": "en"}
-    with serving(bundle, access=Access.read(file, 0)) as server:
+    with serving(bundle, api_keys=file) as server:
         answer = server.post("/translate", fields)
         assert answer.status == 400
         assert answer.body == {"error": "Please contact the server operator to get an API key"}

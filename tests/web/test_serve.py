@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.models import open as open_model
-from nmt_cli.serve.api import Access
 from tests.cli.test_plot import CHROMIUM
 from tests.harness import nmt
 from tests.serve.conftest import serving
@@ -29,8 +28,9 @@ def translated(bundle: Path, text: str, folder: Path) -> str:
 @pytest.mark.usefixtures("node_modules")
 def test_a_browser_uses_the_page(tmp_path: Path) -> None:
     given = {"text": f"{FIRST}\n{SECOND}", "file": ["São.srt", SUBTITLE.format("Bom dia!")]}
-    keys = Access({"sesame": None}, 0)
-    with serving(PT_EN, EN_PT) as server, serving(PT_EN, access=keys) as guarded:
+    keys = tmp_path / "keys"
+    keys.write_text("sesame\n", encoding="utf-8")
+    with serving(PT_EN, EN_PT) as server, serving(PT_EN, api_keys=keys) as guarded:
         words = CHROMIUM, f"{server.url}/", f"{guarded.url}/"
         found = json.loads(node(HERE / "serve.js", *words, given=json.dumps(given)))
 
