@@ -19,8 +19,9 @@ from nmt_cli.formats.placing import Translate
 from nmt_cli.formats.segments import Segment, translate_segments
 from nmt_cli.formats.spans import Finder, Kind, Span, match_tags
 
+# A comment or the like has no name.
 _INLINE = frozenset((
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "data", "del", "dfn", "em",
+    "", "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "data", "del", "dfn", "em",
     "font", "i", "img", "input", "ins", "label", "mark", "q", "rb", "rp", "rt", "ruby", "s",
     "slot", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "wbr",
 ))  # fmt: skip
@@ -141,12 +142,12 @@ def _tokens(text: str, untouched: Collection[str], xml: bool) -> Iterator[_Token
 
 def _in_lines(tokens: Sequence[_Token]) -> set[int]:
     """Return the numbers of the tags of HTML that do not separate texts."""
-    inline = set()
-    for number, token in enumerate(tokens):
-        stays = token.stays and token.name not in _UNTOUCHED_BLOCKS
-        if not token.is_text and (not token.name or token.name in _INLINE or stays):
-            inline.add(number)
-    return inline
+    return {
+        number
+        for number, token in enumerate(tokens)
+        if not token.is_text
+        and (token.name in _INLINE or (token.stays and token.name not in _UNTOUCHED_BLOCKS))
+    }
 
 
 def _mixed(text: str, tokens: Sequence[_Token], matches: Mapping[int, int]) -> set[int]:

@@ -13,17 +13,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from markdown_it import MarkdownIt, rules_inline
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
 
 from nmt_cli.formats import spans
 from nmt_cli.formats.placing import Translate
 from nmt_cli.formats.segments import Segment, balanced, breaks_of, translate_segments
 from nmt_cli.formats.spans import Finder, Interval, Kind, Span, masked, pair_tags
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_inline import StateInline
-    from markdown_it.token import Token
 
 # A line of a paragraph that is a command to a site generator: an alert, an admonition, a
 # container, a template.
@@ -62,8 +61,7 @@ _EATEN = re.compile(r"\\$|(?:^|[ \t])#+$")
 # At the beginning of a line, these could begin a block.
 _BLOCK_MARK = re.compile(r"[-+*>#=|~<:`\[]|\d+[.)]")
 
-
-_Rule = Callable[["StateInline", bool], bool]
+_Rule = Callable[[StateInline, bool], bool]
 
 
 @dataclass(frozen=True)
@@ -130,8 +128,8 @@ _LEAVES = {"inline", "fence", "code_block", "html_block", "hr", "heading_open", 
 
 
 def _parse(
-    markdown: "MarkdownIt", lines: Sequence[str | None], first: int
-) -> "tuple[list[Token], Mapping[str, Any], Counter[tuple[Any, ...]]]":
+    markdown: MarkdownIt, lines: Sequence[str | None], first: int
+) -> tuple[list[Token], Mapping[str, Any], Counter[tuple[Any, ...]]]:
     """Return the tokens, the link definitions, and their structure, which must not change.
 
     Parsing begins at line ``first``; lines that are None are left out.
@@ -151,7 +149,7 @@ def _parse(
     return tokens, references, structure
 
 
-def _inline_markup(token: "Token") -> tuple[Any, ...]:
+def _inline_markup(token: Token) -> tuple[Any, ...]:
     """Return the markup of inline text, which may move but must not change."""
     markup = []
     for child in token.children or []:
@@ -162,7 +160,7 @@ def _inline_markup(token: "Token") -> tuple[Any, ...]:
 
 
 def _blocks(
-    tokens: "Sequence[Token]", lines: Sequence[str], first: int, find: Finder
+    tokens: Sequence[Token], lines: Sequence[str], first: int, find: Finder
 ) -> Iterator[_Block]:
     """Find all blocks with text, in order; token lines count from ``first``."""
     cell = 0
@@ -266,10 +264,8 @@ def _replaced(
     return result
 
 
-def parser() -> "MarkdownIt":
+def parser() -> MarkdownIt:
     """Make a parser of CommonMark with tables and strikethrough that notes inline positions."""
-    from markdown_it import MarkdownIt, rules_inline
-
     # The preset's 20 levels are soon reached by a list in a list in a quote.
     markdown = MarkdownIt("commonmark", {"maxNesting": 60}).enable(["table", "strikethrough"])
     for name, rule in (
@@ -288,7 +284,7 @@ def parser() -> "MarkdownIt":
 def _noting_positions(rule: _Rule) -> _Rule:
     """Wrap a rule, so that the ``meta`` of its tokens has their positions in the text."""
 
-    def run(state: "StateInline", silent: bool) -> bool:
+    def run(state: StateInline, silent: bool) -> bool:
         start = token_start = state.pos
         first = len(state.tokens) + bool(state.pending)  # pending text becomes a token before
         if not rule(state, silent):
@@ -309,7 +305,7 @@ def _noting_positions(rule: _Rule) -> _Rule:
     return run
 
 
-def inline_finder(markdown: "MarkdownIt", references: Mapping[str, Any]) -> Finder:
+def inline_finder(markdown: MarkdownIt, references: Mapping[str, Any]) -> Finder:
     """Make a function that finds markup and other spans in the text of a paragraph.
 
     The references are the link definitions of the document, as markdown-it has them.
@@ -333,7 +329,7 @@ def inline_finder(markdown: "MarkdownIt", references: Mapping[str, Any]) -> Find
     return find
 
 
-def _inline_spans(tokens: Sequence["Token"], text: str, offset: int) -> Iterator[Span]:
+def _inline_spans(tokens: Sequence[Token], text: str, offset: int) -> Iterator[Span]:
     """Spans of inline tokens; HTML tags are FIXED."""
     whole: list[bool] = []  # for each open link, whether it is one span
     for token in tokens:

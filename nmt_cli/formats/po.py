@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+import polib
+
 from nmt_cli.errors import InputError
 from nmt_cli.formats import spans
 from nmt_cli.formats.placing import Translate
@@ -71,8 +73,6 @@ def translate_po(text: str, name: str, translate: Translate) -> str:
     their line breaks. A message with an escape that polib does not know (``\a``, ``\x41``) is
     left as it is.
     """
-    import polib
-
     lines = text.split("\n")
     gaps = list(_gaps(lines, name))
     results = iter(translate_segments([part for gap in gaps for part in gap.segments], translate))
@@ -156,8 +156,6 @@ class _Text(str):
 
 def _parsed(lines: Sequence[str], name: str) -> Any:
     """Parse a file with polib."""
-    import polib
-
     try:
         # polib ignores unterminated strings. No file name contains a NUL.
         for number, line in enumerate(lines, 1):

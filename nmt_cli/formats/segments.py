@@ -74,10 +74,17 @@ def _learn(known: dict[str, Aligned], texts: Iterable[str], translate: Translate
 
 
 def _lines(text: str, spans: Sequence[Span], aligns: bool) -> Iterator[tuple[Interval, str]]:
-    """Find the parts of a text that are translated as a whole, and what the model reads of each."""
-    for start, end in _wholes(text, spans):
-        part = text[start:end]
-        yield (start, end), shown(part, _inside(spans, start, end)) if aligns else part
+    """Find the text between breaks, without markup at its edges, and what the model reads of it."""
+    start, inner = 0, list[Span]()
+    for span in [*spans, Span(len(text), len(text), Kind.BREAK)]:
+        if span.kind is not Kind.BREAK:
+            inner.append(span)
+            continue
+        part, remaining = _without_edges(text, start, span.start, inner)
+        if any(_runs(text, *part, remaining)):
+            line = text[slice(*part)]
+            yield part, shown(line, _inside(spans, *part)) if aligns else line
+        start, inner = span.end, []
 
 
 def _placed(text: str, part: Interval, spans: Sequence[Span], answer: Aligned) -> str:
@@ -108,19 +115,6 @@ def _runs(text: str, start: int, end: int, spans: Sequence[Span]) -> Iterator[In
         if any(map(str.isalpha, text[slice(*run)])):
             yield run
         start = span.end
-
-
-def _wholes(text: str, spans: Sequence[Span]) -> Iterator[Interval]:
-    """Find the text between breaks, without markup at its edges."""
-    start, inner = 0, list[Span]()
-    for span in [*spans, Span(len(text), len(text), Kind.BREAK)]:
-        if span.kind is Kind.BREAK:
-            whole, remaining = _without_edges(text, start, span.start, inner)
-            if any(_runs(text, *whole, remaining)):
-                yield whole
-            start, inner = span.end, []
-        else:
-            inner.append(span)
 
 
 def _without_edges(

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
+import srt
+
 from nmt_cli.errors import InputError
 from nmt_cli.formats import spans
 from nmt_cli.formats.placing import Translate
@@ -93,8 +95,6 @@ def _replaced(
 
 def _contents(text: str, name: str) -> list[Interval]:
     """Find the text of each subtitle; raise InputError with the line of what is none."""
-    import srt
-
     if not re.search(r"-[ -]*>", text):  # srt's pattern is slow on text without arrows
         if text.strip():
             raise _malformed(text, name, 0)

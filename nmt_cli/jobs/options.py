@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nmt_cli.errors import OptionError
-from nmt_cli.formats.document import FORMATS
+from nmt_cli.formats import FORMATS
 from nmt_cli.jobs.files import STDIN, shard_range
 from nmt_cli.options import check_settings, option
 from nmt_cli.search.options import DecodingOptions

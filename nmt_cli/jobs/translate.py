@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt_cli.files import is_special, replacing_path, standard_output
-from nmt_cli.formats.document import SUFFIXES, format_of, translate_document
+from nmt_cli.formats import SUFFIXES, format_of, translate_document
 from nmt_cli.jobs.files import STDIN, Job, Sink, file_sink, jobs_to_do, name_of, opened, shard_range
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.records import Lines, form_of

@@ -178,7 +178,6 @@ async def _read_fields(request: Request) -> dict[str, Any]:
 
 async def _while_connected(request: Request, work: Awaitable[Any], seconds: float) -> Any:
     """Wait for work; cancel it if the client disconnects or it takes too long."""
-
     task = asyncio.ensure_future(work)
 
     async def cancel_if_disconnected() -> None:

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from nmt_cli.formats.document import SUFFIXES
+from nmt_cli.formats import SUFFIXES
 from nmt_cli.serve.api import Call, Interface, problem
 from nmt_cli.serve.models import ServedModel
 from nmt_cli.serve.service import Service

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.errors import InputError
-from nmt_cli.formats.document import translate_document
+from nmt_cli.formats import translate_document
 from nmt_cli.formats.placing import Aligned, Translate
 from nmt_cli.formats.spans import Interval
 from nmt_cli.host import cores

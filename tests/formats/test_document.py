@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.errors import InputError
-from nmt_cli.formats.document import FORMATS, format_of, translate_document
+from nmt_cli.formats import FORMATS, format_of, translate_document
 from tests.formats.models import recorded, unchanged, upper
 
 SAMPLES = {

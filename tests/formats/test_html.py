@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_cli.formats.document import translate_document
+from nmt_cli.formats import translate_document
 from tests.formats.models import hostile, recorded, unchanged, upper
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from nmt_cli.formats.document import translate_document
+from nmt_cli.formats import translate_document
 from nmt_cli.formats.placing import Aligned, Translate
 
 
