@@ -31,8 +31,6 @@ from nmt_cli.text.tokenizer import END_ID
 
 logger = logging.getLogger(__name__)
 
-logger = logging.getLogger(__name__)
-
 # In place of a number of sentences: batches as nmt translate makes them.
 OWN = 0
 # Sentences that are translated one at a time, taken at regular intervals from the text.

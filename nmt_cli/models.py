@@ -237,6 +237,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
             OptionError: the options contradict each other or the model.
             ModelError: the model cannot be loaded, or cannot do what the options request.
         """
+        from nmt_cli.search.step_model import EnsembleStepModel
         from nmt_cli.search.translator import translator_for
 
         resolved = SearchOptions.of(self.decoding, options)
@@ -249,13 +250,9 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
                     "use a smaller one",
                 )
         loaded = [member.step_model(single, resolved.needs_attention) for member in self._members]
-        model, workers = loaded[0]
-        if len(loaded) > 1:
-            from nmt_cli.search.step_model import EnsembleStepModel
-
-            model = EnsembleStepModel([model for model, _ in loaded])
-            workers = min(workers for _, workers in loaded)
-        return translator_for(model, self.tokenizers, self.decoding, options, workers)
+        models, workers = zip(*loaded, strict=True)
+        model = EnsembleStepModel(models) if models[1:] else models[0]
+        return translator_for(model, self.tokenizers, self.decoding, options, min(workers))
 
     def fingerprint(self) -> list[str]:
         """Return hashes and names that distinguish this model from any other."""

@@ -72,7 +72,14 @@ def beam_search(
         the vocabulary has no more.
     """
     segments = segments or [Segment()] * len(source)
-    limits = _limits(source, options, segments)
+    lengths = (source != PAD_ID).sum(axis=1)
+    limits = np.array(
+        [
+            max(options.limit(length), options.min_length + 1) + segment.required
+            for length, segment in zip(lengths, segments, strict=True)
+        ],
+        np.int64,
+    ).clip(max=options.max_length)
     has_rules = bool(processors) or options.sample or any(segment.required for segment in segments)
     if options.beam_size == 1 and not (has_rules or options.coverage_penalty or trace):
         return greedy_search(model, source, limits, options)
@@ -100,15 +107,6 @@ def beam_search(
     if trace:
         trace.end(beams)
     return beams.best
-
-
-def _limits(source: Ids, options: SearchOptions, segments: Sequence[Segment]) -> NDArray[np.int64]:
-    """Return the maximum number of tokens of each translation, [B]."""
-    limits = [
-        max(options.limit(length), options.min_length + 1) + segment.required
-        for length, segment in zip((source != PAD_ID).sum(axis=1), segments, strict=True)
-    ]
-    return np.minimum(np.array(limits, np.int64), options.max_length)
 
 
 def greedy_search(
@@ -176,7 +174,7 @@ class Beams:
         generators: of all sentences, for sampling.
         open: number of sentences that are not done.
         rows: [B], index of each sentence's segment and result.
-        limits: [B], maximum number of tokens.
+        limits: [B], maximum numbers of tokens.
         max_penalty: float64 [B], length penalty at the limit.
         sums: float32 [B, K], summed log-probabilities of open beams, -inf where closed.
         last: int32 [B, K], last token of each beam.

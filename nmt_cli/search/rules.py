@@ -98,19 +98,14 @@ class Suppress:
     def __call__(self, log_probs: Floats, past: Ids) -> None:
         """Forbid the tokens that would complete a phrase."""
         for sentence, beam in np.ndindex(past.shape[:2]):
-            text = self._tail(past[sentence, beam].tolist())
+            text = b""  # the last bytes of the text, as many as the longest phrase has, or more
+            for token in reversed(past[sentence, beam].tolist()):
+                if len(text) >= self._longest:
+                    break
+                text = self._surfaces[token] + text
             for end, completing in self._ends.items():
                 if text.endswith(end):
                     log_probs[sentence, beam, completing] = -np.inf
-
-    def _tail(self, tokens: Sequence[int]) -> bytes:
-        """The last bytes of a text, at least as many as the longest phrase has."""
-        text = b""
-        for token in reversed(tokens):
-            if len(text) >= self._longest:
-                break
-            text = self._surfaces[token] + text
-        return text
 
 
 def progress(past: Sequence[int], phrases: Sequence[Phrase]) -> tuple[int, set[int]]:

@@ -138,9 +138,6 @@ def with_retries(
     def again(rows: list[int], stricter: SearchOptions) -> list[list[Hypothesis]]:
         return search([batch[row] for row in rows], stricter)
 
-    def is_empty(row: int, hypotheses: list[Hypothesis]) -> bool:
-        return not hypotheses[0].ids
-
     def is_loop(row: int, hypotheses: list[Hypothesis]) -> bool:
         ids = hypotheses[0].ids
         if not may_repeat(ids):
@@ -149,7 +146,8 @@ def with_retries(
         (target,) = tokenizers.target.decode([ids])
         return repeats(target, source)
 
-    search_again(results, is_empty, [replace(options, min_length=1)], again)
+    not_empty = [replace(options, min_length=1)]
+    search_again(results, lambda _, hypotheses: not hypotheses[0].ids, not_empty, again)
     stricter = [replace(options, no_repeat_ngram=size) for size in NO_REPEAT]
     search_again(results, is_loop, stricter, again)
     return results

@@ -82,7 +82,8 @@ class Trace:
             for number, continuation in enumerate(zip(parents, tokens, strict=True), start=1)
             if chosen.sums[0, number - 1] > -np.inf
         }
-        histories = [self._names(ids) for ids in beams.history()[0].tolist()]
+        names = self._tokenizers.target.tokens
+        histories = [names(ids) for ids in beams.history()[0].tolist()]
         before = []
         for slot, total in enumerate(beams.sums[0].tolist()):
             if total == -np.inf:
@@ -90,28 +91,20 @@ class Trace:
             ids, log_probs = candidates.ids[0, slot].tolist(), candidates.scores[0, slot].tolist()
             following = [
                 Candidate(name, log_prob, total + log_prob, numbers.get((slot, token)))
-                for name, token, log_prob in zip(self._names(ids), ids, log_probs, strict=True)
+                for name, token, log_prob in zip(names(ids), ids, log_probs, strict=True)
             ]
             before.append(Beam(slot + 1, histories[slot], total, following))
-        finished = [
-            self._finished(beams, parent, number, histories[parent], chosen.sums[0, number - 1])
-            for (parent, token), number in numbers.items()
-            if token == END_ID
-        ]
-        self.searches[-1].steps.append(Step(before, finished))
-
-    def _names(self, ids: list[int]) -> list[str]:
-        return self._tokenizers.target.tokens(ids)
-
-    def _finished(
-        self, beams: Beams, parent: int, number: int, tokens: list[str], total: np.float32
-    ) -> Finished:
+        finished = []
         divisor = float(penalty(beams.steps + 1, beams.options.length_penalty))
-        score = float(total) / divisor
-        if beams.coverage is not None:
-            covered = beams.coverage[0, parent]
-            score += coverage_penalty(covered, beams.options.coverage_penalty)
-        return Finished(number, tokens, float(total), divisor, score)
+        for (parent, token), number in numbers.items():
+            if token == END_ID:
+                total = float(chosen.sums[0, number - 1])
+                score = total / divisor
+                if beams.coverage is not None:
+                    covered = beams.coverage[0, parent]
+                    score += coverage_penalty(covered, beams.options.coverage_penalty)
+                finished.append(Finished(number, histories[parent], total, divisor, score))
+        self.searches[-1].steps.append(Step(before, finished))
 
     def end(self, beams: Beams) -> None:
         """Record why the search stopped, after its last step."""

@@ -134,7 +134,9 @@ class Translator:
             number += len(window)
             ended = time.monotonic()
             # Blank or short lines say little about those that follow.
-            speed = min(4 * speed, sum(map(_characters, window)) / max(ended - began, 1e-9))
+            speed = min(
+                4 * speed, sum(len(line.text) + 1 for line in window) / max(ended - began, 1e-9)
+            )
             began = ended
 
     def _window(self, lines: list[Line], first_number: int) -> Iterator[Translation]:
@@ -162,10 +164,58 @@ class Translator:
         for passage in translated:
             parts = list(islice(results, len(passage.parts)))
             hypotheses = [hypotheses for hypotheses, _ in parts]
-            translation = translation_of(passage, hypotheses, self.path, self.options)
+            translation = self._translation(passage, hypotheses)
             yield replace(translation, seconds=sum((seconds for _, seconds in parts), 0.0))
         if failure:
             raise failure
+
+    def _translation(self, passage: Passage, results: Sequence[list[Hypothesis]]) -> Translation:
+        """Build the translation of a line from the hypotheses of each of its parts, best first.
+
+        The second best of a line joins the second best of its parts, and so on. A blank line, which
+        has no parts, stays as it is.
+        """
+        source = self.path.source_words(passage) if self.options.alignments else None
+        ranked = []
+        for rank in range(self.options.n_best):
+            chosen = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in results]
+            ranked.append(self._joined(passage, chosen, source))
+        return replace(ranked[0], others=ranked[1:])
+
+    def _joined(
+        self, passage: Passage, chosen: Sequence[Hypothesis], source: Words | None
+    ) -> Translation:
+        tokenizer = self.tokenizers.target
+        texts = [hypothesis.text for hypothesis in chosen]
+        copied: dict[int, list[Span]] = {}
+        for index, hypothesis in enumerate(chosen):
+            if self.options.unk == "copy" and UNK_ID in hypothesis.ids:
+                words = self.path.tokenizer_words(passage, index)
+                texts[index], copied[index] = _with_copies(hypothesis, words, tokenizer)
+        text = self.path.written(passage, texts)
+        token_ids = [
+            id_
+            for hypothesis in chosen
+            for id_ in [*hypothesis.ids, END_ID][: len(hypothesis.token_scores)]
+        ]
+        translation = Translation(
+            text.text,
+            sum((hypothesis.score for hypothesis in chosen), 0.0),
+            [id_ for hypothesis in chosen for id_ in hypothesis.ids],
+            tokenizer.tokens(token_ids),
+            [score for hypothesis in chosen for score in hypothesis.token_scores],
+        )
+        if not source:
+            return translation
+        spans = [
+            copied.get(index) or tokenizer.decode_spans(hypothesis.ids)[1]
+            for index, hypothesis in enumerate(chosen)
+        ]
+        target = self.path.target_words(text, list(zip(texts, spans, strict=True)))
+        alignment = _aligned(source, target, chosen)
+        return replace(
+            translation, alignment=alignment, source_words=source.spans, target_words=target.spans
+        )
 
     def _segments(
         self, line: Line, number: int, passage: Passage, prefix: tuple[int, ...]
@@ -296,90 +346,28 @@ def _read_ahead(lines: Iterator[str | Line], characters: float) -> list[Line]:
     read: list[Line] = []
     for line in lines:
         read.append(Line(line) if isinstance(line, str) else line)
-        characters -= _characters(read[-1])
+        characters -= len(read[-1].text) + 1  # with its end
         if len(read) == WINDOW or characters <= 0:
             break
     return read
-
-
-def _characters(line: Line) -> int:
-    return len(line.text) + 1  # with its end
-
-
-def translation_of(
-    passage: Passage, results: Sequence[list[Hypothesis]], path: TextPath, options: SearchOptions
-) -> Translation:
-    """Build the translation of a line from the hypotheses of each of its parts, best first.
-
-    The second best of a line joins the second best of its parts, and so on. A blank line, which
-    has no parts, stays as it is.
-    """
-    words = path.source_words(passage) if options.alignments else None
-    ranked = []
-    for rank in range(options.n_best):
-        chosen = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in results]
-        ranked.append(_joined(passage, chosen, path, options, words))
-    return replace(ranked[0], others=ranked[1:]) if ranked[1:] else ranked[0]
-
-
-def _joined(
-    passage: Passage,
-    chosen: Sequence[Hypothesis],
-    path: TextPath,
-    options: SearchOptions,
-    source: Words | None,
-) -> Translation:
-    texts = [hypothesis.text for hypothesis in chosen]
-    copied: dict[int, list[Span]] = {}
-    for index, hypothesis in enumerate(chosen):
-        if options.unk == "copy" and UNK_ID in hypothesis.ids:
-            words = path.tokenizer_words(passage, index)
-            texts[index], copied[index] = _with_copies(hypothesis, words, path.tokenizers.target)
-    text = path.written(passage, texts)
-    target: Words | None = None
-    alignment: list[tuple[int, int]] | None = None
-    if source:
-        spans = [
-            copied.get(index) or path.tokenizers.target.decode_spans(hypothesis.ids)[1]
-            for index, hypothesis in enumerate(chosen)
-        ]
-        target = path.target_words(text, list(zip(texts, spans, strict=True)))
-        alignment = _aligned(source, target, chosen)
-    token_ids = [
-        id_
-        for hypothesis in chosen
-        for id_ in [*hypothesis.ids, END_ID][: len(hypothesis.token_scores)]
-    ]
-    return Translation(
-        text.text,
-        sum((hypothesis.score for hypothesis in chosen), 0.0),
-        [id_ for hypothesis in chosen for id_ in hypothesis.ids],
-        path.tokenizers.target.tokens(token_ids),
-        [score for hypothesis in chosen for score in hypothesis.token_scores],
-        alignment,
-        source.spans if source else [],
-        target.spans if target else [],
-    )
 
 
 def _aligned(source: Words, target: Words, chosen: Sequence[Hypothesis]) -> list[tuple[int, int]]:
     """Return for each target word the source word with the largest weight: (source, target)."""
     pairs = []
     for index, hypothesis in enumerate(chosen):
-        read, written = _with_tokens(source.tokens[index]), _with_tokens(target.tokens[index])
-        if not (read and written) or hypothesis.attention is None:
-            continue
-        weights = word_weights(hypothesis.attention, list(read.values()), list(written.values()))
-        numbers = list(read)
-        pairs += [
-            (numbers[int(np.argmax(row))], word) for word, row in zip(written, weights, strict=True)
-        ]
+        # The words that have tokens, by number.
+        read, written = (
+            {number: tokens for number, tokens in enumerate(words.tokens[index]) if tokens}
+            for words in (source, target)
+        )
+        if read and written and hypothesis.attention is not None:
+            sides = list(read.values()), list(written.values())
+            best = word_weights(hypothesis.attention, *sides).argmax(axis=1)
+            pairs += [
+                (list(read)[column], word) for word, column in zip(written, best, strict=True)
+            ]
     return pairs
-
-
-def _with_tokens(words: Sequence[list[int]]) -> dict[int, list[int]]:
-    """Return the words that have tokens, by number."""
-    return {number: tokens for number, tokens in enumerate(words) if tokens}
 
 
 def _with_copies(

@@ -85,9 +85,7 @@ class MappedText:
         return MappedText("".join(parts), origins)
 
     def _origins(self, start: int, end: int) -> Sequence[Span]:
-        if self.origins is None:
-            return [(index, index + 1) for index in range(start, end)]
-        return self.origins[start:end]
+        return [self.origin(index, index + 1) for index in range(start, end)]
 
     def substituted(self, pattern: re.Pattern[str], replacement: str) -> "MappedText":
         """Replace all matches of a pattern, as ``re.sub`` does."""
@@ -96,11 +94,8 @@ class MappedText:
 
     def cased(self, change: Callable[[str], str]) -> "MappedText":
         """Change the case: ``change`` is str.lower or str.upper, which may add characters."""
-        origins = [
-            self.origin(index, index + 1)
-            for index, character in enumerate(self.text)
-            for _ in change(character)
-        ]
+        characters = zip(self.text, self._origins(0, len(self.text)), strict=True)
+        origins = [origin for character, origin in characters for _ in change(character)]
         return MappedText(change(self.text), origins)
 
     def stripped(self) -> "MappedText":

@@ -88,8 +88,6 @@ class TokenizerPair:
 
 SPEC_FILE = "tokenizer.json"
 
-KINDS = ("sentencepiece", "wordpiece")
-
 # Of a file in the same folder; bundles may come from anyone.
 _FileName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^/\\:\x00]+$")]
 
@@ -107,7 +105,7 @@ class TokenizerSpec:
             (SentencePiece only; see sentence_piece.py); empty for none.
     """
 
-    kind: Annotated[str, Meta(pattern=f"^({'|'.join(KINDS)})$")]
+    kind: Annotated[str, Meta(pattern="^(sentencepiece|wordpiece)$")]
     source: _FileName
     target: _FileName
     lowercase: bool = False
@@ -142,20 +140,19 @@ class TokenizerSpec:
 
 def load_tokenizers(folder: Path) -> TokenizerPair:
     """Load the two tokenizers that `folder/tokenizer.json` names."""
-    # Imported here: a recipe or a description needs no tokenizer.
     spec = TokenizerSpec.read(folder)
+    is_shared = spec.target == spec.source and not spec.punctuation
     source: Tokenizer
     target: Tokenizer
+    # Imported here: a recipe or a description needs no tokenizer.
     if spec.kind == "wordpiece":
         from nmt_cli.text.word_piece import WordPieceTokenizer
 
-        source = target = WordPieceTokenizer(folder / spec.source, lowercase=spec.lowercase)
-        if spec.target != spec.source:
-            target = WordPieceTokenizer(folder / spec.target, lowercase=spec.lowercase)
+        source = WordPieceTokenizer(folder / spec.source, spec.lowercase)
+        target = source if is_shared else WordPieceTokenizer(folder / spec.target, spec.lowercase)
     else:
         from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 
-        source = target = SentencePieceTokenizer(folder / spec.source, spec.tag, spec.punctuation)
-        if spec.target != spec.source or spec.punctuation:
-            target = SentencePieceTokenizer(folder / spec.target)
+        source = SentencePieceTokenizer(folder / spec.source, spec.tag, spec.punctuation)
+        target = source if is_shared else SentencePieceTokenizer(folder / spec.target)
     return TokenizerPair(source, target)

@@ -108,7 +108,7 @@ DEFAULT_IGNORABLE = frozenset(
 class WordPieceTokenizer:
     """A tokenizer over one `vocab.txt`: the longest matching prefix first, word by word."""
 
-    def __init__(self, path: Path, *, lowercase: bool) -> None:
+    def __init__(self, path: Path, lowercase: bool) -> None:
         self._pieces = read_vocabulary(path)
         self._lowercase = lowercase
         self._ids = {piece: i for i, piece in enumerate(self._pieces)}
