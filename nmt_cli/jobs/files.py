@@ -76,14 +76,21 @@ def jobs_to_do(options: "TranslateOptions") -> list[Job]:
     output = options.output
     if options.several and output and output.is_file():
         raise OutputError(f"{output}: is a file", "several files need a folder to write to")
-    into_folder = options.several or (options.files and output and output.is_dir())
-    if into_folder:
+    if options.several or (options.files and output and output.is_dir()):
         jobs = jobs_of(options.files, output)
     else:
         jobs = [Job(options.files[0] if options.files else STDIN, output)]
     check_outputs([job for job in jobs if job.output and not is_special(job.output)], Path.resolve)
     for source, _ in jobs:
-        _check_source(source, options)
+        if " " in str(source) and not source.exists():  # probably a sentence
+            hint = "to translate text: echo TEXT | nmt translate"
+            raise InputError(f"{source}: no such file", hint)
+        if not is_special(source):  # what can be read only once is not opened twice
+            with opened(source):
+                pass
+        elif options.shard:
+            reason = f"{source}: is a pipe or a device; `shard` reads its input twice"
+            raise InputError(reason, "use a file instead")
     if output is None:
         standard_output("give an `output`, or redirect it")
     unfinished = []
@@ -95,18 +102,6 @@ def jobs_to_do(options: "TranslateOptions") -> list[Job]:
             check_free(job.output, options.force or options.resume)
         unfinished.append(job)
     return unfinished
-
-
-def _check_source(source: Path, options: "TranslateOptions") -> None:
-    if " " in str(source) and not source.exists():  # probably a sentence
-        raise InputError(f"{source}: no such file", "to translate text: echo TEXT | nmt translate")
-    if not is_special(source):  # what can be read only once is not opened twice
-        with opened(source):
-            pass
-    elif options.shard:
-        raise InputError(
-            f"{source}: is a pipe or a device; `shard` reads its input twice", "use a file instead"
-        )
 
 
 def shard_range(shard: str, total: int) -> tuple[int, int]:

@@ -24,6 +24,8 @@ from nmt_cli.files import replacing_path
 from nmt_cli.jobs import shards
 from nmt_cli.jobs.files import check_free, check_outputs
 from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.shards import Counts, Form, RowTranslator, Shard
+from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import decompressed, plain_name, reading, writing
 
 logger = logging.getLogger(__name__)
@@ -158,9 +160,9 @@ class FileJob:
     settings: str
 
     @property
-    def joined(self) -> bool:
-        """Whether the shards become one file."""
-        return self.folder != self.output
+    def file(self) -> Path | None:
+        """The file that the shards become; None if they stay."""
+        return None if self.folder == self.output else self.output.local
 
     def shard_name(self, start: int, end: int) -> str:
         """Return the name of the shard with these rows."""
@@ -175,19 +177,32 @@ class FileJob:
         """Write the shard with these rows."""
         self.folder.plus(f"/{self.shard_name(start, end)}").write(content)
 
+    def translate(
+        self,
+        shard: Shard,
+        translator: Translator,
+        options: TranslateOptions,
+        counts: Counts,
+        form: Form,
+    ) -> None:
+        """Translate a shard, write it and count its rows."""
+        named = replace(translator, name=f"{self.source.name}, ")
+        rows = RowTranslator(named, options, self.source.name, counts)
+        self.write(shard.start, shard.end, form.translate(shard, rows, with_header=not self.file))
+
     def prepare(self, force: bool, resume: bool) -> bool:
         """Check what exists, and remove it with ``force``; returns whether there is work to do."""
         names, where = self.names(), self.folder.name
         visible = [name for name in names if name != COMPLETE and not name.startswith(".")]
         existing = [_SHARD.fullmatch(name) for name in visible]
         done = COMPLETE in names
-        if self.joined and self.output.local:
-            done = resume and self.output.local.is_file()
-            check_free(self.output.local, force or resume)
+        if self.file:
+            done = resume and self.file.is_file()
+            check_free(self.file, force or resume)
         if None in existing:
             reason = f"{where}: exists and contains something else"
             raise OutputError(reason, "choose another `output`")
-        if force or (self.joined and done):
+        if force or (self.file and done):
             self.folder.remove()
         elif any(match and match[3] != self.settings for match in existing):
             raise OutputError(
@@ -216,10 +231,10 @@ class FileJob:
             reason = f"{self.folder.name}: does not have all {rows:,} rows"
             hint = "`output` must be storage that all nodes of the cluster share"
             raise OutputError(reason, hint)
-        if self.joined and self.output.local:
+        if self.file:
             with (
-                replacing_path(self.output.local) as beside,
-                writing(beside, self.output.local.suffix) as stream,
+                replacing_path(self.file) as beside,
+                writing(beside, self.file.suffix) as stream,
             ):
                 for part in self.parts():
                     with part.opened() as content:

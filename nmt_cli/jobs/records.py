@@ -48,12 +48,12 @@ class Lines:
 
     Attributes:
         keeps_cr: whether records include the CR of CRLF.
-        awaits_header: whether the next record must be the header.
+        column: the index of the translated field; None until the header is read.
         outputs_each: lines of output for each record.
     """
 
     keeps_cr = False
-    awaits_header = False
+    column: int | None = 0
 
     def __init__(self, options: TranslateOptions) -> None:
         self.options = options
@@ -143,7 +143,7 @@ class Lines:
                 [text] = decode_lines([raw], name, keep_cr=self.keeps_cr, first_number=number)
                 yield text, self.read(text, f"{name}, line {number}")
             except NmtError as error:
-                if self.awaits_header:  # concerns every row
+                if self.column is None:  # concerns every row
                     raise
                 yield raw.decode("utf-8", "replace").removesuffix("\n"), error
 
@@ -163,7 +163,7 @@ class Lines:
         content: list[bytes] = []
         with source.opened() as stream:
             for raw in self.split(stream):
-                if self.awaits_header:
+                if self.column is None:
                     header = raw.removeprefix(BYTE_ORDER_MARK.encode())
                     self.read_header(header, source.name)
                 content.append(raw)
@@ -198,11 +198,6 @@ class TsvTable(Lines):
         super().__init__(options)
         self.field = options.field or ""
         self.column = int(self.field) - 1 if self.field.isdecimal() else None
-
-    @property
-    def awaits_header(self) -> bool:  # type: ignore[override]
-        """Whether the column of the field is not known yet."""
-        return self.column is None
 
     def read(self, text: str, where: str) -> Record | None:
         """Read a row; the header and blank lines pass unchanged."""

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,6 @@ from nmt_cli.jobs.files import STDIN, Job, Sink, file_sink, jobs_to_do, name_of,
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.records import Lines, form_of
 from nmt_cli.jobs.shards import MAX_WAIT, Counts, Form, RowTranslator
-from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines, plain_name, writing
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ Advance = Callable[[int], object]
 Progress = Callable[[int | None], AbstractContextManager[Advance]]
 
 
-def no_progress() -> AbstractContextManager[Advance]:
+def no_progress(total: int | None) -> AbstractContextManager[Advance]:
     """Show nothing."""
     return nullcontext(lambda rows: None)
 
@@ -52,25 +51,22 @@ def translate_files(
         reason = "translated as lines of text; `format=auto` keeps its markup"
         logger.warning(f"{documents[0]}: {reason}")
     run = _TextRun(options, model, jobs, type(form))
-    with progress(run.total()) if progress else no_progress() as advance:
+    total = run.total() if progress else None  # which takes as long as reading the files
+    with (progress or no_progress)(total) as advance:
         for job in jobs:
             run.translate(job, advance)
     return run.counts
 
 
+@dataclass(frozen=True)
 class _TextRun:
     """Translates files of text record by record."""
 
-    def __init__(
-        self,
-        options: TranslateOptions,
-        model: "TranslationModel",
-        jobs: Sequence[Job],
-        form: type[Lines],
-    ) -> None:
-        self.options, self.model, self.jobs, self.form = options, model, jobs, form
-        self.counts = Counts()
-        self._translator: Translator | None = None
+    options: TranslateOptions
+    model: "TranslationModel"
+    jobs: Sequence[Job]
+    form: type[Lines]
+    counts: Counts = field(default_factory=Counts)
 
     def total(self) -> int | None:
         """Return the number of records to translate; None if an input can be read only once."""
@@ -94,11 +90,9 @@ class _TextRun:
                     advance(sink.done)
                 start += sink.done
                 records = islice(records, end)
-                if start and form.awaits_header:
-                    form.read_header(next(records, b""), name)
-                    records = islice(records, start - 1, None)
-                else:
-                    records = islice(records, start, None)
+                for skipped in islice(records, start):
+                    if form.column is None:
+                        form.read_header(skipped, name)
                 for lines in form.stream(records, start + 1, rows):
                     sink.write(lines)
                     advance(1)
@@ -110,12 +104,10 @@ class _TextRun:
     def _rows(self, name: str, peeked: int) -> RowTranslator:
         """Return a translator of the rows of a file, ``peeked`` of which were read."""
         options, several = self.options, len(self.jobs) > 1
-        if self._translator is None:
-            # A lone line gets all threads; several lines get one each.
-            self._translator = self.model.translator(
-                options.decoding, single=not several and peeked < 2
-            )
-        translator = replace(self._translator, name=f"{name}, " if several else "")
+        # A lone line gets all threads; several lines get one each.
+        translator = self.model.translator(options.decoding, single=not several and peeked < 2)
+        if several:
+            translator = replace(translator, name=f"{name}, ")
         wait = 0 if options.line_buffered else MAX_WAIT
         return RowTranslator(translator, options, name, self.counts, wait)
 
@@ -135,20 +127,17 @@ def _translate_shards(
     from nmt_cli.jobs import shards
     from nmt_cli.jobs.folders import file_jobs
 
-    counts, shown = Counts(), progress(None) if progress else no_progress()
-    with locked(options.output or Path()), shown as advance:
+    counts = Counts()
+    with locked(options.output or Path()), (progress or no_progress)(None) as advance:
         jobs = file_jobs(options, model.fingerprint())
         jobs = [job for job in jobs if job.prepare(options.force, options.resume)]
         translator = model.translator(options.decoding)
         for job in jobs:
-            named = replace(translator, name=f"{job.source.name}, ")
-            rows = RowTranslator(named, options, job.source.name, counts)
             existing, end = set(job.names()), 0
             for shard in form.shards(job.source, shards.ROWS):
                 end = shard.end
                 if job.shard_name(shard.start, end) not in existing:
-                    content = form.translate(shard, rows, with_header=not job.joined)
-                    job.write(shard.start, end, content)
+                    job.translate(shard, translator, options, counts, form)
                 advance(end - shard.start)
             job.finish(end)
     return counts

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from nmt_cli.jobs.folders import DataPath, FileJob, file_jobs, settings, sources
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.pairs import PairLines, pair_files, pairs_in, report, write_pairs
 from nmt_cli.jobs.records import form_of
-from nmt_cli.jobs.shards import Counts, Form, RowTranslator, Shard
+from nmt_cli.jobs.shards import Counts, Form, Shard
 from nmt_cli.jobs.translate import Progress, no_progress
 from nmt_cli.ray.cluster import RaySettings, SharedBundle, open_shared
 from nmt_cli.search.options import DecodingOptions
@@ -105,8 +105,6 @@ class Work:
 
     Attributes:
         pairs: make training pairs.
-        shared: the bundles, as actors load them.
-        threads: of each actor.
         shard_rows: rows of a shard, at most.
     """
 
@@ -115,8 +113,6 @@ class Work:
     bundles: Sequence[Path]
     ray_settings: RaySettings
     pairs: bool = False
-    shared: Sequence[SharedBundle] = ()
-    threads: int = 1
     shard_rows: int = field(default_factory=lambda: shards.ROWS)
 
     def form(self) -> Form:
@@ -128,17 +124,14 @@ class Work:
         arguments, threads = self.ray_settings.actors()
         copied = self.ray_settings.address is not None
         shared = [SharedBundle.of(bundle, copied) for bundle in self.bundles]
-        work = replace(
-            self, options=replace(self.options, files=()), shared=shared, threads=threads
-        )
         rows = [{"job": index} for index in range(len(self.jobs))]
         readers = ray.data.TaskPoolStrategy(size=min(READERS, len(rows)))
         # Readers and actors have different resources, so that Ray Data does not make one of both.
         files = ray.data.from_items(rows, override_num_blocks=len(rows))
-        read = files.flat_map(work.read, num_cpus=0, compute=readers)
+        read = files.flat_map(self.read, num_cpus=0, compute=readers)
         with catch_warnings(action="ignore"):  # no other parameter limits the restarts yet
             arguments["max_restarts"] = MAX_RESTARTS
-            translated = read.map(Actor, fn_constructor_args=(work,), **arguments)
+            translated = read.map(Actor, fn_constructor_args=(self, shared, threads), **arguments)
         try:
             yield from translated.iter_rows()
         except ActorDiedError:
@@ -150,25 +143,24 @@ class Work:
     def read(self, row: Row) -> Iterator[Row]:
         """Yield the shards of a file; those that exist, without their content."""
         job, count, end = self.jobs[row["job"]], 0, 0
-        empty = {**row, "header": b"", "content": b"", "done": True, "last": False, "problem": ""}
+        row = {**row, **vars(Shard(0, 0, b"", b"")), "last": False, "problem": ""}
         try:
             existing = set(job.names())
             for shard in self.form().shards(job.source, self.shard_rows):
                 count, end = count + 1, shard.end
-                read = {**empty, "start": shard.start, "end": end}
-                if job.shard_name(shard.start, end) not in existing:
-                    read |= {"header": shard.header, "content": shard.content, "done": False}
-                yield read
-            yield {**empty, "start": count, "end": end, "last": True}
+                if job.shard_name(shard.start, end) in existing:
+                    shard = replace(shard, content=b"")
+                yield {**row, **vars(shard)}
+            yield {**row, "start": count, "end": end, "last": True}
         except NmtError as error:
-            yield {**empty, "start": 0, "end": 0, "problem": str(error)}
+            yield {**row, "problem": str(error)}
 
 
 class Actor:
     """Translates shards with bundles that it loads once."""
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
+    def __init__(self, work: Work, shared: Sequence[SharedBundle], threads: int) -> None:
+        self._work, self._shared, self._threads = work, shared, threads
         self._translator: Translator | None = None
         self._log = BufferingHandler(1 << 20)  # messages, for the driver
         logging.getLogger("nmt_cli").addHandler(self._log)
@@ -177,7 +169,7 @@ class Actor:
         """Translate a shard and write its file; returns the row with counts for its content."""
         counts, problem = Counts(), row["problem"]
         try:
-            if not row["done"]:
+            if row["content"]:
                 self._translate(row, counts)
         except NmtError as error:
             problem = str(error)
@@ -187,32 +179,27 @@ class Actor:
         return {**kept, **vars(counts), "problem": problem, "messages": messages}
 
     def _translate(self, row: Row, counts: Counts) -> None:
-        work, job = self._work, self._work.jobs[row["job"]]
+        work = self._work
         if not self._translator:  # not earlier: its errors belong to a row
-            model = open_shared(work.shared, work.ray_settings, work.threads)
+            model = open_shared(self._shared, work.ray_settings, self._threads)
             self._translator = model.translator(work.options.decoding)
-        translator = replace(self._translator, name=f"{job.source.name}, ")
-        rows = RowTranslator(translator, work.options, job.source.name, counts)
         shard = Shard(row["start"], row["end"], row["header"], row["content"])
-        job.write(
-            shard.start, shard.end, work.form().translate(shard, rows, with_header=not job.joined)
-        )
+        job = work.jobs[row["job"]]
+        job.translate(shard, self._translator, work.options, counts, work.form())
 
 
 def _run(work: Work, progress: Progress | None) -> Counts:
     """Translate files; returns what was translated now."""
     counts, began = Counts(), time.monotonic()
     done, totals, warnings, reported = Counter[int](), dict[int, Row](), 0, began
-    shown = progress(None) if progress else no_progress()
-    with shown as advance, work.ray_settings.connected():
+    with (progress or no_progress)(None) as advance, work.ray_settings.connected():
         for row in work.rows():
             if row["problem"]:
                 raise NmtError(row["problem"])
             for message in row["messages"][: MAX_WARNINGS - warnings]:
                 logger.warning(message)
             warnings += len(row["messages"])
-            for part in fields(Counts):
-                setattr(counts, part.name, getattr(counts, part.name) + row[part.name])
+            counts = Counts(**{name: value + row[name] for name, value in vars(counts).items()})
             number = row["job"]
             if row["last"]:
                 totals[number] = row
