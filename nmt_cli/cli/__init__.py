@@ -28,7 +28,6 @@ from nmt_cli.errors import NmtError
 @click.group(
     cls=Group,
     commands=Commands(),
-    headings=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
     epilog="""\b
     Variables set defaults of options: NMT_TRANSLATE_BEAM_SIZE is --beam-size of
@@ -103,8 +102,6 @@ def _explain(error: Exception) -> str:
     """Return one line about an error: what is wrong, and how to fix it."""
     if isinstance(error, NmtError):
         return as_typed(str(error))
-    if isinstance(error, click.ClickException):
-        return str(error)
     package = ((isinstance(error, ImportError) and error.name) or "nmt_cli").partition(".")[0]
     if package != "nmt_cli":
         return f"this command needs {package}; pip install 'nmt_cli[{_extra(package)}]'"

@@ -6,7 +6,7 @@ of repeatable options at white space (paths: like PATH).
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
 from keyword import iskeyword
@@ -16,47 +16,23 @@ from typing import TYPE_CHECKING
 import click
 
 from nmt_cli.cli.lookup import EVERY_BUNDLE, EVERY_RUN, recipe_names
-from nmt_cli.cli.options import TEXT, as_typed, command
+from nmt_cli.cli.options import as_typed, command
 from nmt_cli.errors import OptionError, RecipeError
 from nmt_cli.files import standard_output
 
 if TYPE_CHECKING:  # click imports it for completion only
     from click.shell_completion import CompletionItem
 
-# For each command, the module of this package that defines it.
 GROUPS = {
-    "Start": {"quickstart": "train", "completion": "commands"},
-    "Train": {
-        "prepare": "train",
-        "train": "train",
-        "average": "train",
-        "import": "export",
-        "backtranslate": "train",
-        "distill": "train",
-    },
-    "Export": {
-        "export": "export",
-        "verify": "export",
-        "package": "export",
-        "models": "inspect",
-    },
-    "Use": {
-        "translate": "translate",
-        "serve": "serve",
-        "score": "score",
-        "tokenize": "score",
-    },
-    "Analyse": {
-        "evaluate": "evaluate",
-        "inspect": "inspect",
-        "bench": "inspect",
-        "plot": "plot",
-        "report": "plot",
-    },
+    "Start": ("quickstart", "completion"),
+    "Train": ("prepare", "train", "average", "import", "backtranslate", "distill"),
+    "Export": ("export", "verify", "package", "models"),
+    "Use": ("translate", "serve", "score", "tokenize"),
+    "Analyse": ("evaluate", "inspect", "bench", "plot", "report"),
 }
-MODULES = {name: module for group in GROUPS.values() for name, module in group.items()}
-# Texts that may also be the path of a file.
-_PATHS = ("recipe", "model")
+# For each command, the module of this package that defines it.
+MODULES = {name: group.lower() for group, names in GROUPS.items() for name in names}
+MODULES |= {"quickstart": "train", "completion": "commands", "plot": "plot", "report": "plot"}
 
 
 class Commands(Mapping[str, click.Command]):
@@ -73,14 +49,10 @@ class Commands(Mapping[str, click.Command]):
 
 
 class Group(click.Group):
-    """A group whose help lists commands in their defined order, under headings if it has any.
+    """A group whose help lists commands in their defined order, all commands under headings.
 
     Options that contradict each other are a usage error of the command.
     """
-
-    def __init__(self, *args: object, headings: bool = False, **settings: object) -> None:
-        super().__init__(*args, **settings)  # type: ignore[arg-type]
-        self._headings = headings
 
     def invoke(self, context: click.Context) -> object:
         """Run the chosen command."""
@@ -99,7 +71,8 @@ class Group(click.Group):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands and what they do."""
-        for heading, names in (GROUPS if self._headings else {"Commands": self.commands}).items():
+        groups = GROUPS if isinstance(self.commands, Commands) else {"Commands": self.commands}
+        for heading, names in groups.items():
             rows = [(name, self.commands[name].get_short_help_str(1000)) for name in names]
             with formatter.section(heading):
                 formatter.write_dl(rows)
@@ -122,9 +95,6 @@ def _load(name: str) -> click.Command:
         inner.short_help = inner.get_short_help_str(1000)  # lists of commands cut help off
         for parameter in inner.params:
             _complete_names(parameter)
-            singular = (parameter.name or "").rstrip("s")
-            if isinstance(parameter.type, click.types.StringParamType) and singular not in _PATHS:
-                parameter.type = TEXT
             # Click's auto_envvar_prefix would use Python's parameter names, which users do not
             # know (--set is "overrides"), and has no second variable.
             if isinstance(parameter, click.Option):
@@ -167,22 +137,20 @@ def completion(context: click.Context, shell: str) -> None:
 
 
 def _complete_names(parameter: click.Parameter) -> None:
-    """Complete a parameter that takes a recipe, run or bundle with the names of those."""
+    """Complete a parameter that takes recipes, runs or bundles with their names, or with paths."""
     singular = (parameter.name or "").rstrip("s")
-    if isinstance(parameter.type, click.Path) and singular in _MARKERS:
-        _complete(parameter, partial(_folders, _MARKERS[singular]), "dir")
-    elif singular == "recipe":
-        _complete(parameter, recipe_names, "file")
-
-
-def _complete(parameter: click.Parameter, names: Callable[[], list[str]], other: str) -> None:
-    """Complete a parameter with names; if none fits, with files ("file") or folders ("dir")."""
+    if singular == "recipe":
+        names, kind_of_path = recipe_names, "file"
+    elif isinstance(parameter.type, click.Path) and singular in _MARKERS:
+        names, kind_of_path = partial(_folders, _MARKERS[singular]), "dir"
+    else:
+        return
 
     def complete(context: click.Context, incomplete: str) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
 
         items = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
-        return items or [CompletionItem(incomplete, type=other)]
+        return items or [CompletionItem(incomplete, type=kind_of_path)]
 
     parameter.shell_complete = complete  # type: ignore[method-assign, assignment]
 

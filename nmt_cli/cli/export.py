@@ -1,5 +1,6 @@
-"""nmt export, nmt verify, nmt package and nmt import: from a run to other formats and back."""
+"""From a run to other formats: nmt export, verify, package and models."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nmt_cli.bundle import MANIFEST
 from nmt_cli.cli.lookup import find_model, find_run
 from nmt_cli.cli.options import PATH, Option, command, option_group, say
-from nmt_cli.errors import OptionError
 from nmt_cli.export.exporter import EXPORTERS, FLOAT32, ExportOptions
 from nmt_cli.files import standard_output
 from nmt_cli.host import import_keras
@@ -138,43 +137,25 @@ def _name(bundle: Path | None, folder: Path) -> str:
     return bundle.name if bundle and not bundle.exists() else folder.resolve().name
 
 
-@command(name="import", example="nmt import opus-mt-en-de")
-@click.argument("folder", type=PATH)
-def import_(
-    folder: Path,
-    source: str | None = option(None, "Source language, if the folder does not name it."),
-    target: str | None = option(None, "Target language, if the folder does not name it."),
-    output: Path | None = option(None, "Run folder to write; default: runs/NAME.", flags="-o"),
-    dev: str | None = option(
-        None,
-        "Text that calibrates and verifies exports: PREFIX.SOURCE and PREFIX.TARGET.",
-        metavar="PREFIX",
-    ),
-    force: bool = option(False, "Replace an existing run."),
-    normalize_punctuation: bool = option(
-        False, "Normalize the punctuation of sources, as OPUS-MT did before training."
-    ),
+@command(example="nmt models --json | jq -r '.[].name'")
+def models(
+    as_json: bool = option(False, "Print a JSON list with all details.", flags="--json"),
 ) -> None:
-    """Make a run of a bundle or of a Marian model.
+    """List the installed models."""
+    from nmt_cli.bundle.card import describe_bundle
+    from nmt_cli.bundle.packages import installed_models
 
-    FOLDER is a bundle, the name of an installed model, or a Marian model from Hugging Face
-    (OPUS-MT) with model.safetensors, or with pytorch_model.bin if torch is installed. All other
-    commands take the run; nmt train --init-from trains it further.
-    """
-    from nmt_cli.bundle.packages import model_folder
-
-    folder = model_folder(folder)
-    if (folder / MANIFEST).exists():
-        if source or target or normalize_punctuation:
-            raise OptionError(
-                "`source`, `target` and `normalize_punctuation` are for models from Hugging Face"
-            )
-        from nmt_cli.export.importing.bundle import import_bundle
-
-        run = import_bundle(folder, output, dev, force)
-        say(f"run written to {run}; next: nmt train RECIPE --init-from {run}")
+    standard_output()
+    records = [describe_bundle(path) | {"name": name} for name, path in installed_models().items()]
+    if as_json:
+        click.echo(json.dumps(records, ensure_ascii=False))
         return
-    from nmt_cli.export.importing.huggingface import import_huggingface
-
-    run = import_huggingface(folder, output, (source, target), dev, force, normalize_punctuation)
-    say(f"run written to {run}; next: nmt export {run} --onnx --quantize int8")
+    if not records:
+        say("no models are installed; nmt package makes wheels of models, for pip install")
+    width = max((len(record["name"]) for record in records), default=0)
+    for record in records:
+        scores = (f"{row['metric']} {row['value']:.1f} {row['set']}" for row in record["scores"])
+        size = f"{record['bytes'] / 1e6:,.1f} MB"
+        languages = f"{record['source']} to {record['target']}"
+        row = f"{record['name']:{width}}", languages, record["precision"], size, ", ".join(scores)
+        click.echo("  ".join(row).rstrip())

@@ -188,8 +188,8 @@ def _option(name: str, kind: Any, item: "Field[Any]", group: str | None = None) 
         settings |= {"is_flag": True, "show_default": default}
     elif plain in (int, float):
         settings["type"] = Number(kind)
-    elif plain is Path:
-        settings["type"] = PATH
+    else:
+        settings["type"] = PATH if plain is Path else TEXT
     if details["without_value"]:
         settings |= {"is_flag": False, "flag_value": details["without_value"]}
     flags, typed = details["flags"].split(), name.replace("_", "-")
@@ -204,12 +204,14 @@ def say(message: str) -> None:
         click.echo(as_typed(message), err=True)
 
 
-class MessageHandler(logging.Handler):
-    """Prints what the library logs, as :func:`say` does."""
+class _MessageHandler(logging.Handler):
+    """Prints the library's messages, as :func:`say` does."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a record's message without time, level or logger."""
-        say(as_typed(record.getMessage()))
+        say(record.getMessage())
+
+
+_HANDLER = _MessageHandler()
 
 
 def print_messages() -> None:
@@ -217,8 +219,7 @@ def print_messages() -> None:
     logger = logging.getLogger("nmt_cli")
     logger.setLevel(logging.INFO)
     logger.propagate = False
-    if not any(isinstance(handler, MessageHandler) for handler in logger.handlers):
-        logger.addHandler(MessageHandler())
+    logger.addHandler(_HANDLER)  # a second time, this does nothing
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from nmt_cli.cli.lookup import (
     find_run,
     open_model,
 )
-from nmt_cli.cli.options import PATH, Command, Hardware, command, declared_options, say
+from nmt_cli.cli.options import PATH, TEXT, Command, Hardware, command, declared_options, say
 from nmt_cli.host import import_keras
 from nmt_cli.options import NonNegativeInt, PositiveInt, option
 
@@ -87,7 +87,7 @@ def _with_attention(model: Path | None, part: str = "cross") -> Path:
 
 
 @_picture("attention 'Bom dia!' -m runs/docs-pt-en -o heads.png")
-@click.argument("source")
+@click.argument("source", type=TEXT)
 def attention(
     source: str,
     target: str | None = TARGET,
@@ -109,7 +109,7 @@ def attention(
 
 
 @_picture("alignment 'Bom dia!' --target 'Good morning!' -o a.svg")
-@click.argument("source")
+@click.argument("source", type=TEXT)
 def alignment(source: str, target: str | None = TARGET, model: Path | None = MODEL) -> "Figure":
     """Draw the word alignment of the sentence SOURCE and its translation."""
     from nmt_cli.plot.attention import alignment_figure
@@ -120,7 +120,7 @@ def alignment(source: str, target: str | None = TARGET, model: Path | None = MOD
 
 
 @_picture("masks 'Bom dia!' --target 'Good morning!' -o masks.png")
-@click.argument("source", nargs=-1, required=True)
+@click.argument("source", nargs=-1, required=True, type=TEXT)
 def masks(
     source: tuple[str, ...],
     targets: tuple[str, ...] = option(

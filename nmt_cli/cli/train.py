@@ -1,4 +1,4 @@
-"""From text to a run: nmt quickstart, prepare, train, average, backtranslate and distill."""
+"""From text to a run: nmt quickstart, prepare, train, average, import, backtranslate, distill."""
 
 import time
 from importlib.util import find_spec
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import click
 from msgspec import Meta
 
+from nmt_cli.bundle import MANIFEST
 from nmt_cli.cli.lookup import (
     DEFAULT_RECIPE,
     EXPORTS,
@@ -50,9 +51,9 @@ def quickstart(context: click.Context) -> None:
     It translates the phrases of the built-in phrasebook. Each command is printed before it runs.
     Needs the extra train.
     """
-    from nmt_cli.cli.evaluate import evaluate
+    from nmt_cli.cli.analyse import evaluate
     from nmt_cli.cli.export import export
-    from nmt_cli.cli.translate import translate
+    from nmt_cli.cli.use import translate
 
     if find_spec("keras") is None:  # otherwise, training would fail once the data is prepared
         raise ModuleNotFoundError(name="keras")
@@ -134,6 +135,48 @@ def average(
     written, paths = average_run(Run.open(folder), last, checkpoint, output, force)
     names = ", ".join(path.name for path in paths)
     say(f"{written}: average of {names}; next: nmt export {folder} --checkpoint {written} --onnx")
+
+
+@command(name="import", example="nmt import opus-mt-en-de")
+@click.argument("folder", type=PATH)
+def import_(
+    folder: Path,
+    source: str | None = option(None, "Source language, if the folder does not name it."),
+    target: str | None = option(None, "Target language, if the folder does not name it."),
+    output: Path | None = option(None, "Run folder to write; default: runs/NAME.", flags="-o"),
+    dev: str | None = option(
+        None,
+        "Text that calibrates and verifies exports: PREFIX.SOURCE and PREFIX.TARGET.",
+        metavar="PREFIX",
+    ),
+    force: bool = option(False, "Replace an existing run."),
+    normalize_punctuation: bool = option(
+        False, "Normalize the punctuation of sources, as OPUS-MT did before training."
+    ),
+) -> None:
+    """Make a run of a bundle or of a Marian model.
+
+    FOLDER is a bundle, the name of an installed model, or a Marian model from Hugging Face
+    (OPUS-MT) with model.safetensors, or with pytorch_model.bin if torch is installed. All other
+    commands take the run; nmt train --init-from trains it further.
+    """
+    from nmt_cli.bundle.packages import model_folder
+
+    folder = model_folder(folder)
+    if (folder / MANIFEST).exists():
+        if source or target or normalize_punctuation:
+            raise OptionError(
+                "`source`, `target` and `normalize_punctuation` are for models from Hugging Face"
+            )
+        from nmt_cli.export.importing.bundle import import_bundle
+
+        run = import_bundle(folder, output, dev, force)
+        say(f"run written to {run}; next: nmt train RECIPE --init-from {run}")
+        return
+    from nmt_cli.export.importing.huggingface import import_huggingface
+
+    run = import_huggingface(folder, output, (source, target), dev, force, normalize_punctuation)
+    say(f"run written to {run}; next: nmt export {run} --onnx --quantize int8")
 
 
 # What both commands read and write.
