@@ -1,15 +1,4 @@
-"""The errors that users see.
-
-NmtError                what is wrong, where, and how to fix it, in one line
-├── OptionError         an option or a setting: unknown, out of range or contradictory
-│   └── RecipeError     the same of a recipe's keys
-├── InputError          text, records or documents that cannot be read or processed
-├── OutputError         an output that exists already or cannot be written
-├── ModelError          a model, run or prepared data that is missing, damaged or unsuitable
-├── VerificationError   an export that does not translate like the trained model
-├── BusyError           a folder or file that another process uses
-└── ResourceError       not enough memory, or a missing device or package
-"""
+"""The errors that users see: what is wrong, where, and how to fix it, in one line."""
 
 
 class NmtError(Exception):

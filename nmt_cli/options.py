@@ -10,7 +10,7 @@ Tables of recipes, options of the command line and tables of manifests are all s
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, fields
 from pathlib import Path
 from types import NoneType, UnionType
@@ -28,8 +28,7 @@ NonNegativeFloat = Annotated[float, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 Settings = TypeVar("Settings")
-# Returns a hint for an unknown key, given the known ones and what precedes them, as in "model.".
-Suggest = Callable[[str, Iterable[str], str], str]
+NO_HINTS: Mapping[str, str] = {}
 
 _NOUNS = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
 _PLURALS = {int: "whole numbers", float: "numbers", str: "strings"}
@@ -54,13 +53,8 @@ def option(
         without_value: the value if the flag is given without one.
         group: heading of the option in ``--help``.
     """
-    details = {
-        "help": help,
-        "metavar": metavar,
-        "flags": flags,
-        "without_value": without_value,
-        "group": group,
-    }
+    details = {"help": help, "metavar": metavar, "flags": flags, "group": group}
+    details["without_value"] = without_value
     if isinstance(default, dict):
         return field(default_factory=default.copy, metadata=details)
     return field(default=default, metadata=details)
@@ -123,7 +117,7 @@ def settings_from(
     table: Mapping[str, Any],
     where: str,
     prefix: str = "",
-    suggest: Suggest = did_you_mean,
+    hints: Mapping[str, str] = NO_HINTS,
 ) -> Settings:
     """Make a dataclass of settings from a table of TOML or JSON.
 
@@ -132,14 +126,13 @@ def settings_from(
         table: its values by name; others keep their defaults. A single value may replace a list.
         where: the file, for errors.
         prefix: precedes the names of settings in errors, as in "model.".
-        suggest: returns a hint for an unknown key, given the known ones and the prefix; by
-            default, the nearest known key.
+        hints: for unknown keys; by default, the nearest known key.
     """
     known: dict[str, Any] = {item.name: item.type for item in fields(kind) if item.init}  # type: ignore[arg-type]
     values = {}
     for key, value in table.items():
         if key not in known:
-            hint = suggest(key, known, prefix)
+            hint = hints.get(key) or did_you_mean(key, known, prefix)
             raise OptionError(f"{where}: unknown key '{prefix}{key}'", hint)
         if get_origin(known[key]) is tuple and isinstance(value, get_args(known[key])[0]):
             values[key] = (value,)

@@ -11,8 +11,7 @@ from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import NmtError
 from nmt_cli.export.ctranslate2.translator import SETTINGS
 from nmt_cli.host import import_keras
-from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.model import ModelConfig
+from nmt_cli.recipe.model import DecodingConfig, ModelConfig
 
 
 @dataclass(frozen=True)

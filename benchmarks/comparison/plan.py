@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import DecodingConfig
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.text.tokenizer import Tokenizer
 

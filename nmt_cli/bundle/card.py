@@ -8,8 +8,7 @@ from typing import Any
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.manifest import Manifest, Metric, Verification
 from nmt_cli.bundle.reading import read_manifest
-from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.model import ModelConfig
+from nmt_cli.recipe.model import DecodingConfig, ModelConfig
 
 CARD = "MODEL_CARD.md"
 _FOLDER = Path(__file__).parent

@@ -31,8 +31,7 @@ from nmt_cli.bundle import (
 )
 from nmt_cli.errors import VerificationError
 from nmt_cli.files import write_json
-from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.model import END_ID, ModelConfig, Shape
+from nmt_cli.recipe.model import END_ID, DecodingConfig, ModelConfig, Shape
 
 FORMAT = 3
 DIGEST = "manifest_sha256"

@@ -25,8 +25,7 @@ from nmt_cli.bundle.manifest import (
 from nmt_cli.errors import ModelError, OptionError
 from nmt_cli.files import read_record
 from nmt_cli.options import settings_from
-from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.model import model_config
+from nmt_cli.recipe.model import DecodingConfig, model_config
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, SPEC_FILE, START_ID, UNK_ID
 
 HINT = "export the bundle again, or copy it again"

@@ -18,7 +18,7 @@ from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model, passed
 from nmt_cli.model.step_graph import StepGraph
-from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import DecodingConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translation
 from nmt_cli.text.lines import BLANK

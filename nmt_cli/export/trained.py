@@ -13,8 +13,7 @@ from nmt_cli.errors import ModelError
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import Recipe
-from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.model import TransformerConfig
+from nmt_cli.recipe.model import DecodingConfig, TransformerConfig
 from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair, TokenizerSpec
 from nmt_cli.training.checkpoint import check_size

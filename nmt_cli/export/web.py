@@ -17,7 +17,7 @@ from nmt_cli.export.exporter import ExportOptions, node_package
 from nmt_cli.export.onnx import single_file
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.files import write_json
-from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import DecodingConfig
 from nmt_cli.search.segments import LOOP, NO_REPEAT, TOKEN_LOOP
 from nmt_cli.text import edits
 from nmt_cli.text.lines import BLANK

@@ -18,8 +18,7 @@ from nmt_cli.options import (
     Share,
     option,
 )
-from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.model import ModelConfig, TransformerConfig
+from nmt_cli.recipe.model import DecodingConfig, ModelConfig, TransformerConfig
 
 Decay = Annotated[float, Meta(ge=0, le=0.999999)]
 

@@ -1,8 +1,7 @@
-"""The [model] tables: one class for each architecture, and the registry of architectures.
+"""The tables that bundles have, too: [decoding], and [model] with a class for each architecture.
 
-A table knows what follows from its settings without building a model: number of weights, tensors
-of the encoder and the caches. The layers of an architecture are a folder of nmt_cli.model with its
-name.
+A [model] table knows what follows from its settings without building a model: number of weights,
+tensors of the encoder and the caches. The folder nmt_cli/model/ARCHITECTURE has the layers.
 """
 
 from collections.abc import Mapping
@@ -11,15 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
-from nmt_cli.options import (
-    NonNegativeInt,
-    PositiveInt,
-    Suggest,
-    checked,
-    did_you_mean,
-    option,
-    settings_from,
-)
+from nmt_cli.options import NO_HINTS, NonNegativeInt, PositiveInt, checked, option, settings_from
 
 if TYPE_CHECKING:
     from nmt_cli.recipe.config import Recipe
@@ -39,6 +30,9 @@ DropoutRate = Annotated[float, Meta(ge=0, le=0.95)]
 Cell = Literal["lstm", "gru"]
 # Far above any real model, far below what would exhaust a machine that reads a bundle.
 Layers = Annotated[int, Meta(ge=1, le=1000)]
+BeamSize = Annotated[int, Meta(ge=1, le=256)]
+Penalty = Annotated[float, Meta(ge=0, le=10)]
+Length = Annotated[int, Meta(ge=1, le=1 << 16)]
 
 
 def _architecture(name: str) -> Any:
@@ -342,6 +336,25 @@ class RecurrentConfig(ModelConfig):
         return 1, 1
 
 
+@dataclass(frozen=True)
+class DecodingConfig:
+    """The [decoding] table: defaults of the search."""
+
+    beam_size: BeamSize = option(4, "Number of hypotheses kept at each step; 1 is greedy search.")
+    # Wu et al. 2016, equation 14
+    length_penalty: Penalty = option(0.6, "GNMT's alpha; larger values favour longer translations.")
+    max_length: Length = option(256, "Maximum tokens of a translation, its end included.")
+    length_ratio: Annotated[float, Meta(ge=0.1, le=1000)] = option(
+        1.5, "A translation has at most length_ratio * source tokens + length_extra tokens."
+    )
+    length_extra: Length = option(10, "See length_ratio.")
+    max_source: Annotated[int, Meta(ge=2, le=1 << 16)] = option(
+        128, "Longer sources are split at sentence ends."
+    )
+    fold_capitals: bool = option(False, "Translate all-caps lines in lower case.")
+    repair_code: bool = option(False, "Correct misspelled identifiers and long numbers.")
+
+
 # By the value of model.architecture, which is also the folder's name in nmt_cli/model/.
 ARCHITECTURES: dict[str, type[ModelConfig]] = {
     "transformer": TransformerConfig,
@@ -351,7 +364,7 @@ DEFAULT_ARCHITECTURE = "transformer"
 
 
 def model_config(
-    table: Mapping[str, Any], where: str, prefix: str = "", suggest: Suggest = did_you_mean
+    table: Mapping[str, Any], where: str, prefix: str = "", hints: Mapping[str, str] = NO_HINTS
 ) -> ModelConfig:
     """Make a [model] table as :func:`settings_from` does.
 
@@ -360,15 +373,11 @@ def model_config(
     name = table.get("architecture", DEFAULT_ARCHITECTURE)
     checked(name, Literal[*ARCHITECTURES], f"{where}: {prefix}architecture")
     keys = {key: value for key, value in table.items() if key != "architecture"}
-    known: dict[str, type[ModelConfig]] = {}  # the table that declares each key
-    for config in (*ARCHITECTURES.values(), ARCHITECTURES[name]):
-        known |= {item.name: config for item in fields(config) if item.init}
-    for key, config in known.items():
-        if key in keys and config is not ARCHITECTURES[name]:
-            settings_from(config, {key: keys.pop(key)}, where, prefix)
-    return settings_from(
-        ARCHITECTURES[name], keys, where, prefix, lambda key, *_: suggest(key, known, prefix)
-    )
+    own = {item.name for item in fields(ARCHITECTURES[name])}
+    for config in ARCHITECTURES.values():
+        others = {item.name for item in fields(config)} - own
+        settings_from(config, {key: keys.pop(key) for key in others & keys.keys()}, where, prefix)
+    return settings_from(ARCHITECTURES[name], keys, where, prefix, hints)
 
 
 def dense_parameters(inputs: int, outputs: int, bias: bool = True) -> int:

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 from nmt_cli.errors import InputError, OptionError, RecipeError
 from nmt_cli.files import read_limited
-from nmt_cli.options import did_you_mean, settings_from
+from nmt_cli.options import settings_from
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.model import ARCHITECTURES, Problem, model_config
 
@@ -53,16 +53,14 @@ def _read(path: Path, extended_by: tuple[Path, ...] = ()) -> dict[str, Any]:
 
 
 def _merged(base: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
-    """Merge a recipe's keys into those of the recipe that it extends."""
-    merged = dict(base)
-    for key, value in tree.items():
-        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = merged[key] | value if both else value
-    # Licences add up: the text of a second stage has two origins.
-    old, new = (recipe.get("data", {}) for recipe in (base, tree))
-    both = isinstance(old, dict) and isinstance(new, dict)
-    if both and isinstance(old.get("sources"), dict) and isinstance(new.get("sources"), dict):
-        merged["data"]["sources"] = old["sources"] | new["sources"]
+    """Merge a recipe's keys into those of the recipe that it extends, table by table.
+
+    Licences (data.sources) add up: the text of a second stage has two origins. Weights do not.
+    """
+    merged = base | tree
+    for key in base.keys() & tree.keys() - {"weights"}:
+        if isinstance(base[key], dict) and isinstance(tree[key], dict):
+            merged[key] = _merged(base[key], tree[key])
     return merged
 
 
@@ -89,14 +87,15 @@ def recipe_from(tree: Mapping[str, Any], where: str) -> Recipe:
         item.name: item.type for item in fields(Recipe) if is_dataclass(item.type)
     }
     values: dict[str, Any] = {}
+    hints = _hints()
     try:
         for name in tables.keys() & tree.keys():
             if not isinstance(tree[name], Mapping):
                 raise OptionError(f"{where}: '{name}' must be a table", f"write [{name}]")
             read = model_config if name == "model" else partial(settings_from, tables[name])
-            values[name] = read(tree[name], where, f"{name}.", _suggestion)
+            values[name] = read(tree[name], where, f"{name}.", hints)
         rest = {key: value for key, value in tree.items() if key not in tables}
-        recipe = replace(settings_from(Recipe, rest, where, "", _suggestion), **values)
+        recipe = replace(settings_from(Recipe, rest, where, "", hints), **values)
     except OptionError as error:
         raise RecipeError(error.message, error.hint) from None
     for problem, hint in _conflicts(recipe):
@@ -104,16 +103,14 @@ def recipe_from(tree: Mapping[str, Any], where: str) -> Recipe:
     return recipe
 
 
-def _suggestion(key: str, known: Iterable[str], prefix: str) -> str:
-    """Suggest the right key in the wrong table before a similar key in this one."""
-    if key in (item.name for item in fields(Recipe)):
-        return f"did you mean '{key}' outside of any table?"
+def _hints() -> dict[str, str]:
+    """Return a hint for each key, for when it is in another table."""
     tables = {item.name: [item.type] for item in fields(Recipe) if is_dataclass(item.type)}
     tables["model"] = [*ARCHITECTURES.values()]
-    for name, kinds in tables.items():
-        if any(key == item.name for kind in kinds for item in fields(kind)):
-            return f"did you mean '{name}.{key}'?"
-    return did_you_mean(key, known, prefix)
+    keys = [(name, item.name) for name in tables for kind in tables[name] for item in fields(kind)]
+    hints = {key: f"did you mean '{name}.{key}'?" for name, key in reversed(keys)}
+    outside = [item.name for item in fields(Recipe)]
+    return hints | {key: f"did you mean '{key}' outside of any table?" for key in outside}
 
 
 def _conflicts(recipe: Recipe) -> Iterator[Problem]:
@@ -128,12 +125,7 @@ def _conflicts(recipe: Recipe) -> Iterator[Problem]:
         )
     if Path(recipe.label).name != recipe.label:
         yield "name, data.source and data.target must be usable as the name of a folder", ""
-    yield from _conflicts_of_data(recipe)
-    yield from _conflicts_of_training(recipe)
-
-
-def _conflicts_of_data(recipe: Recipe) -> Iterator[Problem]:
-    data = recipe.data
+    data, training = recipe.data, recipe.training
     shares = data.lowercase, data.uppercase, data.unpunctuated, data.symbols
     if sum(shares) > 1:
         yield (
@@ -149,25 +141,20 @@ def _conflicts_of_data(recipe: Recipe) -> Iterator[Problem]:
             f"not {data.synthetic_tag!r}",
             "e.g. data.synthetic_tag='<BT>'",
         )
-    needs_sentencepiece = {
-        "data.synthetic_tag": data.synthetic_tag,
-        "training.sample_subwords": recipe.training.sample_subwords,
-    }
-    for key, value in needs_sentencepiece.items():
+    for key, value in (
+        ("data.synthetic_tag", data.synthetic_tag),
+        ("training.sample_subwords", training.sample_subwords),
+    ):
         if value and recipe.tokenizer.kind != "sentencepiece":
             yield (
                 f"{key} needs tokenizer.kind = 'sentencepiece', not '{recipe.tokenizer.kind}'",
                 f"change tokenizer.kind, or leave {key} out",
             )
-
-
-def _conflicts_of_training(recipe: Recipe) -> Iterator[Problem]:
-    training, max_tokens = recipe.training, recipe.data.max_tokens
-    if 0 < training.batch_tokens < training.copies * max_tokens:
+    if 0 < training.batch_tokens < training.copies * data.max_tokens:
         copies = "two copies (training.r_drop) of " if training.r_drop else ""
         yield (
             f"training.batch_tokens = {training.batch_tokens} is smaller than {copies}"
-            f"one sentence of data.max_tokens = {max_tokens}",
+            f"one sentence of data.max_tokens = {data.max_tokens}",
             "raise the first or lower the second",
         )
     if training.schedule != "inverse-sqrt" and training.warmup_steps >= training.max_steps:

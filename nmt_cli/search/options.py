@@ -10,7 +10,7 @@ from nmt_cli.errors import OptionError
 from nmt_cli.options import NonNegativeInt, PositiveInt, check_settings, option
 
 if TYPE_CHECKING:  # every command's help reads this module
-    from nmt_cli.recipe.decoding import DecodingConfig
+    from nmt_cli.recipe.model import DecodingConfig
 
 
 BeamSize = Annotated[int, Meta(ge=1, le=256)]

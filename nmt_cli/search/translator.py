@@ -22,7 +22,7 @@ from nmt_cli.text.path import Passage, TextPath, Words
 from nmt_cli.text.tokenizer import END_ID, UNK_ID, Tokenizer, TokenizerPair, encode_lines
 
 if TYPE_CHECKING:
-    from nmt_cli.recipe.decoding import DecodingConfig
+    from nmt_cli.recipe.model import DecodingConfig
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from nmt_cli.text.edits import Edit, MappedText, Span, Step, fold_capitals, repa
 from nmt_cli.text.tokenizer import TokenizerPair, encode_lines
 
 if TYPE_CHECKING:
-    from nmt_cli.recipe.decoding import DecodingConfig
+    from nmt_cli.recipe.model import DecodingConfig
 
 Token = TypeVar("Token")
 

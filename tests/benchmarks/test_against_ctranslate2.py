@@ -30,8 +30,7 @@ from comparison.sides import Job, Ours, Theirs
 from comparison.table import table
 
 from nmt_cli.errors import NmtError
-from nmt_cli.recipe.decoding import DecodingConfig
-from nmt_cli.recipe.model import TransformerConfig
+from nmt_cli.recipe.model import DecodingConfig, TransformerConfig
 from nmt_cli.text.tokenizer import load_tokenizers
 from nmt_cli.training.run import Run
 from tests.systems import WORDS

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import DecodingConfig
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.hypotheses import Hypothesis, penalty
 from nmt_cli.search.options import DecodingOptions, SearchOptions

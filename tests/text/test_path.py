@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import DecodingConfig
 from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.translator import Translation, Translator
 from nmt_cli.text import path as path_module

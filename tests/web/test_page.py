@@ -21,7 +21,7 @@ from nmt_cli.export import web
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import single_file
 from nmt_cli.files import write_json
-from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import DecodingConfig
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.search.translator import translator_for
 from nmt_cli.text.edits import MappedText, repair

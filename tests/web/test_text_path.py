@@ -7,7 +7,7 @@ from pathlib import Path
 from sentencepiece import SentencePieceProcessor
 
 from nmt_cli.export import web
-from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import DecodingConfig
 from tests.test_docs import ROOT
 from tests.web.test_page import HERE, PAGE, needs_node, node
 

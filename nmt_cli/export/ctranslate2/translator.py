@@ -12,7 +12,7 @@ from nmt_cli.bundle import TOKENIZER
 from nmt_cli.errors import ModelError, OptionError
 from nmt_cli.files import read_record
 from nmt_cli.options import settings_from
-from nmt_cli.recipe.decoding import DecodingConfig
+from nmt_cli.recipe.model import DecodingConfig
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator, translator_for
