@@ -128,13 +128,9 @@ def package(
     from nmt_cli.bundle.packages import write_wheel
 
     folder = find_model(bundle)
-    path = write_wheel(folder, output or Path(), name or _name(bundle, folder), version, force)
+    named = bundle if bundle and not bundle.exists() else folder.resolve()  # the first: installed
+    path = write_wheel(folder, output or Path(), name or named.name, version, force)
     say(f"wheel written to {path}; next: pip install {path}")
-
-
-def _name(bundle: Path | None, folder: Path) -> str:
-    """Return the name of an installed model, or of the bundle's folder."""
-    return bundle.name if bundle and not bundle.exists() else folder.resolve().name
 
 
 @command(example="nmt models --json | jq -r '.[].name'")

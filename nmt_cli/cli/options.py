@@ -34,7 +34,7 @@ class _Text(click.types.StringParamType):
         return super().convert(value, param, ctx)
 
 
-class Number(click.ParamType):
+class _Number(click.ParamType):
     """A number in the range that a setting's type declares."""
 
     name = "number"
@@ -43,11 +43,9 @@ class Number(click.ParamType):
         self._kind, self._plain = kind, plain_type(kind)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """Return what the help shows for the value."""
         return "N" if self._plain is int else "X"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number that a text contains."""
         with suppress(ValueError):
             value = self._plain(value)
         try:
@@ -59,7 +57,7 @@ class Number(click.ParamType):
 # Of groups of options, in the order of the help.
 HEADINGS = ("Formats", "Options", "Input", "Output", "Search", "Sampling", "Limits", "Hardware")
 TEXT = _Text()
-COUNT = Number(PositiveInt)
+COUNT = _Number(PositiveInt)
 PATH = click.Path(path_type=Path)
 PATH_OR_STDIN = click.Path(path_type=Path, allow_dash=True)
 
@@ -187,7 +185,7 @@ def _option(name: str, kind: Any, item: "Field[Any]", group: str | None = None) 
     elif plain is bool:
         settings |= {"is_flag": True, "show_default": default}
     elif plain in (int, float):
-        settings["type"] = Number(kind)
+        settings["type"] = _Number(kind)
     else:
         settings["type"] = PATH if plain is Path else TEXT
     if details["without_value"]:

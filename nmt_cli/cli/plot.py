@@ -41,6 +41,10 @@ def _picture(example: str) -> Callable[[Callable[..., "Figure"]], click.Command]
     """Make a command of a function that returns a figure; add -o and --show."""
 
     def register(function: Callable[..., "Figure"]) -> click.Command:
+        @plot.command(cls=Command, example=f"nmt plot {example}")
+        @declared_options
+        @click.option("-o", "--output", type=PATH, help="PNG or SVG file to write.")
+        @click.option("--show", is_flag=True, help="Show the plot in a window.")
         @wraps(function)
         def draw(output: Path | None, show: bool, **options: Any) -> None:
             if not output and not show:
@@ -56,12 +60,7 @@ def _picture(example: str) -> Callable[[Callable[..., "Figure"]], click.Command]
             if show:
                 figure.show(drawn)
 
-        made = plot.command(cls=Command, example=f"nmt plot {example}")(declared_options(draw))
-        made.params += [
-            click.Option(["-o", "--output"], type=PATH, help="PNG or SVG file to write."),
-            click.Option(["--show"], is_flag=True, help="Show the plot in a window."),
-        ]
-        return made
+        return draw
 
     return register
 

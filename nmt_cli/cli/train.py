@@ -211,8 +211,7 @@ def backtranslate(
     Add PREFIX to data.synthetic in the recipe; data.synthetic_tag marks these sources,
     data.synthetic_ratio limits their number.
     """
-    target, source = _make_pairs(model, output, force, **arguments)
-    _print_key(source, target, "data.synthetic", output)
+    _make_pairs("data.synthetic", model, output, force, **arguments)
 
 
 @command(
@@ -233,11 +232,11 @@ def distill(
 
     Add PREFIX to data.train in the student's recipe, in addition to the corpora or instead of them.
     """
-    source, target = _make_pairs(model, output, force, **arguments)
-    _print_key(source, target, "data.train", output)
+    _make_pairs("data.train", model, output, force, **arguments)
 
 
 def _make_pairs(
+    key: str,
     model: Path,
     output: Path,
     force: bool,
@@ -245,8 +244,8 @@ def _make_pairs(
     engine: TranslateOptions,
     decoding: DecodingOptions,
     hardware: Hardware,
-) -> tuple[str, str]:
-    """Write the pairs; return the languages that the model translates from and to."""
+) -> None:
+    """Write the pairs; print the key of a recipe that takes them, and its languages."""
     from nmt_cli.jobs.pairs import synthesize_files
 
     if engine.address and not engine.engine:
@@ -254,13 +253,12 @@ def _make_pairs(
     if not engine.engine:
         opened = open_model([model], hardware)
         synthesize_files(files, opened, decoding, output, force)
-        return opened.languages
-    from nmt_cli.ray.cluster import RaySettings
-    from nmt_cli.ray.engine import synthesize_files as synthesize_on_ray
+        languages = opened.languages
+    else:
+        from nmt_cli.ray.cluster import RaySettings
+        from nmt_cli.ray.engine import synthesize_files as synthesize_on_ray
 
-    settings = RaySettings(engine.address, **vars(hardware))
-    return synthesize_on_ray(files, find_model(model), decoding, output, force, settings)
-
-
-def _print_key(source: str, target: str, key: str, output: Path) -> None:
+        settings = RaySettings(engine.address, **vars(hardware))
+        languages = synthesize_on_ray(files, find_model(model), decoding, output, force, settings)
+    source, target = languages[::-1] if key == "data.synthetic" else languages
     say(f'for a recipe from {source} to {target}: {key} = ["{output}"] (relative to data.root)')

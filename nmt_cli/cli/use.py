@@ -27,7 +27,7 @@ from nmt_cli.cli.options import (
 )
 from nmt_cli.errors import InputError, NmtError, ResourceError
 from nmt_cli.files import standard_output
-from nmt_cli.jobs.files import STDIN, Sink, name_of, open_lines, opened
+from nmt_cli.jobs.files import STDIN, Sink, name_of, open_lines
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.options import PositiveInt, option
 from nmt_cli.search.options import DecodingOptions
@@ -157,22 +157,16 @@ def _typed() -> Iterator[str]:
 
 def _trace(options: TranslateOptions, model: "TranslationModel") -> None:
     """Print the searches for every line, as text or, with ``json``, as one object per line."""
-    from nmt_cli.text.lines import decode_lines
-
     sink = Sink(standard_output())
     for path in options.files or (STDIN,):
-        with opened(path) as stream:
-            for line in decode_lines(stream, name_of(path), options.errors):
-                translation, searches = model.trace(line, options.decoding)
-                if options.json:
-                    record = {
-                        "text": translation.text,
-                        "score": translation.score,
-                        "searches": [asdict(search) for search in searches],
-                    }
-                    sink.write([json.dumps(record, ensure_ascii=False)])
-                else:
-                    sink.write(list(_as_text(translation, searches)))
+        for line in open_lines(path, options.errors):
+            translation, searches = model.trace(line, options.decoding)
+            if options.json:
+                trees = [asdict(search) for search in searches]
+                record = {"text": translation.text, "score": translation.score, "searches": trees}
+                sink.write([json.dumps(record, ensure_ascii=False)])
+            else:
+                sink.write(list(_as_text(translation, searches)))
 
 
 def _as_text(translation: "Translation", searches: "list[Search]") -> Iterator[str]:

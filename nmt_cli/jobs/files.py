@@ -22,7 +22,7 @@ from nmt_cli.files import (
     sync,
     unwritable,
 )
-from nmt_cli.text.lines import SUFFIXES, decode_lines, reading, writing
+from nmt_cli.text.lines import STRICT, SUFFIXES, decode_lines, reading, writing
 
 if TYPE_CHECKING:
     from nmt_cli.jobs.options import TranslateOptions
@@ -127,7 +127,7 @@ def opened(source: Path) -> AbstractContextManager[BinaryIO]:
     return nullcontext(sys.stdin.buffer)
 
 
-def open_lines(source: Path) -> Iterator[str]:
+def open_lines(source: Path, on_error: str = STRICT) -> Iterator[str]:
     """Read the lines of a (possibly compressed) file or of standard input.
 
     The file is opened immediately, so that a wrong name fails before a model is loaded.
@@ -136,7 +136,7 @@ def open_lines(source: Path) -> Iterator[str]:
 
     def lines() -> Iterator[str]:
         with file as stream:
-            yield from decode_lines(stream, name_of(source))
+            yield from decode_lines(stream, name_of(source), on_error)
 
     return lines()
 
