@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 from click.core import ParameterSource
-from msgspec import Meta
+from msgspec import Meta, convert
 
 from nmt_cli.bundle import PRECISIONS
 from nmt_cli.cli.lookup import OVERRIDES, find_model, find_recipe, find_run, is_recipe, open_model
@@ -327,14 +327,12 @@ def _rows(record: dict[str, Any]) -> Iterator[Row]:
 
 
 def _bundle_rows(record: dict[str, Any]) -> Iterator[Row]:
-    from nmt_cli.bundle.manifest import Check, Verification
+    from nmt_cli.bundle.manifest import Verification
 
     for row in record["scores"]:
         value = f"{row['metric']} {row['value']:.2f}"
         yield "score", f"{value}  {row['set']}  {row['signature']}"
-    report = record["verification"]
-    checks = tuple(Check(**check) for check in report["checks"])
-    outcome, *measured = Verification(**{**report, "checks": checks}).lines()
+    outcome, *measured = convert(record["verification"], Verification).lines()
     yield "verification", outcome
     for line in measured:
         yield "check", line

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from nmt_cli.models import TranslationModel
     from nmt_cli.search.trace import Beam, Search
     from nmt_cli.search.translator import Translation
-    from nmt_cli.text.tokenizer import Tokenizer
 
 PROMPT = "> "
 _HISTORY_LINES = 1000
@@ -224,13 +223,10 @@ def _listening(host: str, port: int) -> "socket":
     family = AF_INET6 if ":" in host else AF_INET
     try:
         listener = create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
-        number = getattr(error, "errno", None) or 0
-        # Negative numbers come from getaddrinfo, for unknown hosts.
-        reason = os.strerror(number) if number > 0 else "no such host" if number else error
-        raise ResourceError(
-            f"{host}, port {port}: {reason}", "choose another `host` or `port`"
-        ) from None
+    except OSError as error:
+        number = error.errno or 0  # negative numbers come from getaddrinfo, for unknown hosts
+        problem = f"{host}, port {port}: {os.strerror(number) if number > 0 else 'no such host'}"
+        raise ResourceError(problem, "choose another `host` or `port`") from None
     return listener
 
 
@@ -311,7 +307,9 @@ def tokenize(
     lines = open_lines(file)
     pair = load_tokenizers(_folder(model) / "tokenizer")
     tokenizer = pair.target if target else pair.source
-    vocabulary = _vocabulary(tokenizer, ids) if detokenize else {}
+    numbers = range(tokenizer.vocab_size if detokenize else 0)
+    entries = map(str, numbers) if ids else tokenizer.tokens(numbers)
+    vocabulary = dict(zip(entries, numbers, strict=True))
     with ending_by_sigpipe():
         for number, line in enumerate(lines, start=1):
             if detokenize:
@@ -331,12 +329,6 @@ def _folder(model: Path | None) -> Path:
     if not prepared.exists():
         raise InputError(f"{prepared}: no prepared data", f"run nmt prepare {model} first")
     return prepared
-
-
-def _vocabulary(tokenizer: "Tokenizer", ids: bool) -> dict[str, int]:
-    """Return the id of each token, or of each number as text."""
-    numbers = range(tokenizer.vocab_size)
-    return dict(zip(map(str, numbers) if ids else tokenizer.tokens(numbers), numbers, strict=True))
 
 
 def _read(line: str, vocabulary: dict[str, int], where: str) -> list[int]:
