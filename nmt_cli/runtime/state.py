@@ -56,21 +56,18 @@ class HostState:
         shortlist = self._encoder_output.get("shortlist")
         self._candidates = vocab_size if shortlist is None else shortlist.shape[1]
         self._steps = self._used = self._reserved = 0
-        self._bind()
+        # By name of an input or output; empty when they have to be made and bound.
+        self._buffers: dict[str, NDArray[Any]] = {}
 
     def step(self, tokens: Ids, ancestry: Mask) -> Candidates:
         """Run a step and append its columns to the caches (see search.step_model)."""
-        self._use(self._decoder)
-        self._run(tokens, ancestry)
+        self._run(self._decoder, tokens, ancestry)
         # The next step overwrites the buffers; search copies what it keeps.
         return Candidates(self._buffers["scores"], self._buffers["ids"])
 
     def log_probs(self, session: Any, tokens: Ids, ancestry: Mask) -> Floats:
         """Run a step of a session that returns all log-probabilities, [B, K, V]."""
-        self._use(session)
-        if "log_probs" not in self._buffers:
-            self._bind_output("log_probs", (*tokens.shape, self._vocab_size), np.float32)
-        self._run(tokens, ancestry)
+        self._run(session, tokens, ancestry, log_probs=True)
         return self._buffers["log_probs"].copy()
 
     def attention(self, session: Any, tokens: Ids, ancestry: Mask) -> Floats:
@@ -94,18 +91,16 @@ class HostState:
             self._encoder_output[name] = _kept(values, rows)
         for cache in self._caches.values():
             cache.columns = _kept(cache.columns, rows)
-        self._bind()
+        self._buffers = {}
         return self
 
-    def _use(self, session: Any) -> None:
-        """Run further steps with this session."""
+    def _run(self, session: Any, tokens: Ids, ancestry: Mask, log_probs: bool = False) -> None:
         if session is not self._session:
-            self._session = session
-            self._bind()
-
-    def _run(self, tokens: Ids, ancestry: Mask) -> None:
+            self._session, self._buffers = session, {}
         self._fill(tokens, ancestry)
-        self._session.run_with_iobinding(self._binding)
+        if log_probs and "log_probs" not in self._buffers:
+            self._bind_output("log_probs", (*tokens.shape, self._vocab_size), np.float32)
+        session.run_with_iobinding(self._binding)
         self._used += tokens.shape[1]
         self._steps += 1
 
@@ -113,53 +108,41 @@ class HostState:
         """Write a step's inputs into its buffers."""
         used = self._used + tokens.shape[1]
         if used > self._reserved:
-            self._reserve(tokens.shape)
-        if "tokens" not in self._buffers:
-            self._bind_step(tokens)
+            self._reserve(tokens.shape[1])
+        if not self._buffers:
+            self._bind(*tokens.shape)
         buffers = self._buffers
         buffers["tokens"][:] = tokens
         buffers["position"][0] = self._steps
         buffers["write_at"][:] = self._used
         buffers["ancestry"][..., :used] = ancestry
 
-    def _reserve(self, shape: tuple[int, ...]) -> None:
+    def _reserve(self, beams: int) -> None:
         """Make room for more columns."""
-        count, beams = shape
         steps = max(STEPS_AHEAD, int(self._steps * SHARE_AHEAD))
         self._reserved = -(-(self._used + steps * beams) // VECTOR) * VECTOR
-        for name, cache in self._caches.items():
+        for cache in self._caches.values():
             self._spare = cache.widen(self._used, self._reserved, self._spare)
-            self._bind_cache(name, cache)
-        self._bind_input("ancestry", np.zeros((count, beams, self._reserved), np.bool_))
+        self._buffers = {}
 
-    def _bind(self) -> None:
-        """Make new buffers for a new number of sentences."""
-        self._buffers: dict[str, NDArray[Any]] = {}
+    def _bind(self, count: int, beams: int) -> None:
+        """Make the buffers of a step and bind them, the encoder's output and the caches."""
         self._binding = self._session.io_binding()
         inputs = {tensor.name for tensor in self._session.get_inputs()}
         for name, values in self._encoder_output.items():
             if name in inputs:  # not every step has shortlists
                 self._bind_input(name, values)
-        if self._reserved:  # otherwise the first step reserves columns and binds them
-            for name, cache in self._caches.items():
-                self._bind_cache(name, cache)
-
-    def _bind_step(self, tokens: Ids) -> None:
-        """Make the buffers whose shapes depend only on the batch."""
-        count, beams = tokens.shape
-        self._bind_input("tokens", np.empty_like(tokens))
+        self._bind_input("tokens", np.empty((count, beams), np.int32))
         self._bind_input("position", np.empty(1, np.int32))
         self._bind_input("write_at", np.empty(count, np.int64))
         self._bind_input("ancestry", np.zeros((count, beams, self._reserved), np.bool_))
+        for name, cache in self._caches.items():  # the graph writes its columns into the input
+            value = onnxruntime.OrtValue.ortvalue_from_numpy(cache.columns)
+            self._binding.bind_ortvalue_input(name, value)
+            self._binding.bind_ortvalue_output(f"new_{name}", value)
         shape = (count, beams, min(beams, self._candidates))
         self._bind_output("scores", shape, np.float32)
         self._bind_output("ids", shape, np.int32)
-
-    def _bind_cache(self, name: str, cache: "_Cache") -> None:
-        """Use one array as input and output, into which the graph writes its columns."""
-        values = onnxruntime.OrtValue.ortvalue_from_numpy(cache.columns)
-        self._binding.bind_ortvalue_input(name, values)
-        self._binding.bind_ortvalue_output(f"new_{name}", values)
 
     def _bind_input(self, name: str, values: NDArray[Any]) -> None:
         self._buffers[name] = values

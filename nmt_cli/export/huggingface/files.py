@@ -133,8 +133,6 @@ Settings = TypeVar("Settings", HuggingFaceConfig, GenerationConfig, TokenizerCon
 def read_config(folder: Path) -> HuggingFaceConfig:
     """Read config.json, which must describe a model that nmt has."""
     path = folder / CONFIG
-    if not folder.is_dir():
-        raise ModelError(f"{folder}: no such folder", "download the model first")
     if not path.is_file():
         raise ModelError(
             f"{folder}: not a Hugging Face model (no {CONFIG})",
