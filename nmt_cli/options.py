@@ -11,6 +11,7 @@ Tables of recipes, options of the command line and tables of manifests are all s
 
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import field, fields
 from pathlib import Path
 from types import NoneType, UnionType
@@ -70,11 +71,8 @@ def checked(value: Any, kind: Any, name: str) -> Any:
     Raises:
         OptionError: the value has another type, is out of range or is not finite.
     """
-    try:
+    with suppress(msgspec.ValidationError):
         result = msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        pass
-    else:
         numbers = result.values() if isinstance(result, dict) else [result]
         if all(math.isfinite(number) for number in numbers if isinstance(number, float)):
             return result

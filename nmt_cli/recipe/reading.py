@@ -14,6 +14,10 @@ from nmt_cli.options import settings_from
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.model import ARCHITECTURES, Problem, model_config
 
+_TABLES: dict[str, Any] = {
+    item.name: item.type for item in fields(Recipe) if is_dataclass(item.type)
+}
+
 
 def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     """Read a recipe file and apply ``KEY=VALUE`` overrides such as ``model.heads=4``.
@@ -83,18 +87,15 @@ def _override(tree: dict[str, Any], override: str) -> None:
 
 def recipe_from(tree: Mapping[str, Any], where: str) -> Recipe:
     """Check a parsed TOML tree and return its recipe; ``where`` names the file in errors."""
-    tables: dict[str, Any] = {
-        item.name: item.type for item in fields(Recipe) if is_dataclass(item.type)
-    }
     values: dict[str, Any] = {}
     hints = _hints()
     try:
-        for name in tables.keys() & tree.keys():
+        for name in _TABLES.keys() & tree.keys():
             if not isinstance(tree[name], Mapping):
                 raise OptionError(f"{where}: '{name}' must be a table", f"write [{name}]")
-            read = model_config if name == "model" else partial(settings_from, tables[name])
+            read = model_config if name == "model" else partial(settings_from, _TABLES[name])
             values[name] = read(tree[name], where, f"{name}.", hints)
-        rest = {key: value for key, value in tree.items() if key not in tables}
+        rest = {key: value for key, value in tree.items() if key not in _TABLES}
         recipe = replace(settings_from(Recipe, rest, where, "", hints), **values)
     except OptionError as error:
         raise RecipeError(error.message, error.hint) from None
@@ -105,9 +106,8 @@ def recipe_from(tree: Mapping[str, Any], where: str) -> Recipe:
 
 def _hints() -> dict[str, str]:
     """Return a hint for each key, for when it is in another table."""
-    tables = {item.name: [item.type] for item in fields(Recipe) if is_dataclass(item.type)}
-    tables["model"] = [*ARCHITECTURES.values()]
-    keys = [(name, item.name) for name in tables for kind in tables[name] for item in fields(kind)]
+    kinds = [*_TABLES.items(), *(("model", kind) for kind in ARCHITECTURES.values())]
+    keys = [(name, item.name) for name, kind in kinds for item in fields(kind)]
     hints = {key: f"did you mean '{name}.{key}'?" for name, key in reversed(keys)}
     outside = [item.name for item in fields(Recipe)]
     return hints | {key: f"did you mean '{key}' outside of any table?" for key in outside}
