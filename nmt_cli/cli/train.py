@@ -168,7 +168,7 @@ def import_(
             raise OptionError(
                 "`source`, `target` and `normalize_punctuation` are for models from Hugging Face"
             )
-        from nmt_cli.export.importing.bundle import import_bundle
+        from nmt_cli.export.importing.runs import import_bundle
 
         run = import_bundle(folder, output, dev, force)
         say(f"run written to {run}; next: nmt train RECIPE --init-from {run}")

@@ -1,7 +1,7 @@
-"""Keras models: shared layers, step graphs, and one folder per architecture.
+"""Keras models: shared layers, step graphs, and one module per architecture.
 
-The folder has the name of the architecture. Its ``network.py`` defines ``build_model`` and its
-``steps.py`` the class ``Steps``; the registry in nmt_cli.recipe.model has its settings.
+The module has the name of the architecture and defines the function ``build_model`` and the class
+``Steps``; the registry in nmt_cli.recipe.model has its settings.
 """
 
 from importlib import import_module
@@ -22,10 +22,10 @@ def build_model(
     It maps source [B, S] and target [B, T] to logits [B, T, V], float32. The seed determines the
     initial weights and dropout.
     """
-    network = import_module(f"{__name__}.{config.architecture}.network")
-    return network.build_model(config, source_vocab, target_vocab, seed)
+    module = import_module(f"{__name__}.{config.architecture}")
+    return module.build_model(config, source_vocab, target_vocab, seed)
 
 
 def step_graph_of(model: "keras.Model") -> "StepGraph":
     """Return the encoder and the decoder step of a training model."""
-    return import_module(f"{__name__}.{model.name}.steps").Steps(model)
+    return import_module(f"{__name__}.{model.name}").Steps(model)

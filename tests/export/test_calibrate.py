@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nmt_cli.bundle import DECODER, ENCODER
-from nmt_cli.export.onnx.quantize import MAX_ERROR, best_size, calibrate, quantize
+from nmt_cli.export.onnx.precision import MAX_ERROR, best_size, calibrate, quantize
 from nmt_cli.training.run import Run
 from tests.export.graphs import loaded
 
@@ -74,7 +74,7 @@ def test_a_product_with_a_large_error_keeps_a_scale_per_row(
         seen.append(best_size(values)[0])
         return seen[-1], 2 * MAX_ERROR if len(seen) == 2 else 0.0
 
-    monkeypatch.setattr("nmt_cli.export.onnx.quantize.best_size", second_is_bad)
+    monkeypatch.setattr("nmt_cli.export.onnx.precision.best_size", second_is_bad)
     sizes = calibrate(models, tiny_run.recipe.model, pairs)
     products = [
         node for model in models.values() for node in model.graph if node.op_type == "MatMul"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nmt_cli.export.onnx.half import half
 from nmt_cli.export.onnx.ops import IR_VERSION, OPSET, Ops
+from nmt_cli.export.onnx.precision import half
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(3, 4)).astype(np.float32)

@@ -12,7 +12,7 @@ import nmt_cli
 from nmt_cli.bundle import ENCODER
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import ModelError, NmtError
-from nmt_cli.export.importing.bundle import import_bundle
+from nmt_cli.export.importing.runs import import_bundle
 from nmt_cli.text.lines import read_lines
 from nmt_cli.training.checkpoint import inference_weights, read_checkpoint
 from nmt_cli.training.run import Run

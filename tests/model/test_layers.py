@@ -24,7 +24,7 @@ from nmt_cli.model.layers import (
     sinusoids,
     target_mask,
 )
-from nmt_cli.model.transformer.network import DecoderLayer, EncoderLayer
+from nmt_cli.model.transformer import DecoderLayer, EncoderLayer
 from nmt_cli.recipe.model import TransformerConfig
 
 

@@ -11,7 +11,7 @@ from nmt_cli.recipe.model import ARCHITECTURES
 from nmt_cli.training.devices import ONE_DEVICE
 from nmt_cli.training.run import Run
 from nmt_cli.training.train import train
-from tests.model import averaging
+from tests.model.averaging import AveragingConfig, network
 from tests.model.models import (
     check_beams,
     check_causality,
@@ -27,8 +27,8 @@ LINES = ["um dois três", "", "casa gato"]
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ARCHITECTURES, "averaging", averaging.AveragingConfig)
-    monkeypatch.setitem(sys.modules, "nmt_cli.model.averaging", averaging)
+    monkeypatch.setitem(ARCHITECTURES, "averaging", AveragingConfig)
+    monkeypatch.setitem(sys.modules, "nmt_cli.model.averaging", network)
 
 
 def test_it_trains_exports_and_translates(tmp_path: Path) -> None:

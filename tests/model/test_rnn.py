@@ -9,7 +9,7 @@ import pytest
 from keras import ops
 
 from nmt_cli.model.layers import MASKED
-from nmt_cli.model.rnn.network import RecurrentDecoder
+from nmt_cli.model.rnn import RecurrentDecoder
 from nmt_cli.recipe.model import RecurrentConfig
 from tests.model.models import (
     VOCAB,

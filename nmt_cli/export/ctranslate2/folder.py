@@ -19,7 +19,7 @@ from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.trained import TrainedModel, refuse
 from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
 from nmt_cli.files import write_json
-from nmt_cli.model.transformer.steps import Steps
+from nmt_cli.model.transformer import Steps
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.step_model import Floats
 from nmt_cli.text.tokenizer import END_ID, START_ID, UNK_ID

@@ -39,7 +39,7 @@ from nmt_cli.export.huggingface.files import (
     tensor_of,
     their_names,
 )
-from nmt_cli.export.importing.base import Shapes, Weights, write_run
+from nmt_cli.export.importing.runs import Shapes, Weights, write_run
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.text.sentence_piece import read_spm, tag_piece
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerSpec

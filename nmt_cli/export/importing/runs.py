@@ -1,7 +1,10 @@
-"""Import a bundle: its weights become those of a run."""
+"""Write imported models as runs, and import bundles."""
 
+import logging
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,9 +14,18 @@ from numpy.typing import NDArray
 from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
 from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.bundle.reading import check_files, read_manifest
-from nmt_cli.errors import ModelError
-from nmt_cli.export.importing.base import Shapes, Weights, write_run
+from nmt_cli.data.corpus import read_held_out
+from nmt_cli.errors import ModelError, OutputError
+from nmt_cli.files import locked, replacing_folder
+from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import DataConfig, Recipe
+from nmt_cli.training import RUN
+from nmt_cli.training.run import Run
+
+Weights = dict[str, NDArray[np.float32]]
+Shapes = Mapping[str, tuple[int, ...]]
+
+logger = logging.getLogger(__name__)
 
 
 def import_bundle(
@@ -84,3 +96,47 @@ def _weight(tensors: dict[str, Any], name: str) -> NDArray[np.float32]:
     (product,) = tensors[f"{name}_int8"].consumers()
     scale = ir.convenience.get_const_tensor(product.inputs[0].producer().inputs[1])
     return array("_int8") * (array("_factors") / scale.numpy())
+
+
+def write_run(
+    recipe: Recipe,
+    sizes: tuple[int, int],
+    write_tokenizers: Callable[[Path], object],
+    read_weights: Callable[[Shapes], Weights],
+    output: Path | None,
+    dev: str | None,
+    force: bool,
+    initial: dict[str, Any] | None = None,
+) -> Path:
+    """Write an imported model as a run; returns the run's folder.
+
+    Args:
+        recipe: has the keys that the source records.
+        sizes: of the source and target vocabularies.
+        write_tokenizers: fills an empty folder.
+        read_weights: returns the model's weights, given their names and shapes.
+        output: folder to write; None for one under runs/, named after the model.
+        dev: corpus whose lines calibrate and verify exports of the run, as in data.dev.
+        force: replace an existing run.
+        initial: see Run.initial.
+    """
+    held_out = read_held_out(dev, recipe.data)
+    folder = output or Path("runs", recipe.label)
+    with locked(folder):
+        if (folder / RUN).exists() and not force:
+            raise OutputError(f"{folder}: a run already exists", "replace it with `force`")
+        with replacing_folder(folder, RUN) as work, TemporaryDirectory() as tokenizers:
+            write_tokenizers(Path(tokenizers))
+            run = Run(work, recipe, *sizes, prepared_key="", initial=initial or {})
+            run.write(Path(tokenizers), *held_out)
+            import_keras()
+            from nmt_cli.training.checkpoint import TrainingState, save_checkpoint
+            from nmt_cli.training.model import new_model
+
+            model = new_model(run)
+            values = read_weights({weight.path: tuple(weight.shape) for weight in model.weights})
+            for weight in model.weights:
+                weight.assign(values[weight.path])
+            save_checkpoint(run.best, model, TrainingState())
+    logger.info(f"{sizes[1]:,} target tokens, {run.weights:,} weights")
+    return folder

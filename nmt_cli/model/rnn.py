@@ -1,4 +1,5 @@
-"""A recurrent encoder-decoder with attention: its layers and its Keras functional model.
+"""A recurrent encoder-decoder with attention: layers, Keras functional model and
+step graph.
 
 Bahdanau et al. 2015 (https://arxiv.org/abs/1409.0473): the query is the decoder's state before a
 step, and the context vector enters the step. Luong et al. 2015 (https://arxiv.org/abs/1508.04025):
@@ -6,7 +7,8 @@ the query is the decoder's output. Either way, output and context become an atte
 (Luong, equation 5), which predicts the next token and, with input feeding, enters the next step
 (section 3.3).
 
-Shapes: B sentences, S source positions, T target positions, K beams, d width.
+Shapes: B sentences, S source positions, T target positions, K beams, P columns cached so far,
+d width.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +18,15 @@ from typing import Any
 import keras
 from keras import ops
 
-from nmt_cli.model.layers import Configured, PaddingMask, embeddings, float32_logits, word_dropout
+from nmt_cli.model.layers import (
+    Configured,
+    PaddingMask,
+    embeddings,
+    float32_logits,
+    padding_mask,
+    word_dropout,
+)
+from nmt_cli.model.step_graph import Parents, StepGraph, Tensors
 from nmt_cli.recipe.model import RecurrentConfig
 
 _CELLS = {"lstm": keras.layers.LSTMCell, "gru": keras.layers.GRUCell}
@@ -196,3 +206,51 @@ def build_model(
     y = keras.layers.Dropout(config.dropout, name="output_dropout")(y)
     logits = float32_logits(y, config, target_embedding, target_vocab)
     return keras.Model([source_ids, target_ids], logits, name="rnn")
+
+
+class Steps(StepGraph):
+    """Caches are the states [B, 1, P, d] that the decoder carries from step to step."""
+
+    config: RecurrentConfig
+
+    def __init__(self, model: keras.Model) -> None:
+        self.decoder = model.get_layer("decoder")
+        super().__init__(model, self.decoder.config)
+
+    def encode(self, source: Any) -> Tensors:
+        """Return mask [B, 1, 1, S], keys and values [B, 1, S, d] of attention, and the states
+        before the first step, each [B, 1, 1, d]."""
+        mask = padding_mask(source, "float32", self.pad_ids)
+        x, states = self.source_embedding(source), []
+        for layer in self.encoder_layers:
+            x, *states = layer(x, mask=seen_tokens(mask), training=False)
+        summary = summary_of(states)
+        first = [bridge(summary)[:, None, None] for bridge in self.decoder.bridges]
+        return [mask, *self.decoder.project(x), *first]
+
+    def decode(
+        self, tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
+    ) -> tuple[Any, Tensors, Tensors]:
+        """Return the softmax layer's input, the caches and the attention to the source."""
+        mask, keys, values, *first = encoder_output
+        beams = ops.shape(tokens)[1]
+        parents = Parents(ancestry, position, beams, ops.shape(caches[0])[2])
+        # The states before this step, rows [B * K, d].
+        states = [
+            parents.rows(cache, start) for cache, start in zip(caches, [*first, None], strict=False)
+        ]
+        attention: Tensors = []
+
+        def attend(query: Any) -> Any:
+            attention.append(self.decoder.weights_of(query, beams, keys, mask))
+            return self.decoder.attend(query, beams, keys, values, mask)
+
+        x = self.target_embedding(ops.reshape(tokens, (-1,)))  # [B * K, d]
+        # With input feeding, the last state is the attentional vector.
+        attended, cells = self.decoder.advance(x, states[: len(first)], states[-1], attend)
+        shape = (-1, 1, beams, self.config.d_model)
+        pairs = zip(caches, [*cells, attended], strict=False)
+        grown = [
+            ops.concatenate([cache, ops.reshape(state, shape)], axis=2) for cache, state in pairs
+        ]
+        return attended, grown, attention

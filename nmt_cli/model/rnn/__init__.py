@@ -1,1 +1,0 @@
-"""The recurrent encoder-decoder with attention; see nmt_cli.model.rnn.network."""
