@@ -19,7 +19,7 @@ from nmt_cli.training import RUN
 # The modules of the search are imported by methods: the graphs of a bundle are loaded meanwhile.
 if TYPE_CHECKING:
     from nmt_cli.runtime.load import Bundle
-    from nmt_cli.search.forced import AttentionMaps
+    from nmt_cli.search.hypotheses import AttentionMaps
     from nmt_cli.search.step_model import StepModel
     from nmt_cli.search.trace import Search
     from nmt_cli.search.translator import Translation, Translator
@@ -176,7 +176,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
     def attention(self, source: str, target: str | None = None) -> "AttentionMaps":
         """Return the attention weights of a sentence and ``target``, or its own translation."""
-        from nmt_cli.search.forced import forced_attention
+        from nmt_cli.search.hypotheses import forced_attention
         from nmt_cli.text.edits import MappedText
 
         translator = self.translator(DecodingOptions(alignments=True), single=True)

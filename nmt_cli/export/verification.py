@@ -30,7 +30,7 @@ from nmt_cli.evaluate.scores import System, compare, count, evaluate
 from nmt_cli.export.exporter import FLOAT32
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
-from nmt_cli.search.forced import forced_steps
+from nmt_cli.search.hypotheses import forced_steps
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.step_model import Floats, StepModel

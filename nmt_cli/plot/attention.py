@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from nmt_cli.errors import InputError, ModelError
 from nmt_cli.plot.figure import matrix, new_figure
-from nmt_cli.search.forced import Alignment, AttentionMaps
+from nmt_cli.search.hypotheses import Alignment, AttentionMaps
 from nmt_cli.text.tokenizer import TokenizerPair
 
 _TITLES = {

@@ -19,7 +19,7 @@ from nmt_cli.models import TranslationModel
 from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import picture
 from nmt_cli.plot.history import Records, history_figure, log_records
-from nmt_cli.search.forced import align
+from nmt_cli.search.hypotheses import align
 from nmt_cli.search.translator import Translation
 from nmt_cli.training.run import Run
 

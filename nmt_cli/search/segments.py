@@ -12,8 +12,7 @@ import numpy as np
 
 from nmt_cli.errors import ResourceError
 from nmt_cli.search.beam import beam_search
-from nmt_cli.search.forced import force
-from nmt_cli.search.hypotheses import Hypothesis, Segment
+from nmt_cli.search.hypotheses import Hypothesis, Segment, force
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rules import Processor, processors_of
 from nmt_cli.search.step_model import BatchTooLarge, Ids, StepModel
@@ -82,7 +81,8 @@ class BeamSearch:
     ) -> None:
         """``trace`` records the search; it needs batches of one segment."""
         self.model, self._tokenizers, self._trace = model, tokenizers, trace
-        self._latest: tuple[SearchOptions, tuple[Processor, ...]] | None = None
+        # The rules that the latest options request.
+        self._rules: tuple[SearchOptions | None, tuple[Processor, ...]] = None, ()
 
     def search(
         self, batch: Sequence[Segment], options: SearchOptions
@@ -91,17 +91,11 @@ class BeamSearch:
         return with_retries(self._once, batch, options, self._tokenizers)
 
     def _once(self, batch: Sequence[Segment], options: SearchOptions) -> list[list[Hypothesis]]:
+        rules = self._rules
+        if rules[0] is not options:
+            rules = self._rules = options, processors_of(options, self._tokenizers.target)
         source = padded([segment.ids for segment in batch])
-        return beam_search(
-            self.model, source, options, batch, self._processors(options), self._trace
-        )
-
-    def _processors(self, options: SearchOptions) -> tuple[Processor, ...]:
-        """The rules that the options request; those of the latest options are kept."""
-        latest = self._latest
-        if latest is None or latest[0] is not options:
-            latest = self._latest = options, processors_of(options, self._tokenizers.target)
-        return latest[1]
+        return beam_search(self.model, source, options, batch, rules[1], self._trace)
 
     def force(
         self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nmt_cli.errors import InputError, NmtError
-from nmt_cli.search.forced import word_weights
-from nmt_cli.search.hypotheses import Hypothesis, Segment, penalty
+from nmt_cli.search.hypotheses import Hypothesis, Segment, penalty, word_weights
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.segments import BeamSearch, SegmentSearch, in_batches
 from nmt_cli.search.step_model import StepModel

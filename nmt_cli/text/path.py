@@ -54,7 +54,7 @@ class Passage:
     line: str
     text: MappedText
     parts: list[list[int]]
-    edits: tuple[Edit, ...] = ()
+    edits: list[Edit]
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,13 @@ class TextPath:
             for line, (text, edits), tokens in zip(lines, changed, ids, strict=True)
         ]
 
-    def _before(self, line: str, is_free: bool) -> tuple[MappedText, tuple[Edit, ...]]:
+    def _before(self, line: str, is_free: bool) -> tuple[MappedText, list[Edit]]:
         text, edits = MappedText(line), list[Edit]()
         for step in self.steps if is_free else ():
             text, edit = step(text)
             if edit:
                 edits.insert(0, edit)
-        return text, tuple(edits)
+        return text, edits
 
     def _parts(self, text: str, ids: list[int]) -> list[list[int]]:
         tokenizer, parts = self.tokenizers.source, [ids] if ids else []

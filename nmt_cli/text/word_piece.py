@@ -70,22 +70,21 @@ CATEGORIES = {
 """General categories; "Cn" for what RE2 does not know yet."""
 
 # A code point and what it decomposes into.
-_DECOMPOSITIONS = """
+_DECOMPOSED = """
     105C9 105D2 307, 105E4 105DA 307, 11383 11382 113C9, 11385 11384 113BB, 1138E 1138B
     113C2, 11391 11390 113C9, 113C5 113C2 113C2, 113C7 113C2 113B8, 113C8 113C2 113C9, 16121
     1611E 1611E, 16122 1611E 16129, 16123 1611E 1611F, 16124 16129 1611F, 16125 1611E 16120,
     16126 1611E 1611E 1611F, 16127 1611E 16129 1611F, 16128 1611E 1611E 16120, 16D68 16D67
     16D67, 16D69 16D63 16D67, 16D6A 16D63 16D67 16D67
 """
-_DECOMPOSED = {
-    int(point, 16): "".join(chr(int(part, 16)) for part in parts)
-    for point, *parts in map(str.split, _DECOMPOSITIONS.split(","))
-}
 _LOWERED = {0x1C89: 0x1C8A, 0xA7CB: 0x264, 0xA7CC: 0xA7CD, 0xA7DA: 0xA7DB, 0xA7DC: 0x19B}
 _CYRILLIC_MODIFIERS = "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ"
 
 FOLDED = {
-    **_DECOMPOSED,
+    **{
+        int(point, 16): "".join(chr(int(part, 16)) for part in parts)
+        for point, *parts in map(str.split, _DECOMPOSED.split(","))
+    },
     **{capital: chr(small) for capital, small in _LOWERED.items()},
     **{capital: chr(capital + 0x20) for capital in range(0x10D50, 0x10D66)},  # Garay
     **dict(enumerate("abcdefghijklmnopqrstuvwxyz0123456789", start=0x1CCD6)),  # outlined

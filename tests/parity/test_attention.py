@@ -11,7 +11,7 @@ from nmt_cli.errors import ModelError
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
-from nmt_cli.search.forced import AttentionMaps, align, forced_attention
+from nmt_cli.search.hypotheses import AttentionMaps, align, forced_attention
 from nmt_cli.text.tokenizer import END_ID, TokenizerPair
 from nmt_cli.training.model import trained_model
 from tests.systems import export_bundle, untrained_run

@@ -14,7 +14,7 @@ from nmt_cli.plot.figure import check_format, picture, write
 from nmt_cli.plot.history import history_figure, schedule_figure, steps_to_draw
 from nmt_cli.plot.inputs import masks_figure, positions_figure
 from nmt_cli.plot.lengths import buckets_of, lengths_figure
-from nmt_cli.search.forced import Alignment, AttentionMaps, align
+from nmt_cli.search.hypotheses import Alignment, AttentionMaps, align
 from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
 
 PIECES = ["<pad>", "<unk>", "<s>", "</s>", "▁a", "▁esta", "ção", "▁the", "▁sta", "tion"]

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_cli.search.beam import beam_search
-from nmt_cli.search.forced import force
-from nmt_cli.search.hypotheses import Hypothesis, Segment, coverage_penalty
+from nmt_cli.search.hypotheses import Hypothesis, Segment, coverage_penalty, force
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rules import (
     Processor,
