@@ -9,7 +9,7 @@ Similar: HTML.cpp of Bergamot (https://github.com/browsermt/bergamot-translator)
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nmt_cli.formats.spans import Interval, Kind, Span
@@ -125,17 +125,11 @@ class _Placing:
             pattern = rf"(?<!\w){re.escape(node.before)}(?!\w)"
             copies = {match.span() for match in re.finditer(pattern, self.target)}
             copies -= set(self.exact.values())
-            if not copies:
-                continue
-
-            def aligned(copy: Interval, node: _Node = node) -> tuple[int, int]:
-                words = self._overlapping(copy)
-                return sum(self._covers(node, self.sources[word]) for word in words), -copy[0]
-
-            copy = max(copies, key=aligned)
-            self.exact[node.start, node.end] = copy
-            for word in self._overlapping(copy):
-                self.sources[word] = (node.start, node.end)
+            if copies:
+                copy = max(copies, key=lambda copy: (self._aligned(node, copy), -copy[0]))
+                self.exact[node.start, node.end] = copy
+                for word in self._overlapping(copy):
+                    self.sources[word] = (node.start, node.end)
 
     def _anchor(self) -> None:
         """Align names and numbers that occur once on each side; short words are often others."""
@@ -151,6 +145,10 @@ class _Placing:
             for index in self._overlapping(sides[1][word]):
                 if self.target[slice(*self.targets[index])].casefold().strip(_SIGNS) == word:
                     self.sources[index] = sides[0][word]
+
+    def _aligned(self, node: _Node, interval: Interval) -> int:
+        """Count the target words in an interval that are aligned to words of a node."""
+        return sum(self._covers(node, self.sources[word]) for word in self._overlapping(interval))
 
     def _overlapping(self, interval: Interval) -> list[int]:
         """Return the target words that overlap an interval."""
@@ -264,8 +262,6 @@ def _raw(node: _Node) -> str:
     return node.before + "".join(map(_raw, node.inner)) + node.after
 
 
-def _visible(nodes: Sequence[_Node]) -> list[_Node]:
-    visible = []
+def _visible(nodes: Sequence[_Node]) -> Iterator[_Node]:
     for node in nodes:
-        visible += [node] if node.visible else _visible(node.inner)
-    return visible
+        yield from [node] if node.visible else _visible(node.inner)

@@ -16,7 +16,7 @@ from nmt_cli.text.lines import STRICT
 COLUMN = "column"
 """For ``errors``: keep a row that fails, whatever the reason, with its error in a column."""
 
-# The formats that formats/document.py lists, which type checkers cannot read.
+# The formats that nmt_cli/formats lists, which type checkers cannot read.
 if TYPE_CHECKING:
     DocumentFormat = str
 else:

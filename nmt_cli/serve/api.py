@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from nmt_cli.serve.models import ServedModel
+from nmt_cli.serve.batcher import ServedModel
 from nmt_cli.serve.service import Service, Translated
 
 # A status and a message, which may have {fields}.

@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Mount
 
 from nmt_cli.serve.api import Call, Interface
-from nmt_cli.serve.models import ServedModel
+from nmt_cli.serve.batcher import ServedModel
 from nmt_cli.web import language_name
 
 PATHS = ("/v2/", "/v3/")

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from nmt_cli.formats import SUFFIXES
 from nmt_cli.serve.api import Call, Interface, problem
-from nmt_cli.serve.models import ServedModel
+from nmt_cli.serve.batcher import ServedModel
 from nmt_cli.serve.service import Service
 from nmt_cli.web import language_name
 

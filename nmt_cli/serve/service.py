@@ -15,8 +15,7 @@ from nmt_cli.formats.spans import Interval
 from nmt_cli.host import cores
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translation
-from nmt_cli.serve.batcher import Answer, Batcher, Metrics, TooManyRequests
-from nmt_cli.serve.models import Models, ServedModel
+from nmt_cli.serve.batcher import Answer, Batcher, Metrics, Models, ServedModel, TooManyRequests
 from nmt_cli.serve.options import ServeOptions
 from nmt_cli.text.lines import read_lines
 

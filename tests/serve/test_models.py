@@ -7,7 +7,7 @@ import pytest
 
 from nmt_cli.errors import ModelError
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.serve.models import Models, ServedModel
+from nmt_cli.serve.batcher import Models, ServedModel
 from tests.serve.conftest import renamed, serving
 
 
