@@ -14,14 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from nmt_cli.errors import InputError, OptionError, OutputError
-from nmt_cli.files import (
-    is_special,
-    open_own,
-    replacing_path,
-    standard_output,
-    sync,
-    unwritable,
-)
+from nmt_cli.files import is_special, open_own, replacing_path, standard_output, sync, unwritable
 from nmt_cli.text.lines import STRICT, SUFFIXES, decode_lines, reading, writing
 
 if TYPE_CHECKING:
@@ -128,10 +121,7 @@ def opened(source: Path) -> AbstractContextManager[BinaryIO]:
 
 
 def open_lines(source: Path, on_error: str = STRICT) -> Iterator[str]:
-    """Read the lines of a (possibly compressed) file or of standard input.
-
-    The file is opened immediately, so that a wrong name fails before a model is loaded.
-    """
+    """Open a file at once, so that a wrong name fails before a model is loaded; read its lines."""
     file = opened(source)
 
     def lines() -> Iterator[str]:

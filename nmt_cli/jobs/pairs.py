@@ -29,7 +29,6 @@ logger = logging.getLogger(__name__)
 Pair = tuple[str, str, str]
 
 WRITTEN = "written"
-UNREADABLE = "\ufffd"  # the result of decoding invalid UTF-8
 
 
 class PairLines(Lines):
@@ -63,8 +62,7 @@ def synthesize_files(
     paths = pair_files(model, output, files, force)
     peeked = list(islice(lines, 2))
     translator = model.translator(options, single=len(peeked) < 2)
-    counts = synthesize(chain(peeked, lines), translator, *paths)
-    logger.info(f"wrote {paths[0]} and {paths[1]}: {report(counts)}")
+    synthesize(chain(peeked, lines), translator, *paths)
 
 
 def pair_files(
@@ -130,6 +128,7 @@ def write_pairs(pairs: Iterable[Pair], originals: Path, translations: Path) -> C
             raise InputError(f"nothing to write: {report(counts)}", "check the text and the model")
         for stream in (original, translation):
             stream.flush()  # a full disk must show before either file is replaced
+    logger.info(f"wrote {originals} and {translations}: {report(counts)}")
     return counts
 
 
@@ -144,4 +143,5 @@ def report(counts: Counter[str]) -> str:
 
 def is_degenerate(text: str, line: str) -> bool:
     """Return whether a translation repeats itself or is unreadable although its source is not."""
-    return repeats(text, line) or (UNREADABLE in text and UNREADABLE not in line)
+    # U+FFFD is the result of decoding invalid UTF-8.
+    return repeats(text, line) or ("\ufffd" in text and "\ufffd" not in line)

@@ -163,11 +163,7 @@ def open_shared(
     """Open bundles in an actor."""
     first, *more = [bundle.local() for bundle in bundles]
     return models.open(
-        first,
-        *more,
-        threads=threads,
-        device=settings.device,
-        provider=settings.provider,
+        first, *more, threads=threads, device=settings.device, provider=settings.provider
     )
 
 

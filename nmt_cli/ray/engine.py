@@ -23,7 +23,7 @@ from nmt_cli.files import locked
 from nmt_cli.jobs import shards
 from nmt_cli.jobs.folders import DataPath, FileJob, file_jobs, settings, sources
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.jobs.pairs import PairLines, pair_files, pairs_in, report, write_pairs
+from nmt_cli.jobs.pairs import PairLines, pair_files, pairs_in, write_pairs
 from nmt_cli.jobs.records import form_of
 from nmt_cli.jobs.shards import Counts, Form, Shard
 from nmt_cli.jobs.translate import Progress, no_progress
@@ -84,9 +84,8 @@ def synthesize_files(
         unfinished = [job for job in jobs if job.prepare(force, resume=not force)]
         if unfinished:
             _run(Work(unfinished, options, [bundle], ray_settings, pairs=True), None)
-        counts = write_pairs(pairs_in(part for job in jobs for part in job.parts()), *paths)
+        write_pairs(pairs_in(part for job in jobs for part in job.parts()), *paths)
         DataPath.of(folder).remove()
-    logger.info(f"wrote {paths[0]} and {paths[1]}: {report(counts)}")
     return model.languages
 
 
@@ -167,25 +166,21 @@ class Actor:
 
     def __call__(self, row: Row) -> Row:
         """Translate a shard and write its file; returns the row with counts for its content."""
-        counts, problem = Counts(), row["problem"]
+        work, counts, problem = self._work, Counts(), row["problem"]
         try:
             if row["content"]:
-                self._translate(row, counts)
+                if not self._translator:  # not earlier: its errors belong to a row
+                    model = open_shared(self._shared, work.ray_settings, self._threads)
+                    self._translator = model.translator(work.options.decoding)
+                shard = Shard(row["start"], row["end"], row["header"], row["content"])
+                job = work.jobs[row["job"]]
+                job.translate(shard, self._translator, work.options, counts, work.form())
         except NmtError as error:
             problem = str(error)
         messages = [record.getMessage() for record in self._log.buffer]
         self._log.flush()
         kept = {name: row[name] for name in ("job", "start", "end", "last")}
         return {**kept, **vars(counts), "problem": problem, "messages": messages}
-
-    def _translate(self, row: Row, counts: Counts) -> None:
-        work = self._work
-        if not self._translator:  # not earlier: its errors belong to a row
-            model = open_shared(self._shared, work.ray_settings, self._threads)
-            self._translator = model.translator(work.options.decoding)
-        shard = Shard(row["start"], row["end"], row["header"], row["content"])
-        job = work.jobs[row["job"]]
-        job.translate(shard, self._translator, work.options, counts, work.form())
 
 
 def _run(work: Work, progress: Progress | None) -> Counts:
