@@ -260,9 +260,10 @@ def file_jobs(options: TranslateOptions, model: list[str]) -> list[FileJob]:
     files, root = sources(options.files), DataPath.of(options.output or Path())
     local = root.local is not None and "://" not in root.name
     joined = local and options.input_format != "parquet"
-    single = len(files) == 1 and files[0][0].path == DataPath.of(options.files[0]).path
-    is_begun = any(_SHARD.fullmatch(info.base_name) for info in root.listed())
-    single = single and local and (is_begun or not Path(root.path).is_dir())
+    single = local and len(files) == 1
+    single = single and files[0][0].path == DataPath.of(options.files[0]).path
+    if single and Path(root.path).is_dir():  # its shards, or a folder for outputs
+        single = any(_SHARD.fullmatch(info.base_name) for info in root.listed())
     jobs = []
     for source, name in files:
         output = root if single else root.plus(f"/{name if joined else plain_name(Path(name))}")

@@ -97,6 +97,8 @@ class TestFileJobs:
         assert outputs(*one, input_format="parquet", field="x") == ["out/a.txt"]
         (tmp_path / "out" / f"{0:012}-{5:012}-{0:016}.parquet").touch()
         assert outputs(*one, input_format="parquet", field="x") == ["out"]  # is to be continued
+        (tmp_path / "done").touch()
+        assert outputs(*one, output=tmp_path / "done") == ["done"]
         (tmp_path / "there").mkdir()
         assert outputs(f"{folder}/a.txt", output=tmp_path / "there") == ["there/a.txt"]
         for files, message in {
