@@ -51,11 +51,9 @@ def test_the_client_translates_with_an_older_recurrent_bundle(older_bundles: Pat
     assert_same_client(older_bundles / "rnn", 4)
 
 
-def test_the_client_is_short_and_needs_three_packages() -> None:
-    source = CLIENT.read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 220
+def test_the_client_needs_three_packages() -> None:
     imported = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(ast.parse(CLIENT.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [getattr(node, "module", None) or alias.name for alias in node.names]
             imported |= {name.partition(".")[0] for name in names}
