@@ -68,7 +68,7 @@ def nmt_side(
     from nmt_cli.training.feed import BatchFeed
     from nmt_cli.training.model import compiled_model
     from nmt_cli.training.run import Run
-    from nmt_cli.training.train import AsyncCallbacks
+    from nmt_cli.training.session import AsyncCallbacks
 
     policy = precision if precision == "float32" else f"mixed_{precision}"
     recipe = replace(recipe, training=replace(recipe.training, precision=policy))

@@ -25,9 +25,10 @@ def cores() -> int:
 
 
 @contextmanager
-def without_warnings() -> Iterator[None]:
-    """Log no warnings about bundles and long lines while nmt tests a model on lines of its own."""
-    loggers = [logging.getLogger(f"{__package__}.{name}") for name in ("runtime", "search")]
+def without_warnings(*packages: str) -> Iterator[None]:
+    """Log only the errors of packages; by default of those that warn about bundles and lines."""
+    names = packages or ("runtime", "search")
+    loggers = [logging.getLogger(f"{__package__}.{name}") for name in names]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)

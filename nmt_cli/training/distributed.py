@@ -8,7 +8,6 @@ heartbeats, and each of these functions raises NmtError.
 
 import atexit
 import hashlib
-import logging
 import os
 import socket
 import sys
@@ -138,19 +137,6 @@ def reporting_losses(devices: Devices) -> Iterator[None]:
             f"another process of the training was lost ({first_line(error)})",
             "start all of them again, with `resume`",
         ) from None
-
-
-@contextmanager
-def logging_in_main(devices: Devices) -> Iterator[None]:
-    """Let only process 0 log what it does; the others do the same."""
-    package = logging.getLogger(__package__)
-    level = package.level
-    if not devices.is_main:
-        package.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        package.setLevel(level)
 
 
 def _gathered(devices: Devices, values: Any) -> Any:

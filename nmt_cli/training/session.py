@@ -1,11 +1,12 @@
 """The Keras callback that logs, validates, saves and stops a training."""
 
+import logging
 import math
 import shutil
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -13,7 +14,8 @@ from typing import Any
 
 import keras
 
-from nmt_cli.data.batches import Epochs
+from nmt_cli.data.batches import Epochs, Position
+from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import NmtError
 from nmt_cli.files import replacing_path
 from nmt_cli.training.checkpoint import (
@@ -24,12 +26,14 @@ from nmt_cli.training.checkpoint import (
     undamaged,
     write_checkpoint,
 )
-from nmt_cli.training.devices import ONE_DEVICE, Devices
+from nmt_cli.training.devices import Devices, fit_scope
 from nmt_cli.training.distributed import any_of
 from nmt_cli.training.feed import BatchFeed, BatchRecord
 from nmt_cli.training.log import TrainingLog
 from nmt_cli.training.run import Run
 from nmt_cli.training.validation import ValidationResult, Validator
+
+logger = logging.getLogger(__name__)
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -43,29 +47,73 @@ class Session(keras.callbacks.Callback):
 
     To Keras, a session is one epoch. Values are fetched from the device only every ``log_every``
     steps and before a checkpoint. Several processes agree on what to do every ``log_every`` steps.
-    A signal to this process sets ``signalled``; one to any process sets ``interrupted``.
+    A signal to this process sets ``signalled``; one to any process sets ``_interrupted``.
     """
 
     def __init__(
         self,
         run: Run,
-        start: TrainingState,
+        prepared: Prepared,
         epochs: Epochs,
-        feed: BatchFeed,
-        validator: Validator,
-        log: TrainingLog,
-        devices: Devices = ONE_DEVICE,
+        model: keras.Model,
+        start: TrainingState,
+        devices: Devices,
     ) -> None:
         super().__init__()
-        self._run, self._epochs, self._feed = run, epochs, feed
-        self._validator, self._log, self._devices = validator, log, devices
-        self._start, self.state, self.config = start, start, run.recipe.training
+        self.set_model(model)
+        self._run, self._epochs, self._devices = run, epochs, devices
+        self._start, self.state, self._config = start, start, run.recipe.training
+        self._validator = Validator(model, run, prepared, devices)
+        first = Position(start.epoch, start.index)
+        self._feed = BatchFeed(lambda: epochs.starting_at(first), devices, self._config.copies)
+        folder = run.folder if devices.is_main else None
+        self._log = TrainingLog(folder, start.step, start.validated >= start.step)
         self._began = time.monotonic()
         self._batches = 0
         self._restart_interval()
         self._validating = False
         self.signalled = False
-        self.interrupted = False
+        self._interrupted = False
+
+    def train(self) -> None:
+        """Train until nothing is left to do. After a signal, raises KeyboardInterrupt(step)."""
+        config, batches, total = self._config, self._epochs.batches(0), self._devices.total
+        logger.info(
+            f"{self.model.count_params():,} parameters, "
+            f"at most {config.max_steps - self.state.step:,} steps, "
+            f"{len(batches.order(0)):,} batches per epoch, "
+            f"{100 * batches.efficiency():.0f}% of the target cells are tokens"
+            + (f", {total} devices share each batch" if total > 1 else "")
+        )
+        with closing(self._log), self._signals():
+            with fit_scope(self._devices):
+                self._fit()
+            if config.average and not self._interrupted:
+                self._average()
+        if self._interrupted:
+            raise KeyboardInterrupt(self.state.step)
+        seconds = self.state.seconds
+        is_late = config.max_minutes and seconds >= 60 * config.max_minutes
+        logger.info(
+            f"trained {self.state.step:,} steps in {seconds / 60:.1f} minutes"
+            + (" (training.max_minutes)" if is_late else "")
+        )
+
+    def _fit(self) -> None:
+        config, start = self._config, self._start
+        left = config.max_steps - start.step
+        # A run that was stopped between a checkpoint and its validation starts with the validation.
+        if (start.step % config.validate_every == 0 or left <= 0) and start.validated < start.step:
+            self._validate()
+        if left > 0 and not self._interrupted and not self._out_of_patience():
+            self.model.fit(
+                self._feed.dataset(),
+                steps_per_epoch=left * config.accumulate,
+                epochs=1,
+                callbacks=AsyncCallbacks([self], add_history=True, model=self.model),
+                shuffle=False,  # the batches have their own order
+                verbose=0,
+            )
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Count the batch; after a complete step log, save, validate or stop when due."""
@@ -73,7 +121,7 @@ class Session(keras.callbacks.Callback):
         self._interval.append(record)
         self._losses.append((logs or {})["loss"])  # still on the device
         self._batches += 1
-        if self._batches % self.config.accumulate:
+        if self._batches % self._config.accumulate:
             return
         self.state = replace(
             self.state,
@@ -82,18 +130,18 @@ class Session(keras.callbacks.Callback):
             index=record.next.index,
             seconds=self._start.seconds + time.monotonic() - self._began,
         )
-        step, config = self.state.step, self.config
+        step, config = self.state.step, self._config
         done = step >= config.max_steps or self._is_time_up(step)
         if step % config.log_every == 0 or done:
             self._log_step()
-        if self.interrupted:
+        if self._interrupted:
             self.save()
         elif done or step % config.validate_every == 0:
             self.save()
-            self.validate()
+            self._validate()
         elif self._run.is_due(step):
             self.save()
-        if done or self.interrupted or self.out_of_patience():
+        if done or self._interrupted or self._out_of_patience():
             self.model.stop_training = True
 
     def save(self) -> None:
@@ -108,7 +156,7 @@ class Session(keras.callbacks.Callback):
         if self._devices.is_main:
             save_checkpoint(path, model, self.state)
 
-    def validate(self) -> None:
+    def _validate(self) -> None:
         """Validate the model, note that in its checkpoint, and keep the model if it is the best."""
         result = self._validated()
         if result is None:
@@ -122,7 +170,7 @@ class Session(keras.callbacks.Callback):
             self._write(self._run.best)
         self.save()
 
-    def average(self) -> None:
+    def _average(self) -> None:
         """Write and validate the mean of the newest checkpoints, and keep it if it is the best.
 
         A resumed training has to beat its score, but ``worse`` does not change. The mean gets its
@@ -131,7 +179,7 @@ class Session(keras.callbacks.Callback):
         run, unfinished, count = self._run, self._run.folder / ".average.npz", 0
         if self._devices.is_main:
             with self._log.above_progress():
-                paths = undamaged(run.regular_checkpoints(), self.config.average)
+                paths = undamaged(run.regular_checkpoints(), self._config.average)
             average_checkpoints(paths, unfinished)
             count = len(paths)
         result = self._validated(unfinished)
@@ -151,7 +199,7 @@ class Session(keras.callbacks.Callback):
 
     def _record(self, result: ValidationResult) -> bool:
         """Log a validation and keep its score; return whether it is the best so far."""
-        best, metric = self.state.best_score, self.config.metric
+        best, metric = self.state.best_score, self._config.metric
         score = -result.loss if metric == "loss" else getattr(result, metric)
         is_best = best is None or score > best
         self.state = replace(self.state, best_score=score if is_best else best)
@@ -169,24 +217,24 @@ class Session(keras.callbacks.Callback):
                     result = self._validator.validate(checkpoint)
                 self._validating = False
         result = self._validator.broadcast(result)
-        self.interrupted = self.interrupted or result is None
+        self._interrupted = self._interrupted or result is None
         return result
 
     def _is_time_up(self, step: int) -> bool:
-        """Return whether max_minutes have passed; also set ``interrupted`` after a signal."""
-        minutes = self.config.max_minutes
+        """Return whether max_minutes have passed; also set ``_interrupted`` after a signal."""
+        minutes = self._config.max_minutes
         late = bool(minutes) and self.state.seconds >= 60 * minutes
-        if self._devices.processes > 1 and step % self.config.log_every:
+        if self._devices.processes > 1 and step % self._config.log_every:
             return False
-        self.interrupted, late = any_of(self._devices, [self.signalled, late])
+        self._interrupted, late = any_of(self._devices, [self.signalled, late])
         return late
 
-    def out_of_patience(self) -> bool:
+    def _out_of_patience(self) -> bool:
         """Whether the last ``patience`` validations brought no improvement."""
-        patience = self.config.patience
+        patience = self._config.patience
         if not patience or self.state.worse < patience:
             return False
-        self._log.message(f"no better {self.config.metric} in {patience} validations: stopping")
+        self._log.message(f"no better {self._config.metric} in {patience} validations: stopping")
         return True
 
     def _restart_interval(self) -> None:
@@ -202,7 +250,7 @@ class Session(keras.callbacks.Callback):
         losses = [_to_float(loss) for loss in self._losses]
         first = next(index for index, loss in enumerate(losses) if not math.isfinite(loss))
         before = self._batches - len(losses) + first
-        step = self._start.step + before // self.config.accumulate + 1
+        step = self._start.step + before // self._config.accumulate + 1
         position = self._interval[first].position
         _, rows = self._epochs.order(position.epoch)[position.index]
         lines = ", ".join(str(row + 1) for row in rows)
@@ -225,7 +273,7 @@ class Session(keras.callbacks.Callback):
         metrics = self.model.get_metrics_result()
         values |= {name: _to_float(value) for name, value in metrics.items()}
         values["learning_rate"] = _to_float(self.model.optimizer.learning_rate)
-        state, config = self.state, self.config
+        state, config = self.state, self._config
         self._log.record(state.step, state.seconds, values)
         pace = (state.seconds - self._start.seconds) / max(1, state.step - self._start.step)
         left = pace * (config.max_steps - state.step)
@@ -236,7 +284,7 @@ class Session(keras.callbacks.Callback):
         self._restart_interval()
 
     @contextmanager
-    def signals(self) -> Iterator[None]:
+    def _signals(self) -> Iterator[None]:
         """Make SIGINT or SIGTERM stop the training after its step; a second one interrupts."""
 
         def stop(number: int, frame: FrameType | None) -> None:
@@ -258,3 +306,13 @@ class Session(keras.callbacks.Callback):
 
 def _to_float(value: Any) -> float:
     return float(keras.ops.convert_to_numpy(value))
+
+
+class AsyncCallbacks(keras.callbacks.CallbackList):
+    """Callbacks that receive losses on the device. Keras' own list converts them to floats, and so
+    waits for the device at every step."""
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Call all callbacks."""
+        for callback in self.callbacks:
+            callback.on_train_batch_end(batch, logs)

@@ -1,27 +1,25 @@
 """Train on prepared data: start or resume a run, fit, average."""
 
 import logging
-from contextlib import closing, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import keras
 
-from nmt_cli.data.batches import Epochs, Position, training_batches
+from nmt_cli.data.batches import training_batches
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import ModelError, NmtError, RecipeError
 from nmt_cli.files import replacing
+from nmt_cli.host import without_warnings
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training.checkpoint import TrainingState, load_checkpoint, read_checkpoint
-from nmt_cli.training.devices import ONE_DEVICE, Devices, fit_scope, on_tensorflow, separate_seeds
-from nmt_cli.training.distributed import check_same, logging_in_main, wait
-from nmt_cli.training.feed import BatchFeed
-from nmt_cli.training.log import TrainingLog
+from nmt_cli.training.devices import ONE_DEVICE, Devices, on_tensorflow, separate_seeds
+from nmt_cli.training.distributed import check_same, wait
 from nmt_cli.training.model import compiled_model, largest_batch_tokens
 from nmt_cli.training.run import Run
 from nmt_cli.training.session import Session
-from nmt_cli.training.validation import Validator
 
 logger = logging.getLogger(__name__)
 
@@ -50,14 +48,13 @@ def train(
             is the step.
     """
     check_same(devices, f"{recipe.dump()} {prepared.key} {devices.count} {resume}")
-    with logging_in_main(devices):
+    with nullcontext() if devices.is_main else without_warnings("training"):
+        if not resume and devices.is_main:
+            _create_run(recipe, prepared, folder, devices, initial)
+        wait(devices)
+        run = Run.open(folder)
         if resume:
-            run = Run.open(folder).check_resumable(recipe, prepared.key)
-        elif devices.is_main:
-            run = _new_run(recipe, prepared, folder, devices, initial)
-        wait(devices)  # process 0 writes to the folder from now on
-        if not resume and not devices.is_main:
-            run = Run.open(folder)
+            run = run.check_resumable(recipe, prepared.key)
         epochs, written = training_batches(run.recipe, prepared), run.recipe.dump()
         run = replace(run, recipe=_within_epochs(run.recipe, len(epochs.batches(0).order(0))))
         model = compiled_model(run, devices)
@@ -76,13 +73,13 @@ def train(
         if resume and devices.is_main:
             with replacing(run.folder / "recipe.toml") as stream:
                 stream.write(written)
-        _run_session(run, prepared, epochs, model, start, devices)
+        Session(run, prepared, epochs, model, start, devices).train()
     return run
 
 
-def _new_run(
+def _create_run(
     recipe: Recipe, prepared: Prepared, folder: Path, devices: Devices, initial: Run | None
-) -> Run:
+) -> None:
     """Create the run folder, after measuring the batch size if the recipe leaves it open."""
     if not recipe.training.batch_tokens:
         logger.info("training.batch_tokens = 0: finding the largest batch that fits")
@@ -92,7 +89,7 @@ def _new_run(
         tokens = largest_batch_tokens(recipe, *sizes, devices.count if on_tensorflow() else 1)
         logger.info(f"training.batch_tokens = {tokens:,}")
         recipe = replace(recipe, training=replace(recipe.training, batch_tokens=tokens))
-    return Run.create(folder, recipe, prepared, devices.total, _origin(initial))
+    Run.create(folder, recipe, prepared, devices.total, _origin(initial))
 
 
 def _origin(initial: Run | None) -> dict[str, Any]:
@@ -103,43 +100,6 @@ def _origin(initial: Run | None) -> dict[str, Any]:
         steps += initial.initial["steps"]
     sources = initial.provenance()["sources"]
     return {"name": initial.recipe.label, "steps": steps, "sources": sources}
-
-
-def _run_session(
-    run: Run,
-    prepared: Prepared,
-    epochs: Epochs,
-    model: keras.Model,
-    start: TrainingState,
-    devices: Devices,
-) -> None:
-    config, batches = run.recipe.training, epochs.batches(0)
-    logger.info(
-        f"{model.count_params():,} parameters, at most {config.max_steps - start.step:,} steps, "
-        f"{len(batches.order(0)):,} batches per epoch, "
-        f"{100 * batches.efficiency():.0f}% of the target cells are tokens"
-        + (f", {devices.total} devices share each batch" if devices.total > 1 else "")
-    )
-    validator = Validator(model, run, prepared, devices)
-    first = Position(start.epoch, start.index)
-    feed = BatchFeed(lambda: epochs.starting_at(first), devices, config.copies)
-    folder = run.folder if devices.is_main else None
-    with closing(TrainingLog(folder, start.step, start.validated >= start.step)) as log:
-        session = Session(run, start, epochs, feed, validator, log, devices)
-        session.set_model(model)
-        with session.signals():
-            with fit_scope(devices):
-                _fit(session, model, feed)
-            if config.average and not session.interrupted:
-                session.average()
-        if session.interrupted:
-            raise KeyboardInterrupt(session.state.step)
-    seconds = session.state.seconds
-    is_late = config.max_minutes and seconds >= 60 * config.max_minutes
-    logger.info(
-        f"trained {session.state.step:,} steps in {seconds / 60:.1f} minutes"
-        + (" (training.max_minutes)" if is_late else "")
-    )
 
 
 def _within_epochs(recipe: Recipe, batches: int) -> Recipe:
@@ -196,30 +156,3 @@ def _is_finished(run: Run, start: TrainingState) -> bool:
         and start.validated >= start.step
         and (averaged == start.step or not config.average)
     )
-
-
-def _fit(session: Session, model: keras.Model, feed: BatchFeed) -> None:
-    config, start = session.config, session.state
-    left = config.max_steps - start.step
-    # A run that was stopped between a checkpoint and its validation starts with the validation.
-    if (start.step % config.validate_every == 0 or left <= 0) and start.validated < start.step:
-        session.validate()
-    if left > 0 and not session.interrupted and not session.out_of_patience():
-        model.fit(
-            feed.dataset(),
-            steps_per_epoch=left * config.accumulate,
-            epochs=1,
-            callbacks=AsyncCallbacks([session], add_history=True, model=model),
-            shuffle=False,  # the batches have their own order
-            verbose=0,
-        )
-
-
-class AsyncCallbacks(keras.callbacks.CallbackList):
-    """Callbacks that receive losses on the device. Keras' own list converts them to floats, and so
-    waits for the device at every step."""
-
-    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Call all callbacks."""
-        for callback in self.callbacks:
-            callback.on_train_batch_end(batch, logs)
