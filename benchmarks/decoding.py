@@ -54,7 +54,8 @@ def made_up_lines(tokenizer: Tokenizer, count: int) -> list[str]:
 def make_run(folder: Path, tokenizer_from: Path, lines: int) -> None:
     """Write a run folder as nmt train does, without training."""
     folder.mkdir()
-    run = Run(folder, Recipe(name="base", seed=SEED, model=CONFIG), VOCAB, VOCAB, "none")
+    recipe = Recipe(name="base", seed=SEED, model=CONFIG)
+    run = Run(VOCAB, VOCAB, "none", folder=folder, recipe=recipe)
     tokenizers = load_tokenizers(tokenizer_from / "tokenizer")
     sizes = tokenizers.source.vocab_size, tokenizers.target.vocab_size
     if sizes != (VOCAB, VOCAB) or tokenizers.source is not tokenizers.target:

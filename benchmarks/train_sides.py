@@ -73,7 +73,7 @@ def nmt_side(
     policy = precision if precision == "float32" else f"mixed_{precision}"
     recipe = replace(recipe, training=replace(recipe.training, precision=policy))
     devices = Devices(cpu_devices(recipe, count))
-    model = compiled_model(Run(Path(), recipe, *vocab, ""), devices)
+    model = compiled_model(Run(*vocab, "", folder=Path(), recipe=recipe), devices)
     feed = BatchFeed(lambda: sequence(training_batches(recipe, prepared))[1], devices)
     a, b = tf.random.normal(PRODUCT[:2]), tf.random.normal(PRODUCT[1:])
     turns, traces = Turns(lambda: tf.matmul(a, b).numpy()), [0]

@@ -55,19 +55,17 @@ def compiled_model(run: Run, devices: Devices = ONE_DEVICE) -> keras.Model:
     recipe = run.recipe
     with strategy_scope(devices):
         model = new_model(run, recipe.training.precision)
-        optimizer = make_optimizer(recipe, mirrored=on_tensorflow() and devices.count > 1)
         model.compile(
-            optimizer=optimizer,
+            optimizer=make_optimizer(recipe, mirrored=on_tensorflow() and devices.count > 1),
             loss=SmoothedCrossEntropy(recipe.training.label_smoothing, recipe.training.r_drop),
             metrics=[TokenAccuracy()],
             jit_compile=not on_tensorflow(),  # on TensorFlow, XLA is slower on CPUs
         )
-        optimizer.build(model.trainable_variables)
+        model.optimizer.build(model.trainable_variables)
     return model
 
 
-def train_on_random_tokens(model: keras.Model, run: Run, rows: int, width: int) -> None:
-    """Train a step on a batch of random tokens, [rows, width], of both vocabularies."""
+def _train_on_random_tokens(model: keras.Model, run: Run, rows: int, width: int) -> None:
     vocabulary = min(run.source_vocab, run.target_vocab)
     source, target = np.random.default_rng(0).integers(4, vocabulary, (2, rows, width), np.int32)
     weights = np.full(target.shape, 1 / target.size, np.float32)
@@ -99,7 +97,7 @@ def largest_batch_tokens(
     smallest = devices * recipe.training.copies * recipe.data.max_tokens
     context = multiprocessing.get_context("spawn")  # a fork of TensorFlow would hang
     receiver, sender = context.Pipe(duplex=False)
-    run = Run(Path(), recipe, source_vocab, target_vocab, "")
+    run = Run(source_vocab, target_vocab, "", folder=Path(), recipe=recipe)
     arguments = (sender, run, max(smallest, FIRST_TRIAL), Devices(devices))
     process = context.Process(target=_try_steps, args=arguments, daemon=True)
     process.start()
@@ -149,7 +147,7 @@ def _try_steps(connection: Connection, run: Run, tokens: int, devices: Devices) 
     while tokens <= MAX_BATCH_TOKENS:
         # train_on_batch gives all of its rows to each device.
         rows = tokens // (width * copies * devices.count) * copies
-        train_on_random_tokens(model, run, rows, width)
+        _train_on_random_tokens(model, run, rows, width)
         connection.send((tokens, peak_memory(), is_accelerated))
         tokens *= 2
 
@@ -161,7 +159,7 @@ def forecast(recipe: Recipe) -> dict[str, Any]:
     the memory is the peak of this process, frameworks included.
     """
     vocabulary, config = recipe.tokenizer.vocab_size, recipe.training
-    run = Run(Path(), recipe, vocabulary, vocabulary, "")
+    run = Run(vocabulary, vocabulary, "", folder=Path(), recipe=recipe)
     model = new_model(run)  # without the optimizer's state, which a summary would count
     lines: list[str] = []
     model.summary(print_fn=lambda line, line_break=False: lines.append(line))
@@ -179,7 +177,15 @@ def forecast(recipe: Recipe) -> dict[str, Any]:
         "seconds_per_step": seconds,
         "steps": config.max_steps,
         "hours": seconds * config.accumulate * config.max_steps / 3600,
-        "layers": [_layer(layer) for layer in model.layers],
+        "layers": [
+            {
+                "name": layer.name,
+                "class": type(layer).__name__,
+                "parameters": layer.count_params(),
+                "outputs": [list(tensor.shape) for tensor in keras.tree.flatten(layer.output)],
+            }
+            for layer in model.layers
+        ],
         "summary_table": "\n".join(lines),
     }
 
@@ -191,17 +197,6 @@ def _seconds_per_step(run: Run, tokens: int) -> float:
     seconds = []
     for _ in range(WARM_STEPS + TIMED_STEPS):
         began = time.perf_counter()
-        train_on_random_tokens(model, run, rows, width)
+        _train_on_random_tokens(model, run, rows, width)
         seconds.append(time.perf_counter() - began)
     return statistics.median(seconds[WARM_STEPS:])
-
-
-def _layer(layer: keras.Layer) -> dict[str, Any]:
-    output = layer.output
-    tensors = output if isinstance(output, list | tuple) else [output]
-    return {
-        "name": layer.name,
-        "class": type(layer).__name__,
-        "parameters": layer.count_params(),
-        "outputs": [list(tensor.shape) for tensor in tensors],
-    }

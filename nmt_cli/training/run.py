@@ -15,9 +15,9 @@ import math
 import shutil
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.card import LICENCE, describe_system
@@ -68,20 +68,9 @@ _SCORES = {
 }
 
 
-class _Record(TypedDict):
-    """The content of run.json, beside its format."""
-
-    source_vocab: int
-    target_vocab: int
-    prepared_key: str
-    devices: NotRequired[int]
-    pairs: NotRequired[dict[str, int]]
-    initial: NotRequired[dict[str, Any]]
-
-
 @dataclass(frozen=True)
-class Run:
-    """A run folder.
+class _Record:
+    """The content of run.json, beside its format.
 
     Attributes:
         prepared_key: key of the data that the run trains on.
@@ -90,14 +79,20 @@ class Run:
         initial: "name", "steps" and "sources" of the run whose weights this one began with.
     """
 
-    folder: Path
-    recipe: Recipe
     source_vocab: int
     target_vocab: int
     prepared_key: str
     devices: int = 1
     pairs: dict[str, int] = field(default_factory=dict)
     initial: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(_Record):
+    """A run folder."""
+
+    folder: Path
+    recipe: Recipe
 
     @classmethod
     def create(
@@ -111,7 +106,8 @@ class Run:
         """Make a new run folder, replacing an existing one."""
         pair = prepared.tokenizers()
         sizes = pair.source.vocab_size, pair.target.vocab_size
-        run = cls(folder, recipe, *sizes, prepared.key, devices, prepared.pairs, initial or {})
+        record = *sizes, prepared.key, devices, prepared.pairs, initial or {}
+        run = cls(*record, folder=folder, recipe=recipe)
         dev = prepared.text("dev")
         with replacing_folder(folder, RUN) as work:
             tokenizer = prepared.folder / "tokenizer"
@@ -120,12 +116,12 @@ class Run:
 
     def write(self, tokenizer: Path, source: Sequence[str], target: Sequence[str]) -> None:
         """Fill the empty run folder: record, recipe, tokenizers and the first held-out lines."""
-        record = {"format": FORMAT, **{key: getattr(self, key) for key in _Record.__annotations__}}
+        values = {item.name: getattr(self, item.name) for item in fields(_Record)}
         shutil.copytree(tokenizer, self.folder / "tokenizer")
         write_lines(self.folder / HELD_OUT[0], source[:HELD_OUT_LINES])
         write_lines(self.folder / HELD_OUT[1], target[:HELD_OUT_LINES])
         (self.folder / "recipe.toml").write_text(self.recipe.dump(), encoding="utf-8")
-        write_json(self.folder / RUN, record)
+        write_json(self.folder / RUN, {"format": FORMAT, **values})
 
     @classmethod
     def open(cls, folder: Path) -> "Run":
@@ -134,7 +130,7 @@ class Run:
         if (folder / MANIFEST).exists():
             hint = "it is a bundle; nmt import makes a run of it"
         record = read_record(folder / RUN, _Record, FORMAT, "a run", hint)
-        return cls(folder, load_recipe(folder / "recipe.toml"), **record)
+        return cls(**vars(record), folder=folder, recipe=load_recipe(folder / "recipe.toml"))
 
     def checkpoint(self, step: int) -> Path:
         """Return the path of a step's checkpoint."""
@@ -181,8 +177,7 @@ class Run:
     @property
     def weights(self) -> int:
         """Number of the model's weights."""
-        config, sizes = self.recipe.model, (self.source_vocab, self.target_vocab)
-        return config.count_parameters(*sizes)
+        return self.recipe.model.count_parameters(self.source_vocab, self.target_vocab)
 
     @property
     def last(self) -> Path:

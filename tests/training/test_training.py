@@ -678,7 +678,7 @@ def test_different_data_is_not_resumed(tmp_path):
 def test_a_checkpoint_of_a_different_model_is_refused(tmp_path, untrained):
     run = untrained
     deeper = toy_recipe(tmp_path, model={"encoder_layers": 2, "embeddings": "target-softmax"})
-    other = Run(run.folder, deeper, run.source_vocab, run.target_vocab, "")
+    other = replace(run, recipe=deeper)
     with pytest.raises(NmtError) as caught:
         trained_model(other, run.last)
     assert "checkpoint of a different model" in str(caught.value)

@@ -127,7 +127,7 @@ def write_run(
             raise OutputError(f"{folder}: a run already exists", "replace it with `force`")
         with replacing_folder(folder, RUN) as work, TemporaryDirectory() as tokenizers:
             write_tokenizers(Path(tokenizers))
-            run = Run(work, recipe, *sizes, prepared_key="", initial=initial or {})
+            run = Run(*sizes, "", initial=initial or {}, folder=work, recipe=recipe)
             run.write(Path(tokenizers), *held_out)
             import_keras()
             from nmt_cli.training.checkpoint import TrainingState, save_checkpoint
