@@ -98,11 +98,6 @@ class MappedText:
         origins = [origin for character, origin in characters for _ in change(character)]
         return MappedText(change(self.text), origins)
 
-    def stripped(self) -> "MappedText":
-        """Remove white space at both ends."""
-        start = len(self.text) - len(self.text.lstrip())
-        return self.replaced([(0, start, ""), (len(self.text.rstrip()), len(self.text), "")])
-
 
 Edit = Callable[[MappedText], MappedText]
 # A line as the next step gets it, and what to do with its translation.

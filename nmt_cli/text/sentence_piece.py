@@ -190,7 +190,8 @@ class SentencePieceTokenizer:
 @cache
 def _rules(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     number = r"\1,\2" if language in _DECIMAL_COMMA else r"\1.\2"
-    rules = (*_RULES, *_COMMAS.get(language, ()), ("(\\d)\u00a0(\\d)", number))
+    ends = r"^\s+|(?<!\s)\s+$"
+    rules = (*_RULES, *_COMMAS.get(language, ()), ("(\\d)\u00a0(\\d)", number), (ends, ""))
     return tuple((re.compile(pattern), replacement) for pattern, replacement in rules)
 
 
@@ -199,7 +200,7 @@ def normalized(line: str, language: str) -> MappedText:
     text = MappedText(line)
     for pattern, replacement in _rules(language):
         text = text.substituted(pattern, replacement)
-    return text.stripped()
+    return text
 
 
 def _load_processor(path: Path) -> SentencePieceProcessor:

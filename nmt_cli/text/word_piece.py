@@ -19,6 +19,7 @@ from pathlib import Path
 from nmt_cli.errors import ModelError
 from nmt_cli.files import read_limited
 from nmt_cli.text.edits import Span
+from nmt_cli.text.lines import is_blank
 from nmt_cli.text.tokenizer import (
     END_ID,
     MAX_VOCABULARY_BYTES,
@@ -93,16 +94,6 @@ FOLDED = {
 }
 """Results of case folding and decomposition."""
 
-DEFAULT_IGNORABLE = frozenset(
-    _code_points(
-        """
-        AD 34F 61C 115F-1160 17B4-17B5 180B-180F 200B-200F 202A-202E 2060-206F 3164 FE00-FE0F
-        FEFF FFA0 FFF0-FFF8 1BCA0-1BCA3 1D173-1D17A E0000-E0FFF
-        """
-    )
-)
-"""Code points without a visible form, which case folding drops; not in `unicodedata`."""
-
 
 class WordPieceTokenizer:
     """A tokenizer over one `vocab.txt`: the longest matching prefix first, word by word."""
@@ -121,10 +112,7 @@ class WordPieceTokenizer:
         return [[i for word in words for i in self._ids_of(word[_WORD_START])] for words in split]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Return the words of each sequence, separated by spaces.
-
-        Padding, start and end ids are dropped. An id beyond the vocabulary becomes unknown.
-        """
+        """Return the words of each sequence, separated by spaces."""
         return [self.decode_spans(ids)[0] for ids in sequences]
 
     def spans(self, line: str) -> list[Span]:
@@ -159,7 +147,7 @@ class WordPieceTokenizer:
         return [START_ID, *ids, END_ID]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """Return the piece of each id; "##" marks a piece that continues a word."""
+        """Return the piece of each id, the unknown one for ids beyond the vocabulary."""
         return [self._pieces[i if i < self.vocab_size else UNK_ID] for i in ids]
 
     def words(self, ids: Sequence[int]) -> list[list[int]]:
@@ -237,11 +225,10 @@ def spaced_words(line: str, *, lowercase: bool) -> str:
 @cache
 def _folded(character: str) -> str:
     """Return the NFKC_Casefold of a character, without the final composition."""
-    point = ord(character)
-    if point in DEFAULT_IGNORABLE:
-        return ""
-    if point in FOLDED:
-        return FOLDED[point]
+    if is_blank(character) and not character.isspace() and _category(character) != "Cc":
+        return ""  # Default_Ignorable_Code_Point
+    if ord(character) in FOLDED:
+        return FOLDED[ord(character)]
     folded = unicodedata.normalize("NFKC", character).casefold()
     return unicodedata.normalize("NFKC", folded)
 

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from nmt_cli.errors import NmtError
 from nmt_cli.text.lines import decode_lines, is_blank, read_lines, write_lines
-from nmt_cli.text.word_piece import DEFAULT_IGNORABLE
+
+# Unicode's property Default_Ignorable_Code_Point, which unicodedata does not have.
+IGNORABLE = (
+    "AD 34F 61C 115F-1160 17B4-17B5 180B-180F 200B-200F 202A-202E 2060-206F 3164 FE00-FE0F "
+    "FEFF FFA0 FFF0-FFF8 1BCA0-1BCA3 1D173-1D17A E0000-E0FFF"
+)
 
 
 @pytest.mark.parametrize(
@@ -40,12 +45,12 @@ def test_where_lines_end(tmp_path: Path, content: bytes, lines: list[str]) -> No
 
 
 def test_blank_characters() -> None:
+    ends = [[int(end, 16) for end in item.split("-")] for item in IGNORABLE.split()]
+    ignorable = {point for item in ends for point in range(item[0], item[-1] + 1)}
     expected = [
         point
         for point in range(0x110000)
-        if chr(point).isspace()
-        or unicodedata.category(chr(point)) == "Cc"
-        or point in DEFAULT_IGNORABLE
+        if chr(point).isspace() or unicodedata.category(chr(point)) == "Cc" or point in ignorable
     ]
     assert [point for point in range(0x110000) if is_blank(chr(point))] == expected
     assert is_blank("")
