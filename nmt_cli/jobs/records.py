@@ -200,35 +200,38 @@ class TsvTable(Lines):
         self.column = int(self.field) - 1 if self.field.isdecimal() else None
 
     def read(self, text: str, where: str) -> Record | None:
-        """Read a row; the header and blank lines pass unchanged."""
-        values = text.removesuffix("\r").split("\t")
+        """Read a row; the header and blank rows pass unchanged."""
+        values, end = self._values(text.removesuffix("\r"), where), "\r" * text.endswith("\r")
         if self.column is None:
-            self._find_column(values, where)
+            if self.field not in values:
+                reason = f"{where}: no column is named {self.field!r}"
+                raise InputError(reason, f"the first line names {', '.join(values)}")
+            self.column = values.index(self.field)
+            return self._header(values, end)
+        if not values:
             return None
-        if is_blank(text):
-            return None
-        before, source, after = self._around(values, where)
+        if self.column >= len(values):
+            reason = f"{where}: has {len(values)} columns; `field={self.field}` does not exist"
+            raise InputError(reason, "fix the line, or choose another `field`")
+        value = values[self.column]
+        source = value.replace("\n", " ").replace("\r", " ")
+        before, after = values[: self.column], values[self.column + 1 :]
 
         def as_line(translation: str, extra: dict[str, Any]) -> str:
-            changed = translation.replace("\t", " ")
+            changed = value if translation == source else translation
             columns = [*before, changed, *after, *map(column_text, extra.values())]
-            return "\t".join(columns) + "\r" * text.endswith("\r")
+            return self._row(columns) + end
 
         return Record(Line(source), as_line)
 
-    def _find_column(self, names: list[str], where: str) -> None:
-        if self.field not in names:
-            reason = f"{where}: no column is named {self.field!r}"
-            raise InputError(reason, f"the first line names {', '.join(names)}")
-        self.column = names.index(self.field)
+    def _values(self, text: str, where: str) -> list[str]:
+        return [] if is_blank(text) else text.split("\t")
 
-    def _around(self, values: list[str], where: str) -> tuple[list[str], str, list[str]]:
-        """Return the values before the field, the field, and the values after it."""
-        column = self.column or 0
-        if column >= len(values):
-            reason = f"{where}: has {len(values)} columns; `field={self.field}` does not exist"
-            raise InputError(reason, "fix the line, or choose another `field`")
-        return values[:column], values[column], values[column + 1 :]
+    def _header(self, names: list[str], end: str) -> Record | None:
+        return None
+
+    def _row(self, columns: Iterable[str]) -> str:
+        return "\t".join(column.replace("\t", " ") for column in columns)
 
 
 class CsvTable(TsvTable):
@@ -252,36 +255,23 @@ class CsvTable(TsvTable):
         """Return whether a record has its end, outside of quotes."""
         return raw.endswith(b"\n") and raw.count(b'"') % 2 == 0
 
-    def read(self, text: str, where: str) -> Record | None:
-        """Read a record; empty ones pass unchanged."""
-        try:
-            values = next(csv.reader([text], strict=True), [])
-        except csv.Error as error:
-            raise InputError(f"{where}: is not CSV ({error})", "fix the record") from None
-        end = "\r" * text.endswith("\r")
-        if self.column is None:
-            self._find_column(values, where)
-            return Record(Line(""), lambda _, extra: _as_csv([*values, *extra]) + end)
-        if not values:
-            return None
-        before, value, after = self._around(values, where)
-        source = value.replace("\n", " ").replace("\r", " ")
-
-        def as_line(translation: str, extra: dict[str, Any]) -> str:
-            changed = value if translation == source else translation
-            return _as_csv([*before, changed, *after, *map(column_text, extra.values())]) + end
-
-        return Record(Line(source), as_line)
-
     def failed(self, text: str, extra: dict[str, str]) -> str:
         """Return the record that fails, as far as it can be read, and additional fields."""
-        return _as_csv([*next(csv.reader([text]), []), *extra.values()])
+        return self._row([*next(csv.reader([text]), []), *extra.values()])
 
+    def _values(self, text: str, where: str) -> list[str]:
+        try:
+            return next(csv.reader([text], strict=True), [])
+        except csv.Error as error:
+            raise InputError(f"{where}: is not CSV ({error})", "fix the record") from None
 
-def _as_csv(values: list[str]) -> str:
-    record = io.StringIO()
-    csv.writer(record).writerow(values)  # quotes what is in its line ends: CR and LF
-    return record.getvalue().removesuffix("\r\n")
+    def _header(self, names: list[str], end: str) -> Record | None:
+        return Record(Line(""), lambda _, extra: self._row([*names, *extra]) + end)
+
+    def _row(self, columns: Iterable[str]) -> str:
+        record = io.StringIO()
+        csv.writer(record).writerow(columns)  # quotes what is in its line ends: CR and LF
+        return record.getvalue().removesuffix("\r\n")
 
 
 class JsonLines(Lines):
