@@ -32,7 +32,6 @@ Settings = TypeVar("Settings")
 NO_HINTS: Mapping[str, str] = {}
 
 _NOUNS = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
-_PLURALS = {int: "whole numbers", float: "numbers", str: "strings"}
 
 
 def option(
@@ -77,12 +76,8 @@ def checked(value: Any, kind: Any, name: str) -> Any:
         if all(math.isfinite(number) for number in numbers if isinstance(number, float)):
             return result
     kind = _without_none(kind)
-    is_choice = get_origin(kind) is Literal
-    near = nearest(value, get_args(kind)) if is_choice else ""
-    raise OptionError(
-        f"{name} must be {_expected(value, kind)}, not {value!r}".lstrip(),
-        f"did you mean '{near}'?" if near else "",
-    )
+    hint = _did_you_mean(value, get_args(kind)) if get_origin(kind) is Literal else ""
+    raise OptionError(f"{name} must be {_expected(value, kind)}, not {value!r}".lstrip(), hint)
 
 
 def check_settings(settings: Any) -> None:
@@ -93,21 +88,6 @@ def check_settings(settings: Any) -> None:
         value = value.item() if hasattr(value, "item") else value
         if item.metadata and plain_type(item.type) is not Path:
             checked(value, item.type, f"`{item.name}`")
-
-
-def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
-    """Return a hint for an unknown word: the nearest known one, or all."""
-    known = list(known)
-    near = nearest(word, known)
-    return f"did you mean '{prefix}{near}'?" if near else f"known keys: {', '.join(sorted(known))}"
-
-
-def nearest(word: object, known: Iterable[str]) -> str:
-    """Return the known word that resembles this one, or an empty string."""
-    from difflib import get_close_matches  # not at the start of every command
-
-    matches = get_close_matches(word, list(known), 1) if isinstance(word, str) else []
-    return matches[0] if matches else ""
 
 
 def settings_from(
@@ -130,13 +110,21 @@ def settings_from(
     values = {}
     for key, value in table.items():
         if key not in known:
-            hint = hints.get(key) or did_you_mean(key, known, prefix)
+            names = f"known keys: {', '.join(sorted(known))}"
+            hint = hints.get(key) or _did_you_mean(key, known, prefix, names)
             raise OptionError(f"{where}: unknown key '{prefix}{key}'", hint)
         if get_origin(known[key]) is tuple and isinstance(value, get_args(known[key])[0]):
             values[key] = (value,)
         else:
             values[key] = checked(value, known[key], f"{where}: {prefix}{key}")
     return kind(**values)
+
+
+def _did_you_mean(word: object, known: Iterable[str], prefix: str = "", otherwise: str = "") -> str:
+    from difflib import get_close_matches  # not at the start of every command
+
+    matches = get_close_matches(word, list(known), 1) if isinstance(word, str) else []
+    return f"did you mean '{prefix}{matches[0]}'?" if matches else otherwise
 
 
 def plain_type(kind: Any) -> Any:
@@ -167,7 +155,7 @@ def _expected(value: Any, kind: Any) -> str:
 
 
 def _elements(kind: Any) -> str:
-    return f"{_PLURALS[plain_type(kind)]} {_range(kind)}".rstrip()
+    return f"{_NOUNS[plain_type(kind)].removeprefix('a ')}s {_range(kind)}".rstrip()
 
 
 def _range(kind: Any) -> str:
