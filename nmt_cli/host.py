@@ -4,7 +4,7 @@ import logging
 import os
 import resource
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -91,14 +91,19 @@ def import_keras() -> None:
     with without_stderr():
         # Keras would only draw galleries of images with matplotlib, and TensorFlow only convert
         # functions of JAX: importing both would take a quarter of the time.
-        with_jax = os.environ.get("KERAS_BACKEND") == "jax"
-        unused = ["matplotlib"] if with_jax else ["matplotlib", "jax"]
-        # Keras would write keras.json at home, and settings there would change what is trained.
-        with variable("KERAS_HOME", os.devnull), _hidden(unused):
-            import_module("keras")
-            # With JAX, too, Keras loads TensorFlow if it is installed, at the first random seed.
-            if find_spec("tensorflow"):
-                import_module("tensorflow")
+        unused = {"matplotlib", "jax"} - {os.environ.get("KERAS_BACKEND")}
+        hidden = unused - sys.modules.keys()
+        sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+        try:
+            # Keras would write keras.json at home, and settings there change what is trained.
+            with variable("KERAS_HOME", os.devnull):
+                import_module("keras")
+                # With JAX, too, Keras loads TensorFlow if it is there, at the first random seed.
+                if find_spec("tensorflow"):
+                    import_module("tensorflow")
+        finally:
+            for package in hidden:
+                del sys.modules[package]
 
 
 @contextmanager
@@ -137,15 +142,3 @@ def variable(name: str, value: str) -> Iterator[None]:
         yield
     finally:
         del os.environ[name]
-
-
-@contextmanager
-def _hidden(packages: Iterable[str]) -> Iterator[None]:
-    """Let imports find none of the packages, unless they are imported already."""
-    hidden = [package for package in packages if package not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
-    try:
-        yield
-    finally:
-        for package in hidden:
-            del sys.modules[package]
