@@ -74,13 +74,8 @@ class _Node:
     inner: "list[_Node]" = field(default_factory=list)
 
 
-def shown(text: str, spans: Sequence[Span]) -> str:
-    """Return the text as the model sees it, without tags and the spaces that they separated."""
-    return _parsed(text, spans)[0]
-
-
-def _parsed(text: str, spans: Sequence[Span]) -> tuple[str, list[_Node]]:
-    """Return the shown text, and the markup in it."""
+def parsed(text: str, spans: Sequence[Span]) -> tuple[str, list[_Node]]:
+    """Return the text without tags and the spaces that they separated, and its markup."""
     plain, done, nodes = "", 0, list[_Node]()
     levels: list[list[_Node]] = [nodes]
     for span in [*spans, Span(len(text), len(text), Kind.MARK)]:
@@ -107,8 +102,10 @@ def _parsed(text: str, spans: Sequence[Span]) -> tuple[str, list[_Node]]:
 
 
 def placed(text: str, spans: Sequence[Span], answer: Aligned) -> str:
-    """Return the translation of ``shown(text, spans)`` with the markup of the text."""
-    source, nodes = _parsed(text, spans)
+    """Return the answer of the model to what it saw of the text, with the markup of the text."""
+    if not (answer.pairs and spans):
+        return answer.text
+    source, nodes = parsed(text, spans)
     return _Placing(source, answer, nodes).written(nodes, (0, len(answer.pairs)), None)
 
 

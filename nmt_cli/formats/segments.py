@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from nmt_cli.formats.placing import Aligned, Translate, placed, shown
+from nmt_cli.formats.placing import Aligned, Translate, parsed, placed
 from nmt_cli.formats.spans import Finder, Interval, Kind, Span, masked, match_tags, replaced
 
 # A translation is one line: these become a space.
@@ -45,7 +45,10 @@ def translate_segments(segments: Sequence[Segment], translate: Translate) -> lis
     results = []
     for segment, found, parts in zip(segments, spans, lines, strict=True):
         text = segment.text
-        edits = ((part, _placed(text, part, found, known[parts[part]])) for part in parts)
+        edits = (
+            (part, placed(text[slice(*part)], _inside(found, *part), known[line]))
+            for part, line in parts.items()
+        )
         results.append(replaced(text, 0, len(text), edits))
     moving = _MOVING_WITH_WORDS if translate.aligns else _MOVING
     broken = {
@@ -83,14 +86,8 @@ def _lines(text: str, spans: Sequence[Span], aligns: bool) -> Iterator[tuple[Int
         part, remaining = _without_edges(text, start, span.start, inner)
         if any(_runs(text, *part, remaining)):
             line = text[slice(*part)]
-            yield part, shown(line, _inside(spans, *part)) if aligns else line
+            yield part, parsed(line, _inside(spans, *part))[0] if aligns else line
         start, inner = span.end, []
-
-
-def _placed(text: str, part: Interval, spans: Sequence[Span], answer: Aligned) -> str:
-    """Return the translation of a part with its markup."""
-    inside = _inside(spans, *part)
-    return placed(text[slice(*part)], inside, answer) if answer.pairs and inside else answer.text
 
 
 def _inside(spans: Sequence[Span], start: int, end: int) -> list[Span]:

@@ -68,10 +68,7 @@ def _markup(text: str) -> list[str]:
 
 
 def _replaced(
-    text: str,
-    content: Interval,
-    groups: list[list[Interval]],
-    results: Iterator[tuple[str, str]],
+    text: str, content: Interval, groups: list[list[Interval]], results: Iterator[tuple[str, str]]
 ) -> str:
     """Return a subtitle's text with the next result instead of each group of lines."""
     edits: list[tuple[Interval, str]] = []
