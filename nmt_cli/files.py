@@ -127,10 +127,8 @@ def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
     with failures(folder):
         occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
         if occupied and not (folder / marker).exists():
-            raise OutputError(
-                f"{folder}: exists and contains something else (no {marker})",
-                "choose another folder with `output`",
-            )
+            reason = f"{folder}: exists and contains something else (no {marker})"
+            raise OutputError(reason, "choose another folder with `output`")
         with _temporary(folder) as (target, temporary):
             temporary.mkdir()
             yield temporary
@@ -276,10 +274,8 @@ def _acquire(folder: Path, path: Path, mode: int) -> int:
         if not _lock(handle, mode):
             with open(handle, encoding="utf-8", errors="replace") as stream:
                 holder = "".join(filter(str.isprintable, stream.read(200)))
-            raise BusyError(
-                f"{folder}: in use by {holder or 'another process'}",
-                "wait until it has finished, or stop it",
-            )
+            reason = f"{folder}: in use by {holder or 'another process'}"
+            raise BusyError(reason, "wait until it has finished, or stop it")
         links = os.fstat(handle).st_nlink
         if links == 1:
             break

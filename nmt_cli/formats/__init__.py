@@ -34,10 +34,8 @@ def format_of(path: Path) -> str:
     """Return the format of a file by its suffix, without the suffix of its compression."""
     suffix = plain_name(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise InputError(
-            f"{path}: unknown document format",
-            "use a suffix such as .srt, .po, .md or .html, or name the `format`",
-        )
+        hint = "use a suffix such as .srt, .po, .md or .html, or name the `format`"
+        raise InputError(f"{path}: unknown document format", hint)
     return SUFFIXES[suffix]
 
 

@@ -171,8 +171,6 @@ def _parsed(lines: Sequence[str], name: str) -> Any:
         ) from None
     charset = re.search(r"charset=([\w.:-]+)", file.metadata.get("Content-Type", ""))
     if charset and charset[1].upper() not in ("UTF-8", "UTF8", "CHARSET"):
-        raise InputError(
-            f"{name}: its header says charset={charset[1]}, and translations need UTF-8",
-            "convert the file with msgconv --to-code=UTF-8",
-        )
+        reason = f"{name}: its header says charset={charset[1]}, and translations need UTF-8"
+        raise InputError(reason, "convert the file with msgconv --to-code=UTF-8")
     return file

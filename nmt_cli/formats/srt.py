@@ -119,10 +119,8 @@ def _contents(text: str, name: str) -> list[Interval]:
 def _malformed(text: str, name: str, position: int) -> InputError:
     position += len(text[position:]) - len(text[position:].lstrip())
     line = text.count("\n", 0, position) + 1
-    return InputError(
-        f"{name}, line {line}: not a subtitle",
-        "each is a number, a time line (00:00:01,000 --> 00:00:02,000), text, an empty line",
-    )
+    hint = "each is a number, a time line (00:00:01,000 --> 00:00:02,000), text, an empty line"
+    return InputError(f"{name}, line {line}: not a subtitle", hint)
 
 
 def _groups(text: str, start: int, end: int) -> Iterator[list[Interval]]:

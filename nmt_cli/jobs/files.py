@@ -55,10 +55,8 @@ def check_outputs(jobs: Iterable[tuple[Any, Any]], key: Callable[[Any], Hashable
     writers: dict[Hashable, Any] = {}
     for source, output in jobs:
         if key(output) in writers:
-            raise OutputError(
-                f"{writers[key(output)]} and {source} would both be written to {output}",
-                "translate them into two folders",
-            )
+            reason = f"{writers[key(output)]} and {source} would both be written to {output}"
+            raise OutputError(reason, "translate them into two folders")
         if key(output) == key(source):
             raise OutputError(f"{source}: would overwrite itself", "choose another `output`")
         writers[key(output)] = source
@@ -153,10 +151,8 @@ def check_free(path: Path, force: bool) -> None:
     if path.is_file() and not force:
         raise OutputError(f"{path}: exists", "replace it with `force`, or choose another name")
     if _part_of(path).exists() and not force:
-        raise OutputError(
-            f"{_part_of(path)}: left by an interrupted translation",
-            "continue it with `resume`, or start again with `force`",
-        )
+        reason = f"{_part_of(path)}: left by an interrupted translation"
+        raise OutputError(reason, "continue it with `resume`, or start again with `force`")
 
 
 def _part_of(path: Path) -> Path:
@@ -219,10 +215,8 @@ def _resumed(part: Path, record: Path, content: bytes) -> BinaryIO:
         with open_own(record) as stream:
             if stream.read() == content:
                 return open_own(part)
-    raise OutputError(
-        f"{part}: was started with another model, other options or another input",
-        "continue with those, or start again with `force`",
-    )
+    reason = f"{part}: was started with another model, other options or another input"
+    raise OutputError(reason, "continue with those, or start again with `force`")
 
 
 def _finish(part: Path, path: Path) -> None:

@@ -205,15 +205,11 @@ class FileJob:
         if force or (self.file and done):
             self.folder.remove()
         elif any(match and match[3] != self.settings for match in existing):
-            raise OutputError(
-                f"{where}: was started with another model, other options or another input",
-                "continue with those, or start again with `force`",
-            )
+            reason = f"{where}: was started with another model, other options or another input"
+            raise OutputError(reason, "continue with those, or start again with `force`")
         elif names and not resume:
-            raise OutputError(
-                f"{where}: {'exists' if done else 'left by an interrupted translation'}",
-                "continue it with `resume`, or start again with `force`",
-            )
+            reason = f"{where}: {'exists' if done else 'left by an interrupted translation'}"
+            raise OutputError(reason, "continue it with `resume`, or start again with `force`")
         if done and not force:
             logger.info(f"{self.output.name}: already complete")
         return force or not done

@@ -103,10 +103,8 @@ class RaySettings:
         share = threads // workers or threads / workers
         largest = max(node["Resources"].get("CPU", 0) for node in ray.nodes())
         if 0 < largest < share:  # Ray would wait for a larger node
-            raise ResourceError(
-                f"`threads={threads}` with {workers} workers: needs {share} cores on a node",
-                f"the largest has {largest:.0f}; use more `workers`",
-            )
+            reason = f"`threads={threads}` with {workers} workers: needs {share} cores on a node"
+            raise ResourceError(reason, f"the largest has {largest:.0f}; use more `workers`")
         # All of them if there is room; one is enough to begin.
         pool = ActorPoolStrategy(min_size=1, max_size=workers, initial_size=workers)
         shares = {"num_cpus": share, "num_gpus": gpus // workers or gpus / workers}

@@ -134,10 +134,8 @@ class Work:
         try:
             yield from translated.iter_rows()
         except ActorDiedError:
-            raise ResourceError(
-                f"an actor died {MAX_RESTARTS + 1} times",
-                "check the memory of the nodes and the rows; `resume` continues the job",
-            ) from None
+            hint = "check the memory of the nodes and the rows; `resume` continues the job"
+            raise ResourceError(f"an actor died {MAX_RESTARTS + 1} times", hint) from None
 
     def read(self, row: Row) -> Iterator[Row]:
         """Yield the shards of a file; those that exist, without their content."""
