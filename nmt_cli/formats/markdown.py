@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from markdown_it import MarkdownIt, rules_inline
+from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
@@ -268,16 +268,9 @@ def parser() -> MarkdownIt:
     """Make a parser of CommonMark with tables and strikethrough that notes inline positions."""
     # The preset's 20 levels are soon reached by a list in a list in a quote.
     markdown = MarkdownIt("commonmark", {"maxNesting": 60}).enable(["table", "strikethrough"])
-    for name, rule in (
-        ("backticks", rules_inline.backtick),
-        ("strikethrough", rules_inline.strikethrough.tokenize),
-        ("emphasis", rules_inline.emphasis.tokenize),
-        ("link", rules_inline.link),
-        ("image", rules_inline.image),
-        ("autolink", rules_inline.autolink),
-        ("html_inline", rules_inline.html_inline),
-    ):
-        markdown.inline.ruler.at(name, _noting_positions(rule))
+    ruler = markdown.inline.ruler
+    for name, rule in zip(ruler.get_active_rules(), ruler.getRules(""), strict=True):
+        ruler.at(name, _noting_positions(rule))
     return markdown
 
 
