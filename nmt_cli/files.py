@@ -77,10 +77,7 @@ def replacing(path: Path) -> Iterator[IO[str]]:
     Raises:
         OutputError: no permission, or the disk is full; the old file stays intact.
     """
-    with (
-        replacing_path(path) as temporary,
-        temporary.open("w", encoding="utf-8", newline="\n") as stream,
-    ):
+    with replacing_path(path) as new, new.open("w", encoding="utf-8", newline="\n") as stream:
         yield stream
 
 

@@ -164,11 +164,10 @@ def _parsed(lines: Sequence[str], name: str) -> Any:
         file = polib.pofile(_Text("\n".join(lines) + "\0"), encoding="utf-8")
     except OSError as error:
         match = re.search(r"\(line (\d+)\)(?:: (.*))?", str(error))
-        reason = f" ({match[2]})" if match and match[2] else ""
-        raise InputError(
-            f"{name}, line {match[1] if match else 1}: not the syntax of a PO file{reason}",
-            "msgfmt --check shows what is wrong with it",
-        ) from None
+        detail = f" ({match[2]})" if match and match[2] else ""
+        where = f"{name}, line {match[1] if match else 1}"
+        reason = f"{where}: not the syntax of a PO file{detail}"
+        raise InputError(reason, "msgfmt --check shows what is wrong with it") from None
     charset = re.search(r"charset=([\w.:-]+)", file.metadata.get("Content-Type", ""))
     if charset and charset[1].upper() not in ("UTF-8", "UTF8", "CHARSET"):
         reason = f"{name}: its header says charset={charset[1]}, and translations need UTF-8"

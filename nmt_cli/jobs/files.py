@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from nmt_cli.errors import InputError, OptionError, OutputError
-from nmt_cli.files import is_special, open_own, replacing_path, standard_output, sync, unwritable
+from nmt_cli.files import is_special, open_own, standard_output, sync, unwritable
 from nmt_cli.text.lines import STRICT, SUFFIXES, decode_lines, reading, writing
 
 if TYPE_CHECKING:
@@ -224,11 +224,7 @@ def _finish(part: Path, path: Path) -> None:
     import shutil  # not for every line that is translated
 
     if path.suffix in SUFFIXES:
-        with (
-            replacing_path(path) as beside,
-            part.open("rb") as plain,
-            writing(beside, path.suffix) as stream,
-        ):
+        with part.open("rb") as plain, writing(path) as stream:
             shutil.copyfileobj(plain, stream)
         part.unlink()
     else:

@@ -228,7 +228,7 @@ class FileJob:
             hint = "`output` must be storage that all nodes of the cluster share"
             raise OutputError(reason, hint)
         if self.file:
-            with replacing_path(self.file) as beside, writing(beside, self.file.suffix) as stream:
+            with writing(self.file) as stream:
                 for part in self.parts():
                     with part.opened() as content:
                         copyfileobj(content, stream)

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt_cli.files import is_special, replacing_path, standard_output
+from nmt_cli.files import is_special, standard_output
 from nmt_cli.formats import SUFFIXES, format_of, translate_document
 from nmt_cli.jobs.files import STDIN, Job, Sink, file_sink, jobs_to_do, name_of, opened, shard_range
 from nmt_cli.jobs.options import TranslateOptions
@@ -167,5 +167,5 @@ def _translate_documents(
             out.write(result)
             out.flush()
         else:
-            with replacing_path(output) as beside, writing(beside, output.suffix) as stream:
+            with writing(output) as stream:
                 stream.write(result)

@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
 from nmt_cli.errors import InputError
-from nmt_cli.files import replacing
+from nmt_cli.files import replacing, replacing_path
 
 logger = logging.getLogger(__name__)
 
@@ -123,10 +123,10 @@ def decompressed(path: PurePath, stream: BinaryIO) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def writing(path: Path, suffix: str) -> Iterator[BinaryIO]:
-    """Open a file to write to, compressed as ``suffix`` says; same content, same bytes."""
-    with path.open("wb") as stream, _opened(suffix, stream, "wb") as inside:
-        yield inside
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Write a file, compressed as its name says, that replaces ``path`` on success."""
+    with replacing_path(path) as new, new.open("wb") as raw, _opened(path.suffix, raw, "wb") as out:
+        yield out
 
 
 def _opened(suffix: str, stream: BinaryIO, mode: Literal["rb", "wb"]) -> Any:

@@ -78,7 +78,7 @@ def test_compressed_files_are_read_back_and_reproducible(tmp_path: Path, suffix:
     text = b"um\ndois\n" * 5000 + "três".encode()
     contents = []
     for _ in range(2):
-        with writing(path, suffix) as stream:
+        with writing(path) as stream:
             stream.write(text)
         contents.append(path.read_bytes())
     assert contents[0] == contents[1]
@@ -91,7 +91,7 @@ def test_compressed_files_are_read_back_and_reproducible(tmp_path: Path, suffix:
 @pytest.mark.parametrize("damage", ["cut", "foreign", "flipped"])
 def test_damaged_files(tmp_path: Path, suffix: str, damage: str) -> None:
     path = tmp_path / f"text{suffix}"
-    with writing(path, suffix) as stream:
+    with writing(path) as stream:
         stream.write(random.Random(0).randbytes(100_000))
     content = bytearray(path.read_bytes())
     if damage == "cut":
@@ -111,9 +111,9 @@ def test_damaged_files(tmp_path: Path, suffix: str, damage: str) -> None:
 
 def test_standard_tools_read_compressed_files(tmp_path: Path) -> None:
     for suffix, library in ((".gz", gzip), (".xz", lzma)):
-        with writing(tmp_path / "x", suffix) as stream:
+        with writing(tmp_path / f"x{suffix}") as stream:
             stream.write(b"abc\n")
-        assert library.decompress((tmp_path / "x").read_bytes()) == b"abc\n"
+        assert library.decompress((tmp_path / f"x{suffix}").read_bytes()) == b"abc\n"
 
 
 @pytest.mark.parametrize(
