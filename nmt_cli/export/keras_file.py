@@ -10,7 +10,7 @@ from nmt_cli.bundle import TOKENIZER
 from nmt_cli.bundle.manifest import Check, Verification, require_passed
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.trained import TrainedModel
-from nmt_cli.export.verification import forced_pairs, passed
+from nmt_cli.export.verification import forced_pairs
 from nmt_cli.search.segments import padded
 from nmt_cli.text.tokenizer import START_ID
 
@@ -32,6 +32,5 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
     name = f"logits that differ, of {ours.size:,}"
     checks = [Check.of(name, int((ours != theirs).sum()), 0)]
     require_passed(checks, MODEL, "please report this")
-    report = passed(trained, checks)
-    trained.write_card(folder, options.precision, "as a .keras file", "keras", report)
-    return report
+    report = trained.passed(checks)
+    return trained.write_card(folder, options.precision, "as a .keras file", "keras", report)

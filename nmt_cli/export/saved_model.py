@@ -16,7 +16,7 @@ import tensorflow_text
 from nmt_cli.bundle.manifest import Verification
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.trained import TrainedModel
-from nmt_cli.export.verification import ExportUnderTest, compare_with_model, passed
+from nmt_cli.export.verification import ExportUnderTest, compare_with_model
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.recipe.model import DecodingConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
@@ -61,8 +61,7 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
 
     once = SearchOptions.of(trained.decoding, DecodingOptions(no_repeat_ngram=0))
     exported = ExportUnderTest(translate, [once], edits_text=False)
-    checks, _ = compare_with_model(trained, exported)
-    return passed(trained, checks)
+    return trained.passed(compare_with_model(trained, exported)[0])
 
 
 class TranslationModule(tf.Module):

@@ -1,6 +1,6 @@
 """A trained model to export, opened once, and the card of an export."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_cli import __version__
 from nmt_cli.bundle.card import CARD, card
-from nmt_cli.bundle.manifest import Verification
+from nmt_cli.bundle.manifest import Check, Verification
 from nmt_cli.errors import ModelError
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.host import import_keras
-from nmt_cli.recipe.config import Recipe
 from nmt_cli.recipe.model import DecodingConfig, TransformerConfig
 from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair, TokenizerSpec
@@ -59,11 +58,6 @@ class TrainedModel:
         return cls(run, model, progress.step, decoding, run.tokenizers(), run.held_out())
 
     @property
-    def recipe(self) -> Recipe:
-        """The recipe that it was trained with."""
-        return self.run.recipe
-
-    @property
     def tokenizer_folder(self) -> Path:
         """The folder of the tokenizers' files."""
         return self.run.folder / "tokenizer"
@@ -77,6 +71,17 @@ class TrainedModel:
     def provenance(self) -> dict[str, Any]:
         """What the weights come from, as a manifest records it."""
         return {"nmt_version": __version__, "steps": self.steps, **self.run.provenance()}
+
+    def encoded(self, source: list[str], target: list[str]) -> list[tuple[list[int], list[int]]]:
+        """Return the ids of pairs of lines, sources with special tokens."""
+        tokenizers = self.tokenizers
+        sources = map(tokenizers.source.with_special_tokens, tokenizers.source.encode(source))
+        return list(zip(sources, tokenizers.target.encode(target), strict=True))
+
+    def passed(self, checks: Sequence[Check], onnxruntime: str = "") -> Verification:
+        """Return the report of a verification that passed."""
+        against = f"the Keras model of {self.run.recipe.label} at step {self.steps}"
+        return Verification("passed", against, tuple(checks), __version__, onnxruntime)
 
     def translator(self, edits_text: bool) -> Translator:
         """Return a translator with the model's settings, as users get it, or without text steps."""
@@ -92,26 +97,26 @@ class TrainedModel:
         form: str,
         usage: str,
         report: Verification,
-        name: str = CARD,
         header: str = "",
-    ) -> None:
-        """Write the model card of an export.
+    ) -> Verification:
+        """Write the model card of an export; returns the report.
 
         Args:
             form: what the export is: "as one ONNX file".
             usage: name of a file in usage/.
+            header: of a README.md; without one, the card is MODEL_CARD.md.
         """
-        template = Path(__file__).with_name("usage") / f"{usage}.md"
-        values = {"model": self.recipe.model, "decoding": self.decoding, "spec": self.spec}
-        data = self.recipe.data
+        recipe, template = self.run.recipe, Path(__file__).with_name("usage") / f"{usage}.md"
+        values = {"model": recipe.model, "decoding": self.decoding, "spec": self.spec}
         text = card(
-            f"{self.recipe.label}: {data.source} to {data.target}, {form}",
-            f"{self.recipe.model.summary()} in {precision}",
+            f"{recipe.label}: {recipe.data.source} to {recipe.data.target}, {form}",
+            f"{recipe.model.summary()} in {precision}",
             template.read_text(encoding="utf-8").format(**values),
             self.provenance,
             report,
         )
-        (folder / name).write_text(header + text, encoding="utf-8")
+        (folder / ("README.md" if header else CARD)).write_text(header + text, encoding="utf-8")
+        return report
 
 
 def refuse(program: str, config: TransformerConfig, further: Mapping[str, bool]) -> None:

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from nmt_cli import __version__
-from nmt_cli.bundle.manifest import Check, Metric, Verification
+from nmt_cli.bundle.manifest import Check, Metric
 from nmt_cli.errors import VerificationError
 from nmt_cli.evaluate.scores import System, compare, count, evaluate
 from nmt_cli.export.exporter import FLOAT32
@@ -101,12 +100,6 @@ class ExportUnderTest:
         return cls(translate, searches, **details)
 
 
-def passed(trained: TrainedModel, checks: Sequence[Check], onnxruntime: str = "") -> Verification:
-    """Return the report of a verification that passed."""
-    against = f"the Keras model of {trained.recipe.label} at step {trained.steps}"
-    return Verification("passed", against, tuple(checks), __version__, onnxruntime)
-
-
 def compare_with_model(
     trained: TrainedModel, exported: ExportUnderTest
 ) -> tuple[list[Check], list[Metric]]:
@@ -146,14 +139,9 @@ def compare_with_model(
 
 
 def forced_pairs(trained: TrainedModel) -> list[tuple[list[int], list[int]]]:
-    """Return ids of the first held-out pairs; HARD_LINES are their own if there are too few.
-
-    Sources have special tokens.
-    """
-    tokenizers, more = trained.tokenizers, list(filter(str.strip, HARD_LINES))
-    source, target = ([*side, *more][:FORCED_SENTENCES] for side in trained.held_out)
-    sources = map(tokenizers.source.with_special_tokens, tokenizers.source.encode(source))
-    return list(zip(sources, tokenizers.target.encode(target), strict=True))
+    """Return the first held-out pairs; HARD_LINES are their own if there are too few."""
+    more = list(filter(str.strip, HARD_LINES))
+    return trained.encoded(*([*side, *more][:FORCED_SENTENCES] for side in trained.held_out))
 
 
 def _compare_log_probs(trained: TrainedModel, exported: ExportUnderTest) -> list[Check]:

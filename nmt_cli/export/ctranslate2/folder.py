@@ -17,7 +17,7 @@ from nmt_cli.bundle.manifest import Check, Verification
 from nmt_cli.export.ctranslate2.translator import FORMAT, SETTINGS, load_ctranslate2
 from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.trained import TrainedModel, refuse
-from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
+from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model
 from nmt_cli.files import write_json
 from nmt_cli.model.transformer import Steps
 from nmt_cli.search.options import DecodingOptions, SearchOptions
@@ -52,10 +52,8 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
             exact_checks, _ = compare_with_model(trained, _under_test(trained, Path(exact)))
             checks += [replace(check, name=f"in float32: {check.name}") for check in exact_checks]
     own_checks, _ = compare_with_model(trained, _under_test(trained, folder, options.precision))
-    report = passed(trained, [*checks, *own_checks])
-    usage = f"ctranslate2-{trained.spec.kind}"
-    trained.write_card(folder, options.precision, "for CTranslate2", usage, report)
-    return report
+    report, usage = trained.passed([*checks, *own_checks]), f"ctranslate2-{trained.spec.kind}"
+    return trained.write_card(folder, options.precision, "for CTranslate2", usage, report)
 
 
 def _under_test(trained: TrainedModel, folder: Path, precision: str = FLOAT32) -> ExportUnderTest:

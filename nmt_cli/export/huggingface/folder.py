@@ -12,7 +12,7 @@ import numpy as np
 from keras import ops
 
 from nmt_cli.bundle.manifest import Verification
-from nmt_cli.export.exporter import FLOAT32, ExportOptions
+from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.huggingface.files import (
     BIAS,
     CONFIG,
@@ -31,7 +31,7 @@ from nmt_cli.export.huggingface.files import (
 )
 from nmt_cli.export.importing.huggingface import TAG, import_huggingface
 from nmt_cli.export.trained import TrainedModel, refuse
-from nmt_cli.export.verification import ExportUnderTest, compare_with_model, passed
+from nmt_cli.export.verification import ExportUnderTest, compare_with_model
 from nmt_cli.files import write_json
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.model import TransformerConfig
@@ -172,6 +172,7 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
 
     Tests compare what is imported with transformers.
     """
+    data = trained.run.recipe.data
     searches = [
         SearchOptions.of(trained.decoding, DecodingOptions(beam_size=beam)) for beam in (1, 4)
     ]
@@ -180,9 +181,8 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
         model = KerasStepModel(trained_model(run, run.best)[0])
         translator = translator_for(model, run.tokenizers(), trained.decoding)
         exported = ExportUnderTest.of(translator, searches)
-        report = passed(trained, compare_with_model(trained, exported)[0])
-    languages = f"language: [{trained.recipe.data.source}, {trained.recipe.data.target}]"
+        report = trained.passed(compare_with_model(trained, exported)[0])
+    languages = f"language: [{data.source}, {data.target}]"
     header = f"---\n{languages}\nlibrary_name: transformers\npipeline_tag: translation\n---\n\n"
     form, usage = "for transformers", "huggingface"
-    trained.write_card(folder, FLOAT32, form, usage, report, "README.md", header)
-    return report
+    return trained.write_card(folder, options.precision, form, usage, report, header)

@@ -2,7 +2,6 @@
 
 import logging
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from nmt_cli.errors import ModelError, NmtError
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.onnx.graphs import write_graphs
 from nmt_cli.export.trained import TrainedModel
-from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model, passed
+from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model
 from nmt_cli.files import locked, replacing_folder
 from nmt_cli.host import without_warnings
 from nmt_cli.runtime.check import check_bundle
@@ -45,7 +44,7 @@ SHORTLIST_BLEU, SHORTLIST_CHRF = 0.3, 80
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     """Write a bundle, unverified; a shortlist needs the data that the run was trained on."""
-    run, recipe = trained.run, trained.recipe
+    run, recipe = trained.run, trained.run.recipe
     shortlists = _shortlists(trained, options.prepared) if options.shortlist else None
     graphs, stored = write_graphs(
         trained.step_model.graph,
@@ -99,20 +98,9 @@ def _shortlists(trained: TrainedModel, folder: Path | None) -> Shortlists:
     return Shortlists(*tables, run.target_vocab)
 
 
-def calibration_pairs(trained: TrainedModel) -> Iterator[tuple[list[int], list[int]]]:
+def calibration_pairs(trained: TrainedModel) -> list[tuple[list[int], list[int]]]:
     """Return the ids of the last held-out pairs: verification compares the first ones."""
-    return _held_out_ids(trained, slice(-CALIBRATION_PAIRS, None))
-
-
-def _held_out_ids(trained: TrainedModel, lines: slice) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the ids of held-out pairs, sources with special tokens."""
-    (source, target), tokenizers = trained.held_out, trained.tokenizers
-    sources, targets = (
-        tokenizers.source.encode(source[lines]),
-        tokenizers.target.encode(target[lines]),
-    )
-    for source_ids, target_ids in zip(sources, targets, strict=True):
-        yield tokenizers.source.with_special_tokens(source_ids), target_ids
+    return trained.encoded(*(side[-CALIBRATION_PAIRS:] for side in trained.held_out))
 
 
 def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
@@ -163,14 +151,14 @@ def _verified(trained: TrainedModel, folder: Path) -> Manifest:
     checks += comparison
     if manifest.shortlist:
         checks.append(_missing(trained, Shortlists.read(folder, manifest)))
-    report = passed(trained, checks, onnxruntime.__version__)
+    report = trained.passed(checks, onnxruntime.__version__)
     return replace(manifest, verification=report, metrics=metrics)
 
 
 def _missing(trained: TrainedModel, shortlists: Shortlists) -> Check:
     """Count the tokens of the held-out translations that their shortlists lack."""
     missing, tokens = 0, 0
-    for source, target in _held_out_ids(trained, slice(None)):
+    for source, target in trained.encoded(*trained.held_out):
         missing += int((~np.isin(target, shortlists.of(np.array([source], np.int32)))).sum())
         tokens += len(target)
     name = f"percentage of {tokens:,} tokens in references that their shortlists lack"

@@ -24,7 +24,7 @@ from nmt_cli.export.onnx.search import search_graph, search_inputs
 from nmt_cli.export.onnx.text import search_text, text_graph
 from nmt_cli.export.onnx.weights import serialized
 from nmt_cli.export.trained import TrainedModel
-from nmt_cli.export.verification import ExportUnderTest, compare_with_model, passed
+from nmt_cli.export.verification import ExportUnderTest, compare_with_model
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import padded, with_retries
@@ -42,7 +42,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     spec, target = trained.spec, trained.tokenizers.target
     if options.with_tokenizer and not isinstance(target, SentencePieceTokenizer):
         raise OutputError(
-            f"{trained.recipe.label} has a {spec.kind} tokenizer, and a file can contain only "
+            f"{trained.run.recipe.label} has a {spec.kind} tokenizer, and a file can contain only "
             "sentencepiece",
             "export it without `with_tokenizer`",
         )
@@ -59,10 +59,9 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
 def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
     """Compare a file's translations with its model's, and write the card with the report."""
     checks, _ = compare_with_model(trained, _under_test(trained, options, folder))
-    report = passed(trained, checks, onnxruntime.__version__)
+    report = trained.passed(checks, onnxruntime.__version__)
     usage = f"single-file-{'text' if options.with_tokenizer else trained.spec.kind}"
-    trained.write_card(folder, options.precision, "as one ONNX file", usage, report)
-    return report
+    return trained.write_card(folder, options.precision, "as one ONNX file", usage, report)
 
 
 def _under_test(trained: TrainedModel, options: ExportOptions, folder: Path) -> ExportUnderTest:
