@@ -7,17 +7,12 @@ is standard ONNX, and is verified like any other graph.
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import onnx_ir as ir
-from onnx_ir.passes.common import (
-    CommonSubexpressionEliminationPass,
-    RemoveUnusedNodesPass,
-    ShapeInferencePass,
-)
-from onnxscript.rewriter import RewriteRuleSet, rewrite
+from onnx_ir.passes.common import ShapeInferencePass
+from onnxscript.rewriter import RewriteRule, RewriteRuleSet, rewrite
 
 from nmt_cli.bundle.manifest import ScaledColumns
-from nmt_cli.export.onnx.ops import rule
+from nmt_cli.export.onnx.ops import Ops, substitute, tidy
 from nmt_cli.export.onnx.weights import record_scale
 
 
@@ -79,7 +74,7 @@ def _slice(
 
 def _plain_slice(op: Any, x: Any, start: Any, end: Any, **rest: Any) -> Any:
     """Drop what depends on constants; float16 could not represent the ends."""
-    return op.Slice(x, start, end, np.array([2], np.int32))
+    return op.Slice(x, start, end, op.Constant(value=ir.tensor([2], ir.DataType.INT32)))
 
 
 def _is_slice(context: Any, **values: Any) -> bool:
@@ -87,27 +82,20 @@ def _is_slice(context: Any, **values: Any) -> bool:
     return all(_constant(values[name]) == value for name, value in wanted.items())
 
 
-def _attend(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
-    scores = op.MatMul(query, op.Transpose(key, perm=[0, 1, 3, 2])) + mask
+def _attend(op: Any, query: Any, key: Any, value: Any, mask: Any, perm: Any) -> Any:
+    scores = op.MatMul(query, op.Transpose(key, perm=perm)) + mask
     return op.MatMul(op.Softmax(scores), value)
 
 
-def _attention(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
+def _attention(op: Any, query: Any, key: Any, value: Any, mask: Any, perm: Any) -> Any:
     """Compute products, mask and softmax head by head, in the processor's cache."""
+    *order, last, before = perm.as_ints()
+    if [*order, before, last] != [0, 1, 2, 3]:  # tf2onnx has merged two transpositions
+        key = op.Transpose(key, perm=[*order, before, last])
     return op.Attention(query, key, value, mask, scale=1.0)
 
 
-def _attend_turned(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
-    """Like _attend, where tf2onnx has merged two transpositions of the keys."""
-    scores = op.MatMul(query, op.Transpose(key, perm=[0, 2, 3, 1])) + mask
-    return op.MatMul(op.Softmax(scores), value)
-
-
-def _attention_turned(op: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
-    return _attention(op, query, op.Transpose(key, perm=[0, 2, 1, 3]), value, mask)
-
-
-def _is_attention(context: Any, query: Any, key: Any, value: Any, mask: Any) -> bool:
+def _is_attention(context: Any, query: Any, key: Any, value: Any, mask: Any, perm: Any) -> bool:
     shapes = [operand.shape for operand in (query, key, value, mask)]
     if any(shape is None or len(shape) != 4 for shape in shapes):
         return False
@@ -148,47 +136,12 @@ def _heads(shape: Any) -> int | None:
     return sizes[2] if len(sizes) == 4 else None
 
 
-def _top_k(op: Any, values: Any, count: Any) -> Any:
-    return op.TopK(values, count, _outputs=2, _allow_other_attributes=True)
-
-
-def _top_k_of_blocks(op: Any, values: Any, count: Any) -> Any:
-    """Sort only the K blocks with the largest maxima, which contain the best K."""
-    # Blocks and candidates are ordered by id, so that TopK prefers the lower of two equal ones.
-    width = values.shape[-1]
-    block = _block_width(width) or width
-    maxima = op.ReduceMax(op.Reshape(values, [0, 0, -1, block]), [-1], keepdims=0)
-    some = op.Min(count, [width // block])
-    _, best = op.TopK(maxima, some, outputs=2)
-    blocks, _ = op.TopK(best, some, largest=0, outputs=2)  # [B, K, C], ascending
-    starts = op.Mul(op.Unsqueeze(blocks, [-1]), [block])
-    ids = op.Reshape(op.Add(starts, list(range(block))), [0, 0, -1])
-    scores, indices = op.TopK(op.GatherElements(values, ids, axis=-1), count, outputs=2)
-    return scores, op.GatherElements(ids, indices, axis=-1)
-
-
-def _is_top_k(context: Any, values: Any, count: Any) -> bool:
-    shape = values.shape
-    if shape is None or len(shape) != 3 or not isinstance(shape[2], int):
-        return False
-    # Do not match the replacement's own TopK.
-    return values.producer().op_type == "LogSoftmax" and _block_width(shape[2]) is not None
-
-
-def _block_width(width: int) -> int | None:
-    """The divisor of a row's width nearest to the fastest one measured; None if none is near."""
-    near = [block for block in range(32, 257) if width % block == 0 and width // block >= 8]
-    return min(near, key=lambda block: abs(block - 80), default=None)
-
-
 RULES = {
-    "layer norm": rule(_layer_norm, _fused_layer_norm, _is_layer_norm),
-    "take": rule(_take, _plain_take, _is_take),
-    "slice": rule(_slice, _plain_slice, _is_slice, remove_nodes=False),
-    "attention": rule(_attend, _attention, _is_attention),
-    "attention, turned": rule(_attend_turned, _attention_turned, _is_attention),
-    "heads": rule(_attend_heads, _attention_heads, _are_heads, remove_nodes=False),
-    "top k": rule(_top_k, _top_k_of_blocks, _is_top_k),
+    "layer norm": RewriteRule(_layer_norm, _fused_layer_norm, _is_layer_norm),
+    "take": RewriteRule(_take, _plain_take, _is_take),
+    "slice": RewriteRule(_slice, _plain_slice, _is_slice, remove_nodes=False),
+    "attention": RewriteRule(_attend, _attention, _is_attention),
+    "heads": RewriteRule(_attend_heads, _attention_heads, _are_heads, remove_nodes=False),
 }
 
 
@@ -198,8 +151,8 @@ def apply_rules(model: ir.Model, rules: Sequence[str] = tuple(RULES)) -> ir.Mode
     _fold_scales(model)
     if rules:
         model = rewrite(model, RewriteRuleSet([RULES[name] for name in rules], commute=True))
-    CommonSubexpressionEliminationPass()(model)
-    RemoveUnusedNodesPass()(model)
+    _split_top_k(model.graph)
+    tidy(model)
     return model
 
 
@@ -214,6 +167,29 @@ def _fold_scales(model: ir.Model) -> None:
             ):
                 node.outputs[0].replace_all_uses_with(value)
                 model.graph.remove(node, safe=True)
+
+
+def _split_top_k(graph: ir.Graph) -> None:
+    """Sort only the K blocks with the largest maxima, which contain the best K."""
+    op = Ops(graph)
+    for node in [node for node in graph if node.op_type == "TopK"]:
+        values, count = node.inputs  # [B, K, V]
+        width = values.shape[2]
+        # The divisor of a row's width nearest to the fastest one measured, if any is near.
+        near = [block for block in range(32, 257) if width % block == 0 and width // block >= 8]
+        if not near:
+            continue
+        block = min(near, key=lambda block: abs(block - 80))
+        # Blocks and candidates are ordered by id, so that TopK prefers the lower of two equal ones.
+        maxima = op.ReduceMax(op.Reshape(values, [0, 0, -1, block]), [-1], keepdims=0)
+        some = op.Min(count, [width // block])
+        _, best = op.TopK(maxima, some, outputs=2)
+        blocks, _ = op.TopK(best, some, largest=0, outputs=2)  # [B, K, C], ascending
+        starts = op.Mul(op.Unsqueeze(blocks, [-1]), [block])
+        ids = op.Reshape(op.Add(starts, list(range(block))), [0, 0, -1])
+        scores, indices = op.TopK(op.GatherElements(values, ids, axis=-1), count, outputs=2)
+        substitute(node.outputs[0], scores)
+        substitute(node.outputs[1], op.GatherElements(ids, indices, axis=-1))
 
 
 def _scale_projection(model: ir.Model, value: Any, factor: float) -> bool:

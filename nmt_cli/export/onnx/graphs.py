@@ -35,7 +35,7 @@ from nmt_cli.bundle.manifest import (
     signatures,
 )
 from nmt_cli.export.onnx.graph_pass import apply_rules
-from nmt_cli.export.onnx.ops import IR_VERSION, OPSET, Ops, output
+from nmt_cli.export.onnx.ops import IR_VERSION, OPSET, Ops, output, substitute
 from nmt_cli.export.onnx.precision import Pairs, calibrate, half, quantize
 from nmt_cli.export.onnx.weights import (
     name_weights,
@@ -274,10 +274,10 @@ def columns_graph(decoder: ir.Model) -> ir.Model:
     op, ids = layer.op, layer.ids
     axis, order = (0, [0, 2, 1]) if layer.transposed else (1, [1, 0, 2])
     columns = op.Transpose(op.Gather(layer.matrix, ids, axis=axis), perm=order)
-    outputs = [_like(columns, layer.columns)]
+    outputs = [substitute(layer.columns, columns)]
     if layer.vectors:
         rows = [op.Unsqueeze(op.Gather(vector, ids), [1]) for vector in layer.vectors]
-        outputs.append(_like(op.Concat(*rows, axis=1), layer.entries))
+        outputs.append(substitute(layer.entries, op.Concat(*rows, axis=1)))
     return layer.finished([ids], outputs)
 
 
@@ -303,7 +303,7 @@ def shortlist_graph(decoder: ir.Model) -> ir.Model:
     best = op.GatherElements(ids, op.Reshape(indices, [0, -1]), axis=1)
     best = op.Reshape(best, op.Shape(indices))
     step = {value.name: value for value in layer.graph.outputs}
-    outputs = [_like(scores, step["scores"]), _like(best, step["ids"])]
+    outputs = [substitute(step["scores"], scores), substitute(step["ids"], best)]
     outputs += [value for name, value in step.items() if name.startswith("new_")]
     gathered = [ids, layer.columns, *([layer.entries] if layer.vectors else [])]
     return layer.finished([*inputs, *gathered], outputs)
@@ -356,9 +356,3 @@ def _vector(node: Any) -> Any:
         if node.op_type in ("Add", "Mul"):
             return next((factor for factor in factors if factor.is_initializer()), None)
     return None
-
-
-def _like(value: Any, other: Any) -> Any:
-    """Give a new value the name, type and shape of another, which loses its name."""
-    name, other.name = other.name, f"former_{other.name}"
-    return output(value, name, other.dtype, other.shape)

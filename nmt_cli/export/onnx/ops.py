@@ -5,8 +5,12 @@ from typing import Any
 
 import numpy as np
 import onnx_ir as ir
-from onnx_ir.passes.common import NameFixPass, TopologicalSortPass
-from onnxscript.rewriter import RewriteRule
+from onnx_ir.passes.common import (
+    CommonSubexpressionEliminationPass,
+    NameFixPass,
+    RemoveUnusedNodesPass,
+    TopologicalSortPass,
+)
 
 # Of finished graphs: the first opset with both Attention and TensorScatter.
 OPSET, IR_VERSION = 24, 11
@@ -17,42 +21,32 @@ State = dict[str, Any]
 class Ops:
     """Adds operators to a graph: ``op.Add(x, 1)`` returns the sum.
 
-    Python's numbers and lists become constants of type bool, int64 and float64. The graph, or the
-    context of a rewriting rule, is not sorted.
+    Python's numbers and lists become constants of type bool, int64 and float64. The graph is not
+    sorted.
     """
 
-    def __init__(self, target: Any) -> None:
-        self._in_rule = not isinstance(target, ir.Graph)
-        self._builder = target if self._in_rule else ir.tape.Tape(target)
+    def __init__(self, graph: ir.Graph) -> None:
+        self._tape = ir.tape.Tape(graph)
 
     def weight(self, name: str, values: Any) -> ir.Value:
         """Return a tensor that the graph stores under a name."""
-        return self._builder.initializer(ir.tensor(np.asarray(values), name=name))
+        return self._tape.initializer(ir.tensor(np.asarray(values), name=name))
 
     def __getattr__(self, operator: str) -> Callable[..., Any]:
         def add(*inputs: Any, outputs: int = 1, domain: str = "", **attributes: Any) -> Any:
             values = [self.value(one) for one in inputs]
-            results = self._add(operator, values, attributes, outputs, domain)
+            results = self._tape.op_multi_out(
+                operator, values, attributes, num_outputs=outputs, domain=domain
+            )
             return results[0] if outputs == 1 else results
 
         return add
-
-    def _add(
-        self, operator: str, inputs: list[Any], attributes: State, outputs: int, domain: str = ""
-    ) -> Any:
-        if self._in_rule:
-            options = {"_outputs": outputs, "_domain": domain, **attributes}
-            results = self._builder.op(operator, *inputs, **options)
-            return [results] if outputs == 1 else results
-        return self._builder.op_multi_out(
-            operator, inputs, attributes, num_outputs=outputs, domain=domain
-        )
 
     def value(self, value: Any) -> Any:
         """Return a constant of a number or array; a value of the graph or None as it is."""
         if value is None or isinstance(value, ir.Value):
             return value
-        return self._add("Constant", [], {"value": ir.tensor(np.asarray(value))}, 1)[0]
+        return self.Constant(value=ir.tensor(np.asarray(value)))
 
     def vector(self, *numbers: Any) -> Any:
         """Return a vector of numbers, constant or computed."""
@@ -90,32 +84,29 @@ class Ops:
         turn = ir.val("turn", ir.DataType.INT64, []), ir.val("goes_on", ir.DataType.BOOL, [])
         graph.inputs[:] = [*turn, *before.values()]
         graph.outputs[:] = [more, *(after[name] for name in start)]
-        inputs = [None, self.value(True), *start.values()]
-        results = self._add("Loop", inputs, {"body": ir.AttrGraph("body", graph)}, len(start))
-        return dict(zip(start, results, strict=True))
+        loop = self.Loop(None, True, *start.values(), body=graph, outputs=len(start))
+        return dict(zip(start, loop, strict=True))
 
 
-def rule(
-    pattern: Callable[..., Any],
-    replacement: Callable[..., Any],
-    check: Callable[..., bool],
-    **options: Any,
-) -> RewriteRule:
-    """Return a rewriting rule whose replacement gets `Ops`.
-
-    The constants of a pattern are variables, which the check inspects.
-    """
-
-    def replace(context: Any, **values: Any) -> Any:
-        return replacement(Ops(context), **values)
-
-    return RewriteRule(pattern, replace, check, **options)
+def substitute(value: Any, new: ir.Value) -> ir.Value:
+    """Let a new value take the place, the name, the type and the shape of another."""
+    value.replace_all_uses_with(new, replace_graph_outputs=True)
+    new.name, new.type, new.shape = value.name, value.type, value.shape
+    value.name = f"former_{value.name}"
+    return new
 
 
 def output(value: ir.Value, name: str, dtype: Any, shape: Any) -> ir.Value:
     """Give a value the name, type and shape of a graph's output."""
     value.name, value.dtype, value.shape = name, dtype, ir.Shape(shape)
     return value
+
+
+def tidy(model: ir.Model) -> None:
+    """Sort the nodes, merge equal ones, and remove those that no output needs."""
+    TopologicalSortPass()(model)
+    CommonSubexpressionEliminationPass()(model)
+    RemoveUnusedNodesPass()(model)
 
 
 def finish(model: ir.Model) -> ir.Model:

@@ -24,18 +24,12 @@ import numpy as np
 import onnx_ir as ir
 import onnxruntime
 from numpy.typing import NDArray
-from onnx_ir.passes.common import (
-    CommonSubexpressionEliminationPass,
-    RemoveUnusedNodesPass,
-    ShapeInferencePass,
-    TopologicalSortPass,
-)
+from onnx_ir.passes.common import ShapeInferencePass
 from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST
-from onnxscript.rewriter import RewriteRuleSet, rewrite
 
 from nmt_cli.bundle import ENCODER
 from nmt_cli.bundle.manifest import TensorSpec
-from nmt_cli.export.onnx.ops import Ops, rule
+from nmt_cli.export.onnx.ops import Ops, substitute, tidy
 from nmt_cli.export.onnx.weights import serialized
 from nmt_cli.recipe.model import ModelConfig
 from nmt_cli.text.tokenizer import START_ID
@@ -59,9 +53,13 @@ def quantize(model: ir.Model, sizes: Mapping[str, float] | None = None) -> ir.Mo
 
     ``sizes`` has, by name of the matrix, the size of the values it is multiplied with.
     """
-    model = rewrite(model, _Quantizer(model.graph.inputs[0], sizes or {}).rules())
-    CommonSubexpressionEliminationPass()(model)
-    RemoveUnusedNodesPass()(model)
+    quantizer = _Quantizer(model.graph, sizes or {})
+    for node, matrix in [*_products(model.graph)]:
+        substitute(node.outputs[0], quantizer.product(node, matrix))
+    for node in [node for node in model.graph if node.op_type == "Gather"]:
+        if node.inputs[0].is_initializer() and node.inputs[0].shape.rank() == 2:
+            substitute(node.outputs[0], quantizer.look_up(*node.inputs))
+    tidy(model)
     return model
 
 
@@ -71,66 +69,46 @@ def quantized_columns(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], ND
     return np.round(matrix / scales).astype(np.int8), scales.astype(np.float32)
 
 
-def _is_matrix(context: Any, weight: Any, **rest: Any) -> bool:
-    value = weight.const_value
-    return value is not None and len(value.shape) == 2 and value.dtype == ir.DataType.FLOAT
-
-
 class _Quantizer:
-    """The rewriting rules. An embedding that is used twice is stored once.
+    """Adds integer products to a graph. An embedding that is used twice is stored once.
 
-    Every product has a row for each of the ``tokens``, the graph's first input.
+    Every product has a row for each token of the graph's first input.
     """
 
-    def __init__(self, tokens: Any, sizes: Mapping[str, float]) -> None:
-        self._tokens, self._sizes = tokens, sizes
+    def __init__(self, graph: ir.Graph, sizes: Mapping[str, float]) -> None:
+        self._op, self._tokens, self._sizes = Ops(graph), graph.inputs[0], sizes
         self._embeddings: dict[str, tuple[Any, Any]] = {}
 
-    def rules(self) -> RewriteRuleSet:
-        """Return the rules for products, with embeddings transposed, too, and for look-ups."""
-        return RewriteRuleSet(
-            [
-                rule(lambda op, x, weight: op.MatMul(x, weight), self._product, _is_matrix),
-                rule(
-                    lambda op, x, weight: op.MatMul(x, op.Transpose(weight, perm=[1, 0])),
-                    self._transposed_product,
-                    _is_matrix,
-                ),
-                rule(
-                    lambda op, weight, ids: op.Gather(weight, ids, axis=0),
-                    self._look_up,
-                    _is_matrix,
-                ),
-            ]
-        )
+    def product(self, node: ir.Node, weight: Any) -> Any:
+        """Return the product of rows and a matrix, which may be an embedding transposed."""
+        if weight is node.inputs[1]:
+            values, scales = quantized_columns(weight.const_value.numpy())
+            matrix = self._op.weight(f"{weight.name}_int8", values)
+        else:
+            values, stored = self._rows(weight)
+            matrix = self._op.Transpose(values, perm=[1, 0])  # when the graph is loaded
+            scales = stored.const_value.numpy()
+        return self._scaled(node.inputs[0], matrix, scales, weight.name)
 
-    def _product(self, op: Ops, x: Any, weight: Any) -> Any:
-        values, scales = quantized_columns(weight.const_value.numpy())
-        matrix = op.weight(f"{weight.name}_int8", values)
-        return self._scaled(op, x, matrix, scales, weight.name)
-
-    def _transposed_product(self, op: Ops, x: Any, weight: Any) -> Any:
-        values, scales = self._rows(op, weight)
-        matrix = op.Transpose(values, perm=[1, 0])  # when the graph is loaded
-        return self._scaled(op, x, matrix, scales.const_value.numpy(), weight.name)
-
-    def _look_up(self, op: Ops, weight: Any, ids: Any) -> Any:
-        values, scales = self._rows(op, weight)
+    def look_up(self, weight: Any, ids: Any) -> Any:
+        """Return rows of an embedding."""
+        op, (values, scales) = self._op, self._rows(weight)
         vectors = op.Cast(op.Gather(values, ids, axis=0), to=ir.DataType.FLOAT)
         return op.Mul(vectors, op.Unsqueeze(op.Gather(scales, ids, axis=0), [-1]))
 
-    def _rows(self, op: Ops, weight: Any) -> tuple[Any, Any]:
+    def _rows(self, weight: Any) -> tuple[Any, Any]:
         """Return an embedding [V, d] as int8 [V, d] and scales [V]."""
         if weight.name not in self._embeddings:
             values, scales = quantized_columns(weight.const_value.numpy().T)
             self._embeddings[weight.name] = (
-                op.weight(f"{weight.name}_int8", np.ascontiguousarray(values.T)),
-                op.weight(f"{weight.name}_scales", scales),
+                self._op.weight(f"{weight.name}_int8", np.ascontiguousarray(values.T)),
+                self._op.weight(f"{weight.name}_scales", scales),
             )
         return self._embeddings[weight.name]
 
-    def _scaled(self, op: Ops, x: Any, matrix: Any, scales: NDArray[np.float32], name: str) -> Any:
+    def _scaled(self, x: Any, matrix: Any, scales: NDArray[np.float32], name: str) -> Any:
         """Return ``x W`` of rows [N, d], given an int8 matrix and the scales of its columns."""
+        op = self._op
         zero, largest = (0, MAX_UNSIGNED) if _is_positive(x) else (ZERO_POINT, MAX_SIGNED)
         zero_point = op.value(np.uint8(zero))
         size = self._sizes.get(name)
@@ -168,7 +146,10 @@ def calibrate(
         models: by file name: the encoder, and the decoder's steps, which all get the same inputs.
         pairs: source ids with END and target ids without, some 1,000 tokens or more.
     """
-    products = {name: dict(_products(model)) for name, model in models.items()}
+    products = {
+        name: {matrix.name: node.inputs[0].name for node, matrix in _products(model.graph)}
+        for name, model in models.items()
+    }
     sessions = {name: _session(model, products[name].values()) for name, model in models.items()}
     seen: dict[tuple[str, str], list[Rows]] = {}
 
@@ -207,16 +188,16 @@ def calibrate(
     return best
 
 
-def _products(model: ir.Model) -> Iterator[tuple[str, str]]:
-    """Yield the names of each constant matrix and of the value that it is multiplied with."""
-    for node in model.graph:
+def _products(graph: ir.Graph) -> Iterator[tuple[ir.Node, Any]]:
+    """Yield each product of rows and a constant matrix, and the matrix as it is stored."""
+    for node in graph:
         if node.op_type != "MatMul":
             continue
-        value, matrix = node.inputs
+        matrix = node.inputs[1]
         if matrix.producer() and matrix.producer().op_type == "Transpose":
             matrix = matrix.producer().inputs[0]
         if matrix.is_initializer() and matrix.shape.rank() == 2:
-            yield matrix.name, value.name
+            yield node, matrix
 
 
 def _session(model: ir.Model, names: Iterable[str]) -> Any:
@@ -267,7 +248,11 @@ def half(model: ir.Model) -> ir.Model:
     for value in [*graph.inputs, *(value for node in narrow for value in node.outputs)]:
         value.dtype = _HALF if value.dtype == _FLOAT else value.dtype
     for node in narrow:
-        _convert_attributes(node)
+        for name, attribute in list(node.attributes.items()):
+            if attribute.type == ir.AttributeType.TENSOR and attribute.value.dtype == _FLOAT:
+                node.attributes[name] = ir.AttrTensor(name, _half_tensor(attribute.value))
+        if node.op_type == "Cast" and node.attributes["to"].as_int() == _FLOAT:
+            node.attributes["to"] = ir.AttrInt64("to", _HALF)
     op, casts = Ops(graph), {}
 
     def as_type(value: ir.Value, dtype: ir.DataType) -> ir.Value:
@@ -291,8 +276,7 @@ def half(model: ir.Model) -> ir.Model:
         if cast is not value:
             value.name, cast.name = f"{name}_before_cast", name
             graph.outputs[index] = cast
-    RemoveUnusedNodesPass()(model)
-    TopologicalSortPass()(model)
+    tidy(model)
     return model
 
 
@@ -312,14 +296,6 @@ def _wide_nodes(graph: ir.Graph) -> set[ir.Node]:
         if follows or node.op_type in _WIDE_OPERATORS:
             wide.add(node)
     return wide
-
-
-def _convert_attributes(node: ir.Node) -> None:
-    for name, attribute in list(node.attributes.items()):
-        if attribute.type == ir.AttributeType.TENSOR and attribute.value.dtype == _FLOAT:
-            node.attributes[name] = ir.AttrTensor(name, _half_tensor(attribute.value))
-    if node.op_type == "Cast" and node.attributes["to"].as_int() == _FLOAT:
-        node.attributes["to"] = ir.AttrInt64("to", _HALF)
 
 
 def _half_tensor(tensor: Any) -> Any:

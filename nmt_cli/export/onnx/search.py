@@ -324,11 +324,6 @@ def of_beams(op: Ops, values: Any, beams: Any) -> Any:
 
 def search_inputs(options: SearchOptions) -> dict[str, NDArray[Any]]:
     """Return the inputs of a search but its source."""
-    return {
-        "beam_size": np.array([options.beam_size], np.int64),
-        "n_best": np.array([options.n_best], np.int64),
-        "length_penalty": np.array([options.length_penalty], np.float64),
-        "max_length": np.array([options.max_length], np.int64),
-        "min_length": np.array([options.min_length], np.int64),
-        "no_repeat_ngram": np.array([options.no_repeat_ngram or 0], np.int64),
-    }
+    names = ("beam_size", "n_best", "max_length", "min_length", "no_repeat_ngram")
+    inputs = {name: np.array([getattr(options, name) or 0]) for name in names}
+    return {**inputs, "length_penalty": np.array([options.length_penalty], np.float64)}
