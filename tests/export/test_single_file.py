@@ -18,8 +18,8 @@ import pytest
 from nmt_cli.errors import NmtError, OptionError, OutputError
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import search, single_file
-from nmt_cli.export.onnx.text import search_text as search_text_file
-from nmt_cli.export.onnx.text import text_graph
+from nmt_cli.export.onnx.search import text_graph
+from nmt_cli.export.onnx.single_file import search_text as search_text_file
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.beam import beam_search

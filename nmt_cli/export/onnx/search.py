@@ -5,11 +5,14 @@ order: translations are the same to the last bit. The decoder's step is the body
 Another one around it does what `nmt_cli/runtime/state.py` does from time to time: it reserves
 columns of the caches for the next steps, and drops sentences that are done.
 
+A graph of text has SentencePiece inside: operators of the package onnxruntime-extensions.
+
 Shapes: B sentences, S source positions, K beams, N hypotheses returned, C candidates a beam,
 R columns reserved, T steps, t steps so far, h heads.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,8 @@ from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 
 # The format allows 2 GiB for a file; the rest is for the graph.
 MAX_WEIGHTS = 2_000_000_000
+# Operators of onnxruntime-extensions.
+DOMAIN = "ai.onnx.contrib"
 # Scores of an empty slot and of a missing hypothesis.
 NO_SUM, NO_SCORE = -np.float32("inf"), -np.float64("inf")
 
@@ -327,3 +332,65 @@ def search_inputs(options: SearchOptions) -> dict[str, NDArray[Any]]:
     names = ("beam_size", "n_best", "max_length", "min_length", "no_repeat_ngram")
     inputs = {name: np.array([getattr(options, name) or 0]) for name in names}
     return {**inputs, "length_penalty": np.array([options.length_penalty], np.float64)}
+
+
+def text_graph(model: ir.Model, source: bytes, target: bytes, silent: Collection[int]) -> ir.Model:
+    """Give a search ``text``, string [B], instead of ``source``, and ``translation``,
+    string [B, N], instead of ``ids``.
+
+    A line without tokens is its own translation, N times, with a score of 0.
+
+    Source and target are SentencePiece models; ``silent`` target ids have no text.
+    """
+    graph, op, text = model.graph, Ops(model.graph), ir.val("text", ir.DataType.STRING, ["B"])
+    (ids_in, *settings), (ids, scores) = list(graph.inputs), list(graph.outputs)
+    tokens, lengths = _tokenized(op, text, source)
+    ids_in.replace_all_uses_with(tokens)
+    is_blank = op.Unsqueeze(op.Equal(lengths, 1), [1])  # only the end token
+    texts = _detokenized(op, text, ids, target, silent)
+    texts = op.Where(is_blank, op.Unsqueeze(text, [1]), op.Reshape(texts, op.Shape(scores)))
+    scores.name, all_scores = "all_scores", op.Where(is_blank, np.float32(0), scores)
+    graph.inputs[:] = [text, *settings]
+    graph.outputs[:] = [
+        output(texts, "translation", text.dtype, ["B", "N"]),
+        output(all_scores, "scores", scores.dtype, ["B", "N"]),
+    ]
+    graph.opset_imports[DOMAIN] = 1
+    # It warns of bytes in attributes, where these operators expect their models.
+    logging.getLogger("onnx_ir").setLevel(logging.ERROR)
+    return finish(model)
+
+
+def _tokenized(op: Ops, text: Any, source: bytes) -> tuple[Any, Any]:
+    """Return the ids of lines with the end token, int32 [B, L], and their lengths [B]."""
+    sampling, ends = (np.array([0]), np.array([0], np.float32)), np.array([False, True, False])
+    ids, starts, _ = op.SentencepieceTokenizer(
+        text, *sampling, *np.split(ends, 3), model=_bytes(source), domain=DOMAIN, outputs=3
+    )
+    first = op.Slice(starts, [0], [-1])
+    lengths = op.Sub(op.Slice(starts, [1], [np.iinfo(np.int64).max]), first)
+    columns = op.count(op.ReduceMax(lengths))
+    indices = op.Min(op.Add(op.Unsqueeze(first, [1]), columns), op.Sub(op.Size(ids), 1))
+    is_token = op.Less(columns, op.Unsqueeze(lengths, [1]))
+    return op.Where(is_token, op.Gather(ids, indices), np.int32(PAD_ID)), lengths
+
+
+def _detokenized(op: Ops, text: Any, ids: Any, target: bytes, silent: Collection[int]) -> Any:
+    """Return the texts of ids [B, N, T], in one axis; the operator takes one row at a time."""
+    rows = op.Reshape(ids, op.Concat([-1], op.size(ids, 2), axis=0))
+
+    def add(op: Ops, state: State) -> tuple[Any, State]:
+        row = op.Gather(rows, state["number"], axis=0)
+        is_silent = op.Equal(op.Unsqueeze(row, [1]), np.array([*silent], np.int32))
+        is_silent = op.ReduceMax(op.Cast(is_silent, to=ir.DataType.INT32), [1], keepdims=0)
+        row = op.Cast(op.Compress(row, op.Equal(is_silent, np.int32(0))), to=ir.DataType.INT64)
+        line = op.SentencepieceDecoder(row, model=_bytes(target), domain=DOMAIN)
+        number = op.Add(state["number"], 1)
+        more = op.Less(number, op.Squeeze(op.size(rows, 0)))
+        return more, {"number": number, "texts": op.Concat(state["texts"], line, axis=0)}
+
+    return op.loop({"number": 0, "texts": op.Slice(text, [0], [0])}, add)["texts"]
+
+
+def _bytes(model: bytes) -> Any:
+    return ir.Attr("model", ir.AttributeType.STRING, model)  # ONNX keeps bytes in a string

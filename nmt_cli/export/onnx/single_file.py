@@ -1,10 +1,12 @@
 """Write a model with its search as one ONNX file, and compare it with the run it was made from.
 
-The file's folder also has the tokenizer and a card. See `nmt_cli/export/onnx/search.py` and, for
-files that take and return text, `nmt_cli/export/onnx/text.py`.
+The file's folder also has the tokenizer and a card. See `nmt_cli/export/onnx/search.py`.
 """
 
+import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,18 +18,17 @@ from numpy.typing import NDArray
 
 from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
 from nmt_cli.bundle.manifest import Verification
-from nmt_cli.errors import ModelError, OutputError
+from nmt_cli.errors import ModelError, OutputError, ResourceError
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.onnx.bundle import GATES, calibration_pairs
 from nmt_cli.export.onnx.graphs import make_graphs
-from nmt_cli.export.onnx.search import search_graph, search_inputs
-from nmt_cli.export.onnx.text import search_text, text_graph
+from nmt_cli.export.onnx.search import search_graph, search_inputs, text_graph
 from nmt_cli.export.onnx.weights import serialized
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model
 from nmt_cli.search.hypotheses import Hypothesis, Segment
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.segments import padded, with_retries
+from nmt_cli.search.segments import NO_REPEAT, padded, repeats, search_again, with_retries
 from nmt_cli.search.translator import Translation
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
@@ -49,10 +50,9 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     graphs = make_graphs(graph, options.precision, pairs=calibration_pairs(trained))
     model = search_graph(graphs[ENCODER], graphs[DECODER], graph.caches, trained.decoding)
     if isinstance(target, SentencePieceTokenizer) and options.with_tokenizer:
-        tokenizers = [
-            (folder / TOKENIZER / name).read_bytes() for name in (spec.source, spec.target)
-        ]
-        model = text_graph(model, tokenizers[0], tokenizers[1], target.special_ids)
+        files = (folder / TOKENIZER / name for name in (spec.source, spec.target))
+        source_model, target_model = (file.read_bytes() for file in files)
+        model = text_graph(model, source_model, target_model, target.special_ids)
     (folder / MODEL).write_bytes(serialized(model))
 
 
@@ -135,3 +135,43 @@ def search_ids(
         ]
         for sentence in zip(ids, lengths, scores, strict=True)
     ]
+
+
+def search_text(file: Path, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
+    """Translate lines with a file of text."""
+
+    def search(rows: Sequence[int], options: SearchOptions) -> list[Translation]:
+        return _search_text(file, [lines[row] for row in rows], options)
+
+    results = search(range(len(lines)), options)
+    if options.no_repeat_ngram is None:
+        not_empty = [replace(options, min_length=1)]
+        search_again(results, lambda _, result: not result.text, not_empty, search)
+        stricter = [replace(options, no_repeat_ngram=size) for size in NO_REPEAT]
+        search_again(
+            results, lambda row, result: repeats(result.text, lines[row]), stricter, search
+        )
+    return results
+
+
+def _search_text(file: Path, lines: Sequence[str], options: SearchOptions) -> list[Translation]:
+    settings = {name: value.tolist() for name, value in search_inputs(options).items()}
+    program = Path(__file__).with_name("text_process.py")
+    done = subprocess.run(
+        [sys.executable, "-P", program, file],
+        input=json.dumps([lines, settings]).encode(),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        problem = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise ResourceError(
+            f"onnxruntime-extensions cannot run the file ({problem})",
+            "install the versions in constraints.txt, or export without `with_tokenizer`",
+        )
+    results = []
+    for texts, scores in json.loads(done.stdout):
+        pairs = [pair for pair in zip(texts, scores, strict=True) if pair[1] > -np.inf]
+        first, *others = (Translation(text, score, ids=[]) for text, score in pairs)
+        results.append(replace(first, others=others))
+    return results
