@@ -59,7 +59,7 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
         pairs = zip(texts, scores, strict=True)
         return [Translation(text, score, ids=[]) for text, score in pairs]
 
-    once = SearchOptions.of(trained.decoding, DecodingOptions(no_repeat_ngram=0))
+    once = DecodingOptions(no_repeat_ngram=0)
     exported = ExportUnderTest(translate, [once], edits_text=False)
     return trained.passed(compare_with_model(trained, exported)[0])
 

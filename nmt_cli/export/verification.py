@@ -30,7 +30,7 @@ from nmt_cli.export.exporter import FLOAT32
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.hypotheses import forced_steps
-from nmt_cli.search.options import SearchOptions
+from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.step_model import Floats, StepModel
 from nmt_cli.search.translator import Translation, Translator
@@ -69,7 +69,7 @@ class ExportUnderTest:
     """An export as verification runs it.
 
     Attributes:
-        searches: options that translations are compared with; of an approximate export the last.
+        searches: how to translate for the comparison; of an approximate export only the last.
         log_probs: takes ids of a source, with special tokens, and a translation, without. Returns
             the log-probabilities of all tokens, [T, V], or of the translation's and END, [T], or
             None for a pair that the format cannot read.
@@ -79,7 +79,7 @@ class ExportUnderTest:
     """
 
     translate: Callable[[Sequence[str], SearchOptions], Iterable[Translation]]
-    searches: Sequence[SearchOptions]
+    searches: Sequence[DecodingOptions] = (DecodingOptions(),)
     log_probs: Callable[[list[int], list[int]], Floats | None] | None = None
     precision: str = FLOAT32
     gates: Gates | None = None
@@ -87,9 +87,7 @@ class ExportUnderTest:
     edits_text: bool = True
 
     @classmethod
-    def of(
-        cls, translator: Translator, searches: Sequence[SearchOptions], **details: Any
-    ) -> "ExportUnderTest":
+    def of(cls, translator: Translator, **details: Any) -> "ExportUnderTest":
         """Make one of a translator; ``details`` are further attributes."""
 
         def translate(lines: Sequence[str], options: SearchOptions) -> Iterable[Translation]:
@@ -97,7 +95,7 @@ class ExportUnderTest:
 
         if isinstance(translator.search, BeamSearch):
             details["log_probs"] = partial(given_log_probs, translator.model)
-        return cls(translate, searches, **details)
+        return cls(translate, **details)
 
 
 def compare_with_model(
@@ -117,7 +115,8 @@ def compare_with_model(
     checks = _compare_log_probs(trained, exported)
     lines = source or list(filter(str.strip, HARD_LINES)) if gates else [*source, *HARD_LINES]
     translator = trained.translator(edits_text=exported.edits_text)
-    for options in exported.searches[-1:] if gates else exported.searches:
+    for search in exported.searches[-1:] if gates else exported.searches:
+        options = SearchOptions.of(trained.decoding, search)
         translator = replace(translator, options=options)
         ours, theirs = list(translator.translate(lines)), list(exported.translate(lines, options))
         if not gates:

@@ -20,7 +20,7 @@ from nmt_cli.export.trained import TrainedModel, refuse
 from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model
 from nmt_cli.files import write_json
 from nmt_cli.model.transformer import Steps
-from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.step_model import Floats
 from nmt_cli.text.tokenizer import END_ID, START_ID, UNK_ID
 
@@ -74,7 +74,7 @@ def _under_test(trained: TrainedModel, folder: Path, precision: str = FLOAT32) -
     once = DecodingOptions(length_penalty=0.0, no_repeat_ngram=0)
     return ExportUnderTest.of(
         translator,
-        [SearchOptions.of(trained.decoding, replace(once, beam_size=beam)) for beam in (1, 4)],
+        searches=[replace(once, beam_size=beam) for beam in (1, 4)],
         log_probs=log_probs,
         precision=precision,
         gates=GATES if precision != FLOAT32 else None,

@@ -35,7 +35,7 @@ from nmt_cli.export.verification import ExportUnderTest, compare_with_model
 from nmt_cli.files import write_json
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.recipe.model import TransformerConfig
-from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import translator_for
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer, tag_piece
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerPair
@@ -173,14 +173,12 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
     Tests compare what is imported with transformers.
     """
     data = trained.run.recipe.data
-    searches = [
-        SearchOptions.of(trained.decoding, DecodingOptions(beam_size=beam)) for beam in (1, 4)
-    ]
+    searches = [DecodingOptions(beam_size=beam) for beam in (1, 4)]
     with TemporaryDirectory(prefix="nmt-huggingface-") as work:
         run = Run.open(import_huggingface(folder, Path(work, "run")))
         model = KerasStepModel(trained_model(run, run.best)[0])
         translator = translator_for(model, run.tokenizers(), trained.decoding)
-        exported = ExportUnderTest.of(translator, searches)
+        exported = ExportUnderTest.of(translator, searches=searches)
         report = trained.passed(compare_with_model(trained, exported)[0])
     languages = f"language: [{data.source}, {data.target}]"
     header = f"---\n{languages}\nlibrary_name: transformers\npipeline_tag: translation\n---\n\n"

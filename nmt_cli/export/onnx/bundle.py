@@ -25,7 +25,7 @@ from nmt_cli.host import without_warnings
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.runtime.step_model import Shortlists
-from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import translator_for
 from nmt_cli.training.run import Run
 
@@ -116,6 +116,7 @@ def verify_against_run(run: Run, options: ExportOptions, folder: Path) -> Verifi
     A bundle that was exported without verification gets its report.
     """
     before, trained = read_manifest(folder), TrainedModel.open(run, options)
+    trained = replace(trained, decoding=before.decoding)
     steps = before.provenance.get("steps")
     if steps != trained.steps:
         raise ModelError(
@@ -172,11 +173,10 @@ def _under_test(bundle: Bundle) -> ExportUnderTest:
         gates = gates or Gates()
         chrf = min(gates.chrf, SHORTLIST_CHRF)
         gates = replace(gates, bleu=gates.bleu + SHORTLIST_BLEU, chrf=chrf)
-    # The models are compared: a second search makes more of small differences.
-    once = DecodingOptions(no_repeat_ngram=0)
     return ExportUnderTest.of(
         translator_for(bundle.model, bundle.tokenizers, manifest.decoding),
-        [SearchOptions.of(manifest.decoding, once)],
+        # The models are compared: a second search makes more of small differences.
+        searches=[DecodingOptions(no_repeat_ngram=0)],
         precision=manifest.precision,
         gates=gates,
     )

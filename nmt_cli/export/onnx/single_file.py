@@ -77,7 +77,7 @@ def _under_test(trained: TrainedModel, options: ExportOptions, folder: Path) -> 
     if not options.with_tokenizer:
         search = FileSearch(load_file(folder), trained.tokenizers)
         translator = replace(model, search=search)
-        return ExportUnderTest.of(translator, [model.options], **details)
+        return ExportUnderTest.of(translator, **details)
 
     def translate(lines: Sequence[str], options: SearchOptions) -> Iterator[Translation]:
         passages = model.path.read(lines, [True] * len(lines))
@@ -87,7 +87,7 @@ def _under_test(trained: TrainedModel, options: ExportOptions, folder: Path) -> 
         for line, is_short in zip(lines, fits, strict=True):
             yield next(translations if is_short else model.translate([line]))
 
-    return ExportUnderTest(translate, [model.options], edits_text=False, **details)
+    return ExportUnderTest(translate, edits_text=False, **details)
 
 
 class FileSearch:
