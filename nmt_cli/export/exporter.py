@@ -1,7 +1,4 @@
-"""The table of export formats, their options, and how an export is written.
-
-A format is a module with ``write`` and ``verify``, and an entry of EXPORTERS.
-"""
+"""The table of export formats, their options, and how an export is written."""
 
 import logging
 from dataclasses import dataclass

@@ -201,15 +201,16 @@ def test_a_model_that_ctranslate2_cannot_run_is_refused(tiny_run, tmp_path, mode
 
 
 def test_a_wrong_conversion_is_not_exported(tiny_run, written, tmp_path, monkeypatch):
-    """With positions off by one, the export fails and the older folder stays."""
+    """With norms whose offsets are missing, the export fails and the older folder stays."""
     shutil.copytree(written, tmp_path / "model")
     before = (tmp_path / "model" / "model.bin").read_bytes()
-    original = folder_module._positions
+    original = folder_module._norm
 
-    def off_by_one(positions, longest, width):
-        return original(positions, longest + 1, width)[1:]
+    def without_offset(spec, norm):
+        original(spec, norm)
+        spec.beta = np.zeros_like(spec.beta)
 
-    monkeypatch.setattr(folder_module, "_positions", off_by_one)
+    monkeypatch.setattr(folder_module, "_norm", without_offset)
     with pytest.raises(
         NmtError, match="float32 verification failed: log-probabilities, largest difference"
     ):

@@ -19,7 +19,7 @@ from nmt_cli.export.exporter import FLOAT32, ExportOptions
 from nmt_cli.export.trained import TrainedModel, refuse
 from nmt_cli.export.verification import ExportUnderTest, Gates, compare_with_model
 from nmt_cli.files import write_json
-from nmt_cli.model.transformer import Steps
+from nmt_cli.model.transformer import DecoderLayer, Steps
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.step_model import Floats
 from nmt_cli.text.tokenizer import END_ID, START_ID, UNK_ID
@@ -99,12 +99,20 @@ def _specification(trained: TrainedModel) -> Any:
     spec.decoder.embeddings.weight = _array(graph.target_embedding.matrix)
     _layers(spec.encoder, graph.encoder_layers, graph.encoder_norm)
     _layers(spec.decoder, graph.decoder_layers, graph.decoder_norm)
-    _decoder(spec.decoder, graph)
+    if graph.dense_logits:
+        _linear(spec.decoder.projection, graph.dense_logits)
+    else:
+        spec.decoder.projection.weight = _array(graph.target_embedding.matrix)
+        if graph.target_embedding.bias is not None:
+            spec.decoder.projection.bias = _array(graph.target_embedding.bias)
     # CTranslate2's own formula for positions is another (tensor2tensor's).
     longest = max(_MAX_SOURCE, decoding.max_length, decoding.max_source + len(special))
     sides = ((spec.encoder, graph.source_positions), (spec.decoder, graph.target_positions))
     for side, positions in sides:
-        side.position_encodings.encodings = _positions(positions, longest, config.d_model)
+        vectors = np.zeros((longest, config.d_model), np.float32)
+        if positions is not None:
+            vectors = _array(positions.at(ops.arange(longest), config.d_model))
+        side.position_encodings.encodings = vectors
         side.scale_embeddings = config.scale_embeddings
     source, target = (
         tokenizer.tokens(range(tokenizer.vocab_size))
@@ -127,31 +135,14 @@ def _layers(spec: Any, layers: Sequence[Any], final_norm: Any) -> None:
         _linear(theirs.self_attention.linear[0], ours.attention.query_key_value)
         _linear(theirs.self_attention.linear[1], ours.attention.output_projection)
         _norm(theirs.self_attention.layer_norm, ours.attention_norm)
+        if isinstance(ours, DecoderLayer):
+            cross = (ours.cross.query, ours.cross.key_value, ours.cross.output_projection)
+            for linear, dense in zip(theirs.attention.linear, cross, strict=True):
+                _linear(linear, dense)
+            _norm(theirs.attention.layer_norm, ours.cross_norm)
         _feed_forward(theirs.ffn, ours)
     if final_norm:
         _norm(spec.layer_norm, final_norm)
-
-
-def _decoder(spec: Any, graph: Steps) -> None:
-    """Copy what only the decoder has."""
-    for theirs, ours in zip(spec.layer, graph.decoder_layers, strict=True):
-        cross = (ours.cross.query, ours.cross.key_value, ours.cross.output_projection)
-        for linear, dense in zip(theirs.attention.linear, cross, strict=True):
-            _linear(linear, dense)
-        _norm(theirs.attention.layer_norm, ours.cross_norm)
-    if graph.dense_logits:
-        _linear(spec.projection, graph.dense_logits)
-    else:
-        spec.projection.weight = _array(graph.target_embedding.matrix)
-        if graph.target_embedding.bias is not None:
-            spec.projection.bias = _array(graph.target_embedding.bias)
-
-
-def _positions(positions: Any, longest: int, d_model: int) -> NDArray[np.float32]:
-    """The vectors of the first positions; zeros for a model without positions."""
-    if positions is None:
-        return np.zeros((longest, d_model), np.float32)
-    return _array(positions.at(ops.arange(longest), d_model))
 
 
 def _feed_forward(spec: Any, layer: Any) -> None:

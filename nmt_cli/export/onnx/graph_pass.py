@@ -13,7 +13,7 @@ from onnxscript.rewriter import RewriteRule, RewriteRuleSet, rewrite
 
 from nmt_cli.bundle.manifest import ScaledColumns
 from nmt_cli.export.onnx.ops import Ops, substitute, tidy
-from nmt_cli.export.onnx.weights import record_scale
+from nmt_cli.export.onnx.weights import SCALED
 
 
 def _layer_norm(op: Any, x: Any, epsilon: Any, scale: Any, offset: Any, axes: Any) -> Any:
@@ -162,9 +162,7 @@ def _fold_scales(model: ir.Model) -> None:
     for node in list(model.graph):
         if node.op_type == "Mul" and not node.outputs[0].is_graph_output():
             factor, value = node.inputs if _is_scalar(node.inputs[0]) else node.inputs[::-1]
-            if _is_scalar(factor) and _scale_projection(
-                model, value, factor.const_value.numpy().item()
-            ):
+            if _is_scalar(factor) and _scale_projection(model, value, factor):
                 node.outputs[0].replace_all_uses_with(value)
                 model.graph.remove(node, safe=True)
 
@@ -192,8 +190,9 @@ def _split_top_k(graph: ir.Graph) -> None:
         substitute(node.outputs[1], op.GatherElements(ids, indices, axis=-1))
 
 
-def _scale_projection(model: ir.Model, value: Any, factor: float) -> bool:
+def _scale_projection(model: ir.Model, value: Any, scalar: Any) -> bool:
     """Scale what a value is computed from: (a part of) the columns of ``x W + b``."""
+    factor = scalar.const_value.numpy().item()
     constants, reshapes, (part, parts) = [], [], (0, 1)
     while True:
         node = value.producer()
@@ -223,11 +222,9 @@ def _scale_projection(model: ir.Model, value: Any, factor: float) -> bool:
     for node, constant in constants:
         scaled = constant.const_value.numpy().copy()
         scaled[..., start:end] *= factor
-        name = f"{constant.name}_scaled"
-        initializer = ir.val(name, const_value=ir.tensor(scaled))
-        model.graph.register_initializer(initializer)
-        node.replace_input_with(1, initializer)
-        record_scale(model, constant.name, name, ScaledColumns(start, end, factor))
+        replacement = Ops(model.graph).weight(f"{constant.name}_scaled", scaled)
+        node.replace_input_with(1, replacement)
+        model.meta.setdefault(SCALED, {})[constant.name] = ScaledColumns(start, end, factor)
     return True
 
 

@@ -14,15 +14,16 @@ import onnx_ir as ir
 from onnx_ir.passes.common import TopologicalSortPass
 
 from nmt_cli.bundle import WEIGHTS
-from nmt_cli.bundle.manifest import ScaledColumns, StoredWeights
+from nmt_cli.bundle.manifest import StoredWeights
 from nmt_cli.export.onnx.ops import Ops
 
 # Smaller tensors stay inside the graph, where shape inference needs some of them.
 _MIN_BYTES = 1024
 # Runtimes map the file into memory: matrices start at page boundaries.
 _PAGE = 4096
-# Keys of a graph's metadata: names of the tensors and scaled columns, by name of the weight.
-_TENSORS, _SCALED = "tensors", "scaled"
+# Keys of a graph's metadata: names of the tensors, by name of the weight, and those of them that
+# another one with scaled columns replaces.
+_TENSORS, SCALED = "tensors", "scaled"
 
 
 def share_transposed(model: ir.Model) -> None:
@@ -66,24 +67,17 @@ def name_weights(model: ir.Model, weights: Mapping[str, np.ndarray]) -> None:
         if value is not None:
             value.name = name
     model.meta[_TENSORS] = {name: value.name for name, value in stored.items() if value is not None}
-    model.meta[_SCALED] = {}
-
-
-def record_scale(model: ir.Model, before: str, after: str, columns: ScaledColumns) -> None:
-    """Record that another tensor, with scaled columns, replaces one."""
-    tensors = model.meta.get(_TENSORS, {})
-    for name, tensor in tensors.items():
-        if tensor == before:
-            tensors[name] = after
-            model.meta[_SCALED][name] = columns
 
 
 def stored_weights(models: Mapping[str, ir.Model]) -> StoredWeights:
     """Return where graphs, by file name, store the weights of the model."""
     stored = StoredWeights()
     for file, model in models.items():
-        stored.tensors.update({name: f"{file}:{key}" for name, key in model.meta[_TENSORS].items()})
-        stored.scaled.update(model.meta[_SCALED])
+        for name, tensor in model.meta[_TENSORS].items():
+            stored.tensors[name] = f"{file}:{tensor}"
+            if columns := model.meta.get(SCALED, {}).get(tensor):
+                stored.tensors[name] += "_scaled"
+                stored.scaled[name] = columns
     return stored
 
 
