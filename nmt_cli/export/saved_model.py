@@ -18,20 +18,13 @@ from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model
 from nmt_cli.model.step_graph import StepGraph
-from nmt_cli.recipe.model import DecodingConfig
+from nmt_cli.recipe.model import END_ID, PAD_ID, START_ID, DecodingConfig
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translation
 from nmt_cli.text.lines import BLANK
 from nmt_cli.text.path import LINE_BREAK, SENTENCE_END
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
-from nmt_cli.text.tokenizer import (
-    END_ID,
-    PAD_ID,
-    SPECIAL_IDS,
-    START_ID,
-    TokenizerSpec,
-    load_tokenizers,
-)
+from nmt_cli.text.tokenizer import SPECIAL_IDS, TokenizerSpec, load_tokenizers
 from nmt_cli.text.word_piece import read_vocabulary
 
 SIGNATURE = "serving_default"

@@ -101,13 +101,9 @@ class ExportUnderTest:
 def compare_with_model(
     trained: TrainedModel, exported: ExportUnderTest
 ) -> tuple[list[Check], list[Metric]]:
-    """Compare an export with the model it was made from.
+    """Raise VerificationError if an export differs too much from the model it was made from.
 
-    Returns:
-        The checks, all of them passed, and the scores of the export on held-out lines.
-
-    Raises:
-        VerificationError: they differ by more than allowed.
+    Returns the checks and the scores of the export on held-out lines.
     """
     gates = exported.gates
     limit = QUANTIZED_SENTENCES if gates else TRANSLATED_SENTENCES
@@ -244,11 +240,7 @@ def compare_quality(
     gates: Gates,
     precision: str,
 ) -> list[Check]:
-    """Compare translations by an approximate export with the trained model's.
-
-    Both are compared with reference translations, if there are any. It fails if the loss of BLEU is
-    significant and above its limit, or if translations of few lines differ too much.
-    """
+    """Compare translations by an approximate export with the trained model's and references."""
     lines, enough = f"{len(original):,} lines", len(references) >= ENOUGH_FOR_BLEU
     chrf = evaluate(exported, original)[1].value
     limit = None if enough else 100 - gates.chrf

@@ -39,12 +39,7 @@ verify = single_file.verify
 
 
 def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
-    """Write the model and the page, unverified.
-
-    Raises:
-        NmtError: the page's tokenizer cannot read the model's, or the weights do not fit into one
-            file.
-    """
+    """Write the model and the page, unverified, if the page's tokenizer can read the model's."""
     tokenizers = _tokenizer_settings(trained)
     single_file.write(trained, options, folder)
     for name, path in page_files("export").items():

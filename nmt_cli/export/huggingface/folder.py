@@ -13,22 +13,7 @@ from keras import ops
 
 from nmt_cli.bundle.manifest import Verification
 from nmt_cli.export.exporter import ExportOptions
-from nmt_cli.export.huggingface.files import (
-    BIAS,
-    CONFIG,
-    DECODER,
-    ENCODER,
-    EPSILON,
-    GENERATION,
-    LOGITS,
-    SHARED,
-    TOKENIZER,
-    WEIGHTS,
-    Tensors,
-    split,
-    their_names,
-    write_safetensors,
-)
+from nmt_cli.export.huggingface import files
 from nmt_cli.export.importing.huggingface import TAG, import_huggingface
 from nmt_cli.export.trained import TrainedModel, refuse
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model
@@ -64,8 +49,8 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     }
     for key, index in (("pad", PAD_ID), ("unk", UNK_ID), ("eos", END_ID)):
         settings[f"{key}_token"] = tokens[0][index]
-    write_json(folder / TOKENIZER, settings)
-    write_json(folder / CONFIG, _config(trained, config, shared))
+    write_json(folder / files.TOKENIZER, settings)
+    write_json(folder / files.CONFIG, _config(trained, config, shared))
     decoding = trained.decoding
     generation = {
         "num_beams": decoding.beam_size,
@@ -75,18 +60,18 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         "pad_token_id": PAD_ID,
         "eos_token_id": END_ID,
     }
-    write_json(folder / GENERATION, generation)
-    write_safetensors(folder / WEIGHTS, _weights(trained, config, shared))
+    write_json(folder / files.GENERATION, generation)
+    files.write_safetensors(folder / files.WEIGHTS, _weights(trained, config, shared))
 
 
 def marian_or_pegasus(config: Any, tokenizers: TokenizerPair) -> TransformerConfig:
     """Return a Transformer's config if transformers has such a model."""
-    separate = config.embeddings in ("target-softmax", "none")
+    separate, epsilon = config.embeddings in ("target-softmax", "none"), config.epsilon
     refused = {
         f"model.activation = '{config.activation}'": config.activation == "swiglu",
         f"model.positions = '{config.positions}'": config.positions in ("learned", "none"),
         "model.attention_bias = false": not config.attention_bias,
-        f"model.epsilon = {config.epsilon:g} (theirs is {EPSILON:g})": config.epsilon > EPSILON,
+        f"model.epsilon = {epsilon:g} (theirs is {files.EPSILON:g})": epsilon > files.EPSILON,
         f"model.norm = 'pre' and embeddings = '{config.embeddings}'": config.norm == "pre"
         and separate,
         "tokenizer.kind = 'wordpiece'": not isinstance(tokenizers.source, SentencePieceTokenizer),
@@ -140,30 +125,31 @@ def _config(trained: TrainedModel, config: TransformerConfig, shared: bool) -> d
     return settings
 
 
-def _weights(trained: TrainedModel, config: TransformerConfig, shared: bool) -> Tensors:
+def _weights(trained: TrainedModel, config: TransformerConfig, shared: bool) -> files.Tensors:
     """The weights by transformers' names."""
     model = trained.step_model.graph.model
     order = np.arange(config.d_model)
     if config.positions == "sinusoidal":  # sines and cosines in turn: put sines first
         order = np.concatenate([order[0::2], order[1::2]])
-    tensors: Tensors = {}
+    tensors: files.Tensors = {}
     for weight in model.weights:
         value = np.asarray(ops.convert_to_numpy(weight), np.float32)
-        if their_names(weight.path):
-            tensors |= split(weight.path, value, order)
+        if files.their_names(weight.path):
+            tensors |= files.split(weight.path, value, order)
             continue
         side, _, kind = weight.path.partition("/")
         if kind == "bias":
-            tensors[BIAS] = value[None]
+            tensors[files.BIAS] = value[None]
         elif side == "logits":
-            tensors[LOGITS] = np.ascontiguousarray(value[order].T)
+            tensors[files.LOGITS] = np.ascontiguousarray(value[order].T)
         else:
-            tensors[ENCODER if side == "source_embedding" else DECODER] = value[:, order]
-    tensors.setdefault(BIAS, np.zeros((1, trained.run.target_vocab), np.float32))
+            name = files.ENCODER if side == "source_embedding" else files.DECODER
+            tensors[name] = value[:, order]
+    tensors.setdefault(files.BIAS, np.zeros((1, trained.run.target_vocab), np.float32))
     if config.embeddings == "all":
-        tensors[SHARED] = tensors.pop(DECODER)
+        tensors[files.SHARED] = tensors.pop(files.DECODER)
     elif shared:  # some versions of transformers share nothing if the softmax layer is separate
-        tensors[SHARED] = tensors[ENCODER] = tensors[DECODER]
+        tensors[files.SHARED] = tensors[files.ENCODER] = tensors[files.DECODER]
     return tensors
 
 

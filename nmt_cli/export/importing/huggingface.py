@@ -16,29 +16,7 @@ from numpy.typing import NDArray
 from sentencepiece import sentencepiece_model_pb2
 
 from nmt_cli.errors import ModelError, OptionError, ResourceError, first_line
-from nmt_cli.export.huggingface.files import (
-    BIAS,
-    CONFIG,
-    DECODER,
-    ENCODER,
-    GENERATION,
-    LOGITS,
-    POSITIONS,
-    SHARED,
-    TOKENIZER,
-    WEIGHTS,
-    GenerationConfig,
-    HuggingFaceConfig,
-    Tensors,
-    TokenizerConfig,
-    join,
-    read_config,
-    read_json,
-    read_safetensors,
-    read_settings,
-    tensor_of,
-    their_names,
-)
+from nmt_cli.export.huggingface import files
 from nmt_cli.export.importing.runs import Shapes, Weights, write_run
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.text.sentence_piece import read_spm, tag_piece
@@ -86,11 +64,13 @@ def import_huggingface(
         OptionError: the folder does not name its languages, and none are given.
         ModelError: the folder is not such a model, is damaged, or has what nmt lacks.
     """
-    config = read_config(folder)
-    settings = read_settings(folder / TOKENIZER, TokenizerConfig)
+    config = files.read_config(folder)
+    settings = files.read_settings(folder / files.TOKENIZER, files.TokenizerConfig)
     # Older folders have the settings of the search in config.json.
-    path = folder / GENERATION
-    generation = read_settings(path if path.exists() else folder / CONFIG, GenerationConfig)
+    path = folder / files.GENERATION
+    generation = files.read_settings(
+        path if path.exists() else folder / files.CONFIG, files.GenerationConfig
+    )
     models = [read_spm(folder / name) for name in ("source.spm", "target.spm")]
     source, target = _vocabularies(folder, config, settings, generation, models)
     tensors, path = _tensors(folder)
@@ -116,7 +96,7 @@ def import_huggingface(
             "max_source": 512,
         },
     }
-    recipe = recipe_from(tree, where=str(folder / CONFIG))
+    recipe = recipe_from(tree, where=str(folder / files.CONFIG))
     over_vocabulary = {
         "source_embedding/matrix": matrices[0][source.rows],
         "target_embedding/matrix": matrices[1][target.rows],
@@ -145,17 +125,19 @@ def import_huggingface(
 
 def _vocabularies(
     folder: Path,
-    config: HuggingFaceConfig,
-    settings: TokenizerConfig,
-    generation: GenerationConfig,
+    config: files.HuggingFaceConfig,
+    settings: files.TokenizerConfig,
+    generation: files.GenerationConfig,
     models: list[Any],
 ) -> tuple[Vocabulary, Vocabulary]:
     if settings.separate_vocabs and config.share_encoder_decoder_embeddings:
         raise ModelError(
-            f"{folder / TOKENIZER}: separate_vocabs, but config.json shares embeddings"
+            f"{folder / files.TOKENIZER}: separate_vocabs, but config.json shares embeddings"
         )
     if not settings.separate_vocabs and config.target_vocab != config.vocab_size:
-        raise ModelError(f"{folder / TOKENIZER}: no separate_vocabs, but config.json has two sizes")
+        raise ModelError(
+            f"{folder / files.TOKENIZER}: no separate_vocabs, but config.json has two sizes"
+        )
     if settings.separate_vocabs:
         source = _read_vocabulary(folder / "vocab.json", config.vocab_size, config, models[0])
         path = folder / "target_vocab.json"
@@ -168,13 +150,13 @@ def _vocabularies(
     return source, Vocabulary(target.tokens, target.rows, frozenset(silent))
 
 
-def _tensors(folder: Path) -> tuple[Tensors, Path]:
-    path = folder / WEIGHTS
+def _tensors(folder: Path) -> tuple[files.Tensors, Path]:
+    path = folder / files.WEIGHTS
     if path.exists():
-        return read_safetensors(path), path
+        return files.read_safetensors(path), path
     path = folder / TORCH
     if not path.exists():
-        raise ModelError(f"{folder}: has neither {WEIGHTS} nor {TORCH}")
+        raise ModelError(f"{folder}: has neither {files.WEIGHTS} nor {TORCH}")
     if not find_spec("torch"):
         raise ResourceError(f"{path}: needs torch", "pip install torch")
     import torch
@@ -187,7 +169,7 @@ def _tensors(folder: Path) -> tuple[Tensors, Path]:
 
 
 def _matrices(
-    tensors: Tensors, config: HuggingFaceConfig, path: Path
+    tensors: files.Tensors, config: files.HuggingFaceConfig, path: Path
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """Return the embeddings of source and target, and the matrix of the softmax layer.
 
@@ -196,31 +178,32 @@ def _matrices(
 
     def matrix(size: int, *names: str) -> NDArray[np.float32]:
         name = next((name for name in names if name in tensors), names[0])
-        return tensor_of(tensors, name, (size, config.d_model), str(path))
+        return files.tensor_of(tensors, name, (size, config.d_model), str(path))
 
-    softmax = [LOGITS] if config.tie_word_embeddings else []
-    source, target = [ENCODER], [DECODER, *softmax]
+    softmax = [files.LOGITS] if config.tie_word_embeddings else []
+    source, target = [files.ENCODER], [files.DECODER]
     if config.share_encoder_decoder_embeddings:
-        source, target = [ENCODER, SHARED, DECODER, *softmax], [DECODER, SHARED, ENCODER, *softmax]
-    embedding = matrix(config.target_vocab, *target)
-    logits = embedding if softmax else matrix(config.target_vocab, LOGITS)
+        source = [files.ENCODER, files.SHARED, files.DECODER, *softmax]
+        target = [files.DECODER, files.SHARED, files.ENCODER]
+    embedding = matrix(config.target_vocab, *target, *softmax)
+    logits = embedding if softmax else matrix(config.target_vocab, files.LOGITS)
     return matrix(config.vocab_size, *source), embedding, logits
 
 
 def _bias(
-    tensors: Tensors, config: HuggingFaceConfig, target: Vocabulary, path: Path
+    tensors: files.Tensors, config: files.HuggingFaceConfig, target: Vocabulary, path: Path
 ) -> NDArray[np.float32]:
     """Return the bias of the softmax layer; transformers allows it to be missing."""
     bias = np.zeros((1, config.target_vocab), np.float32)
-    if BIAS in tensors:
-        bias = tensor_of(tensors, BIAS, bias.shape, str(path))
+    if files.BIAS in tensors:
+        bias = files.tensor_of(tensors, files.BIAS, bias.shape, str(path))
     bias = bias[0, target.rows]
     bias[list(target.silent)] = SUPPRESSED
     return bias
 
 
 def _names(
-    folder: Path, languages: tuple[str | None, str | None], settings: TokenizerConfig
+    folder: Path, languages: tuple[str | None, str | None], settings: files.TokenizerConfig
 ) -> dict[str, Any]:
     name = folder.resolve().name
     # OPUS-MT's names, e.g. opus-mt-en-de.
@@ -233,16 +216,18 @@ def _names(
     return {"name": name.removesuffix(f"-{source}-{target}"), "data": data}
 
 
-def _weights(tensors: Tensors, over_vocabulary: Weights, path: Path, shapes: Shapes) -> Weights:
+def _weights(
+    tensors: files.Tensors, over_vocabulary: Weights, path: Path, shapes: Shapes
+) -> Weights:
     """Return the run's weights; all of the file's must be used."""
-    used = {BIAS, *POSITIONS, SHARED, ENCODER, DECODER, LOGITS}
+    used = {files.BIAS, *files.POSITIONS, files.SHARED, files.ENCODER, files.DECODER, files.LOGITS}
     weights: Weights = {}
     for name, shape in shapes.items():
         if name in over_vocabulary:
             weights[name] = over_vocabulary[name]
             continue
-        weights[name] = join(name, shape, tensors, str(path))
-        used.update(their_names(name))
+        weights[name] = files.join(name, shape, tensors, str(path))
+        used.update(files.their_names(name))
     if extra := sorted(tensors.keys() - used):
         raise ModelError(
             f"{path}: has {len(extra)} weights that nmt's model lacks, e.g. {extra[0]}"
@@ -250,13 +235,15 @@ def _weights(tensors: Tensors, over_vocabulary: Weights, path: Path, shapes: Sha
     return weights
 
 
-def _read_vocabulary(path: Path, size: int, config: HuggingFaceConfig, *models: Any) -> Vocabulary:
+def _read_vocabulary(
+    path: Path, size: int, config: files.HuggingFaceConfig, *models: Any
+) -> Vocabulary:
     """Read the vocabulary of a side with the models that split its text.
 
     Pieces of the models that the vocabulary lacks become further ids with the row of UNK, as
     leaving them out would split text differently.
     """
-    ids = read_json(path)
+    ids = files.read_json(path)
     by_id = {number: token for token, number in ids.items()}
     if by_id.keys() != set(range(size)) or len(ids) != size:
         raise ModelError(

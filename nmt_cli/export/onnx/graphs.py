@@ -27,13 +27,7 @@ from numpy.typing import NDArray
 from onnx_ir.passes.common import CheckerPass, RemoveUnusedNodesPass
 
 from nmt_cli.bundle import APPEND, ATTENTION, COLUMNS, DECODER, ENCODER, SELF_ATTENTION, SHORTLIST
-from nmt_cli.bundle.manifest import (
-    GraphSpec,
-    Signature,
-    StoredWeights,
-    TensorSpec,
-    signatures,
-)
+from nmt_cli.bundle.manifest import GraphSpec, Signature, StoredWeights, TensorSpec, signatures
 from nmt_cli.export.onnx.graph_pass import apply_rules
 from nmt_cli.export.onnx.ops import IR_VERSION, OPSET, Ops, output, substitute
 from nmt_cli.export.onnx.precision import Pairs, calibrate, half, quantize
@@ -84,10 +78,7 @@ def write_graphs(
 
 
 def make_graphs(
-    graph: StepGraph,
-    precision: str = "float32",
-    attention: str | None = None,
-    pairs: Pairs = (),
+    graph: StepGraph, precision: str = "float32", attention: str | None = None, pairs: Pairs = ()
 ) -> dict[str, ir.Model]:
     """Return the finished graphs by file name.
 
@@ -351,8 +342,8 @@ def _vector(node: Any) -> Any:
 
     Int8 multiplies it by a computed 1 first.
     """
-    for value in node.inputs[1:]:
-        factors = [value, *(value.producer().inputs if value.producer() else ())]
-        if node.op_type in ("Add", "Mul"):
-            return next((factor for factor in factors if factor.is_initializer()), None)
-    return None
+    if node.op_type not in ("Add", "Mul"):
+        return None
+    value = node.inputs[1]
+    factors = [value, *(value.producer().inputs if value.producer() else ())]
+    return next((factor for factor in factors if factor.is_initializer()), None)

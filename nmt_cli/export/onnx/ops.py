@@ -5,12 +5,7 @@ from typing import Any
 
 import numpy as np
 import onnx_ir as ir
-from onnx_ir.passes.common import (
-    CommonSubexpressionEliminationPass,
-    NameFixPass,
-    RemoveUnusedNodesPass,
-    TopologicalSortPass,
-)
+from onnx_ir.passes import common
 
 # Of finished graphs: the first opset with both Attention and TensorScatter.
 OPSET, IR_VERSION = 24, 11
@@ -104,17 +99,17 @@ def output(value: ir.Value, name: str, dtype: Any, shape: Any) -> ir.Value:
 
 def tidy(model: ir.Model) -> None:
     """Sort the nodes, merge equal ones, and remove those that no output needs."""
-    TopologicalSortPass()(model)
-    CommonSubexpressionEliminationPass()(model)
-    RemoveUnusedNodesPass()(model)
+    common.TopologicalSortPass()(model)
+    common.CommonSubexpressionEliminationPass()(model)
+    common.RemoveUnusedNodesPass()(model)
 
 
 def finish(model: ir.Model) -> ir.Model:
     """Sort the nodes, and give each value a name that no other value has in or around a loop."""
-    TopologicalSortPass()(model)
+    common.TopologicalSortPass()(model)
     for number, node in enumerate(model.graph.all_nodes()):
         for index, value in enumerate(node.outputs):
             if not value.is_graph_output():  # NameFixPass overlooks names that follow a loop
                 value.name = f"value_{number}_{index}"
-    NameFixPass()(model)
+    common.NameFixPass()(model)
     return model

@@ -28,7 +28,6 @@ from onnx_ir.passes.common import ShapeInferencePass
 from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST
 
 from nmt_cli.bundle import ENCODER
-from nmt_cli.bundle.manifest import TensorSpec
 from nmt_cli.export.onnx.ops import Ops, substitute, tidy
 from nmt_cli.export.onnx.weights import serialized
 from nmt_cli.recipe.model import ModelConfig
@@ -164,13 +163,13 @@ def calibrate(
         return outputs
 
     steps = [*models.keys() - {ENCODER}]
-    shapes = config.caches()
-    specs = [TensorSpec(name, "float", shape) for name, shape in shapes.items()]
     for source, target in pairs:
         encoded = run(ENCODER, {"source": np.array([source], np.int32)})
         columns = len(target) + 1
-        sizes = {"B": 1, "P": columns}
-        caches = {spec.name: np.zeros(spec.sized(sizes), np.float32) for spec in specs}
+        caches = {
+            name: np.zeros((1, heads, columns, size), np.float32)
+            for name, (_, heads, _, size) in config.caches().items()
+        }
         for step, token in enumerate([START_ID, *target]):
             inputs = {
                 "tokens": np.array([[token]], np.int32),
