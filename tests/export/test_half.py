@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nmt_cli.export.onnx.ops import IR_VERSION, OPSET, Ops
+from nmt_cli.export.onnx.library import IR_VERSION, OPSET, Ops
 from nmt_cli.export.onnx.precision import half
 
 RNG = np.random.default_rng(4)

@@ -13,8 +13,8 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
+from nmt_cli.export.onnx.library import save_with_shared_weights, share_transposed
 from nmt_cli.export.onnx.precision import MAX_WEIGHT, quantize, quantized_columns
-from nmt_cli.export.onnx.weights import save_with_shared_weights, share_transposed
 
 RNG = np.random.default_rng(5)
 WEIGHT = RNG.normal(size=(6, 5)).astype(np.float32)

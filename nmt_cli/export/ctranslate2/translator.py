@@ -27,11 +27,7 @@ class _Record(TypedDict):
 
 
 class CTranslate2Search:
-    """A SegmentSearch by CTranslate2.
-
-    Attributes:
-        model: a ctranslate2.Translator.
-    """
+    """A SegmentSearch by a ctranslate2.Translator."""
 
     def __init__(self, model: Any, tokenizers: TokenizerPair) -> None:
         self.model, self._tokenizers = model, tokenizers

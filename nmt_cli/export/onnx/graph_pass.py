@@ -12,8 +12,7 @@ from onnx_ir.passes.common import ShapeInferencePass
 from onnxscript.rewriter import RewriteRule, RewriteRuleSet, rewrite
 
 from nmt_cli.bundle.manifest import ScaledColumns
-from nmt_cli.export.onnx.ops import Ops, substitute, tidy
-from nmt_cli.export.onnx.weights import SCALED
+from nmt_cli.export.onnx.library import SCALED, Ops, substitute, tidy
 
 
 def _layer_norm(op: Any, x: Any, epsilon: Any, scale: Any, offset: Any, axes: Any) -> Any:

@@ -29,14 +29,18 @@ from onnx_ir.passes.common import CheckerPass, RemoveUnusedNodesPass
 from nmt_cli.bundle import APPEND, ATTENTION, COLUMNS, DECODER, ENCODER, SELF_ATTENTION, SHORTLIST
 from nmt_cli.bundle.manifest import GraphSpec, Signature, StoredWeights, TensorSpec, signatures
 from nmt_cli.export.onnx.graph_pass import apply_rules
-from nmt_cli.export.onnx.ops import IR_VERSION, OPSET, Ops, output, substitute
-from nmt_cli.export.onnx.precision import Pairs, calibrate, half, quantize
-from nmt_cli.export.onnx.weights import (
+from nmt_cli.export.onnx.library import (
+    IR_VERSION,
+    OPSET,
+    Ops,
     name_weights,
+    output,
     save_with_shared_weights,
     share_transposed,
     stored_weights,
+    substitute,
 )
+from nmt_cli.export.onnx.precision import Pairs, calibrate, half, quantize
 from nmt_cli.model.layers import MASKED
 from nmt_cli.model.step_graph import StepGraph, free_axes
 from nmt_cli.text.tokenizer import PAD_ID
@@ -113,13 +117,13 @@ def make_graphs(
         name_weights(model, weights)
         _write_in_place(model, graph)
         models[file] = apply_rules(model)
-    steps = {file: model for file, model in models.items() if file not in (APPEND, SELF_ATTENTION)}
-    sizes = calibrate(steps, config, pairs) if precision == "int8" else {}
-    for file in models:
-        if precision == "int8":
-            models[file] = quantize(models[file], sizes.get(file))
-        elif precision == "float16":
-            models[file] = half(models[file])
+    if precision == "int8":
+        others = {APPEND, SELF_ATTENTION}
+        steps = {file: model for file, model in models.items() if file not in others}
+        sizes = calibrate(steps, config, pairs)
+        return {file: quantize(model, sizes.get(file)) for file, model in models.items()}
+    if precision == "float16":
+        return {file: half(model) for file, model in models.items()}
     return models
 
 

@@ -28,8 +28,7 @@ from onnx_ir.passes.common import ShapeInferencePass
 from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST
 
 from nmt_cli.bundle import ENCODER
-from nmt_cli.export.onnx.ops import Ops, substitute, tidy
-from nmt_cli.export.onnx.weights import serialized
+from nmt_cli.export.onnx.library import Ops, serialized, substitute, tidy
 from nmt_cli.recipe.model import ModelConfig
 from nmt_cli.text.tokenizer import START_ID
 

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from nmt_cli.errors import OutputError
-from nmt_cli.export.onnx.ops import Ops, State, finish, output
-from nmt_cli.export.onnx.weights import share_with_body
+from nmt_cli.export.onnx.library import Ops, State, finish, output, share_with_body
 from nmt_cli.recipe.model import DecodingConfig, Shape
 from nmt_cli.runtime.state import SHARE_AHEAD, STEPS_AHEAD, VECTOR
 from nmt_cli.search.options import SearchOptions

@@ -22,8 +22,8 @@ from nmt_cli.errors import ModelError, OutputError, ResourceError
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.onnx.bundle import GATES, calibration_pairs
 from nmt_cli.export.onnx.graphs import make_graphs
+from nmt_cli.export.onnx.library import serialized
 from nmt_cli.export.onnx.search import search_graph, search_inputs, text_graph
-from nmt_cli.export.onnx.weights import serialized
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model
 from nmt_cli.search.hypotheses import Hypothesis, Segment
