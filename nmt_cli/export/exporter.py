@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # the command line reads the table, and Keras takes seconds t
 
 logger = logging.getLogger(__name__)
 
-EXPORTS = Path("exports")
 FLOAT32 = "float32"
 # How CTranslate2 stores weights; it converts what a processor cannot compute with.
 _TYPES = ("int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "float16", "bfloat16")
@@ -130,7 +129,7 @@ class Exporter:
         parts = [run.recipe.label]
         parts += [self.name] if self.marker != MANIFEST else []
         parts += [options.precision] if options.precision != FLOAT32 else []
-        return options.output or EXPORTS / "-".join(parts)
+        return options.output or Path("exports", "-".join(parts))
 
 
 def node_package(name: str) -> Path:

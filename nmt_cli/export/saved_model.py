@@ -49,8 +49,7 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
         outputs = serve(text=tf.constant(lines))
         texts = [text.decode("utf-8") for text in outputs["translation"].numpy()]
         scores = outputs["score"].numpy().tolist()
-        pairs = zip(texts, scores, strict=True)
-        return [Translation(text, score, ids=[]) for text, score in pairs]
+        return [Translation(*pair, ids=[]) for pair in zip(texts, scores, strict=True)]
 
     once = DecodingOptions(no_repeat_ngram=0)
     exported = ExportUnderTest(translate, [once], edits_text=False)
@@ -216,9 +215,7 @@ class GraphSearch:
         return ((5.0 + tf.cast(length, tf.float64)) / 6.0) ** self.decoding.length_penalty
 
 
-def _rank(
-    sums: tf.Tensor, scores: tf.Tensor, ids: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+def _rank(sums: tf.Tensor, scores: tf.Tensor, ids: tf.Tensor) -> tuple[tf.Tensor, ...]:
     """The K best continuations of each sentence: parent beam, token, sum; each [B, K]."""
     count, beams = tf.shape(ids)[0], sums.shape[1]
     candidates = tf.shape(ids)[2]
@@ -230,11 +227,8 @@ def _rank(
         tf.gather(totals, by_token, batch_dims=1), axis=1, direction="DESCENDING", stable=True
     )
     order = tf.gather(by_token, by_total[:, :beams], batch_dims=1)
-    return (
-        order // candidates,
-        tf.gather(flat, order, batch_dims=1),
-        tf.gather(totals, order, batch_dims=1),
-    )
+    tokens, best = (tf.gather(values, order, batch_dims=1) for values in (flat, totals))
+    return order // candidates, tokens, best
 
 
 class GraphTokenizer(tf.Module):

@@ -50,10 +50,8 @@ class TrainedModel:
         from nmt_cli.training.model import trained_model
 
         model, progress = trained_model(run, checkpoint)
-        defaults = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
-        changes: dict[str, Any] = {
-            name: value for name, value in defaults.items() if value is not None
-        }
+        given = {name: getattr(options, name) for name in ("beam_size", "length_penalty")}
+        changes = {name: value for name, value in given.items() if value is not None}
         decoding, model = replace(run.recipe.decoding, **changes), KerasStepModel(model)
         return cls(run, model, progress.step, decoding, run.tokenizers(), run.held_out())
 

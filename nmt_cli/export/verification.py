@@ -189,11 +189,10 @@ def _compare_translations(
     ours: Sequence[Translation],
     theirs: Sequence[Translation],
 ) -> list[Check]:
-    """Compare translations line by line.
+    """Compare translations line by line; they may differ if their scores are tied.
 
-    Lines may differ if their scores are tied. With another search program they may also be cut at
-    the length limit differently (ours prefers finished hypotheses there, CTranslate2 high scores),
-    and MAX_OTHER_SEARCH_DIFFERS of them in any other way.
+    With another search program they may also be cut at the length limit differently (ours prefers
+    finished hypotheses there, CTranslate2 high scores), and MAX_OTHER_SEARCH_DIFFERS in any way.
     """
     ties, cut, wrong = 0, 0, []
     for number, (line, one, other) in enumerate(zip(lines, ours, theirs, strict=True), 1):

@@ -111,13 +111,11 @@ def write_run(
     """Write an imported model as a run; returns the run's folder.
 
     Args:
-        recipe: has the keys that the source records.
         sizes: of the source and target vocabularies.
         write_tokenizers: fills an empty folder.
         read_weights: returns the model's weights, given their names and shapes.
         output: folder to write; None for one under runs/, named after the model.
         dev: corpus whose lines calibrate and verify exports of the run, as in data.dev.
-        force: replace an existing run.
         initial: see Run.initial.
     """
     held_out = read_held_out(dev, recipe.data)

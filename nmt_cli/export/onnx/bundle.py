@@ -148,7 +148,19 @@ def _verified(trained: TrainedModel, folder: Path) -> Manifest:
     bundle = Bundle(folder)
     manifest, checks = bundle.manifest, check_bundle(bundle)
     require_passed(checks, f"{manifest.name} in {manifest.precision}", "please report this")
-    comparison, metrics = compare_with_model(trained, _under_test(bundle))
+    gates = GATES.get(manifest.precision)
+    if manifest.shortlist:
+        gates = gates or Gates()
+        chrf = min(gates.chrf, SHORTLIST_CHRF)
+        gates = replace(gates, bleu=gates.bleu + SHORTLIST_BLEU, chrf=chrf)
+    exported = ExportUnderTest.of(
+        translator_for(bundle.model, bundle.tokenizers, manifest.decoding),
+        # The models are compared: a second search makes more of small differences.
+        searches=[DecodingOptions(no_repeat_ngram=0)],
+        precision=manifest.precision,
+        gates=gates,
+    )
+    comparison, metrics = compare_with_model(trained, exported)
     checks += comparison
     if manifest.shortlist:
         checks.append(_missing(trained, Shortlists.read(folder, manifest)))
@@ -164,22 +176,6 @@ def _missing(trained: TrainedModel, shortlists: Shortlists) -> Check:
         tokens += len(target)
     name = f"percentage of {tokens:,} tokens in references that their shortlists lack"
     return Check.of(name, 100 * missing / max(1, tokens))
-
-
-def _under_test(bundle: Bundle) -> ExportUnderTest:
-    manifest = bundle.manifest
-    gates = GATES.get(manifest.precision)
-    if manifest.shortlist:
-        gates = gates or Gates()
-        chrf = min(gates.chrf, SHORTLIST_CHRF)
-        gates = replace(gates, bleu=gates.bleu + SHORTLIST_BLEU, chrf=chrf)
-    return ExportUnderTest.of(
-        translator_for(bundle.model, bundle.tokenizers, manifest.decoding),
-        # The models are compared: a second search makes more of small differences.
-        searches=[DecodingOptions(no_repeat_ngram=0)],
-        precision=manifest.precision,
-        gates=gates,
-    )
 
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:

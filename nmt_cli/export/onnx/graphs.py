@@ -28,18 +28,8 @@ from onnx_ir.passes.common import CheckerPass, RemoveUnusedNodesPass
 
 from nmt_cli.bundle import APPEND, ATTENTION, COLUMNS, DECODER, ENCODER, SELF_ATTENTION, SHORTLIST
 from nmt_cli.bundle.manifest import GraphSpec, Signature, StoredWeights, TensorSpec, signatures
+from nmt_cli.export.onnx import library
 from nmt_cli.export.onnx.graph_pass import apply_rules
-from nmt_cli.export.onnx.library import (
-    IR_VERSION,
-    OPSET,
-    Ops,
-    name_weights,
-    output,
-    save_with_shared_weights,
-    share_transposed,
-    stored_weights,
-    substitute,
-)
 from nmt_cli.export.onnx.precision import Pairs, calibrate, half, quantize
 from nmt_cli.model.layers import MASKED
 from nmt_cli.model.step_graph import StepGraph, free_axes
@@ -64,9 +54,7 @@ def write_graphs(
 ) -> tuple[dict[str, GraphSpec], StoredWeights]:
     """Write the graphs of :func:`make_graphs`, and of shortlists of this size if it is not 0.
 
-    Returns:
-        The graphs' signatures, by file name, and where encoder and decoder store the model's
-        weights.
+    Returns the graphs' signatures, by file name, and where they store the model's weights.
     """
     models, specs = make_graphs(graph, precision, attention, pairs), {}
     if shortlist:
@@ -76,9 +64,9 @@ def write_graphs(
     for file, model in models.items():
         inputs, outputs = map(_signed, (model.graph.inputs, model.graph.outputs), expected[file])
         CheckerPass()(model)
-        specs[file] = GraphSpec(file, OPSET, inputs, outputs)
-    save_with_shared_weights(models, folder)
-    return specs, stored_weights({file: models[file] for file in (DECODER, ENCODER)})
+        specs[file] = GraphSpec(file, library.OPSET, inputs, outputs)
+    library.save_with_shared_weights(models, folder)
+    return specs, library.stored_weights({file: models[file] for file in (DECODER, ENCODER)})
 
 
 def make_graphs(
@@ -113,8 +101,8 @@ def make_graphs(
             model = recurrent_encoder(graph)
         else:
             model = convert(function, expected[file])
-        share_transposed(model)
-        name_weights(model, weights)
+        library.share_transposed(model)
+        library.name_weights(model, weights)
         _write_in_place(model, graph)
         models[file] = apply_rules(model)
     if precision == "int8":
@@ -131,9 +119,8 @@ def _step(graph: StepGraph, function: Callable[..., Any]) -> Callable[..., Any]:
     count = len(graph.encoder_output)
 
     def step(tokens: Any, position: Any, ancestry: Any, *state: Any) -> tuple[Any, ...]:
-        *results, grown = function(
-            tokens, position, ancestry, list(state[:count]), list(state[count:])
-        )
+        encoded, caches = list(state[:count]), list(state[count:])
+        *results, grown = function(tokens, position, ancestry, encoded, caches)
         return *results, *grown
 
     return step
@@ -171,7 +158,7 @@ def _write_in_place(model: ir.Model, graph: StepGraph) -> None:
                 node.op_type = "TensorScatter"
                 node.resize_inputs(len(node.inputs) + 1)
                 node.replace_input_with(len(node.inputs) - 1, write_at)
-    model.graph.opset_imports[""], model.ir_version = OPSET, IR_VERSION
+    model.graph.opset_imports[""], model.ir_version = library.OPSET, library.IR_VERSION
 
 
 def _signed(values: Sequence[ir.Value], signature: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
@@ -191,8 +178,8 @@ def recurrent_encoder(graph: Any) -> ir.Model:
     ONNX has operators for recurrent layers; tf2onnx would write loops instead.
     """
     source = ir.val("source", ir.DataType.INT32, ["B", "S"])
-    encoder = ir.Graph([source], [], nodes=[], opset_imports={"": OPSET}, name="encoder")
-    op = Ops(encoder)
+    encoder = ir.Graph([source], [], nodes=[], opset_imports={"": library.OPSET}, name="encoder")
+    op = library.Ops(encoder)
     tokens = op.Cast(source, to=ir.DataType.INT64)
     seen = op.Cast(op.Greater(tokens, PAD_ID), to=ir.DataType.INT32)
     lengths = op.ReduceSum(seen, [1], keepdims=0)  # padding is last
@@ -214,12 +201,13 @@ def recurrent_encoder(graph: Any) -> ir.Model:
 
     outputs = [(mask, [1, 2]), (keys, [1]), (values, [1]), *((state, [1, 2]) for state in first)]
     for (name, shape), (value, axes) in zip(graph.encoder_output.items(), outputs, strict=True):
-        encoder.outputs.append(output(op.Unsqueeze(value, axes), name, ir.DataType.FLOAT, shape))
-    return ir.Model(encoder, ir_version=IR_VERSION)
+        value = op.Unsqueeze(value, axes)
+        encoder.outputs.append(library.output(value, name, ir.DataType.FLOAT, shape))
+    return ir.Model(encoder, ir_version=library.IR_VERSION)
 
 
 def _recurrent(
-    op: Ops, layer: Any, name: str, x: ir.Value, lengths: ir.Value
+    op: library.Ops, layer: Any, name: str, x: ir.Value, lengths: ir.Value
 ) -> tuple[ir.Value, ir.Value]:
     """Map [S, B, _] to outputs [S, B, d] and last hidden states [B, d] of both directions."""
     is_lstm = isinstance(layer.forward_layer, keras.layers.LSTM)
@@ -252,7 +240,7 @@ def _direction(cell: Any, is_lstm: bool) -> list[NDArray[np.float32]]:
     return [np.ascontiguousarray(kernel.T), np.ascontiguousarray(recurrent.T), bias.ravel()]
 
 
-def _dense(op: Ops, layer: Any, x: ir.Value) -> ir.Value:
+def _dense(op: library.Ops, layer: Any, x: ir.Value) -> ir.Value:
     """Apply a Dense layer, with tanh if it has one."""
     x = op.MatMul(x, op.weight(f"{layer.name}_kernel", layer.kernel))
     if layer.bias is not None:
@@ -269,10 +257,10 @@ def columns_graph(decoder: ir.Model) -> ir.Model:
     op, ids = layer.op, layer.ids
     axis, order = (0, [0, 2, 1]) if layer.transposed else (1, [1, 0, 2])
     columns = op.Transpose(op.Gather(layer.matrix, ids, axis=axis), perm=order)
-    outputs = [substitute(layer.columns, columns)]
+    outputs = [library.substitute(layer.columns, columns)]
     if layer.vectors:
         rows = [op.Unsqueeze(op.Gather(vector, ids), [1]) for vector in layer.vectors]
-        outputs.append(substitute(layer.entries, op.Concat(*rows, axis=1)))
+        outputs.append(library.substitute(layer.entries, op.Concat(*rows, axis=1)))
     return layer.finished([ids], outputs)
 
 
@@ -298,7 +286,7 @@ def shortlist_graph(decoder: ir.Model) -> ir.Model:
     best = op.GatherElements(ids, op.Reshape(indices, [0, -1]), axis=1)
     best = op.Reshape(best, op.Shape(indices))
     step = {value.name: value for value in layer.graph.outputs}
-    outputs = [substitute(step["scores"], scores), substitute(step["ids"], best)]
+    outputs = [library.substitute(step["scores"], scores), library.substitute(step["ids"], best)]
     outputs += [value for name, value in step.items() if name.startswith("new_")]
     gathered = [ids, layer.columns, *([layer.entries] if layer.vectors else [])]
     return layer.finished([*inputs, *gathered], outputs)
@@ -317,7 +305,7 @@ class _LastLayer:
     def __init__(self, decoder: ir.Model) -> None:
         self._model = decoder.clone()
         self.graph = self._model.graph
-        self.op = Ops(self.graph)
+        self.op = library.Ops(self.graph)
         (node,) = (node for node in self.graph if node.op_type == "LogSoftmax")
         self.following: list[tuple[Any, Any]] = []
         while (node := node.inputs[0].producer()).op_type not in ("MatMul", "MatMulInteger"):

@@ -193,7 +193,8 @@ def save_with_shared_weights(models: Mapping[str, ir.Model], folder: Path) -> No
     with (folder / WEIGHTS).open("wb") as stream:
         for model in models.values():
             for value in [*model.graph.initializers.values()]:
-                array = value.const_value.numpy()
+                tensor = value.const_value
+                array = tensor.numpy()
                 if array.nbytes < _MIN_BYTES:
                     continue
                 digest = _digest(array)
@@ -201,13 +202,9 @@ def save_with_shared_weights(models: Mapping[str, ir.Model], folder: Path) -> No
                     stream.write(b"\0" * (-stream.tell() % _PAGE))
                     blocks[digest] = (stream.tell(), array.nbytes)
                     stream.write(array.tobytes())
+                place = (WEIGHTS, *blocks[digest], tensor.dtype)
                 value.const_value = ir.ExternalTensor(
-                    WEIGHTS,
-                    *blocks[digest],
-                    value.const_value.dtype,
-                    shape=value.const_value.shape,
-                    name=value.name,
-                    base_dir=folder,
+                    *place, shape=tensor.shape, name=value.name, base_dir=folder
                 )
     for name, model in models.items():
         (folder / name).write_bytes(serialized(model))

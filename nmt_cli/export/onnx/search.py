@@ -363,8 +363,9 @@ def text_graph(model: ir.Model, source: bytes, target: bytes, silent: Collection
 def _tokenized(op: Ops, text: Any, source: bytes) -> tuple[Any, Any]:
     """Return the ids of lines with the end token, int32 [B, L], and their lengths [B]."""
     sampling, ends = (np.array([0]), np.array([0], np.float32)), np.array([False, True, False])
+    model = ir.AttrString("model", source)  # ONNX keeps bytes in a string
     ids, starts, _ = op.SentencepieceTokenizer(
-        text, *sampling, *np.split(ends, 3), model=_bytes(source), domain=DOMAIN, outputs=3
+        text, *sampling, *np.split(ends, 3), model=model, domain=DOMAIN, outputs=3
     )
     first = op.Slice(starts, [0], [-1])
     lengths = op.Sub(op.Slice(starts, [1], [np.iinfo(np.int64).max]), first)
@@ -377,19 +378,16 @@ def _tokenized(op: Ops, text: Any, source: bytes) -> tuple[Any, Any]:
 def _detokenized(op: Ops, text: Any, ids: Any, target: bytes, silent: Collection[int]) -> Any:
     """Return the texts of ids [B, N, T], in one axis; the operator takes one row at a time."""
     rows = op.Reshape(ids, op.Concat([-1], op.size(ids, 2), axis=0))
+    model = ir.AttrString("model", target)
 
     def add(op: Ops, state: State) -> tuple[Any, State]:
         row = op.Gather(rows, state["number"], axis=0)
         is_silent = op.Equal(op.Unsqueeze(row, [1]), np.array([*silent], np.int32))
         is_silent = op.ReduceMax(op.Cast(is_silent, to=ir.DataType.INT32), [1], keepdims=0)
         row = op.Cast(op.Compress(row, op.Equal(is_silent, np.int32(0))), to=ir.DataType.INT64)
-        line = op.SentencepieceDecoder(row, model=_bytes(target), domain=DOMAIN)
+        line = op.SentencepieceDecoder(row, model=model, domain=DOMAIN)
         number = op.Add(state["number"], 1)
         more = op.Less(number, op.Squeeze(op.size(rows, 0)))
         return more, {"number": number, "texts": op.Concat(state["texts"], line, axis=0)}
 
     return op.loop({"number": 0, "texts": op.Slice(text, [0], [0])}, add)["texts"]
-
-
-def _bytes(model: bytes) -> Any:
-    return ir.Attr("model", ir.AttributeType.STRING, model)  # ONNX keeps bytes in a string

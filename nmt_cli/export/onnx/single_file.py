@@ -69,10 +69,8 @@ def _under_test(trained: TrainedModel, options: ExportOptions, folder: Path) -> 
 
     A file of ids is used through the text path; a file of text does not edit text.
     """
-    details: dict[str, Any] = {
-        "precision": options.precision,
-        "gates": GATES.get(options.precision),
-    }
+    precision = options.precision
+    details: dict[str, Any] = {"precision": precision, "gates": GATES.get(precision)}
     model = trained.translator(edits_text=not options.with_tokenizer)
     if not options.with_tokenizer:
         search = FileSearch(load_file(folder), trained.tokenizers)
