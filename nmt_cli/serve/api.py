@@ -15,8 +15,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from nmt_cli.formats.placing import Aligned
 from nmt_cli.serve.batcher import ServedModel
-from nmt_cli.serve.service import Service, Translated
+from nmt_cli.serve.service import Service
 
 # A status and a message, which may have {fields}.
 Problem = tuple[int, str]
@@ -146,10 +147,24 @@ class Interface:
 
     async def translate_texts(
         self, call: Call, models: Sequence[ServedModel], texts: Sequence[str], **options: Any
-    ) -> list[list[Translated]]:
-        """Translate texts with Service.translate, unless the client disconnects."""
-        work = self.service.translate(models, texts, **options)
-        return await _while_connected(call.request, work, self.service.options.timeout)
+    ) -> list[list[Aligned]]:
+        """Translate texts with Service.translate; stop if it takes too long or nobody waits."""
+        task = asyncio.ensure_future(self.service.translate(models, texts, **options))
+
+        async def cancel_if_disconnected() -> None:
+            while (await call.request.receive())["type"] != "http.disconnect":
+                pass
+            task.cancel()
+
+        watcher = asyncio.create_task(cancel_if_disconnected())
+        try:
+            return await asyncio.wait_for(task, self.service.options.timeout)
+        except asyncio.CancelledError:
+            if not watcher.done():
+                raise
+            raise HTTPException(499, "the client disconnected") from None
+        finally:
+            watcher.cancel()
 
 
 def problem(kind: Problem, **values: object) -> HTTPException:
@@ -174,23 +189,3 @@ async def _read_fields(request: Request) -> dict[str, Any]:
     for name, value in [*request.query_params.multi_items(), *form.multi_items()]:
         values.setdefault(name, []).append(value)
     return {name: value if len(value) > 1 else value[0] for name, value in values.items()}
-
-
-async def _while_connected(request: Request, work: Awaitable[Any], seconds: float) -> Any:
-    """Wait for work; cancel it if the client disconnects or it takes too long."""
-    task = asyncio.ensure_future(work)
-
-    async def cancel_if_disconnected() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        task.cancel()
-
-    watcher = asyncio.create_task(cancel_if_disconnected())
-    try:
-        return await asyncio.wait_for(task, seconds)
-    except asyncio.CancelledError:
-        if not watcher.done():
-            raise
-        raise HTTPException(499, "the client disconnected") from None
-    finally:
-        watcher.cancel()

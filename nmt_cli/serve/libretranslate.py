@@ -96,11 +96,13 @@ class LibreTranslate(Interface):
         if alternatives:
             answer["alternatives"] = [[other.text for other in others] for _, *others in results]
         if alignments:
-            answer["alignments"] = [best.alignments for best, *_ in results]
-        if alignments and alternatives:
-            answer["alternativeAlignments"] = [
-                [other.alignments for other in others] for _, *others in results
+            pairs = [
+                [result.pairs if model.has_attention else None for result in ranked]
+                for model, ranked in zip(models, results, strict=True)
             ]
+            answer["alignments"] = [best for best, *_ in pairs]
+            if alternatives:
+                answer["alternativeAlignments"] = [others for _, *others in pairs]
         if source == "auto":
             answer["detectedLanguage"] = detected
         if not isinstance(call.fields["q"], list):

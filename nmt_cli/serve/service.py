@@ -5,13 +5,11 @@ import re
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.errors import InputError
 from nmt_cli.formats import translate_document
 from nmt_cli.formats.placing import Aligned, Translate
-from nmt_cli.formats.spans import Interval
 from nmt_cli.host import cores
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import Translation
@@ -27,19 +25,6 @@ _LINE_ENDS = re.compile(r"(\r\n|\r|\n)")
 # More characters would make detection slower, and not more accurate.
 _MAX_DETECTION_CHARACTERS = 1000
 _MIN_PROBABILITY = 0.1
-
-
-@dataclass(frozen=True)
-class Translated:
-    """A translation of a text.
-
-    Attributes:
-        alignments: spans of a source word in the text and of a target word in the translation,
-            in target order; None if not requested or if the model has no attention.
-    """
-
-    text: str
-    alignments: list[tuple[Interval, Interval]] | None = None
 
 
 class Detector:
@@ -118,12 +103,8 @@ class Service:
         self.access = Access(options.api_keys, options.requests_per_minute)
         self.models = Models(folders, options.memory * _MEGABYTE)
         self.metrics = Metrics()
-        self.batcher = Batcher(
-            options.threads or cores(),
-            options.max_waiting,
-            options.cache * _MEGABYTE,
-            self.metrics,
-        )
+        threads, cache = options.threads or cores(), options.cache * _MEGABYTE
+        self.batcher = Batcher(threads, options.max_waiting, cache, self.metrics)
         self.detector = Detector()
 
     async def translate(
@@ -134,7 +115,7 @@ class Service:
         alternatives: int = 0,
         untouched: Sequence[str] = (),
         alignments: bool = False,
-    ) -> list[list[Translated]]:
+    ) -> list[list[Aligned]]:
         """Translate texts, each with its model; return the translations of each, best first.
 
         Args:
@@ -162,7 +143,7 @@ class Service:
 
     async def _plain(
         self, model: ServedModel, text: str, alternatives: int, alignments: bool
-    ) -> list[Translated]:
+    ) -> list[Aligned]:
         parts = _LINE_ENDS.split(text)  # lines and line ends by turns
         lines = list(dict.fromkeys(line for line in parts[::2] if line.strip()))
         beam_size = max(model.beam_size, alternatives + 1) if alternatives else None
@@ -176,11 +157,11 @@ class Service:
             for answer in answers:
                 answer.cancel()
         by_line = dict(zip(lines, translations, strict=True))
-        return ranked(parts, by_line, alternatives, alignments)
+        return ranked(parts, by_line, alternatives)
 
     async def _document(
         self, model: ServedModel, format: str, text: str, untouched: Sequence[str]
-    ) -> list[Translated]:
+    ) -> list[Aligned]:
         """Translate a document; markup is placed by alignments if the model has attention."""
         answers: list[Answer] = []
 
@@ -194,41 +175,24 @@ class Service:
             result = await asyncio.to_thread(
                 translate_document, format, text, "document", translate, untouched
             )
-            return [Translated(result)]
+            return [Aligned(result)]
         finally:
             for answer in answers:
                 answer.cancel()
 
 
-def ranked(
-    parts: list[str], by_line: dict[str, Translation], alternatives: int, alignments: bool
-) -> list[Translated]:
-    """Build the translations of a text, and align words if requested."""
-    results: dict[str, Translated] = {}
+def ranked(parts: list[str], by_line: dict[str, Translation], alternatives: int) -> list[Aligned]:
+    """Join the translations of lines, and what is between them, for each rank."""
+    results: dict[str, Aligned] = {}
     for rank in range(alternatives + 1):
-        result = _rejoined(parts, by_line, rank, alignments)
-        results.setdefault(result.text, result)  # different tokens may spell the same text
+        lines = {line: Aligned.of(best.n_best[rank]) for line, best in by_line.items()}
+        text, start, pairs = "", 0, []
+        for part in parts:
+            line = lines.get(part, Aligned(part))  # blank lines and line ends stay
+            for source, target in line.pairs:
+                moved = target[0] + len(text), target[1] + len(text)
+                pairs.append(((source[0] + start, source[1] + start), moved))
+            text += line.text
+            start += len(part)
+        results.setdefault(text, Aligned(text, pairs))  # different tokens may spell the same text
     return list(results.values())
-
-
-def _rejoined(
-    parts: list[str], by_line: dict[str, Translation], rank: int, alignments: bool
-) -> Translated:
-    """Join the translations of lines, and their line ends."""
-    aligned = {line: Aligned.of(best.n_best[rank]) for line, best in by_line.items()}
-    texts, pairs = list[str](), list[tuple[Interval, Interval]]()
-    source_start = target_start = 0
-    for part in parts:
-        line = aligned.get(part, Aligned(part))  # blank lines and line ends stay
-        pairs += [
-            (_shifted(source, source_start), _shifted(target, target_start))
-            for source, target in line.pairs
-        ]
-        texts.append(line.text)
-        source_start += len(part)
-        target_start += len(line.text)
-    return Translated("".join(texts), pairs if alignments else None)
-
-
-def _shifted(span: Interval, offset: int) -> Interval:
-    return span[0] + offset, span[1] + offset

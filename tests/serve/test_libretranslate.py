@@ -55,7 +55,7 @@ def test_html(server: Server, model: TranslationModel) -> None:
 def test_alternatives_have_other_texts() -> None:
     others = [Translation("the cat", -2.0, [5]), Translation("a cat", -3.0, [6])]
     known = {"o gato": Translation("the cat", -1.0, [4], others=others)}
-    found = ranked(["o gato"], known, 2, False)
+    found = ranked(["o gato"], known, 2)
     assert [translated.text for translated in found] == ["the cat", "a cat"]
 
 
