@@ -207,7 +207,7 @@ def schedule(
     """Draw the learning rate schedule of each RECIPE."""
     loaded = {name: find_recipe(name, overrides) for name in recipes}
     import_keras()
-    from nmt_cli.plot.history import learning_rates, schedule_figure
+    from nmt_cli.plot.training import learning_rates, schedule_figure
 
     return schedule_figure({name: learning_rates(recipe, steps) for name, recipe in loaded.items()})
 
@@ -216,7 +216,7 @@ def schedule(
 @click.argument("runs", nargs=-1, type=PATH, metavar="[RUN]...")
 def history(runs: tuple[Path, ...]) -> "Figure":
     """Draw loss, accuracy, BLEU and learning rate of each RUN (default: the newest)."""
-    from nmt_cli.plot.history import history_figure, log_records
+    from nmt_cli.plot.training import history_figure, log_records
 
     return history_figure({str(run): log_records(run) for run in runs or (find_run(None),)})
 
@@ -231,7 +231,7 @@ def lengths(
     """Draw the lengths of RECIPE's training sentences, and how well they fill its batches."""
     loaded = find_recipe(recipe, overrides)
     from nmt_cli.data.prepared import Prepared
-    from nmt_cli.plot.lengths import first_epoch, lengths_figure
+    from nmt_cli.plot.training import first_epoch, lengths_figure
 
     opened = Prepared.open(prepared or PREPARED / loaded.label)
     return lengths_figure(first_epoch(opened, loaded), opened.languages, loaded.label)

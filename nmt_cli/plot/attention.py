@@ -69,8 +69,7 @@ def alignment_figure(alignment: Alignment) -> Figure:
     image = matrix(axes, alignment.weights, rows, columns)
     for row, values in enumerate(alignment.weights):
         axes.plot(int(np.argmax(values)), row, ".", color="white", markersize=4)
-    axes.set_xlabel("source")
-    axes.set_ylabel("translation")
+    axes.set(xlabel="source", ylabel="translation")
     axes.set_title("Alignment by attention", fontsize=11)
     figure.colorbar(image, ax=axes, shrink=0.8, label="weight")
     return figure

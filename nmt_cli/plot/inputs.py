@@ -159,27 +159,23 @@ def positions_figure(
     image = heat.imshow(
         table, cmap=colormaps["RdBu"], vmin=-bound, vmax=bound, aspect="auto", origin="lower"
     )
-    heat.set_xlabel("dimension")
-    heat.set_ylabel("position")
+    heat.set(xlabel="dimension", ylabel="position")
     figure.colorbar(image, ax=heat, label="value")
     if curves == "positions":
         colors = ScalarMappable(Normalize(0, length - 1), colormaps["viridis"])
         for vector, color in zip(table, colors.to_rgba(np.arange(length)), strict=True):
             panel.plot(vector, color=color, linewidth=0.6)
         figure.colorbar(colors, ax=panel, label="position")
-        panel.set_xlabel("dimension")
-    else:
-        panel.set_xlabel("position")
-    if curves == "all":
+        panel.set(xlabel="dimension", ylabel="value")
+    elif curves == "all":
         # A curve reaches halfway to its neighbours.
         panel.plot(np.arange(width) + table / (2 * bound), color=_VISIBLE, linewidth=0.6)
-        panel.set_ylabel("dimension + value / 2")
+        panel.set(xlabel="position", ylabel="dimension + value / 2")
         panel.margins(y=0.01)
     else:
-        panel.set_ylabel("value")
-    if curves == "dimensions":
         for dimension in chosen:
             panel.plot(table[:, dimension], label=f"dimension {dimension}", linewidth=1.2)
+        panel.set(xlabel="position", ylabel="value")
         panel.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4)
     panel.grid(alpha=0.3)
     figure.suptitle(title, fontsize=11)

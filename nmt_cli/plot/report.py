@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import StrictUndefined, Template
 from matplotlib.figure import Figure
 
 from nmt_cli import __version__, models
@@ -18,7 +18,7 @@ from nmt_cli.files import replacing
 from nmt_cli.models import TranslationModel
 from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import picture
-from nmt_cli.plot.history import Records, history_figure, log_records
+from nmt_cli.plot.training import Records, history_figure, log_records
 from nmt_cli.search.hypotheses import align
 from nmt_cli.search.translator import Translation
 from nmt_cli.training.run import Run
@@ -52,14 +52,9 @@ def write_report(folder: Path, page: Path, lines: int) -> None:
         texts = [translation.text for translation in translations]
         scores = map(sentence_chrf, texts, references)
         sentences = list(zip(source, references, texts, scores, strict=True))
-        environment = Environment(
-            loader=PackageLoader("nmt_cli.plot", ""),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        html = environment.get_template("page.html").render(
+        template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+        settings = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+        html = Template(template, autoescape=True, **settings).render(
             name=run.recipe.label,
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             version=__version__,

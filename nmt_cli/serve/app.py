@@ -18,8 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt_cli.errors import NmtError
-from nmt_cli.serve import deepl
-from nmt_cli.serve.deepl import DeepL
+from nmt_cli.serve.deepl import PATHS, DeepL
 from nmt_cli.serve.libretranslate import LibreTranslate
 from nmt_cli.serve.service import Service
 from nmt_cli.web import page_files
@@ -87,7 +86,7 @@ def page_routes() -> list[Route]:
 
 async def _answer_error(request: Request, error: Exception) -> Response:
     """Return an error in the form of the interface that was called."""
-    interface = DeepL if request.url.path.startswith(deepl.PATHS) else LibreTranslate
+    interface = DeepL if request.url.path.startswith(PATHS) else LibreTranslate
     answer = HTTPException(500, "internal error")  # unexpected errors reveal no text
     if isinstance(error, HTTPException):
         answer = error

@@ -11,9 +11,14 @@ from nmt_cli.data.prepared import TokenArray
 from nmt_cli.errors import InputError, NmtError, OutputError
 from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import check_format, picture, write
-from nmt_cli.plot.history import history_figure, schedule_figure, steps_to_draw
 from nmt_cli.plot.inputs import masks_figure, positions_figure
-from nmt_cli.plot.lengths import buckets_of, lengths_figure
+from nmt_cli.plot.training import (
+    buckets_of,
+    history_figure,
+    lengths_figure,
+    schedule_figure,
+    steps_to_draw,
+)
 from nmt_cli.search.hypotheses import Alignment, AttentionMaps, align
 from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
 

@@ -15,7 +15,7 @@ from nmt_cli.data.batches import Position, training_batches
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import ModelError, NmtError, RecipeError
-from nmt_cli.plot.history import log_records
+from nmt_cli.plot.training import log_records
 from nmt_cli.recipe.config import Recipe
 from nmt_cli.training import run as run_module
 from nmt_cli.training.checkpoint import (
