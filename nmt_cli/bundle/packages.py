@@ -6,8 +6,6 @@ https://packaging.python.org/en/latest/specifications/binary-distribution-format
 gives the same bytes.
 """
 
-import base64
-import hashlib
 import re
 from pathlib import Path
 
@@ -55,7 +53,10 @@ def write_wheel(bundle: Path, folder: Path, name: str, version: str, force: bool
         name: the model's name, as in ``nmt translate -m NAME``.
         version: the model's version, numbers separated by points.
     """
-    from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo  # not to find a model
+    # Not at the start of every command:
+    import base64
+    import hashlib
+    from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
     from nmt_cli.bundle.card import bundle_card, describe_bundle
     from nmt_cli.bundle.reading import check_files, read_manifest

@@ -8,34 +8,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
-from click.core import ParameterSource
 from msgspec import Meta, convert
 
 from nmt_cli.bundle import PRECISIONS
 from nmt_cli.cli.lookup import OVERRIDES, find_model, find_recipe, find_run, is_recipe, open_model
 from nmt_cli.cli.options import COUNT, PATH, Command, Hardware, command, decoding_options, say
 from nmt_cli.errors import InputError
+from nmt_cli.evaluate.texts import EvaluationText, read_text
 from nmt_cli.files import standard_output
 from nmt_cli.host import import_keras
+from nmt_cli.models import describe, kind_of
 from nmt_cli.options import PositiveInt, option
 from nmt_cli.search.options import BeamSize, DecodingOptions
+from nmt_cli.text.lines import read_lines
 
 if TYPE_CHECKING:
     from nmt_cli.evaluate.evaluation import Candidate
-    from nmt_cli.evaluate.texts import EvaluationText
 
 Row = tuple[str, str]
-_ORDER = "nmt_cli.cli.analyse.order"
 
 
 class _InOrder(Command):
-    """Remembers the order of --model and --translation: the first of all is the baseline."""
+    """Passes the order of --model and --translation as obj: the first of all is the baseline."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments twice: click loses the order of different options."""
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         names = [parameter.name for parameter in order]
-        ctx.meta[_ORDER] = [name for name in names if name in ("model", "translation")]
+        ctx.obj = [name for name in names if name in ("model", "translation")]
         return super().parse_args(ctx, args)
 
 
@@ -49,9 +49,9 @@ class _InOrder(Command):
     """,
 )
 @decoding_options("beam_size", "length_penalty")
-@click.pass_context
+@click.pass_obj
 def evaluate(
-    context: click.Context,
+    order: Sequence[str],
     decoding: DecodingOptions,
     hardware: Hardware,
     model: tuple[Path, ...] = option(
@@ -87,7 +87,7 @@ def evaluate(
     and symbols that translations keep, and translations that are empty, repeating or copied.
     docs/evaluating.md describes all columns and the fields of --json.
     """
-    if context.get_parameter_source("model") is not ParameterSource.COMMANDLINE and translation:
+    if translation and "model" not in order:
         model = ()  # NMT_MODEL replaces the default, which is not needed here
     standard_output()
     if not reference and (domains or (source and (by or worst))):
@@ -100,15 +100,12 @@ def evaluate(
         raise click.UsageError("--by domain needs --domains")
     if domains and "domain" not in by:
         raise click.UsageError("--domains is for --by domain")
-    from nmt_cli.evaluate.texts import read_text
-
     has_text = bool(reference or source)
     if not model and not translation:
         model = (find_model(None) if has_text else find_run(None, "only a run names test sets"),)
     texts = [read_text(source, reference, domains)] if has_text else _test_sets(model, by)
     from nmt_cli.evaluate.evaluation import evaluate_candidates, tables
 
-    order = context.meta[_ORDER]
     systems = _candidates(order, model, translation, decoding, hardware)
     results = evaluate_candidates(systems, texts, by, worst or 0, lowercase)
     if as_json:
@@ -154,9 +151,8 @@ def _candidates(
     ]
 
 
-def _test_sets(models: Sequence[Path], by: Sequence[str]) -> "list[EvaluationText]":
+def _test_sets(models: Sequence[Path], by: Sequence[str]) -> list[EvaluationText]:
     from nmt_cli.data.corpus import read_test_sets
-    from nmt_cli.models import kind_of
     from nmt_cli.training.run import Run
 
     for folder in map(find_model, models):
@@ -194,22 +190,19 @@ def inspect(
         from nmt_cli.training.model import forecast
 
         record = forecast(recipe)
-        rows = _recipe_rows(record)
+        rows = list(_recipe_rows(record))
     elif overrides:
         raise click.UsageError("--set is for recipes")
     else:
-        from nmt_cli.models import describe
-
         record = describe(find_model(model))
-        rows = _rows(record)
+        rows = list(_rows(record))
     if as_json:
         click.echo(json.dumps(record, ensure_ascii=False))
         return
     if summary := record.get("summary_table"):
         click.echo(summary)
-    shown = list(rows)
-    width = max(len(key) for key, _ in shown)
-    for key, value in shown:
+    width = max(len(key) for key, _ in rows)
+    for key, value in rows:
         click.echo(f"{key:{width}}  {value}")
 
 
@@ -257,8 +250,6 @@ def bench(
     """
     from nmt_cli.bench import measure, table
     from nmt_cli.bundle.reading import read_manifest
-    from nmt_cli.models import kind_of
-    from nmt_cli.text.lines import read_lines
 
     standard_output()
     model = find_model(model)
@@ -323,7 +314,11 @@ def _rows(record: dict[str, Any]) -> Iterator[Row]:
     for name, size in record["files"].items():
         yield "file", f"{name}  {_size(size)}"
     for name, graph in record.get("graphs", {}).items():
-        yield from _graph_rows(name, graph)
+        yield "graph", f"{name}  opset {graph['opset']}"
+        for side in ("input", "output"):
+            for tensor in graph[f"{side}s"]:
+                shape = ", ".join(map(str, tensor["shape"]))
+                yield side, f"{name}  {tensor['name']}  {tensor['dtype']}  [{shape}]"
 
 
 def _bundle_rows(record: dict[str, Any]) -> Iterator[Row]:
@@ -353,14 +348,6 @@ def _run_rows(record: dict[str, Any]) -> Iterator[Row]:
         digits = 2 if row["metric"] in ("BLEU", "chrF") else 4
         value = f"{row['metric']} {row['value']:.{digits}f}"
         yield "score", f"{value}  best {row['set']}, at step {row['step']:,}"
-
-
-def _graph_rows(name: str, graph: dict[str, Any]) -> Iterator[Row]:
-    yield "graph", f"{name}  opset {graph['opset']}"
-    for side in ("input", "output"):
-        for tensor in graph[f"{side}s"]:
-            shape = ", ".join(map(str, tensor["shape"]))
-            yield side, f"{name}  {tensor['name']}  {tensor['dtype']}  [{shape}]"
 
 
 def _plain(value: Any) -> str:

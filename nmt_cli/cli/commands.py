@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nmt_cli.cli.lookup import EVERY_BUNDLE, EVERY_RUN, recipe_names
-from nmt_cli.cli.options import as_typed, command
-from nmt_cli.errors import OptionError, RecipeError
+from nmt_cli.cli.options import command
 from nmt_cli.files import standard_output
 
 if TYPE_CHECKING:  # click imports it for completion only
@@ -49,21 +48,7 @@ class Commands(Mapping[str, click.Command]):
 
 
 class Group(click.Group):
-    """A group whose help lists commands in their defined order, all commands under headings.
-
-    Options that contradict each other are a usage error of the command.
-    """
-
-    def invoke(self, context: click.Context) -> object:
-        """Run the chosen command."""
-        try:
-            return super().invoke(context)
-        except RecipeError:  # in a file
-            raise
-        except OptionError as error:
-            name = context.invoked_subcommand or ""
-            inner = click.Context(self.get_command(context, name) or self, context, name)
-            raise click.UsageError(as_typed(str(error)), inner) from None
+    """A group whose help lists commands in their defined order, all commands under headings."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names in their defined order."""

@@ -1,22 +1,19 @@
 """From a run to other formats: nmt export, verify, package and models."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from nmt_cli.bundle.packages import installed_models, write_wheel
 from nmt_cli.cli.lookup import find_model, find_run
 from nmt_cli.cli.options import PATH, Option, command, option_group, say
 from nmt_cli.export.exporter import EXPORTERS, FLOAT32, ExportOptions
 from nmt_cli.files import standard_output
 from nmt_cli.host import import_keras
 from nmt_cli.options import option
-
-if TYPE_CHECKING:
-    from nmt_cli.bundle.manifest import Check
 
 
 def _format_options(function: Any) -> Any:
@@ -90,7 +87,8 @@ def verify(
         from nmt_cli.training.run import Run
 
         options = ExportOptions(checkpoint=checkpoint)
-        _show(verify_against_run(Run.open(run), options, bundle).checks)
+        for check in verify_against_run(Run.open(run), options, bundle).checks:
+            click.echo(f"passed  {check}")
         say(f"{bundle}: translates like the model of {run}")
         return
     from nmt_cli.bundle.manifest import require_passed
@@ -99,16 +97,12 @@ def verify(
 
     opened = Bundle(bundle)
     checks = check_bundle(opened)
-    _show(checks)
+    for check in checks:
+        click.echo(f"{'passed' if check.passed else 'FAILED'}  {check}")
     require_passed(checks, str(bundle), "export the bundle again")
     say(f"{bundle}: unchanged since its export; the report of its verification:")
     for line in opened.manifest.verification.lines():
         say(f"  {line}")
-
-
-def _show(checks: "Sequence[Check]") -> None:
-    for check in checks:
-        click.echo(f"{'passed' if check.passed else 'FAILED'}  {check}")
 
 
 @command(example="nmt package exports/pt-en && pip install nmt_model_pt_en-*.whl")
@@ -125,8 +119,6 @@ def package(
     BUNDLE is the newest under exports/ by default. Where the wheel is installed, nmt translate -m
     NAME and nmt_cli.open("NAME") use the model.
     """
-    from nmt_cli.bundle.packages import write_wheel
-
     folder = find_model(bundle)
     named = bundle if bundle and not bundle.exists() else folder.resolve()  # the first: installed
     path = write_wheel(folder, output or Path(), name or named.name, version, force)
@@ -139,7 +131,6 @@ def models(
 ) -> None:
     """List the installed models."""
     from nmt_cli.bundle.card import describe_bundle
-    from nmt_cli.bundle.packages import installed_models
 
     standard_output()
     records = [describe_bundle(path) | {"name": name} for name, path in installed_models().items()]

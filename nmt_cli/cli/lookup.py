@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nmt_cli import models
 from nmt_cli.bundle import MANIFEST
+from nmt_cli.bundle.packages import installed_models, model_folder
 from nmt_cli.cli.options import Hardware, say
 from nmt_cli.errors import InputError, ModelError
 from nmt_cli.options import option
 from nmt_cli.training import RUN
 
 if TYPE_CHECKING:
-    from nmt_cli.models import TranslationModel
     from nmt_cli.recipe.config import Recipe
 
 DEFAULT_RECIPE = "ted-pt-en"
@@ -53,8 +54,6 @@ def find_recipe(name: str, overrides: tuple[str, ...] = ()) -> "Recipe":
 
 def is_recipe(path: Path) -> bool:
     """Whether a path names a recipe and not a model."""
-    from nmt_cli.bundle.packages import installed_models
-
     name = str(path)
     is_shipped = name in recipe_names() and name not in installed_models()
     return not path.is_dir() and (path.suffix == ".toml" or is_shipped)
@@ -86,8 +85,6 @@ def find_model(path: Path | None) -> Path:
     Without it, the newest bundle under exports/, the newest run or the only installed model, in
     this order; it is announced on stderr.
     """
-    from nmt_cli.bundle.packages import installed_models, model_folder
-
     if path:
         return model_folder(path)
     for pattern in (EVERY_BUNDLE, EVERY_RUN):
@@ -108,12 +105,10 @@ def find_model(path: Path | None) -> Path:
     )
 
 
-def open_model(models: Sequence[Path | None], hardware: Hardware) -> "TranslationModel":
+def open_model(paths: Sequence[Path | None], hardware: Hardware) -> models.TranslationModel:
     """Open the models that the user named, or the newest; several are an ensemble."""
-    from nmt_cli.models import open
-
-    first, *others = [find_model(path) for path in models or (None,)]
-    return open(first, *others, **vars(hardware))
+    folders = [find_model(path) for path in paths or (None,)]
+    return models.open(*folders, **vars(hardware))
 
 
 def _newest(pattern: str) -> Path | None:

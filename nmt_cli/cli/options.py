@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import click
 from msgspec import Meta
 
-from nmt_cli.errors import OptionError
+from nmt_cli.errors import OptionError, RecipeError
 from nmt_cli.options import PositiveInt, checked, option, plain_type
 from nmt_cli.search.options import DecodingOptions
 
@@ -68,6 +68,15 @@ class Command(click.Command):
     def __init__(self, name: str | None, example: str, epilog: str = "", **settings: Any) -> None:
         super().__init__(name, **settings)
         self.epilog = f"\b\nExample: {example}\n{dedent(epilog)}".rstrip()
+
+    def invoke(self, context: click.Context) -> object:
+        """Run the command; options that contradict each other are a usage error of it."""
+        try:
+            return super().invoke(context)
+        except RecipeError:  # in a file
+            raise
+        except OptionError as error:
+            raise click.UsageError(as_typed(str(error)), context) from None
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings."""

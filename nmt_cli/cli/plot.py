@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 from msgspec import Meta
 
+from nmt_cli.bundle import ATTENTION, SELF_ATTENTION
 from nmt_cli.cli.commands import Group
 from nmt_cli.cli.lookup import (
     DEFAULT_RECIPE,
@@ -20,6 +21,7 @@ from nmt_cli.cli.lookup import (
 )
 from nmt_cli.cli.options import PATH, TEXT, Command, Hardware, command, declared_options, say
 from nmt_cli.host import import_keras
+from nmt_cli.models import kind_of
 from nmt_cli.options import NonNegativeInt, PositiveInt, option
 
 if TYPE_CHECKING:
@@ -76,9 +78,6 @@ MODEL: Path | None = option(
 
 def _with_attention(model: Path | None, part: str = "cross") -> Path:
     """Return the model given, or the newest, or the newest run if that lacks such weights."""
-    from nmt_cli.bundle import ATTENTION, SELF_ATTENTION
-    from nmt_cli.models import kind_of
-
     folder, graph = find_model(model), ATTENTION if part == "cross" else SELF_ATTENTION
     if model or kind_of(folder) == "run" or (folder / graph).exists():
         return folder
@@ -180,7 +179,6 @@ def positions(
     ),
 ) -> "Figure":
     """Draw the position vectors of MODEL, a recipe or a run: a heat map, and curves."""
-    from nmt_cli.models import kind_of
     from nmt_cli.training.run import Run
 
     if dimensions and curves != "dimensions":

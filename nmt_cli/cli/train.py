@@ -9,6 +9,7 @@ import click
 from msgspec import Meta
 
 from nmt_cli.bundle import MANIFEST
+from nmt_cli.bundle.packages import model_folder
 from nmt_cli.cli.lookup import (
     DEFAULT_RECIPE,
     EXPORTS,
@@ -160,8 +161,6 @@ def import_(
     (OPUS-MT) with model.safetensors, or with pytorch_model.bin if torch is installed. All other
     commands take the run; nmt train --init-from trains it further.
     """
-    from nmt_cli.bundle.packages import model_folder
-
     folder = model_folder(folder)
     if (folder / MANIFEST).exists():
         if source or target or normalize_punctuation:

@@ -29,15 +29,16 @@ from nmt_cli.errors import InputError, NmtError, ResourceError
 from nmt_cli.files import standard_output
 from nmt_cli.jobs.files import STDIN, Sink, name_of, open_lines
 from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.models import TranslationModel
 from nmt_cli.options import PositiveInt, option
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.serve.options import ServeOptions
+from nmt_cli.text.lines import aligned
 
 if TYPE_CHECKING:
     from socket import socket
 
-    from nmt_cli.models import TranslationModel
-    from nmt_cli.search.trace import Beam, Search
+    from nmt_cli.search.trace import Search
     from nmt_cli.search.translator import Translation
 
 PROMPT = "> "
@@ -103,25 +104,20 @@ def _progress(total: int | None) -> Iterator[Callable[[int], object]]:
         yield bar.update
 
 
-def _converse(options: TranslateOptions, model: "TranslationModel") -> None:
+def _converse(options: TranslateOptions, model: TranslationModel) -> None:
     """Ask for lines until the input ends, and print the translation of each.
 
     On a terminal, lines can be edited, and the arrow keys recall earlier ones.
     """
     from nmt_cli.jobs.records import Lines
     from nmt_cli.jobs.shards import RowTranslator
-    from nmt_cli.text.lines import decode_lines
 
     if sys.stdin is None:
         raise NmtError("standard input is closed", "`interactive` needs a terminal")
     sink = Sink(standard_output("`interactive` needs a terminal"))
     rows = RowTranslator(model.translator(options.decoding, single=True), options, "the line")
     form = Lines(options)
-    terminal = sys.stdin.isatty()
-    if terminal:
-        say("type a line to translate it; Ctrl-D ends")
-    piped = decode_lines(sys.stdin.buffer, "standard input", options.errors)
-    lines = _typed() if terminal else piped
+    lines = _typed() if sys.stdin.isatty() else open_lines(STDIN, options.errors)
     for number, line in enumerate(lines, start=1):
         try:
             for output in form.stream([line.encode()], number, rows):
@@ -140,6 +136,7 @@ def _typed() -> Iterator[str]:
     with suppress(OSError):
         readline.read_history_file(history)
     readline.set_history_length(_HISTORY_LINES)
+    say("type a line to translate it; Ctrl-D ends")
     try:
         while True:
             try:
@@ -154,7 +151,7 @@ def _typed() -> Iterator[str]:
             readline.write_history_file(history)
 
 
-def _trace(options: TranslateOptions, model: "TranslationModel") -> None:
+def _trace(options: TranslateOptions, model: TranslationModel) -> None:
     """Print the searches for every line, as text or, with ``json``, as one object per line."""
     sink = Sink(standard_output())
     for path in options.files or (STDIN,):
@@ -174,7 +171,12 @@ def _as_text(translation: "Translation", searches: "list[Search]") -> Iterator[s
         for number, step in enumerate(search.steps, start=1):
             yield f"step {number}"
             for beam in step.beams:
-                yield from _beam(beam)
+                tokens = " ".join(beam.tokens) or "(start)"
+                yield f"  beam {beam.number}: {tokens}  {beam.total:.3f}"
+                for candidate in beam.candidates:
+                    chosen = f"  -> {candidate.beam}" if candidate.beam else ""
+                    sums = f"{candidate.log_prob:8.3f} {candidate.total:8.3f}"
+                    yield f"    {candidate.token:16} {sums}{chosen}"
             for hypothesis in step.finished:
                 quotient = f"{hypothesis.total:.3f} / {hypothesis.length_penalty:.3f}"
                 tokens = " ".join(hypothesis.tokens)
@@ -182,13 +184,6 @@ def _as_text(translation: "Translation", searches: "list[Search]") -> Iterator[s
         yield f"stopped: {search.stopped}"
     yield f"translation: {translation.text}  {translation.score:.3f}"
     yield ""
-
-
-def _beam(beam: "Beam") -> Iterator[str]:
-    yield f"  beam {beam.number}: {' '.join(beam.tokens) or '(start)'}  {beam.total:.3f}"
-    for candidate in beam.candidates:
-        chosen = f"  -> {candidate.beam}" if candidate.beam else ""
-        yield f"    {candidate.token:16} {candidate.log_prob:8.3f} {candidate.total:8.3f}{chosen}"
 
 
 @command(example="nmt serve exports/pt-en exports/en-pt --port 5000")
@@ -222,12 +217,11 @@ def _listening(host: str, port: int) -> "socket":
 
     family = AF_INET6 if ":" in host else AF_INET
     try:
-        listener = create_server((host, port), family=family, backlog=2048)
+        return create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         number = error.errno or 0  # negative numbers come from getaddrinfo, for unknown hosts
         problem = f"{host}, port {port}: {os.strerror(number) if number > 0 else 'no such host'}"
         raise ResourceError(problem, "choose another `host` or `port`") from None
-    return listener
 
 
 @command(example="nmt score test.pt test.en -m exports/docs-pt-en | paste - test.pt")
@@ -254,7 +248,6 @@ def score(
     the model reads at a time.
     """
     from nmt_cli.jobs.records import column_text
-    from nmt_cli.text.lines import aligned
 
     if str(source) == str(target) == "-":
         raise click.UsageError("SOURCE and TARGET cannot both be standard input")
