@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DEFAULT_RECIPE = "ted-pt-en"
 RECIPES = Path(__file__).parent.parent / "recipes"  # linked into this package and its wheel
-PREPARED, RUNS, EXPORTS = Path("prepared"), Path("runs"), Path("exports")
+PREPARED = Path("prepared")
 EVERY_BUNDLE, EVERY_RUN = f"exports/[!.]*/{MANIFEST}", f"runs/[!.]*/{RUN}"  # no half-written
 
 # Options that several commands have.
@@ -65,12 +65,7 @@ def recipe_names() -> list[str]:
 
 
 def find_run(path: Path | None, reason: str = "") -> Path:
-    """Return the run folder given, or the newest under runs/.
-
-    Args:
-        path: None for the newest.
-        reason: why only a run will do, to be printed with the one chosen.
-    """
+    """Return the path, or the newest run; print which, and the ``reason`` why it must be a run."""
     run = path or _newest(EVERY_RUN)
     if not run:
         raise ModelError("no run under runs/", "train first with nmt train, or name a run folder")

@@ -9,16 +9,8 @@ import click
 from msgspec import Meta
 
 from nmt_cli.bundle import ATTENTION, SELF_ATTENTION
+from nmt_cli.cli import lookup
 from nmt_cli.cli.commands import Group
-from nmt_cli.cli.lookup import (
-    DEFAULT_RECIPE,
-    OVERRIDES,
-    PREPARED,
-    find_model,
-    find_recipe,
-    find_run,
-    open_model,
-)
 from nmt_cli.cli.options import PATH, TEXT, Command, Hardware, command, declared_options, say
 from nmt_cli.host import import_keras
 from nmt_cli.models import kind_of
@@ -78,10 +70,10 @@ MODEL: Path | None = option(
 
 def _with_attention(model: Path | None, part: str = "cross") -> Path:
     """Return the model given, or the newest, or the newest run if that lacks such weights."""
-    folder, graph = find_model(model), ATTENTION if part == "cross" else SELF_ATTENTION
+    folder, graph = lookup.find_model(model), ATTENTION if part == "cross" else SELF_ATTENTION
     if model or kind_of(folder) == "run" or (folder / graph).exists():
         return folder
-    return find_run(None, f"{folder} has no {part} attention weights")
+    return lookup.find_run(None, f"{folder} has no {part} attention weights")
 
 
 @_picture("attention 'Bom dia!' -m runs/docs-pt-en -o heads.png")
@@ -101,7 +93,7 @@ def attention(
     """Draw each attention head for the sentence SOURCE and its translation."""
     from nmt_cli.plot.attention import attention_figure
 
-    with open_model([_with_attention(model, part)], Hardware()) as opened:
+    with lookup.open_model([_with_attention(model, part)], Hardware()) as opened:
         maps = opened.attention(source, target)
         return attention_figure(maps, opened.tokenizers, part, layer, head)
 
@@ -113,7 +105,7 @@ def alignment(source: str, target: str | None = TARGET, model: Path | None = MOD
     from nmt_cli.plot.attention import alignment_figure
     from nmt_cli.search.hypotheses import align
 
-    with open_model([_with_attention(model)], Hardware()) as opened:
+    with lookup.open_model([_with_attention(model)], Hardware()) as opened:
         return alignment_figure(align(opened.attention(source, target)))
 
 
@@ -148,7 +140,7 @@ def masks(
 
     if ids:
         return masks_figure(rows[: len(source)], rows[-len(source) :])
-    with open_model([model], Hardware()) as opened:
+    with lookup.open_model([model], Hardware()) as opened:
         return model_masks(opened, source, targets)
 
 
@@ -162,7 +154,7 @@ def _token_id(word: str) -> int:
 @click.argument("model")
 def positions(
     model: str,
-    overrides: tuple[str, ...] = OVERRIDES,
+    overrides: tuple[str, ...] = lookup.OVERRIDES,
     length: Annotated[int, Meta(ge=2, le=100_000)] = option(
         128, "Number of positions; default: 128."
     ),
@@ -187,7 +179,7 @@ def positions(
     run = Run.open(path) if path.is_dir() and kind_of(path) == "run" else None
     if run and overrides:
         raise click.UsageError("--set is for recipes; a run keeps the settings it was trained with")
-    recipe = run.recipe if run else find_recipe(model, overrides)
+    recipe = run.recipe if run else lookup.find_recipe(model, overrides)
     import_keras()
     from nmt_cli.plot.inputs import position_table, positions_figure
 
@@ -199,11 +191,11 @@ def positions(
 @click.argument("recipes", nargs=-1, required=True, metavar="RECIPE...")
 def schedule(
     recipes: tuple[str, ...],
-    overrides: tuple[str, ...] = OVERRIDES,
+    overrides: tuple[str, ...] = lookup.OVERRIDES,
     steps: Annotated[int, Meta(ge=2)] | None = option(None, "Steps; default: training.max_steps."),
 ) -> "Figure":
     """Draw the learning rate schedule of each RECIPE."""
-    loaded = {name: find_recipe(name, overrides) for name in recipes}
+    loaded = {name: lookup.find_recipe(name, overrides) for name in recipes}
     import_keras()
     from nmt_cli.plot.training import learning_rates, schedule_figure
 
@@ -216,22 +208,22 @@ def history(runs: tuple[Path, ...]) -> "Figure":
     """Draw loss, accuracy, BLEU and learning rate of each RUN (default: the newest)."""
     from nmt_cli.plot.training import history_figure, log_records
 
-    return history_figure({str(run): log_records(run) for run in runs or (find_run(None),)})
+    return history_figure({str(run): log_records(run) for run in runs or (lookup.find_run(None),)})
 
 
 @_picture("lengths docs-pt-en -o lengths.png")
-@click.argument("recipe", default=DEFAULT_RECIPE)
+@click.argument("recipe", default=lookup.DEFAULT_RECIPE)
 def lengths(
     recipe: str,
-    overrides: tuple[str, ...] = OVERRIDES,
+    overrides: tuple[str, ...] = lookup.OVERRIDES,
     prepared: Path | None = option(None, "Prepared data; default: prepared/NAME."),
 ) -> "Figure":
     """Draw the lengths of RECIPE's training sentences, and how well they fill its batches."""
-    loaded = find_recipe(recipe, overrides)
+    loaded = lookup.find_recipe(recipe, overrides)
     from nmt_cli.data.prepared import Prepared
     from nmt_cli.plot.training import first_epoch, lengths_figure
 
-    opened = Prepared.open(prepared or PREPARED / loaded.label)
+    opened = Prepared.open(prepared or lookup.PREPARED / loaded.label)
     return lengths_figure(first_epoch(opened, loaded), opened.languages, loaded.label)
 
 
@@ -248,7 +240,7 @@ def report(
     their signatures, model, speed and size, training curves, translations next to their references,
     the worst sentences, attention and the recipe.
     """
-    folder = find_run(run)
+    folder = lookup.find_run(run)
     page = output or folder / "report.html"
     import_keras()
     from nmt_cli.plot.report import write_report

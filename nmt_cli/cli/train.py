@@ -10,17 +10,7 @@ from msgspec import Meta
 
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.packages import model_folder
-from nmt_cli.cli.lookup import (
-    DEFAULT_RECIPE,
-    EXPORTS,
-    OVERRIDES,
-    PREPARED,
-    RUNS,
-    find_model,
-    find_recipe,
-    find_run,
-    open_model,
-)
+from nmt_cli.cli import lookup
 from nmt_cli.cli.options import (
     PATH,
     PATH_OR_STDIN,
@@ -59,8 +49,8 @@ def quickstart(context: click.Context) -> None:
     if find_spec("keras") is None:  # otherwise, training would fail once the data is prepared
         raise ModuleNotFoundError(name="keras")
     began = time.monotonic()
-    label = find_recipe(QUICKSTART_RECIPE).label
-    run, bundle = RUNS / label, EXPORTS / label
+    label = lookup.find_recipe(QUICKSTART_RECIPE).label
+    run, bundle = Path("runs", label), Path("exports", label)
     sample = run / "sample.pt"
     for step, words in (
         (prepare, [QUICKSTART_RECIPE]),
@@ -82,7 +72,7 @@ def quickstart(context: click.Context) -> None:
 @click.argument("recipe")
 def prepare(
     recipe: str,
-    overrides: tuple[str, ...] = OVERRIDES,
+    overrides: tuple[str, ...] = lookup.OVERRIDES,
     output: Path | None = option(None, "Folder to write; default: prepared/NAME.", flags="-o"),
     force: bool = option(False, "Prepare again even if the folder is up to date."),
 ) -> None:
@@ -92,14 +82,16 @@ def prepare(
     """
     from nmt_cli.data.prepare import prepare as prepare_data
 
-    loaded = find_recipe(recipe, overrides)
-    prepare_data(loaded, output or PREPARED / loaded.label, force)
+    loaded = lookup.find_recipe(recipe, overrides)
+    prepare_data(loaded, output or lookup.PREPARED / loaded.label, force)
 
 
 @command(example="nmt train docs-pt-en --set data.root=corpora --resume")
-@click.argument("recipe", default=DEFAULT_RECIPE)
+@click.argument("recipe", default=lookup.DEFAULT_RECIPE)
 @option_group(TrainOptions, "options")
-def train(recipe: str, options: TrainOptions, overrides: tuple[str, ...] = OVERRIDES) -> None:
+def train(
+    recipe: str, options: TrainOptions, overrides: tuple[str, ...] = lookup.OVERRIDES
+) -> None:
     """Train a model from a recipe.
 
     RECIPE is a file or the name of one that comes with nmt; default: ted-pt-en. Ctrl-C saves a
@@ -107,7 +99,7 @@ def train(recipe: str, options: TrainOptions, overrides: tuple[str, ...] = OVERR
     """
     words = ["nmt", "train", recipe]
     words += [word for override in overrides for word in ("--set", override)]
-    folder = run_training(find_recipe(recipe, overrides), options, words)
+    folder = run_training(lookup.find_recipe(recipe, overrides), options, words)
     if not options.process_id:
         say(f"run written to {folder}; next: nmt export {folder} --onnx")
 
@@ -132,7 +124,7 @@ def average(
     """
     from nmt_cli.training.run import Run, average_run
 
-    folder = find_run(run)
+    folder = lookup.find_run(run)
     written, paths = average_run(Run.open(folder), last, checkpoint, output, force)
     names = ", ".join(path.name for path in paths)
     say(f"{written}: average of {names}; next: nmt export {folder} --checkpoint {written} --onnx")
@@ -250,14 +242,15 @@ def _make_pairs(
     if engine.address and not engine.engine:
         raise OptionError("`address` needs `engine`")
     if not engine.engine:
-        opened = open_model([model], hardware)
+        opened = lookup.open_model([model], hardware)
         synthesize_files(files, opened, decoding, output, force)
         languages = opened.languages
     else:
         from nmt_cli.ray.cluster import RaySettings
-        from nmt_cli.ray.engine import synthesize_files as synthesize_on_ray
+        from nmt_cli.ray.engine import synthesize_files as on_ray
 
         settings = RaySettings(engine.address, **vars(hardware))
-        languages = synthesize_on_ray(files, find_model(model), decoding, output, force, settings)
+        folder = lookup.find_model(model)
+        languages = on_ray(files, folder, decoding, output, force, settings)
     source, target = languages[::-1] if key == "data.synthetic" else languages
     say(f'for a recipe from {source} to {target}: {key} = ["{output}"] (relative to data.root)')

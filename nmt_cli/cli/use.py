@@ -306,11 +306,15 @@ def tokenize(
     with ending_by_sigpipe():
         for number, line in enumerate(lines, start=1):
             if detokenize:
-                where = f"{name_of(file)}, line {number}"
-                sink.write(tokenizer.decode([_read(line, vocabulary, where)]))
+                words = [word for word in line.split(" ") if word]
+                if unknown := [word for word in words if word not in vocabulary]:
+                    problem = f"{unknown[0]!r} is not in the vocabulary"
+                    where = f"{name_of(file)}, line {number}"
+                    raise InputError(f"{where}: {problem}", "see `ids` and `target`")
+                sink.write(tokenizer.decode([[vocabulary[word] for word in words]]))
             else:
                 (sequence,) = encode_lines(tokenizer, [line])
-                words = map(str, sequence) if ids else tokenizer.tokens(sequence)
+                words = [*map(str, sequence)] if ids else tokenizer.tokens(sequence)
                 sink.write([" ".join(words)])
 
 
@@ -322,13 +326,3 @@ def _folder(model: Path | None) -> Path:
     if not prepared.exists():
         raise InputError(f"{prepared}: no prepared data", f"run nmt prepare {model} first")
     return prepared
-
-
-def _read(line: str, vocabulary: dict[str, int], where: str) -> list[int]:
-    """Return the ids of a line of tokens or numbers."""
-    words = [word for word in line.split(" ") if word]
-    for word in words:
-        if word not in vocabulary:
-            problem = f"{where}: {word!r} is not in the vocabulary"
-            raise InputError(problem, "see `ids` and `target`")
-    return [vocabulary[word] for word in words]

@@ -60,14 +60,9 @@ def masks_figure(
     Without a tokenizer, tokens are shown as ids. No token attends to ``pad_ids``."""
     source_ids, target_ids = _padded(sources), _padded(targets)
     (count, width), (_, source_width) = target_ids.shape, source_ids.shape
-    source, causal, target = (
-        ops.convert_to_numpy(mask) == 0
-        for mask in (
-            padding_mask(source_ids, "float32", pad_ids),
-            causal_mask(width, "float32"),
-            target_mask(target_ids, "float32", pad_ids),
-        )
-    )
+    source = padding_mask(source_ids, "float32", pad_ids)[:, 0, 0]
+    causal = causal_mask(width, "float32")[0, 0]
+    target = target_mask(target_ids, "float32", pad_ids)[:, 0]
     size = max(2.4, 0.22 * max(width, source_width) + 1.0)
     columns = max(2, count)
     figure = new_figure(size * columns, 2 * size + 0.8)
@@ -76,12 +71,12 @@ def masks_figure(
         panel.set_axis_off()
     positions = [str(position) for position in range(max(width, source_width))]
     sentences = [f"sentence {number + 1}" for number in range(count)]
-    _draw(grid[0][0], source[:, 0, 0], sentences, positions[:source_width], "source mask")
-    _draw(grid[0][1], causal[0, 0], positions[:width], positions[:width], "causal mask")
+    _draw(grid[0][0], source, sentences, positions[:source_width], "source mask")
+    _draw(grid[0][1], causal, positions[:width], positions[:width], "causal mask")
     for column, ids in enumerate(target_ids.tolist()):
         tokens = tokenizer.tokens(ids) if tokenizer else list(map(str, ids))
         title = f"target mask, {sentences[column]}"
-        _draw(grid[1][column], target[column, 0], tokens, tokens, title)
+        _draw(grid[1][column], target[column], tokens, tokens, title)
     figure.legend(
         handles=[Patch(color=_VISIBLE, label="visible"), Patch(color=_HIDDEN, label="hidden")],
         loc="outside lower center",
@@ -98,8 +93,9 @@ def _padded(sequences: Sequence[Sequence[int]]) -> NDArray[np.int32]:
     return ids
 
 
-def _draw(axes: Axes, visible: Any, rows: list[str], columns: list[str], title: str) -> None:
+def _draw(axes: Axes, mask: Any, rows: list[str], columns: list[str], title: str) -> None:
     axes.set_axis_on()
+    visible = ops.convert_to_numpy(mask) == 0
     matrix(axes, visible, rows, columns).set_cmap(ListedColormap([_HIDDEN, _VISIBLE]))
     axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
     axes.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)

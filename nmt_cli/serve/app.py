@@ -107,10 +107,7 @@ async def _reload(service: Service) -> None:
 
 
 class _Monitor:
-    """Middleware that limits, logs and counts each request.
-
-    Its log receives one line of JSON per request.
-    """
+    """Middleware that limits, logs and counts each request."""
 
     def __init__(self, app: ASGIApp, service: Service, log: Callable[[str], None]) -> None:
         self._app, self._metrics, self._log = app, service.metrics, log
