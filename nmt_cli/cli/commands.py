@@ -7,7 +7,7 @@ of repeatable options at white space (paths: like PATH).
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
@@ -124,21 +124,16 @@ def completion(context: click.Context, shell: str) -> None:
 def _complete_names(parameter: click.Parameter) -> None:
     """Complete a parameter that takes recipes, runs or bundles with their names, or with paths."""
     singular = (parameter.name or "").rstrip("s")
-    if singular == "recipe":
-        names, kind_of_path = recipe_names, "file"
-    elif isinstance(parameter.type, click.Path) and singular in _MARKERS:
-        names, kind_of_path = partial(_folders, _MARKERS[singular]), "dir"
-    else:
+    markers = _MARKERS.get(singular, []) if isinstance(parameter.type, click.Path) else []
+    if singular != "recipe" and not markers:
         return
 
     def complete(context: click.Context, incomplete: str) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
 
-        items = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
-        return items or [CompletionItem(incomplete, type=kind_of_path)]
+        folders = {str(path.parent) for marker in markers for path in Path().glob(marker)}
+        names = sorted(folders) if markers else recipe_names()
+        items = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return items or [CompletionItem(incomplete, type="dir" if markers else "file")]
 
     parameter.shell_complete = complete  # type: ignore[method-assign, assignment]
-
-
-def _folders(markers: list[str]) -> list[str]:
-    return sorted(str(path.parent) for marker in markers for path in Path().glob(marker))
