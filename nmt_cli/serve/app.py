@@ -149,12 +149,6 @@ class _Monitor:
         path = scope.get("root_path", "") + getattr(scope.get("route"), "path", "other")
         self._metrics.requests.labels(path, str(status)).inc()
         self._metrics.seconds.labels(path).observe(seconds)
-        line = {
-            "time": round(time.time(), 3),
-            "method": scope["method"],
-            "path": path,
-            "status": status,
-            "seconds": round(seconds, 4),
-            "bytes": received,
-        }
+        line = {"time": round(time.time(), 3), "method": scope["method"], "path": path}
+        line |= {"status": status, "seconds": round(seconds, 4), "bytes": received}
         self._log(json.dumps(line))

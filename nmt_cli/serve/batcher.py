@@ -40,7 +40,6 @@ class ServedModel:
     Attributes:
         source, target: codes of the languages, in lower case.
         has_attention: whether its translations can have alignments.
-        beam_size: of its settings.
         version: of its files; a replaced bundle has another one.
         size: bytes of its files.
         used: when it last translated.

@@ -59,20 +59,15 @@ class DeepL(Interface):
             raise _unsupported("tag_handling")
         models = self._models_for(call, texts)
         untouched = _names(call.fields.get("ignore_tags"))
-        translations = await self.translate_texts(
-            call, models, texts, format=format, untouched=untouched
-        )
+        options = {"format": format, "untouched": untouched}
+        translations = await self.translate_texts(call, models, texts, **options)
         self.access.used[call.key] += size
-        answers: list[dict[str, Any]] = [
-            {
-                "detected_source_language": model.source.partition("-")[0].upper(),
-                "text": best.text,
-            }
-            for model, (best,) in zip(models, translations, strict=True)
-        ]
-        if call.is_true("show_billed_characters"):
-            for answer, text in zip(answers, texts, strict=True):
-                answer["billed_characters"] = len(text)
+        answers: list[dict[str, Any]] = []
+        for text, model, (best,) in zip(texts, models, translations, strict=True):
+            language = model.source.partition("-")[0].upper()
+            answers.append({"detected_source_language": language, "text": best.text})
+            if call.is_true("show_billed_characters"):
+                answers[-1]["billed_characters"] = len(text)
         return {"translations": answers}
 
     def _models_for(self, call: Call, texts: list[str]) -> list[ServedModel]:

@@ -84,14 +84,9 @@ class LibreTranslate(Interface):
         alignments = call.is_true("alignments")
         if alignments and format != "text":
             raise _invalid("alignments need the format text")
-        results = await self.translate_texts(
-            call,
-            models,
-            texts,
-            format=format.removeprefix("text"),
-            alternatives=alternatives,
-            alignments=alignments,
-        )
+        options = {"alternatives": alternatives, "alignments": alignments}
+        format = format.removeprefix("text")
+        results = await self.translate_texts(call, models, texts, format=format, **options)
         answer: dict[str, Any] = {"translatedText": [best.text for best, *_ in results]}
         if alternatives:
             answer["alternatives"] = [[other.text for other in others] for _, *others in results]
