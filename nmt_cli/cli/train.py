@@ -3,7 +3,7 @@
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 from msgspec import Meta
@@ -170,28 +170,54 @@ def import_(
     say(f"run written to {run}; next: nmt export {run} --onnx --quantize int8")
 
 
-# What both commands read and write.
-MODEL: Path = option(..., "Run or bundle that translates the text.", flags="-m")
-OUTPUT: Path = option(
-    ...,
-    "Files to write: PREFIX with the model's two languages as suffixes.",
-    metavar="PREFIX",
-    flags="-o",
-)
-FORCE: bool = option(False, "Replace existing files.")
-engine_options = option_group(TranslateOptions, "engine", ("engine", "address"))
+def _pairs_command(key: str, metavar: str, example: str, help: str) -> click.Command:
+    """Return a command that translates text to pairs, for recipes to name in ``key``."""
+    prefix = example.split()[-1]
+    epilog = f"writes {prefix}.pt and {prefix}.en."
+
+    @command(example.split()[1], example=example, epilog=epilog, help=help)
+    @click.argument("files", metavar=metavar, nargs=-1, required=True, type=PATH_OR_STDIN)
+    @option_group(TranslateOptions, "engine", ("engine", "address"))
+    @decoding_options("beam_size", "length_penalty")
+    def make_pairs(
+        files: tuple[Path, ...],
+        engine: TranslateOptions,
+        decoding: DecodingOptions,
+        hardware: Hardware,
+        model: Path = option(..., "Run or bundle that translates the text.", flags="-m"),
+        output: Path = option(
+            ...,
+            "Files to write: PREFIX with the model's two languages as suffixes.",
+            metavar="PREFIX",
+            flags="-o",
+        ),
+        force: bool = option(False, "Replace existing files."),
+    ) -> None:
+        from nmt_cli.jobs.pairs import synthesize_files
+
+        if engine.address and not engine.engine:
+            raise OptionError("`address` needs `engine`")
+        if not engine.engine:
+            opened = lookup.open_model([model], hardware)
+            synthesize_files(files, opened, decoding, output, force)
+            languages = opened.languages
+        else:
+            from nmt_cli.ray.cluster import RaySettings
+            from nmt_cli.ray.engine import synthesize_files as on_ray
+
+            folder = lookup.find_model(model)
+            settings = RaySettings(engine.address, **vars(hardware))
+            languages = on_ray(files, folder, decoding, output, force, settings)
+        source, target = languages[::-1] if key == "data.synthetic" else languages
+        say(f'for a recipe from {source} to {target}: {key} = ["{output}"] (relative to data.root)')
+
+    return make_pairs
 
 
-@command(
-    example="nmt backtranslate mono.en -m exports/docs-en-pt -o corpora/mono.bt",
-    epilog="writes corpora/mono.bt.pt and corpora/mono.bt.en.",
-)
-@click.argument("files", metavar="MONO...", nargs=-1, required=True, type=PATH_OR_STDIN)
-@engine_options
-@decoding_options("beam_size", "length_penalty")
-def backtranslate(
-    model: Path = MODEL, output: Path = OUTPUT, force: bool = FORCE, **arguments: Any
-) -> None:
+backtranslate = _pairs_command(
+    "data.synthetic",
+    "MONO...",
+    "nmt backtranslate mono.en -m exports/docs-en-pt -o corpora/mono.bt",
     """Generate training pairs from target-language text.
 
     MONO is text in the target language of the system to be trained, and --model translates from it.
@@ -201,20 +227,12 @@ def backtranslate(
 
     Add PREFIX to data.synthetic in the recipe; data.synthetic_tag marks these sources,
     data.synthetic_ratio limits their number.
-    """
-    _make_pairs("data.synthetic", model, output, force, **arguments)
-
-
-@command(
-    example="nmt distill train.pt -m exports/big-pt-en -o corpora/distilled",
-    epilog="writes corpora/distilled.pt and corpora/distilled.en.",
+    """,
 )
-@click.argument("files", metavar="SOURCE...", nargs=-1, required=True, type=PATH_OR_STDIN)
-@engine_options
-@decoding_options("beam_size", "length_penalty")
-def distill(
-    model: Path = MODEL, output: Path = OUTPUT, force: bool = FORCE, **arguments: Any
-) -> None:
+distill = _pairs_command(
+    "data.train",
+    "SOURCE...",
+    "nmt distill train.pt -m exports/big-pt-en -o corpora/distilled",
     """Generate training pairs with a teacher's translations.
 
     The teacher, --model, translates SOURCE. A small model learns more from the translations of a
@@ -222,35 +240,5 @@ def distill(
     Blank lines are left out, and pairs whose translation is empty, repeats itself or is unreadable.
 
     Add PREFIX to data.train in the student's recipe, in addition to the corpora or instead of them.
-    """
-    _make_pairs("data.train", model, output, force, **arguments)
-
-
-def _make_pairs(
-    key: str,
-    model: Path,
-    output: Path,
-    force: bool,
-    files: tuple[Path, ...],
-    engine: TranslateOptions,
-    decoding: DecodingOptions,
-    hardware: Hardware,
-) -> None:
-    """Write the pairs; print the key of a recipe that takes them, and its languages."""
-    from nmt_cli.jobs.pairs import synthesize_files
-
-    if engine.address and not engine.engine:
-        raise OptionError("`address` needs `engine`")
-    if not engine.engine:
-        opened = lookup.open_model([model], hardware)
-        synthesize_files(files, opened, decoding, output, force)
-        languages = opened.languages
-    else:
-        from nmt_cli.ray.cluster import RaySettings
-        from nmt_cli.ray.engine import synthesize_files as on_ray
-
-        settings = RaySettings(engine.address, **vars(hardware))
-        folder = lookup.find_model(model)
-        languages = on_ray(files, folder, decoding, output, force, settings)
-    source, target = languages[::-1] if key == "data.synthetic" else languages
-    say(f'for a recipe from {source} to {target}: {key} = ["{output}"] (relative to data.root)')
+    """,
+)
