@@ -37,12 +37,9 @@ def attention_figure(
     heads = _chosen("head", head, weights.shape[1])
     source = tokenizers.source.tokens(maps.source)
     target = tokenizers.target.tokens(maps.target)
-    target_in = ["<s>", *target[:-1]]
-    rows, columns = {
-        "cross": (target, source),
-        "encoder": (source, source),
-        "decoder": (target_in, target_in),
-    }[part]
+    rows, columns = (target if part == "cross" else source), source
+    if part == "decoder":
+        rows = columns = ["<s>", *target[:-1]]
     width, height = (
         min(_MAX_FIGURE, max(_MIN_PANEL, _TOKEN * len(labels) + _MARGIN) * len(panels) + 0.6)
         for labels, panels in ((columns, heads), (rows, layers))

@@ -48,17 +48,13 @@ def history_figure(runs: Mapping[str, Records]) -> Figure:
     for axes, (title, unit, keys) in zip(figure.subplots(2, 2).flat, _PANELS, strict=True):
         for number, (name, records) in enumerate(runs.items()):
             for key, (split, style) in zip(keys, _STYLES, strict=False):
-                points = [(record["step"], record[key]) for record in records if key in record]
+                logged = [record for record in records if key in record]
+                steps = [record["step"] for record in logged]
+                values = [record[key] for record in logged]
                 labels = [name] * (len(runs) > 1) + [split] * (len(keys) > 1)
-                axes.plot(
-                    [step for step, _ in points],
-                    [value for _, value in points],
-                    style,
-                    color=f"C{number}",
-                    linewidth=1.3,
-                    marker="." if len(points) < 30 else None,
-                    label=", ".join(labels) or name,
-                )
+                look = {"color": f"C{number}", "marker": "." if len(steps) < 30 else None}
+                label = ", ".join(labels) or name
+                axes.plot(steps, values, style, label=label, linewidth=1.3, **look)
         axes.set(xlabel="step", ylabel=unit)
         axes.set_title(title, fontsize=10)
         axes.grid(alpha=0.3)
