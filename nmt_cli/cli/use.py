@@ -139,12 +139,10 @@ def _typed() -> Iterator[str]:
     say("type a line to translate it; Ctrl-D ends")
     try:
         while True:
-            try:
-                # Invalid UTF-8 arrives as unpaired surrogates.
-                yield input(PROMPT).encode("utf-8", "replace").decode()
-            except EOFError:
-                print(flush=True)
-                return
+            # Invalid UTF-8 arrives as unpaired surrogates.
+            yield input(PROMPT).encode("utf-8", "replace").decode()
+    except EOFError:
+        print(flush=True)
     finally:
         with suppress(OSError):
             history.parent.mkdir(parents=True, exist_ok=True)
@@ -248,6 +246,7 @@ def score(
     the model reads at a time.
     """
     from nmt_cli.jobs.records import column_text
+    from nmt_cli.jobs.shards import extra_fields
 
     if str(source) == str(target) == "-":
         raise click.UsageError("SOURCE and TARGET cannot both be standard input")
@@ -256,21 +255,18 @@ def score(
     repeated = chain.from_iterable(repeat(line, n_best) for line in sources)
     pairs = aligned(repeated, targets, (name_of(source), name_of(target)))
     translator = open_model(models, hardware).translator(decoding)
-    too_long = 0
+    too_long, all_fields = 0, TranslateOptions(json=True)
     with ending_by_sigpipe():
         for pair in translator.score(pairs):
             unscored = math.isnan(pair.score)
             too_long += unscored
-            if as_json:  # which has no NaN
-                record = {
-                    "score": None if unscored else round(pair.score, 6),
-                    "tokens": pair.tokens,
-                    "token_scores": [round(score, 6) for score in pair.token_scores],
-                }
+            fields = extra_fields(pair, all_fields)
+            if as_json:
+                record = fields | {"score": None} if unscored else fields  # JSON has no NaN
                 sink.write([json.dumps(record, ensure_ascii=False)])
             else:
-                columns = [pair.score, pair.tokens, pair.token_scores]
-                sink.write(["\t".join(map(column_text, columns if tokens else columns[:1]))])
+                columns = list(fields.values()) if tokens else [pair.score]
+                sink.write(["\t".join(map(column_text, columns))])
     if too_long:
         say(f"{too_long:,} pairs are longer than the model reads at a time: nan")
 

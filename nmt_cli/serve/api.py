@@ -1,7 +1,4 @@
-"""The base of the HTTP interfaces: fields, keys, sizes, languages, errors and time limits.
-
-An interface is a subclass of :class:`Interface`; an endpoint is one of its methods and a route.
-"""
+"""The base of the HTTP interfaces: fields, keys, sizes, languages, errors and time limits."""
 
 import asyncio
 import json
@@ -63,7 +60,7 @@ class Call:
 
 
 class Interface:
-    """An HTTP interface; subclasses add its endpoints and its wording of errors.
+    """An HTTP interface; subclasses add endpoints (methods with routes) and the wording of errors.
 
     Attributes:
         error_field: key of the message in the JSON of an error.
