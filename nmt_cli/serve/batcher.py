@@ -53,11 +53,8 @@ class ServedModel:
         self.folder = folder
         self._lock = threading.Lock()
         self._file = _manifest_file(folder)
-        self._set(self._open())
+        self._set(open_model(folder, threads=1, workers=1))
         self.used = 0.0
-
-    def _open(self) -> TranslationModel:
-        return open_model(self.folder, threads=1, workers=1)
 
     def _set(self, model: TranslationModel) -> None:
         self._model, self._translators = model, dict[DecodingOptions, Translator]()
@@ -94,7 +91,7 @@ class ServedModel:
         if file == self._file:
             return
         try:
-            model = self._open()
+            model = open_model(self.folder, threads=1, workers=1)
             if tuple(code.lower() for code in model.languages) != (self.source, self.target):
                 raise ModelError(f"{self.folder}: now translates between other languages")
         except NmtError as error:
