@@ -190,19 +190,20 @@ def inspect(
         from nmt_cli.training.model import forecast
 
         record = forecast(recipe)
-        rows = list(_recipe_rows(record))
+        rows = _recipe_rows(record)
     elif overrides:
         raise click.UsageError("--set is for recipes")
     else:
         record = describe(find_model(model))
-        rows = list(_rows(record))
+        rows = _rows(record)
     if as_json:
         click.echo(json.dumps(record, ensure_ascii=False))
         return
     if summary := record.get("summary_table"):
         click.echo(summary)
-    width = max(len(key) for key, _ in rows)
-    for key, value in rows:
+    shown = list(rows)
+    width = max(len(key) for key, _ in shown)
+    for key, value in shown:
         click.echo(f"{key:{width}}  {value}")
 
 
