@@ -94,10 +94,9 @@ def find_model(path: Path | None) -> Path:
     if installed:
         names = ", ".join(installed)
         raise ModelError(f"several models are installed: {names}", "give one with `model`")
-    raise ModelError(
-        "no model: neither a bundle under exports/, nor a run under runs/, nor an installed one",
-        "make one with nmt quickstart, or give one with `model`",
-    )
+    places = "neither a bundle under exports/, nor a run under runs/, nor an installed one"
+    hint = "make one with nmt quickstart, or give one with `model`"
+    raise ModelError(f"no model: {places}", hint)
 
 
 def open_model(paths: Sequence[Path | None], hardware: Hardware) -> models.TranslationModel:

@@ -156,9 +156,8 @@ def import_(
     folder = model_folder(folder)
     if (folder / MANIFEST).exists():
         if source or target or normalize_punctuation:
-            raise OptionError(
-                "`source`, `target` and `normalize_punctuation` are for models from Hugging Face"
-            )
+            names = "`source`, `target` and `normalize_punctuation`"
+            raise OptionError(f"{names} are for models from Hugging Face")
         from nmt_cli.export.importing.runs import import_bundle
 
         run = import_bundle(folder, output, dev, force)

@@ -28,11 +28,9 @@ def attention_figure(
     ``part`` is "cross", or "encoder" or "decoder" for their self-attention."""
     weights = getattr(maps, part)
     if weights is None:
-        raise ModelError(
-            f"the model provides no {part} self-attention",
-            "use `part=cross`, the run of a model that has it, or a bundle exported with "
-            "`attention=all`",
-        )
+        others = "the run of a model that has it, or a bundle exported with `attention=all`"
+        reason = f"the model provides no {part} self-attention"
+        raise ModelError(reason, f"use `part=cross`, {others}")
     layers = _chosen("layer", layer, weights.shape[0])
     heads = _chosen("head", head, weights.shape[1])
     source = tokenizers.source.tokens(maps.source)

@@ -111,18 +111,14 @@ def position_table(
     Learned positions need the run, may be fewer, and may differ between the sides."""
     positions = getattr(recipe.model, "positions", "none")
     if positions == "none":
-        raise ModelError(
-            f"{recipe.label}: its model has no position vectors",
-            "use a Transformer whose model.positions is not 'none'",
-        )
+        hint = "use a Transformer whose model.positions is not 'none'"
+        raise ModelError(f"{recipe.label}: its model has no position vectors", hint)
     if positions != "learned":
         table = sinusoids(ops.arange(length), recipe.model.d_model, positions == "sinusoidal")
         return ops.convert_to_numpy(table), f"{recipe.label}: {positions} positions"
     if run is None:
-        raise ModelError(
-            f"{recipe.label}: its positions are learned, and a recipe has no weights",
-            "name a run folder",
-        )
+        reason = f"{recipe.label}: its positions are learned, and a recipe has no weights"
+        raise ModelError(reason, "name a run folder")
     trained, _ = trained_model(run, run.preferred)
     names = ("positions", f"{side}_positions")
     layer = next(layer for layer in trained.layers if layer.name in names)
@@ -146,9 +142,8 @@ def positions_figure(
     length, width = table.shape
     chosen = dimensions or sorted({width * curve // (2 * CURVES) for curve in range(CURVES)})
     if max(chosen) >= width:
-        raise ModelError(
-            f"`dimension={max(chosen)}`: the model has {width}", f"give 0 to {width - 1}"
-        )
+        reason = f"`dimension={max(chosen)}`: the model has {width}"
+        raise ModelError(reason, f"give 0 to {width - 1}")
     figure = new_figure(10.5, min(12.0, max(4.6, 0.06 * width)) if curves == "all" else 4.6)
     heat, panel = figure.subplots(1, 2)
     bound: Any = float(np.abs(table).max()) or 1.0

@@ -36,9 +36,8 @@ def log_records(folder: Path) -> Records:
     """Read the records of a run's log."""
     records = read_log(Run.open(folder).folder)
     if not records:
-        raise ModelError(
-            f"{folder}: the log is empty", "wait for the first training.log_every steps"
-        )
+        hint = "wait for the first training.log_every steps"
+        raise ModelError(f"{folder}: the log is empty", hint)
     return records
 
 
@@ -97,11 +96,9 @@ def schedule_figure(curves: dict[str, Curve]) -> Figure:
 def first_epoch(prepared: Prepared, recipe: Recipe) -> Batches:
     """Return the batches of a training's first epoch."""
     if not recipe.training.batch_tokens:
-        raise RecipeError(
-            f"{recipe.label}: with training.batch_tokens = 0, the size of a batch is not known "
-            "before a training",
-            "set it to a number",
-        )
+        reason = "the size of a batch is not known before a training"
+        where = f"{recipe.label}: with training.batch_tokens = 0"
+        raise RecipeError(f"{where}, {reason}", "set it to a number")
     return training_batches(recipe, prepared).batches(0)
 
 

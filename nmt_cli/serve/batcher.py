@@ -47,9 +47,8 @@ class ServedModel:
 
     def __init__(self, folder: Path) -> None:
         if kind_of(folder) != "bundle":
-            raise ModelError(
-                f"{folder}: only bundles can be served", "export it with nmt export --onnx"
-            )
+            hint = "export it with nmt export --onnx"
+            raise ModelError(f"{folder}: only bundles can be served", hint)
         self.folder = folder
         self._lock = threading.Lock()
         self._file = _manifest_file(folder)
@@ -124,11 +123,8 @@ class Models:
         for model in self.served:
             other = by_languages.setdefault((model.source, model.target), model.folder)
             if other != model.folder:
-                raise ModelError(
-                    f"{other} and {model.folder} both translate from {model.source} to "
-                    f"{model.target}",
-                    "serve one of them",
-                )
+                reason = f"both translate from {model.source} to {model.target}"
+                raise ModelError(f"{other} and {model.folder} {reason}", "serve one of them")
         self.sources = sorted({model.source for model in self.served})
         self.all_targets = sorted({model.target for model in self.served})
         self.languages = sorted({*self.sources, *self.all_targets})

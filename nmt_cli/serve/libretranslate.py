@@ -185,11 +185,9 @@ class LibreTranslate(Interface):
         for code in (source, target):
             if code not in self.models.languages:
                 raise problem(self.unknown_target, target=code[:20])
-        raise HTTPException(
-            400,
-            f"{language_name(target)} ({target}) is not available as a target language from "
-            f"{language_name(source)} ({source})",
-        )
+        names = [f"{language_name(code)} ({code})" for code in (target, source)]
+        reason = "{} is not available as a target language from {}".format(*names)
+        raise HTTPException(400, reason)
 
 
 def _invalid(reason: str) -> HTTPException:

@@ -73,9 +73,8 @@ class Access:
             if not key:
                 continue
             if len(limits) > 1 or not all(word.isdecimal() and int(word) for word in limits):
-                raise InputError(
-                    f"{path}, line {number}: not a key", "write KEY or KEY REQUESTS_PER_MINUTE"
-                )
+                hint = "write KEY or KEY REQUESTS_PER_MINUTE"
+                raise InputError(f"{path}, line {number}: not a key", hint)
             self.keys[key] = int(limits[0]) if limits else limit
         if path and not self.keys:
             raise InputError(f"{path}: has no key", "write one key per line")
