@@ -77,11 +77,8 @@ def masks_figure(
         tokens = tokenizer.tokens(ids) if tokenizer else list(map(str, ids))
         title = f"target mask, {sentences[column]}"
         _draw(grid[1][column], target[column], tokens, tokens, title)
-    figure.legend(
-        handles=[Patch(color=_VISIBLE, label="visible"), Patch(color=_HIDDEN, label="hidden")],
-        loc="outside lower center",
-        ncols=2,
-    )
+    handles = [Patch(color=_VISIBLE, label="visible"), Patch(color=_HIDDEN, label="hidden")]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     figure.suptitle("Rows attend to columns", fontsize=11)
     return figure
 

@@ -44,11 +44,10 @@ def write_report(folder: Path, page: Path, lines: int) -> None:
         logger.info("drawing")
         tokens = sum(len(translation.ids) + 1 for translation in translations)
         facts = _facts(model.describe(), records)
-        facts["decoding"] = (
-            f"{tokens / seconds:,.0f} target tokens per second, {len(source) / seconds:,.1f} "
-            f"sentences per second (Keras, beam {run.recipe.decoding.beam_size}; a bundle is "
-            "faster)"
-        )
+        speed = f"{tokens / seconds:,.0f} target tokens per second"
+        rate = f"{len(source) / seconds:,.1f} sentences per second"
+        beam = run.recipe.decoding.beam_size
+        facts["decoding"] = f"{speed}, {rate} (Keras, beam {beam}; a bundle is faster)"
         texts = [translation.text for translation in translations]
         scores = map(sentence_chrf, texts, references)
         sentences = list(zip(source, references, texts, scores, strict=True))
