@@ -292,9 +292,8 @@ def _recipe_rows(record: dict[str, Any]) -> Iterator[Row]:
 
 def _rows(record: dict[str, Any]) -> Iterator[Row]:
     """Keys and values to print, one pair per line, for people and grep."""
-    yield "path", record["path"]
-    yield "kind", record["kind"]
-    yield "name", record["name"]
+    for key in ("path", "kind", "name"):
+        yield key, record[key]
     yield "languages", f"{record['source']} to {record['target']}"
     yield "model", record["summary"]
     yield "parameters", f"{record['parameters']:,}"

@@ -1,12 +1,10 @@
 """Click options and commands made from the settings that the library declares."""
 
 import logging
-import os
 import re
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import Field, dataclass, fields
 from functools import wraps
 from inspect import signature
@@ -59,7 +57,7 @@ HEADINGS = ("Formats", "Options", "Input", "Output", "Search", "Sampling", "Limi
 TEXT = _Text()
 COUNT = _Number(PositiveInt)
 PATH = click.Path(path_type=Path)
-PATH_OR_STDIN = click.Path(path_type=Path, allow_dash=True)
+INPUT = click.Path(path_type=Path, allow_dash=True)  # -: standard input
 
 
 class Command(click.Command):
@@ -227,13 +225,3 @@ def print_messages() -> None:
     logger.setLevel(logging.INFO)
     logger.propagate = False
     logger.addHandler(_HANDLER)  # a second time, this does nothing
-
-
-@contextmanager
-def ending_by_sigpipe() -> Iterator[None]:
-    """End silently like other filters if the reader of standard output is gone."""
-    try:
-        yield
-    except BrokenPipeError:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGPIPE)

@@ -11,15 +11,7 @@ from msgspec import Meta
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.packages import model_folder
 from nmt_cli.cli import lookup
-from nmt_cli.cli.options import (
-    PATH,
-    PATH_OR_STDIN,
-    Hardware,
-    command,
-    decoding_options,
-    option_group,
-    say,
-)
+from nmt_cli.cli.options import INPUT, PATH, Hardware, command, decoding_options, option_group, say
 from nmt_cli.errors import OptionError
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.options import option
@@ -175,7 +167,7 @@ def _pairs_command(key: str, metavar: str, example: str, help: str) -> click.Com
     epilog = f"writes {prefix}.pt and {prefix}.en."
 
     @command(example.split()[1], example=example, epilog=epilog, help=help)
-    @click.argument("files", metavar=metavar, nargs=-1, required=True, type=PATH_OR_STDIN)
+    @click.argument("files", metavar=metavar, nargs=-1, required=True, type=INPUT)
     @option_group(TranslateOptions, "engine", ("engine", "address"))
     @decoding_options("beam_size", "length_penalty")
     def make_pairs(

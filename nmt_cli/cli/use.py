@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,16 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nmt_cli.cli.lookup import MODELS, PREPARED, find_model, find_recipe, is_recipe, open_model
-from nmt_cli.cli.options import (
-    PATH,
-    PATH_OR_STDIN,
-    Hardware,
-    command,
-    decoding_options,
-    ending_by_sigpipe,
-    option_group,
-    say,
-)
+from nmt_cli.cli.options import INPUT, PATH, Hardware, command, decoding_options, option_group, say
 from nmt_cli.errors import InputError, NmtError, ResourceError
 from nmt_cli.files import standard_output
 from nmt_cli.jobs.files import STDIN, Sink, name_of, open_lines
@@ -46,7 +38,7 @@ _HISTORY_LINES = 1000
 
 
 @command(example="echo 'Onde fica a farmácia?' | nmt translate -m exports/mine")
-@click.argument("files", nargs=-1, type=PATH_OR_STDIN)
+@click.argument("files", nargs=-1, type=INPUT)
 @option_group(TranslateOptions, "options")
 @decoding_options()
 def translate(
@@ -74,26 +66,33 @@ def translate(
         bundles = [find_model(path) for path in models or (None,)]
         settings = RaySettings(options.address, **vars(hardware))
         counts = translate_on_ray(options, bundles, settings, _progress if terminal else None)
-        if counts.lines:
-            say(counts.summary(time.monotonic() - began))
-        return
-    model = open_model(models, hardware)
-    if options.trace:
-        with ending_by_sigpipe():
-            _trace(options, model)
-        return
-    if options.interactive:
-        _converse(options, model)
-        return
-    # Imported while the model is being loaded.
-    from nmt_cli.jobs.translate import translate_files
+    else:
+        model = open_model(models, hardware)
+        if options.interactive:
+            _converse(options, model)
+            return
+        # Imported while the model is being loaded.
+        from nmt_cli.jobs.translate import translate_files
 
-    # A progress bar would mix with translations on the same terminal.
-    mixed = output is None and sys.stdout is not None and sys.stdout.isatty()
-    with ending_by_sigpipe():
-        counts = translate_files(options, model, _progress if terminal and not mixed else None)
+        # A progress bar would mix with translations on the same terminal.
+        mixed = output is None and sys.stdout is not None and sys.stdout.isatty()
+        with _ending_by_sigpipe():
+            if options.trace:
+                _trace(options, model)
+                return
+            counts = translate_files(options, model, _progress if terminal and not mixed else None)
     if counts.lines and (output or terminal):
         say(counts.summary(time.monotonic() - began))
+
+
+@contextmanager
+def _ending_by_sigpipe() -> Iterator[None]:
+    """End silently like other filters if the reader of standard output is gone."""
+    try:
+        yield
+    except BrokenPipeError:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
 
 
 @contextmanager
@@ -223,8 +222,8 @@ def _listening(host: str, port: int) -> "socket":
 
 
 @command(example="nmt score test.pt test.en -m exports/docs-pt-en | paste - test.pt")
-@click.argument("source", type=PATH_OR_STDIN)
-@click.argument("target", type=PATH_OR_STDIN)
+@click.argument("source", type=INPUT)
+@click.argument("target", type=INPUT)
 @decoding_options("length_penalty")
 def score(
     source: Path,
@@ -256,7 +255,7 @@ def score(
     pairs = aligned(repeated, targets, (name_of(source), name_of(target)))
     translator = open_model(models, hardware).translator(decoding)
     too_long, all_fields = 0, TranslateOptions(json=True)
-    with ending_by_sigpipe():
+    with _ending_by_sigpipe():
         for pair in translator.score(pairs):
             unscored = math.isnan(pair.score)
             too_long += unscored
@@ -272,7 +271,7 @@ def score(
 
 
 @command(example="echo 'Bom dia!' | nmt tokenize -m exports/docs-pt-en")
-@click.argument("file", default="-", type=PATH_OR_STDIN)
+@click.argument("file", default="-", type=INPUT)
 def tokenize(
     file: Path,
     model: Path | None = option(
@@ -299,7 +298,7 @@ def tokenize(
     numbers = range(tokenizer.vocab_size if detokenize else 0)
     entries = map(str, numbers) if ids else tokenizer.tokens(numbers)
     vocabulary = dict(zip(entries, numbers, strict=True))
-    with ending_by_sigpipe():
+    with _ending_by_sigpipe():
         for number, line in enumerate(lines, start=1):
             if detokenize:
                 words = [word for word in line.split(" ") if word]
