@@ -57,11 +57,8 @@ def read_record(path: Path, kind: type[Record], newest: int, name: str, remedy: 
         if type(version) is not int:
             raise ValueError("no format number")
         if version > newest:
-            raise ModelError(
-                f"{path.parent}: written by a newer nmt "
-                f"(format {version}, this one reads up to {newest})",
-                "upgrade nmt",
-            )
+            formats = f"format {version}, this one reads up to {newest}"
+            raise ModelError(f"{path.parent}: written by a newer nmt ({formats})", "upgrade nmt")
         return msgspec.convert(content, kind)
     except (FileNotFoundError, NotADirectoryError):
         raise ModelError(f"{path.parent}: not {name} (no {path.name})", remedy) from None
@@ -112,10 +109,7 @@ def replacing_path(path: Path) -> Iterator[Path]:
 def replacing_folder(folder: Path, marker: str) -> Iterator[Path]:
     """Fill a folder under a temporary name; it replaces ``folder`` on success.
 
-    Args:
-        folder: to write.
-        marker: the file that every folder of this kind contains; a folder with other files and
-            without this one is not replaced.
+    Every folder of this kind contains the file ``marker``; one with only other files stays.
 
     Raises:
         OutputError: the folder exists and is of another kind, no permission, or the disk is full;
@@ -174,10 +168,8 @@ def unwritable(path: Path, error: OSError) -> OutputError:
     reason = error.strerror or error
     if error.args and isinstance(error.args[0], list):  # shutil's: (from, to, reason)
         reason = error.args[0][-1][-1]
-    return OutputError(
-        f"{path}: cannot be written ({reason})",
-        "check the path, its permissions and the free disk space",
-    )
+    hint = "check the path, its permissions and the free disk space"
+    return OutputError(f"{path}: cannot be written ({reason})", hint)
 
 
 def standard_output(hint: str = "redirect it to a file") -> BinaryIO:
@@ -231,12 +223,8 @@ def locked(folder: Path, shared: bool = False) -> Iterator[None]:
     """Hold a lock on a folder, which need not exist and may be replaced.
 
     The kernel releases the lock when the process ends, so a file left by a killed process does not
-    block. A file system without locks protects nothing.
-
-    Args:
-        folder: what to lock.
-        shared: for reading: other readers may hold the lock, too, and there is no lock if its file
-            cannot be written.
+    block. A file system without locks protects nothing. With ``shared``, for reading, other readers
+    may hold the lock, too, and there is no lock if its file cannot be written.
 
     Raises:
         BusyError: another process holds the lock.

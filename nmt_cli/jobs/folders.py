@@ -173,10 +173,6 @@ class FileJob:
         """Return the names in the folder of shards."""
         return [info.base_name for info in self.folder.listed()]
 
-    def write(self, start: int, end: int, content: bytes) -> None:
-        """Write the shard with these rows."""
-        self.folder.plus(f"/{self.shard_name(start, end)}").write(content)
-
     def translate(
         self,
         shard: Shard,
@@ -188,7 +184,8 @@ class FileJob:
         """Translate a shard, write it and count its rows."""
         named = replace(translator, name=f"{self.source.name}, ")
         rows = RowTranslator(named, options, self.source.name, counts)
-        self.write(shard.start, shard.end, form.translate(shard, rows, with_header=not self.file))
+        content = form.translate(shard, rows, with_header=not self.file)
+        self.folder.plus(f"/{self.shard_name(shard.start, shard.end)}").write(content)
 
     def prepare(self, force: bool, resume: bool) -> bool:
         """Check what exists, and remove it with ``force``; returns whether there is work to do."""

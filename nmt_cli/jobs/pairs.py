@@ -73,11 +73,9 @@ def pair_files(
     # Bundles come from others: a language must not lead to another folder.
     usable = all(re.fullmatch(r"\w[\w.-]*", language) for language in languages)
     if not usable or languages[0] == languages[1]:
-        raise ModelError(
-            f"{model.path}: its languages, {' and '.join(map(repr, languages))}, "
-            "cannot name two files",
-            "use a model whose recipe has codes such as pt and en",
-        )
+        names = " and ".join(map(repr, languages))
+        reason = f"{model.path}: its languages, {names}, cannot name two files"
+        raise ModelError(reason, "use a model whose recipe has codes such as pt and en")
     if output.name in ("", ".."):
         raise OutputError(f"{output}: is not a file name", "give a PREFIX, such as corpora/mono.bt")
     paths = [output.with_name(f"{output.name}.{language}") for language in languages]

@@ -22,7 +22,8 @@ class TestStates:
 
     def fill(self, job: FileJob, *ranges: tuple[int, int]) -> None:
         for start, end in ranges:
-            job.write(start, end, f"{start}-{end}\n".encode())
+            name = job.shard_name(start, end)
+            job.folder.plus(f"/{name}").write(f"{start}-{end}\n".encode())
 
     @pytest.mark.parametrize("joined", [True, False])
     def test_states(self, tmp_path: Path, joined: bool, caplog: pytest.LogCaptureFixture) -> None:
