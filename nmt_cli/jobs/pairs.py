@@ -108,8 +108,10 @@ def pair_of(line: str, translation: Translation) -> Pair:
         outcome = "blank"
     elif not text:
         outcome = "empty"
+    elif repeats(text, line) or ("\ufffd" in text and "\ufffd" not in line):
+        outcome = "degenerate"  # U+FFFD is the result of decoding invalid UTF-8
     else:
-        outcome = "degenerate" if is_degenerate(text, line) else WRITTEN
+        outcome = WRITTEN
     return outcome, line, text
 
 
@@ -137,9 +139,3 @@ def report(counts: Counter[str]) -> str:
         f"{counts['blank']:,} blank, {counts['empty']:,} with an empty translation, "
         f"{counts['degenerate']:,} with a degenerate one"
     )
-
-
-def is_degenerate(text: str, line: str) -> bool:
-    """Return whether a translation repeats itself or is unreadable although its source is not."""
-    # U+FFFD is the result of decoding invalid UTF-8.
-    return repeats(text, line) or ("\ufffd" in text and "\ufffd" not in line)

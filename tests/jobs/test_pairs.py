@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.errors import NmtError
-from nmt_cli.jobs.pairs import is_degenerate, report, synthesize
+from nmt_cli.jobs.pairs import pair_of, report, synthesize
 from nmt_cli.search import translator
+from nmt_cli.search.translator import Translation
 from nmt_cli.text.lines import read_lines
 from nmt_cli.text.tokenizer import END_ID
 from tests.search.fakes import (
@@ -108,4 +109,5 @@ def test_after_a_read_error_no_file_is_written(tmp_path: Path) -> None:
     ],
 )
 def test_degenerate(text: str, line: str, expected: bool) -> None:
-    assert is_degenerate(text, line) is expected
+    outcome = "degenerate" if expected else "written"
+    assert pair_of(line, Translation(text, 0.0, [])) == (outcome, line, text)
