@@ -47,18 +47,11 @@ class Translate:
 
     Attributes:
         lines: returns the translations of lines, in order.
-        aligns: whether they have aligned words, by which markup is placed.
+        aligns: whether they have alignments, by which markup is placed.
     """
 
-    lines: Callable[[Sequence[str]], Sequence[Aligned]]
+    lines: Callable[[Sequence[str]], Iterable[Translation]]
     aligns: bool = False
-
-    @classmethod
-    def by(
-        cls, translate: Callable[[Sequence[str]], Iterable[Translation]], aligns: bool
-    ) -> "Translate":
-        """Translate with a function whose translations have alignments if ``aligns``."""
-        return cls(lambda lines: list(map(Aligned.of, translate(lines))), aligns)
 
 
 @dataclass

@@ -70,7 +70,8 @@ def translate_segments(segments: Sequence[Segment], translate: Translate) -> lis
 def _learn(known: dict[str, Aligned], texts: Iterable[str], translate: Translate) -> None:
     """Add the translations of texts that are not known yet."""
     new = [text for text in dict.fromkeys(texts) if text not in known]
-    for text, answer in zip(new, translate.lines(new) if new else [], strict=True):
+    answers = map(Aligned.of, translate.lines(new) if new else [])
+    for text, answer in zip(new, answers, strict=True):
         # An empty answer would lose the text, and with it a paragraph or a message.
         line = _LINE_BREAKS.sub(" ", answer.text).strip(" \t") or text
         known[text] = Aligned(line, answer.pairs if line == answer.text else ())

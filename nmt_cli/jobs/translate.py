@@ -152,7 +152,7 @@ def _translate_documents(
     name = None if options.format == "auto" else options.format
     formats = [name or format_of(job.source) for job in jobs]
     decoding = replace(options.decoding, alignments=model.has_attention)
-    translate = Translate.by(model.translator(decoding).translate, model.has_attention)
+    translate = Translate(model.translator(decoding).translate, model.has_attention)
     for (source, output), format in zip(jobs, formats, strict=True):
         with opened(source) as stream:
             raw = list(stream)

@@ -169,7 +169,7 @@ class Service:
             answers[:] = self.batcher.submit(model, options, lines)
             return [answer.result() for answer in answers]
 
-        translate = Translate.by(translations, model.has_attention)
+        translate = Translate(translations, model.has_attention)
         try:
             result = await asyncio.to_thread(
                 translate_document, format, text, "document", translate, untouched

@@ -1,19 +1,20 @@
 """Fake models: honest ones, and hostile ones that damage what they receive."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from nmt_cli.formats.placing import Aligned, Translate
+from nmt_cli.formats.placing import Translate
+from nmt_cli.search.translator import Translation
 
 
 def answering(answers: Sequence[str]) -> Translate:
     """Return a model that answers any texts with these translations."""
-    return Translate(lambda texts: [Aligned(answer) for answer in answers])
+    return Translate(lambda texts: [Translation(answer, 0.0, []) for answer in answers])
 
 
 def by_text(answer: Callable[[str], str]) -> Translate:
     """Return a model that translates each text with a function."""
-    return Translate(lambda texts: [Aligned(answer(text)) for text in texts])
+    return Translate(lambda texts: [Translation(answer(text), 0.0, []) for text in texts])
 
 
 unchanged = by_text(str)
@@ -26,7 +27,7 @@ def recorded(model: Translate = unchanged) -> tuple[list[list[str]], Translate]:
     """Return a list of the texts of each call, and a model that fills it."""
     calls: list[list[str]] = []
 
-    def translate(texts: Sequence[str]) -> Sequence[Aligned]:
+    def translate(texts: Sequence[str]) -> Iterable[Translation]:
         calls.append(list(texts))
         return model.lines(texts)
 

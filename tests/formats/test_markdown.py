@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from markdown_it.token import Token
 
 from nmt_cli.formats.markdown import inline_finder, parser, translate_markdown
-from nmt_cli.formats.placing import Aligned, Translate
+from nmt_cli.formats.placing import Translate
+from nmt_cli.search.translator import Translation
 from tests.formats.models import by_text, hostile, marked, recorded, unchanged, upper
 
 BEFORE = r"""---
@@ -214,9 +215,9 @@ def test_real_documents() -> None:
 def test_model_outputs(text: str, output: str, result: str) -> None:
     calls: list[list[str]] = []
 
-    def answer(texts: Sequence[str]) -> Sequence[Aligned]:
+    def answer(texts: Sequence[str]) -> Sequence[Translation]:
         calls.append(list(texts))
-        return [Aligned(output if len(calls) == 1 else line) for line in texts]
+        return [Translation(output if len(calls) == 1 else line, 0.0, []) for line in texts]
 
     assert translate_markdown(text, "a", Translate(answer)) == result
 

@@ -3,23 +3,27 @@
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from nmt_cli.formats import translate_document
-from nmt_cli.formats.placing import Aligned, Translate
+from nmt_cli.formats.placing import Translate
+from nmt_cli.search.translator import Translation
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.finditer(r"\S+", text)]
 
 
-def answered(text: str, order: Sequence[int]) -> Aligned:
+def answered(text: str, order: Sequence[int]) -> Translation:
     """The source words in another order, in capitals, aligned."""
-    places = words_of(text)
-    new = " ".join(text[slice(*places[at])].upper() for at in order)
-    pairs = zip((places[at] for at in order), words_of(new), strict=True)
-    return Aligned(new, list(pairs))
+    words = words_of(text)
+    new = " ".join(text[slice(*words[at])].upper() for at in order)
+    alignment = [(source, target) for target, source in enumerate(order)]
+    return Translation(
+        new, 0.0, [], alignment=alignment, source_words=words, target_words=words_of(new)
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,7 @@ def test_placing(text: str, order: str, result: str) -> None:
 def random_model(seed: int) -> Translate:
     """Reverse, drop or repeat words, and align them at random."""
 
-    def answer(text: str) -> Aligned:
+    def answer(text: str) -> Translation:
         chance = random.Random(f"{seed} {text}")
         words = words_of(text)
         order = [
@@ -59,9 +63,9 @@ def random_model(seed: int) -> Translate:
         if chance.random() < 0.5:
             chance.shuffle(order)
         aligned = answered(text, order or [0])
-        if chance.random() < 0.5:
-            pairs = [(chance.choice(words), target) for _, target in aligned.pairs]
-            return Aligned(aligned.text, pairs)
+        if chance.random() < 0.5 and aligned.alignment:
+            pairs = [(chance.randrange(len(words)), target) for _, target in aligned.alignment]
+            return replace(aligned, alignment=pairs)
         return aligned
 
     return Translate(lambda texts: [answer(text) for text in texts], aligns=True)
@@ -96,7 +100,8 @@ def check_document(seed: int) -> None:
             opened.append(tag[1:])
     plain = " ".join(re.findall(r"\w+", re.sub(r"<[^>]*>|&\w+;", " ", text)))
     if plain:
-        assert translate_document("html", plain, "a", model) == model.lines([plain])[0].text
+        [translation] = model.lines([plain])
+        assert translate_document("html", plain, "a", model) == translation.text
 
 
 def test_random_documents() -> None:
