@@ -21,12 +21,7 @@ MAX_BYTES = 4 << 20  # a manifest of a hundred layers has 200 kB
 
 
 def read_limited(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """Read a file of at most ``limit`` bytes.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: the file is larger.
-    """
+    """Read a file of at most ``limit`` bytes. Raises ValueError if it is larger."""
     with path.open("rb") as stream:
         content = stream.read(limit + 1)
     if len(content) > limit:
@@ -173,11 +168,7 @@ def unwritable(path: Path, error: OSError) -> OutputError:
 
 
 def standard_output(hint: str = "redirect it to a file") -> BinaryIO:
-    """Return standard output, in binary.
-
-    Raises:
-        OutputError: it is closed.
-    """
+    """Return standard output, in binary. Raises OutputError if it is closed."""
     if sys.stdout is None:
         raise OutputError("standard output is closed", hint)
     return sys.stdout.buffer

@@ -65,7 +65,6 @@ def checked(value: Any, kind: Any, name: str) -> Any:
 
     Args:
         kind: the type of the setting, such as ``PositiveInt | None`` or ``Literal["a", "b"]``.
-        name: of the setting, for the error.
 
     Raises:
         OptionError: the value has another type, is out of range or is not finite.
@@ -100,8 +99,7 @@ def settings_from(
     """Make a dataclass of settings from a table of TOML or JSON.
 
     Args:
-        kind: the dataclass.
-        table: its values by name; others keep their defaults. A single value may replace a list.
+        table: the values by name; others keep their defaults. A single value may replace a list.
         where: the file, for errors.
         prefix: precedes the names of settings in errors, as in "model.".
         hints: for unknown keys; by default, the nearest known key.

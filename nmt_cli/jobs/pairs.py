@@ -124,18 +124,14 @@ def write_pairs(pairs: Iterable[Pair], originals: Path, translations: Path) -> C
             if outcome == WRITTEN:
                 original.write(f"{line}\n")
                 translation.write(f"{text}\n")
+        report = (
+            f"{counts[WRITTEN]:,} pairs of {counts.total():,} lines; left out: "
+            f"{counts['blank']:,} blank, {counts['empty']:,} with an empty translation, "
+            f"{counts['degenerate']:,} with a degenerate one"
+        )
         if not counts[WRITTEN]:
-            raise InputError(f"nothing to write: {report(counts)}", "check the text and the model")
+            raise InputError(f"nothing to write: {report}", "check the text and the model")
         for stream in (original, translation):
             stream.flush()  # a full disk must show before either file is replaced
-    logger.info(f"wrote {originals} and {translations}: {report(counts)}")
+    logger.info(f"wrote {originals} and {translations}: {report}")
     return counts
-
-
-def report(counts: Counter[str]) -> str:
-    """Report in one line how many lines gave a pair, and why others did not."""
-    return (
-        f"{counts[WRITTEN]:,} pairs of {counts.total():,} lines; left out: "
-        f"{counts['blank']:,} blank, {counts['empty']:,} with an empty translation, "
-        f"{counts['degenerate']:,} with a degenerate one"
-    )

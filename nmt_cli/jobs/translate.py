@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt_cli.files import is_special, standard_output
+from nmt_cli.files import is_special, locked, standard_output
 from nmt_cli.formats import SUFFIXES, format_of, translate_document
 from nmt_cli.jobs.files import STDIN, Job, Sink, file_sink, jobs_to_do, name_of, opened, shard_range
 from nmt_cli.jobs.options import TranslateOptions
@@ -123,7 +123,6 @@ def _translate_shards(
     options: TranslateOptions, form: Form, model: "TranslationModel", progress: Progress | None
 ) -> Counts:
     """Translate files whose records cannot be streamed: as Ray does, to folders of shards."""
-    from nmt_cli.files import locked
     from nmt_cli.jobs import shards
     from nmt_cli.jobs.folders import file_jobs
 
