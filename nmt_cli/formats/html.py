@@ -17,7 +17,7 @@ from typing import NamedTuple
 from nmt_cli.formats import spans
 from nmt_cli.formats.placing import Translate
 from nmt_cli.formats.segments import Segment, translate_segments
-from nmt_cli.formats.spans import Finder, Kind, Span, match_tags
+from nmt_cli.formats.spans import Finder, Interval, Kind, Span, match_tags
 
 # A comment or the like has no name.
 _INLINE = frozenset((
@@ -88,6 +88,10 @@ class _Tag(NamedTuple):
     until: str = ""
 
 
+# A part of a document that is translated together.
+_Text = tuple[Interval, Segment, Mapping[str, _Tag]]
+
+
 def translate_html(
     text: str, name: str, translate: Translate, untouched: Collection[str] = ()
 ) -> str:
@@ -112,11 +116,11 @@ def _translated(text: str, translate: Translate, untouched: Collection[str], xml
     )
     inline = _mixed(text, tokens, matches) if xml else _in_lines(tokens)
     texts = list(_texts(text, tokens, matches, inline))
-    results = translate_segments([part.segment for part in texts], translate)
+    results = translate_segments([segment for _, segment, _ in texts], translate)
     edits = (
-        ((part.start, part.end), _written(result, part.tags, xml))
-        for part, result in zip(texts, results, strict=True)
-        if result != part.segment.text
+        (interval, _written(result, tags, xml))
+        for (interval, segment, tags), result in zip(texts, results, strict=True)
+        if result != segment.text
     )
     return spans.replaced(text, 0, len(text), edits)
 
@@ -168,16 +172,6 @@ def _mixed(text: str, tokens: Sequence[_Token], matches: Mapping[int, int]) -> s
     for tags, has_text in levels:
         inline.update(tags if has_text else ())
     return inline
-
-
-@dataclass(frozen=True)
-class _Text:
-    """The part ``[start:end]`` of a document that is translated together."""
-
-    start: int
-    end: int
-    segment: Segment
-    tags: Mapping[str, _Tag]
 
 
 def _texts(
@@ -239,7 +233,7 @@ def _text(
             tags[tag] = _Tag(raw, Kind.CLOSE if token.closes else Kind.OPEN)
         else:  # a line break, or a tag whose match is not in this text
             tags[tag] = _Tag(raw, Kind.BREAK)
-    yield _Text(start, end, Segment(shown, _finder(tags)), tags)
+    yield (start, end), Segment(shown, _finder(tags)), tags
 
 
 def _words(text: str, tokens: Sequence[_Token]) -> str:
