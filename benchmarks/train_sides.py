@@ -87,7 +87,7 @@ def nmt_side(
 
     class Answer(keras.callbacks.Callback):
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            fed = feed.pop()
+            fed = feed.records.popleft()
             turns.stepped(fed.tokens, fed.seconds)
             if not turns.left:
                 float(logs["loss"])  # waits for the device

@@ -294,9 +294,7 @@ class _Run:
         """Return the model with the run's preferred weights, for one batch at a time."""
         if not self.loaded:
             from nmt_cli.host import import_keras
-            from nmt_cli.training.checkpoint import check_size
 
-            check_size(self._run.preferred, self._run.weights)  # before Keras builds the model
             import_keras()
             from nmt_cli.model.step_model import KerasStepModel
             from nmt_cli.training.model import trained_model

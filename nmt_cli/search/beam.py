@@ -2,18 +2,16 @@
 
 Semantics, the same for every model and for the exported SavedModel:
 
-- A sentence has K slots. At each step the continuations of its open beams are ranked by
-  their summed log-probability (ties: lower token id, then lower beam), and the best fill
-  the slots that no finished hypothesis holds. Hypotheses that end in END are finished: they
-  keep their slot and are never extended.
-- A finished hypothesis scores ``sum of log-probabilities / penalty(length)``, the penalty
-  of Wu et al. 2016 (https://arxiv.org/abs/1609.08144, equation 14), with END counted in the
-  length, plus their coverage penalty if requested.
+- A sentence has K slots. At each step the continuations of its open beams are ranked by their
+  summed log-probability (ties: lower token id, then lower beam), and the best fill the slots that
+  no finished hypothesis holds. Hypotheses that end in END are finished: they keep their slot and
+  are never extended.
+- A finished hypothesis scores ``sum of log-probabilities / penalty(length)``, with END counted in
+  the length, plus its coverage penalty if requested.
 - The N best finished hypotheses are kept (N is 1 by default). A sentence is done when every slot
   is finished, when no open beam can beat the worst of N kept hypotheses even if every further
   token were certain, or at its maximum length; if fewer have finished by then, the best open
   beams follow them, unfinished.
-- Beam 1 is greedy search.
 """
 
 from collections.abc import Sequence
@@ -72,14 +70,10 @@ def beam_search(
         the vocabulary has no more.
     """
     segments = segments or [Segment()] * len(source)
-    lengths = (source != PAD_ID).sum(axis=1)
-    limits = np.array(
-        [
-            max(options.limit(length), options.min_length + 1) + segment.required
-            for length, segment in zip(lengths, segments, strict=True)
-        ],
-        np.int64,
-    ).clip(max=options.max_length)
+    lengths, shortest = (source != PAD_ID).sum(axis=1), options.min_length + 1
+    limits = np.array([max(options.limit(length), shortest) for length in lengths], np.int64)
+    limits += np.array([segment.required for segment in segments], np.int64)
+    limits = limits.clip(max=options.max_length)
     has_rules = bool(processors) or options.sample or any(segment.required for segment in segments)
     if options.beam_size == 1 and not (has_rules or options.coverage_penalty or trace):
         return greedy_search(model, source, limits, options)
@@ -115,13 +109,7 @@ def greedy_search(
     """Follow the most probable token of each sentence; ties: the lower id.
 
     This is beam search with one beam, without its bookkeeping, which would take a third of a step.
-
-    Args:
-        source: [B, S], with special tokens and padding.
-        limits: [B], maximum numbers of tokens with END.
-
-    Returns:
-        One hypothesis for each sentence, in order.
+    Arguments and results are those of :func:`beam_search`; ``limits`` count END, [B].
     """
     count, limit = len(source), int(limits.max(initial=0))
     tokens = np.zeros((count, limit), np.int32)
@@ -170,8 +158,7 @@ class Beams:
     computed only then.
 
     Attributes:
-        segments: of all sentences.
-        generators: of all sentences, for sampling.
+        segments, generators: of all sentences; the latter for sampling.
         open: number of sentences that are not done.
         rows: [B], index of each sentence's segment and result.
         limits: [B], maximum numbers of tokens.

@@ -133,9 +133,8 @@ def align(maps: AttentionMaps) -> Alignment:
     (layer,) = aligning_layer(maps.cross[None])
     source = [(word, tokens) for word, tokens in maps.source_words if tokens]
     target = [(word, tokens) for word, tokens in maps.target_words if tokens]
-    weights = word_weights(
-        layer, [tokens for _, tokens in source], [tokens for _, tokens in target]
-    )
+    sides = [tokens for _, tokens in source], [tokens for _, tokens in target]
+    weights = word_weights(layer, *sides)
     return Alignment([word for word, _ in source], [word for word, _ in target], weights)
 
 
@@ -145,7 +144,7 @@ def word_weights(layer: Floats, source: list[list[int]], target: list[list[int]]
     A target word's row is the mean of its tokens' rows; a source word's column is the sum of its
     tokens' columns. ``source`` and ``target`` are the positions of each word's tokens.
     """
-    rows = np.array([layer[tokens].mean(axis=0) for tokens in target])
+    rows = [layer[tokens].mean(axis=0) for tokens in target]
     weights = np.array([[row[tokens].sum() for tokens in source] for row in rows])
     weights = weights.reshape(len(target), len(source))
     sums = weights.sum(axis=1, keepdims=True)
@@ -155,14 +154,9 @@ def word_weights(layer: Floats, source: list[list[int]], target: list[list[int]]
 def forced_steps(
     model: StepModel, source: Ids, targets: Ids, attention: bool = False
 ) -> Iterator[tuple[Floats, Floats | None]]:
-    """Decode given translations step by step.
+    """Decode given translations, [B, T], padded with END, of sources with special tokens, [B, S].
 
-    Args:
-        source: [B, S], with special tokens and padding.
-        targets: [B, T], padded with END.
-
-    Yields:
-        Log-probabilities [B, V] and, if requested, attention weights [B, L, h, S] of each step.
+    Yields log-probabilities [B, V] and, if requested, attention [B, L, h, S] of each step.
     """
     state, last = model.encode(source), np.full((len(targets), 1), START_ID, np.int32)
     for step in range(targets.shape[1]):

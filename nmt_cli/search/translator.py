@@ -162,8 +162,7 @@ class Translator:
         results = iter(self._search(segments))
         for passage in translated:
             parts = list(islice(results, len(passage.parts)))
-            hypotheses = [hypotheses for hypotheses, _ in parts]
-            translation = self._translation(passage, hypotheses)
+            translation = self._translation(passage, [hypotheses for hypotheses, _ in parts])
             yield replace(translation, seconds=sum((seconds for _, seconds in parts), 0.0))
         if failure:
             raise failure
@@ -175,10 +174,10 @@ class Translator:
         has no parts, stays as it is.
         """
         source = self.path.source_words(passage) if self.options.alignments else None
-        ranked = []
-        for rank in range(self.options.n_best):
-            chosen = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in results]
-            ranked.append(self._joined(passage, chosen, source))
+        ranked = [
+            self._joined(passage, [found[min(rank, len(found) - 1)] for found in results], source)
+            for rank in range(self.options.n_best)
+        ]
         return replace(ranked[0], others=ranked[1:])
 
     def _joined(
@@ -353,19 +352,13 @@ def _read_ahead(lines: Iterator[str | Line], characters: float) -> list[Line]:
 
 def _aligned(source: Words, target: Words, chosen: Sequence[Hypothesis]) -> list[tuple[int, int]]:
     """Return for each target word the source word with the largest weight: (source, target)."""
-    pairs = []
+    pairs = list[tuple[int, int]]()
     for index, hypothesis in enumerate(chosen):
-        # The words that have tokens, by number.
-        read, written = (
-            {number: tokens for number, tokens in enumerate(words.tokens[index]) if tokens}
-            for words in (source, target)
-        )
-        if read and written and hypothesis.attention is not None:
-            sides = list(read.values()), list(written.values())
-            best = word_weights(hypothesis.attention, *sides).argmax(axis=1)
-            pairs += [
-                (list(read)[column], word) for word, column in zip(written, best, strict=True)
-            ]
+        read, words = source.tokens[index], enumerate(target.tokens[index])
+        written = {word: tokens for word, tokens in words if tokens}
+        if any(read) and written and hypothesis.attention is not None:
+            weights = word_weights(hypothesis.attention, read, list(written.values()))
+            pairs += zip(weights.argmax(axis=1).tolist(), written, strict=True)
     return pairs
 
 

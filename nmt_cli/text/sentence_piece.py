@@ -82,7 +82,7 @@ class SentencePieceTokenizer:
     """
 
     def __init__(self, path: Path, tag: str = "", punctuation: str = "") -> None:
-        """Load the model, which must have the tag; see :class:`TokenizerSpec` for the arguments."""
+        """See :class:`TokenizerSpec` for the tag, which the model must have, and punctuation."""
         self._processor = _load_processor(path)
         self._piece: Callable[[int], str] = cache(self._processor.id_to_piece)
         self.vocab_size: int = self._processor.get_piece_size()
@@ -96,11 +96,8 @@ class SentencePieceTokenizer:
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without start and end."""
-        texts = [self._normalized(line).text for line in lines]
+        texts = [normalized(line, self._punctuation).text for line in lines]
         return self._processor.encode(texts, out_type=int)
-
-    def _normalized(self, line: str) -> MappedText:
-        return normalized(line, self._punctuation) if self._punctuation else MappedText(line)
 
     def sample(self, lines: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Return the ids of each line, split into subwords at random.
@@ -119,7 +116,7 @@ class SentencePieceTokenizer:
                 "the seed",
                 "pip install 'sentencepiece<0.2.2', or set training.sample_subwords=0",
             )
-        lines = [self._normalized(line).text for line in lines]
+        lines = [normalized(line, self._punctuation).text for line in lines]
         # A unigram model would split the tag as well.
         tagged = [bool(self._tag) and line.startswith(f"{self._tag} ") for line in lines]
         cut = len(self._tag) + 1
@@ -143,7 +140,7 @@ class SentencePieceTokenizer:
 
     def spans(self, line: str) -> list[Span]:
         """Return the part of the line that each id of `encode` comes from."""
-        text = self._normalized(line)
+        text = normalized(line, self._punctuation)
         pieces = self._processor.encode(text.text, out_type="immutable_proto").pieces
         return [text.origin(piece.begin, piece.end) for piece in pieces]
 
@@ -196,9 +193,9 @@ def _rules(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def normalized(line: str, language: str) -> MappedText:
-    """Normalize the punctuation of a language in a line, and strip white space."""
+    """Normalize punctuation by a language's rules, and strip white space; "" changes nothing."""
     text = MappedText(line)
-    for pattern, replacement in _rules(language):
+    for pattern, replacement in _rules(language) if language else ():
         text = text.substituted(pattern, replacement)
     return text
 

@@ -36,9 +36,7 @@ class Tokenizer(Protocol):
 
     def spans(self, line: str) -> list[Span]:
         """Return the part of the line that each id of `encode` comes from, in order.
-
-        It includes white space before a word, and is empty for ids that the next one completes.
-        """
+        It includes white space before a word, and is empty for ids that the next one completes."""
 
     def decode_spans(self, ids: Sequence[int]) -> tuple[str, list[Span]]:
         """Return the text of a sequence, as `decode` does, and the part of it that is each id's."""
@@ -54,9 +52,7 @@ class Tokenizer(Protocol):
 
     def surfaces(self) -> list[bytes]:
         """Return the UTF-8 bytes that each id adds to a text, with a space where a word begins.
-
-        Empty for ids without text, the unknown one included.
-        """
+        Empty for ids without text, the unknown one included."""
 
 
 def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:

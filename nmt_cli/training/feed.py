@@ -27,7 +27,7 @@ class BatchRecord:
 
 
 class BatchFeed:
-    """Batches in the form that fit expects, with a record of each.
+    """Batches in the form that fit expects, and ``records`` of those that it has not finished.
 
     ``batches`` starts an iterator of (position, batch, next position): under a strategy, Keras
     reads the first batch and then starts again. ``group`` rows of a batch stay together.
@@ -41,17 +41,13 @@ class BatchFeed:
     ) -> None:
         self._batches = batches
         self._devices, self._group = devices, group
-        self._records: deque[BatchRecord] = deque()
-
-    def pop(self) -> BatchRecord:
-        """Remove and return the record of the oldest batch: the one that fit has just finished."""
-        return self._records.popleft()
+        self.records: deque[BatchRecord] = deque()
 
     def arrays(self) -> Iterator[tuple[tuple[Any, Any], Any, Any]]:
         """Yield (source, target_in), target_out and weights of each batch.
         The weights, float32 [rows, width], are 1 / (real target tokens), and 0 at padding."""
         # An earlier iterator may still be making batches ahead, in its own thread.
-        self._records = records = deque[BatchRecord]()
+        self.records = records = deque[BatchRecord]()
         began = time.perf_counter()
         for position, batch, following in self._batches():
             weights = (batch.target_out != PAD_ID).astype(np.float32)

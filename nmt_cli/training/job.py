@@ -63,16 +63,8 @@ def run_training(
 ) -> Path:
     """Prepare the data if needed and train, in one process or together with others.
 
-    Args:
-        recipe: what to train and how.
-        options: where, and on what.
-        command: shown with the options and --resume when a signal stops the training.
-
-    Returns:
-        The run's folder.
-
-    Raises:
-        KeyboardInterrupt: a signal stopped the training; the argument is the command to continue.
+    Returns the run's folder. After a signal, raises KeyboardInterrupt with how to continue:
+    ``command`` with the options and --resume.
     """
     if options.resume and options.force:
         raise OptionError("give one of `resume` and `force`")

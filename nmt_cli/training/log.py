@@ -6,7 +6,7 @@ the sample translations if TensorFlow and TensorBoard are installed.
 
 import json
 import logging
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,12 +74,8 @@ class TrainingLog:
 
     def message(self, line: str) -> None:
         """Log a message above the progress line."""
-        with self.above_progress():
+        with tqdm.external_write_mode():
             logger.info(line)
-
-    def above_progress(self) -> AbstractContextManager[None]:
-        """Let messages appear above the progress line."""
-        return tqdm.external_write_mode()
 
     def progress(self, step: int, epoch: int, values: dict[str, float], seconds: float) -> None:
         """Update the progress line, with the seconds left; without a terminal, log a line."""

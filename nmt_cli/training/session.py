@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 import keras
+from tqdm import tqdm
 
 from nmt_cli.data.batches import Epochs, Position
 from nmt_cli.data.prepared import Prepared
@@ -117,7 +118,7 @@ class Session(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Count the batch; after a complete step log, save, validate or stop when due."""
-        record = self._feed.pop()
+        record = self._feed.records.popleft()
         self._interval.append(record)
         self._losses.append((logs or {})["loss"])  # still on the device
         self._batches += 1
@@ -178,7 +179,7 @@ class Session(keras.callbacks.Callback):
         """
         run, unfinished, count = self._run, self._run.folder / ".average.npz", 0
         if self._devices.is_main:
-            with self._log.above_progress():
+            with tqdm.external_write_mode():
                 paths = undamaged(run.regular_checkpoints(), self._config.average)
             average_checkpoints(paths, unfinished)
             count = len(paths)

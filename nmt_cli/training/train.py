@@ -35,8 +35,6 @@ def train(
     """Train a model into a run folder.
 
     Args:
-        recipe: what to train and how.
-        prepared: data to train on.
         folder: run folder; an existing run is replaced unless ``resume`` is set.
         resume: continue from the folder's newest undamaged checkpoint; there must be one.
         devices: from nmt_cli.training.distributed.set_up. Every process calls this with the same
