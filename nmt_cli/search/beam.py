@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from nmt_cli.search.hypotheses import (
     Continuations,
+    Hypotheses,
     Hypothesis,
     Segment,
     best,
@@ -56,7 +57,7 @@ def beam_search(
     segments: Sequence[Segment] | None = None,
     processors: Sequence[Processor] = (),
     trace: "Trace | None" = None,
-) -> list[list[Hypothesis]]:
+) -> Hypotheses:
     """Find the best hypotheses of each source sentence.
 
     Args:
@@ -105,7 +106,7 @@ def beam_search(
 
 def greedy_search(
     model: StepModel, source: Ids, limits: NDArray[np.int64], options: SearchOptions
-) -> list[list[Hypothesis]]:
+) -> Hypotheses:
     """Follow the most probable token of each sentence; ties: the lower id.
 
     This is beam search with one beam, without its bookkeeping, which would take a third of a step.
@@ -203,7 +204,7 @@ class Beams:
         self.finished = np.zeros(count, np.int64)
         self.done = np.zeros(count, np.bool_)
         self.thresholds = np.full(count, -np.inf)
-        self.best: list[list[Hypothesis]] = [[] for _ in range(count)]
+        self.best: Hypotheses = [[] for _ in range(count)]
         self.coverage: Floats | None = None
         if options.coverage_penalty:
             # Padding counts as covered: its logarithm is 0.

@@ -61,6 +61,12 @@ class Hypothesis:
     text: str = field(default="", compare=False)
 
 
+# Of each sentence, best first.
+Hypotheses = list[list[Hypothesis]]
+# Source ids with special tokens, and ids of a translation without END.
+Pairs = Sequence[tuple[list[int], list[int]]]
+
+
 @dataclass(frozen=True)
 class Continuations:
     """The continuation of each slot of each sentence, best first, [B, K].

@@ -12,7 +12,7 @@ import numpy as np
 
 from nmt_cli.errors import ResourceError
 from nmt_cli.search.beam import beam_search
-from nmt_cli.search.hypotheses import Hypothesis, Segment, force
+from nmt_cli.search.hypotheses import Hypotheses, Hypothesis, Pairs, Segment, force
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.rules import Processor, processors_of
 from nmt_cli.search.step_model import BatchTooLarge, Ids, StepModel
@@ -49,23 +49,15 @@ class SegmentSearch(Protocol):
     Implementations may be called from several threads at a time.
     """
 
-    def search(
-        self, batch: Sequence[Segment], options: SearchOptions
-    ) -> Sequence[list[Hypothesis]]:
+    def search(self, batch: Sequence[Segment], options: SearchOptions) -> Hypotheses:
         """Return the hypotheses of each segment of a batch, best first, at least one.
 
         Raises:
             BatchTooLarge: there is not enough memory; a smaller batch may fit.
         """
 
-    def force(
-        self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool
-    ) -> Sequence[Hypothesis]:
-        """Score given translations.
-
-        Args:
-            pairs: source ids with special tokens, and ids of the translation without END.
-            attention: also return the attention to the source.
+    def force(self, pairs: Pairs, attention: bool) -> Sequence[Hypothesis]:
+        """Score given translations, with their attention to the source if requested.
 
         Raises:
             BatchTooLarge: there is not enough memory; fewer pairs may fit.
@@ -84,22 +76,18 @@ class BeamSearch:
         # The rules that the latest options request.
         self._rules: tuple[SearchOptions | None, tuple[Processor, ...]] = None, ()
 
-    def search(
-        self, batch: Sequence[Segment], options: SearchOptions
-    ) -> Sequence[list[Hypothesis]]:
+    def search(self, batch: Sequence[Segment], options: SearchOptions) -> Hypotheses:
         """Search, and again where the best hypothesis is empty or repeats itself."""
         return with_retries(self._once, batch, options, self._tokenizers)
 
-    def _once(self, batch: Sequence[Segment], options: SearchOptions) -> list[list[Hypothesis]]:
+    def _once(self, batch: Sequence[Segment], options: SearchOptions) -> Hypotheses:
         rules = self._rules
         if rules[0] is not options:
             rules = self._rules = options, processors_of(options, self._tokenizers.target)
         source = padded([segment.ids for segment in batch])
         return beam_search(self.model, source, options, batch, rules[1], self._trace)
 
-    def force(
-        self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool
-    ) -> Sequence[Hypothesis]:
+    def force(self, pairs: Pairs, attention: bool) -> Sequence[Hypothesis]:
         """Score given translations."""
         source, targets = zip(*pairs, strict=True)
         return force(self.model, padded(source), targets, attention)
@@ -116,11 +104,11 @@ def may_repeat(ids: Sequence[int]) -> bool:
 
 
 def with_retries(
-    search: Callable[[Sequence[Segment], SearchOptions], list[list[Hypothesis]]],
+    search: Callable[[Sequence[Segment], SearchOptions], Hypotheses],
     batch: Sequence[Segment],
     options: SearchOptions,
     tokenizers: TokenizerPair,
-) -> list[list[Hypothesis]]:
+) -> Hypotheses:
     """Search, and again where the best hypothesis is empty or repeats itself.
 
     Samples, and translations whose repetition the options limit, are searched once.
@@ -129,7 +117,7 @@ def with_retries(
     if options.sample or options.no_repeat_ngram is not None:
         return results
 
-    def again(rows: list[int], stricter: SearchOptions) -> list[list[Hypothesis]]:
+    def again(rows: list[int], stricter: SearchOptions) -> Hypotheses:
         return search([batch[row] for row in rows], stricter)
 
     def is_loop(row: int, hypotheses: list[Hypothesis]) -> bool:

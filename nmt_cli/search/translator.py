@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nmt_cli.errors import InputError, NmtError
-from nmt_cli.search.hypotheses import Hypothesis, Segment, penalty, word_weights
+from nmt_cli.search.hypotheses import Hypotheses, Hypothesis, Pairs, Segment, penalty, word_weights
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.segments import BeamSearch, SegmentSearch, in_batches
 from nmt_cli.search.step_model import StepModel
@@ -270,7 +270,7 @@ class Translator:
         self._add_attention(segments, [hypotheses for hypotheses, _ in results])
         return results
 
-    def _add_attention(self, segments: list[Segment], results: list[list[Hypothesis]]) -> None:
+    def _add_attention(self, segments: list[Segment], results: Hypotheses) -> None:
         """Add attention to the hypotheses that need it."""
         options = self.options
         needed = [
@@ -284,9 +284,7 @@ class Translator:
         for (_, hypotheses, rank), scored in zip(needed, forced, strict=True):
             hypotheses[rank] = replace(hypotheses[rank], attention=scored.attention)
 
-    def force(
-        self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool = False
-    ) -> list[Hypothesis]:
+    def force(self, pairs: Pairs, attention: bool = False) -> list[Hypothesis]:
         """Score translations in batches; see :meth:`SegmentSearch.force`."""
 
         def forced(rows: list[int]) -> Sequence[Hypothesis]:

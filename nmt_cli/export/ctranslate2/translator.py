@@ -13,7 +13,7 @@ from nmt_cli.errors import ModelError, OptionError
 from nmt_cli.files import read_record
 from nmt_cli.options import settings_from
 from nmt_cli.recipe.model import DecodingConfig
-from nmt_cli.search.hypotheses import Hypothesis, Segment
+from nmt_cli.search.hypotheses import Hypotheses, Hypothesis, Pairs, Segment
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.text.tokenizer import TokenizerPair, load_tokenizers
@@ -36,9 +36,7 @@ class CTranslate2Search:
         # CTranslate2 adds special tokens itself.
         self._start = len(tokenizers.source.with_special_tokens([])) - 1
 
-    def search(
-        self, batch: Sequence[Segment], options: SearchOptions
-    ) -> Sequence[list[Hypothesis]]:
+    def search(self, batch: Sequence[Segment], options: SearchOptions) -> Hypotheses:
         """Search once: CTranslate2 has no second search of translations that repeat themselves."""
         ids = [segment.ids for segment in batch]
         limits = [options.limit(len(piece)) for piece in ids]
@@ -75,9 +73,7 @@ class CTranslate2Search:
     def _source(self, ids: list[int]) -> list[str]:
         return self._tokenizers.source.tokens(ids[self._start : -1])
 
-    def force(
-        self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool
-    ) -> Sequence[Hypothesis]:
+    def force(self, pairs: Pairs, attention: bool) -> Sequence[Hypothesis]:
         """Score given translations of sources that are not empty; attention is not available."""
         if attention:
             raise ModelError("a CTranslate2 model does not provide alignments", "use a bundle")

@@ -26,7 +26,7 @@ from nmt_cli.export.onnx.library import serialized
 from nmt_cli.export.onnx.search import search_graph, search_inputs, text_graph
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model
-from nmt_cli.search.hypotheses import Hypothesis, Segment
+from nmt_cli.search.hypotheses import Hypotheses, Hypothesis, Pairs, Segment
 from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import NO_REPEAT, padded, repeats, search_again, with_retries
 from nmt_cli.search.translator import Translation
@@ -94,18 +94,14 @@ class FileSearch:
     def __init__(self, session: Any, tokenizers: TokenizerPair) -> None:
         self._session, self._tokenizers = session, tokenizers
 
-    def search(
-        self, batch: Sequence[Segment], options: SearchOptions
-    ) -> Sequence[list[Hypothesis]]:
+    def search(self, batch: Sequence[Segment], options: SearchOptions) -> Hypotheses:
         """Search, and again where a translation is empty or repeats itself."""
         return with_retries(self._once, batch, options, self._tokenizers)
 
-    def _once(self, batch: Sequence[Segment], options: SearchOptions) -> list[list[Hypothesis]]:
+    def _once(self, batch: Sequence[Segment], options: SearchOptions) -> Hypotheses:
         return search_ids(self._session, padded([segment.ids for segment in batch]), options)
 
-    def force(
-        self, pairs: Sequence[tuple[list[int], list[int]]], attention: bool
-    ) -> Sequence[Hypothesis]:
+    def force(self, pairs: Pairs, attention: bool) -> Sequence[Hypothesis]:
         """Fail: a file only searches."""
         raise ModelError("a single file neither scores nor aligns translations", "use a bundle")
 
@@ -119,9 +115,7 @@ def load_file(folder: Path) -> Any:
     )
 
 
-def search_ids(
-    session: Any, source: NDArray[np.int32], options: SearchOptions
-) -> list[list[Hypothesis]]:
+def search_ids(session: Any, source: NDArray[np.int32], options: SearchOptions) -> Hypotheses:
     """Return the best hypotheses of each source sentence [B, L], by a file of ids."""
     ids, scores = session.run(["ids", "scores"], {"source": source, **search_inputs(options)})
     lengths = (np.cumsum(ids[..., ::-1] != PAD_ID, axis=2) > 0).sum(axis=2)
