@@ -44,18 +44,15 @@ def measure(
     lines: Sequence[str],
     beam_sizes: Sequence[int],
     batches: Sequence[int],
-    repeats: int,
-    threads: int | None = None,
-    forced_length: int | None = None,
+    **settings: Any,
 ) -> Tree:
     """Measure all combinations, each in its own process; :func:`table` formats the results.
 
-    ``folders`` are bundles by precision. See :func:`measure_cell` for the other arguments.
+    ``folders`` are bundles by precision. See :func:`measure_cell` for batches and settings.
     """
     lines = [line for line in lines if not is_blank(line)]
     if not lines:
         raise InputError("the text has no sentences", "give source lines with `text`")
-    settings: Tree = {"repeats": repeats, "threads": threads, "forced_length": forced_length}
     cells = []
     for (precision, folder), beam_size, batch in product(folders.items(), beam_sizes, batches):
         logger.info(f"{precision}, beam {beam_size}, batch {batch or 'own'}")
@@ -84,8 +81,8 @@ def measure_cell(
     beam_size: int,
     batch: int,
     repeats: int,
-    threads: int | None = None,
-    forced_length: int | None = None,
+    threads: int | None,
+    forced_length: int | None,
 ) -> Tree:
     """Load a bundle and translate the lines repeatedly.
 

@@ -98,11 +98,6 @@ def repeats(text: str, source: str) -> bool:
     return LOOP.search(text) is not None and LOOP.search(source) is None
 
 
-def may_repeat(ids: Sequence[int]) -> bool:
-    """Return whether the text of these tokens may repeat itself; a quick test."""
-    return TOKEN_LOOP.search("".join(map(chr, ids))) is not None
-
-
 def with_retries(
     search: Callable[[Sequence[Segment], SearchOptions], Hypotheses],
     batch: Sequence[Segment],
@@ -122,7 +117,7 @@ def with_retries(
 
     def is_loop(row: int, hypotheses: list[Hypothesis]) -> bool:
         ids = hypotheses[0].ids
-        if not may_repeat(ids):
+        if not TOKEN_LOOP.search("".join(map(chr, ids))):  # a quick test
             return False
         (source,) = tokenizers.source.decode([batch[row].ids])
         (target,) = tokenizers.target.decode([ids])

@@ -86,15 +86,9 @@ def strategy_scope(devices: Devices) -> AbstractContextManager[Any]:
     return keras.distribution.DataParallel(device_mesh=mesh, auto_shard_dataset=False).scope()
 
 
-def fit_scope(devices: Devices) -> AbstractContextManager[Any]:
-    """Return the scope in which to call fit: JAX needs its devices set each time, but TensorFlow
-    models know their strategy."""
-    return nullcontext() if on_tensorflow() else strategy_scope(devices)
-
-
 @contextmanager
 def local_scope(devices: Devices) -> Iterator[None]:
-    """Build or run a model in this process only, within :func:`fit_scope`."""
+    """Build or run a model in this process only, within :func:`strategy_scope`."""
     if devices.total == 1 or on_tensorflow():
         yield
         return

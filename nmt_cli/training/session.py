@@ -6,7 +6,7 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -27,7 +27,7 @@ from nmt_cli.training.checkpoint import (
     undamaged,
     write_checkpoint,
 )
-from nmt_cli.training.devices import Devices, fit_scope
+from nmt_cli.training.devices import Devices, on_tensorflow, strategy_scope
 from nmt_cli.training.distributed import any_of
 from nmt_cli.training.feed import BatchFeed, BatchRecord
 from nmt_cli.training.log import TrainingLog
@@ -87,7 +87,8 @@ class Session(keras.callbacks.Callback):
             + (f", {total} devices share each batch" if total > 1 else "")
         )
         with closing(self._log), self._signals():
-            with fit_scope(self._devices):
+            # A TensorFlow model knows its strategy.
+            with nullcontext() if on_tensorflow() else strategy_scope(self._devices):
                 self._fit()
             if config.average and not self._interrupted:
                 self._average()

@@ -1,7 +1,7 @@
 """Validation during training: loss on the development set, scores of real translations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import translator_for
 from nmt_cli.training.checkpoint import load_checkpoint, moving_averages
-from nmt_cli.training.devices import ONE_DEVICE, Devices, local_scope, on_tensorflow
+from nmt_cli.training.devices import Devices, local_scope, on_tensorflow
 from nmt_cli.training.distributed import broadcast
 from nmt_cli.training.feed import BatchFeed
 from nmt_cli.training.loss import TokenAccuracy, TokenLoss
@@ -42,9 +42,7 @@ class ValidationResult:
 class Validator:
     """Validates the compiled model of one training, on one device of process 0."""
 
-    def __init__(
-        self, model: keras.Model, run: Run, prepared: Prepared, devices: Devices = ONE_DEVICE
-    ) -> None:
+    def __init__(self, model: keras.Model, run: Run, prepared: Prepared, devices: Devices) -> None:
         self._model, self._devices = model, devices
         if not devices.is_main:
             return
@@ -105,9 +103,6 @@ class Validator:
 
     def broadcast(self, result: ValidationResult | None) -> ValidationResult | None:
         """Return process 0's result, or None, in all processes; only process 0 has the samples."""
-        numbers = [0.0] * 5
-        if result:
-            numbers = [1.0, result.loss, result.accuracy, result.bleu, result.chrf]
+        numbers = [1.0, *astuple(result)[:4]] if result else [0.0] * 5
         is_result, loss, accuracy, bleu, chrf = broadcast(self._devices, numbers)
-        samples = result.samples if result else ()
-        return ValidationResult(loss, accuracy, bleu, chrf, samples) if is_result else None
+        return result or (ValidationResult(loss, accuracy, bleu, chrf) if is_result else None)

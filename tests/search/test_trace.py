@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -126,7 +127,7 @@ class TestCommand:
         assert json.loads(blank) == {"text": "", "score": 0.0, "searches": []}
 
     def test_a_second_search_is_shown(self, tiny_bundle: Any, monkeypatch: Any) -> None:
-        monkeypatch.setattr("nmt_cli.search.segments.may_repeat", lambda ids: True)
+        monkeypatch.setattr("nmt_cli.search.segments.TOKEN_LOOP", re.compile(""))
         monkeypatch.setattr("nmt_cli.search.segments.repeats", lambda target, source: True)
         with nmt_cli.open(tiny_bundle("float32")) as model:
             assert len(model.trace("the cat")[1]) == 3
