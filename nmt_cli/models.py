@@ -14,6 +14,7 @@ from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.packages import model_folder
 from nmt_cli.errors import InputError, ModelError, OptionError
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.text.lines import aligned
 from nmt_cli.training import RUN
 
 # The modules of the search are imported by methods: the graphs of a bundle are loaded meanwhile.
@@ -153,12 +154,10 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         if chosen.sample:
             raise OptionError("`constraints` and `sample` cannot be combined")
         from nmt_cli.search.translator import Line
-        from nmt_cli.text.lines import aligned
 
-        pairs = aligned(lines, constraints, ("lines", "constraints"))
         return translator.translate(
             Line(line, tuple(_listed("the constraints of a line", phrases)))
-            for line, phrases in pairs
+            for line, phrases in aligned(lines, constraints, ("lines", "constraints"))
         )
 
     def score(
@@ -168,8 +167,6 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
         The length penalty is the model's own by default; 0 gives plain log-probabilities.
         """
-        from nmt_cli.text.lines import aligned
-
         sources, targets = _listed("sources", sources), _listed("targets", targets)
         translator = self.translator(DecodingOptions(length_penalty=length_penalty))
         return translator.score(aligned(sources, targets))
@@ -294,7 +291,9 @@ class _Run:
         """Return the model with the run's preferred weights, for one batch at a time."""
         if not self.loaded:
             from nmt_cli.host import import_keras
+            from nmt_cli.training.checkpoint import check_size
 
+            check_size(self._run.preferred, self._run.weights)  # before Keras takes memory
             import_keras()
             from nmt_cli.model.step_model import KerasStepModel
             from nmt_cli.training.model import trained_model
