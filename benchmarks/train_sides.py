@@ -64,8 +64,7 @@ def nmt_side(
     import tensorflow as tf
 
     from nmt_cli.data.batches import training_batches
-    from nmt_cli.training.devices import Devices, cpu_devices
-    from nmt_cli.training.feed import BatchFeed
+    from nmt_cli.training.devices import BatchFeed, Devices, cpu_devices
     from nmt_cli.training.model import compiled_model
     from nmt_cli.training.run import Run
     from nmt_cli.training.session import AsyncCallbacks

@@ -139,7 +139,6 @@ class Translator:
             began = ended
 
     def _window(self, lines: list[Line], first_number: int) -> Iterator[Translation]:
-        """Translate lines that were read ahead."""
         segments, translated = list[Segment](), list[Passage]()
         failure: NmtError | None = None
         prefix = self._encoded(self.options.prefix, "prefix") if self.options.prefix else ()
@@ -271,7 +270,6 @@ class Translator:
         return results
 
     def _add_attention(self, segments: list[Segment], results: Hypotheses) -> None:
-        """Add attention to the hypotheses that need it."""
         options = self.options
         needed = [
             (segment.ids, hypotheses, rank)

@@ -190,7 +190,6 @@ class TextPath:
 
 
 def _sentences(text: str) -> Iterator[Span]:
-    """Split a text at the ends of its sentences."""
     start = 0
     for match in _BETWEEN_SENTENCES.finditer(text):
         yield start, match.end(1) if match[1] else match.start()

@@ -1,15 +1,17 @@
-"""Training devices: one, several of this machine, or those of several processes.
+"""Training devices, of one process or several, and the batches that they share.
 
 Every device holds the whole model and takes its share of each batch's rows. The batch's weights
-(nmt_cli.training.feed) make the loss a sum over all rows, so the gradients of the shares add up to
-the gradient of the batch, and batch positions and checkpoints do not depend on the devices. (Keras
-uses a loss with the reduction "sum" unchanged; it would divide a mean by the number of devices.)
+make the loss a sum over all rows, so the gradients of the shares add up to the gradient of the
+batch, and batch positions and checkpoints do not depend on the devices. (Keras uses a loss with the
+reduction "sum" unchanged; it would divide a mean by the number of devices.)
 
 TensorFlow mirrors the model over the devices of one machine. JAX also spans processes and hosts
 (nmt_cli.training.distributed).
 """
 
-from collections.abc import Iterator
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +20,11 @@ import keras
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_cli.data.batches import Batch, Position
 from nmt_cli.errors import RecipeError, ResourceError
 from nmt_cli.host import cores
 from nmt_cli.recipe.config import Recipe
+from nmt_cli.text.tokenizer import PAD_ID
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class Devices:
 
 ONE_DEVICE = Devices()
 MAX_PARTS = 4  # each part holds the weights and the optimizer's state; more are not measured
+PREFETCH = 4  # batches made ahead of the step that uses them
 PART_TOKENS = 512  # tokens of a batch for each part: fewer do not pay for the fixed cost of a step
 
 
@@ -184,3 +189,61 @@ def split_cpu(count: int) -> None:
         tf.config.threading.set_intra_op_parallelism_threads(max(1, cores() // count))
         parts = [tf.config.LogicalDeviceConfiguration() for _ in range(count)]
         tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], parts)
+
+
+@dataclass(frozen=True)
+class BatchRecord:
+    """A batch that fit has received: its position and the next one, its real target tokens, and the
+    seconds that it took to make."""
+
+    position: Position
+    next: Position
+    tokens: int
+    seconds: float
+
+
+class BatchFeed:
+    """Batches in the form that fit expects, and ``records`` of those that it has not finished.
+
+    ``batches`` starts an iterator of (position, batch, next position): under a strategy, Keras
+    reads the first batch and then starts again. ``group`` rows of a batch stay together.
+    """
+
+    def __init__(
+        self,
+        batches: Callable[[], Iterable[tuple[Position, Batch, Position]]],
+        devices: Devices = ONE_DEVICE,
+        group: int = 1,
+    ) -> None:
+        self._batches = batches
+        self._devices, self._group = devices, group
+        self.records: deque[BatchRecord] = deque()
+
+    def arrays(self) -> Iterator[tuple[tuple[Any, Any], Any, Any]]:
+        """Yield (source, target_in), target_out and weights of each batch.
+        The weights, float32 [rows, width], are 1 / (real target tokens), and 0 at padding."""
+        # An earlier iterator may still be making batches ahead, in its own thread.
+        self.records = records = deque[BatchRecord]()
+        began = time.perf_counter()
+        for position, batch, following in self._batches():
+            weights = (batch.target_out != PAD_ID).astype(np.float32)
+            tokens = int(np.count_nonzero(weights))
+            weights /= max(tokens, 1)
+            seconds = time.perf_counter() - began
+            records.append(BatchRecord(position, following, tokens, seconds))
+            source, target_in, target_out, weights = (
+                self._devices.share(array, self._group) for array in (*batch, weights)
+            )
+            yield (source, target_in), target_out, weights
+            began = time.perf_counter()
+
+    def dataset(self) -> Any:
+        """Return the input of fit and evaluate; on TensorFlow, one trace serves all shapes."""
+        if not on_tensorflow():
+            return self.arrays()
+        import tensorflow as tf
+
+        ids, weights = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, None])
+        signature = ((ids, ids), ids, weights)
+        dataset = tf.data.Dataset.from_generator(self.arrays, output_signature=signature)
+        return dataset.prefetch(PREFETCH)

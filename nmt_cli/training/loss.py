@@ -1,6 +1,6 @@
 """Cross-entropy with label smoothing, R-Drop, and the metrics of training and validation.
 
-Every loss is one number per position. The weights of a batch (nmt_cli.training.feed) turn them
+Every loss is one number per position. The weights of a batch (BatchFeed) turn them
 into the mean over its real tokens, however many devices share it.
 """
 
@@ -41,16 +41,11 @@ class SmoothedCrossEntropy(keras.losses.Loss):
 
 
 def smoothed_cross_entropy(logits: Any, ids: Any, smoothing: float) -> Any:
-    """Return the smoothed cross-entropy of each position.
+    """Return the smoothed cross-entropy of logits [B, T, V] to references [B, T], float32 [B, T].
 
     The gradient is explicit: ``softmax(logits) - target distribution``. The automatic gradient took
     twice as long (64 x 32 positions, V = 8,000, two cores): the array is far larger than a
     processor's caches, so every pass over it counts.
-
-    Args:
-        logits: float32 [B, T, V].
-        ids: int32 [B, T], references.
-        smoothing: e, in [0, 1).
     """
     vocab = logits.shape[-1]
 

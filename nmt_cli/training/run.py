@@ -271,11 +271,8 @@ def average_run(
     output: Path | None = None,
     force: bool = False,
 ) -> tuple[Path, list[Path]]:
-    """Average ``checkpoints`` or a run's newest (Vaswani et al. 2017, section 6.1).
-
-    Returns:
-        The file written, by default the run's average.npz, and the checkpoints averaged.
-    """
+    """Average ``checkpoints`` or a run's newest (Vaswani et al. 2017, section 6.1). Returns the
+    file written, by default the run's average.npz, and the checkpoints averaged."""
     if last and checkpoints:
         raise OptionError("give one of `last` and `checkpoint`")
     paths = list(checkpoints) or run.checkpoints()[-(last or 0) :]

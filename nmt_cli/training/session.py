@@ -27,9 +27,8 @@ from nmt_cli.training.checkpoint import (
     undamaged,
     write_checkpoint,
 )
-from nmt_cli.training.devices import Devices, on_tensorflow, strategy_scope
+from nmt_cli.training.devices import BatchFeed, BatchRecord, Devices, on_tensorflow, strategy_scope
 from nmt_cli.training.distributed import any_of
-from nmt_cli.training.feed import BatchFeed, BatchRecord
 from nmt_cli.training.log import TrainingLog
 from nmt_cli.training.run import Run
 from nmt_cli.training.validation import ValidationResult, Validator
@@ -232,7 +231,6 @@ class Session(keras.callbacks.Callback):
         return late
 
     def _out_of_patience(self) -> bool:
-        """Whether the last ``patience`` validations brought no improvement."""
         patience = self._config.patience
         if not patience or self.state.worse < patience:
             return False

@@ -17,9 +17,8 @@ from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.translator import translator_for
 from nmt_cli.training.checkpoint import load_checkpoint, moving_averages
-from nmt_cli.training.devices import Devices, local_scope, on_tensorflow
+from nmt_cli.training.devices import BatchFeed, Devices, local_scope, on_tensorflow
 from nmt_cli.training.distributed import broadcast
-from nmt_cli.training.feed import BatchFeed
 from nmt_cli.training.loss import TokenAccuracy, TokenLoss
 from nmt_cli.training.model import new_model
 from nmt_cli.training.run import Run

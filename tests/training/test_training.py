@@ -25,7 +25,7 @@ from nmt_cli.training.checkpoint import (
     read_checkpoint,
     save_checkpoint,
 )
-from nmt_cli.training.feed import BatchFeed
+from nmt_cli.training.devices import BatchFeed
 from nmt_cli.training.job import TrainOptions, run_training
 from nmt_cli.training.loss import SmoothedCrossEntropy
 from nmt_cli.training.model import compiled_model, trained_model
