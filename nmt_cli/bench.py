@@ -47,9 +47,7 @@ def measure(
     **settings: Any,
 ) -> Tree:
     """Measure all combinations, each in its own process; :func:`table` formats the results.
-
-    ``folders`` are bundles by precision. See :func:`measure_cell` for batches and settings.
-    """
+    ``folders`` are bundles by precision. See :func:`measure_cell` for batches and settings."""
     lines = [line for line in lines if not is_blank(line)]
     if not lines:
         raise InputError("the text has no sentences", "give source lines with `text`")

@@ -164,9 +164,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         self, sources: Iterable[str], targets: Iterable[str], length_penalty: float | None = None
     ) -> "Iterator[Translation]":
         """Score given translations of lines as the search would, in order and lazily.
-
-        The length penalty is the model's own by default; 0 gives plain log-probabilities.
-        """
+        The length penalty is the model's own by default; 0 gives plain log-probabilities."""
         sources, targets = _listed("sources", sources), _listed("targets", targets)
         translator = self.translator(DecodingOptions(length_penalty=length_penalty))
         return translator.score(aligned(sources, targets))

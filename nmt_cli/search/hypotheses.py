@@ -161,9 +161,7 @@ def forced_steps(
     model: StepModel, source: Ids, targets: Ids, attention: bool = False
 ) -> Iterator[tuple[Floats, Floats | None]]:
     """Decode given translations, [B, T], padded with END, of sources with special tokens, [B, S].
-
-    Yields log-probabilities [B, V] and, if requested, attention [B, L, h, S] of each step.
-    """
+    Yields log-probabilities [B, V] and, if requested, attention [B, L, h, S] of each step."""
     state, last = model.encode(source), np.full((len(targets), 1), START_ID, np.int32)
     for step in range(targets.shape[1]):
         ancestry = np.ones((len(targets), 1, step + 1), np.bool_)

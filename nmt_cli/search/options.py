@@ -20,9 +20,7 @@ Penalty = Annotated[float, Meta(ge=0, le=10)]
 @dataclass(frozen=True, kw_only=True)
 class DecodingOptions:
     """How to translate; the defaults find the best translation as the model's recipe says.
-
-    Every field is an option of ``nmt translate``; None takes the model's own value.
-    """
+    Every field is an option of ``nmt translate``; None takes the model's own value."""
 
     beam_size: BeamSize | None = option(
         None, "Number of hypotheses kept at each step; 1 is greedy search."

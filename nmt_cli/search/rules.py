@@ -54,9 +54,7 @@ def require_length(tokens: int, log_probs: Floats, past: Ids) -> None:
 
 def penalize_repetition(penalty: float, log_probs: Floats, past: Ids) -> None:
     """Multiply the log-probabilities of tokens that a beam already contains.
-
-    Keskar et al. 2019, equation after 1, applied to log-probabilities, which are never positive.
-    """
+    Keskar et al. 2019, equation after 1, applied to log-probabilities, which are never positive."""
     there = np.take_along_axis(log_probs, past, axis=2)
     np.put_along_axis(log_probs, past, there * np.float32(penalty), axis=2)
 
@@ -110,9 +108,7 @@ class Suppress:
 
 def progress(past: Sequence[int], phrases: Sequence[Phrase]) -> tuple[int, set[int]]:
     """Return how many tokens of the phrases a text contains, and which tokens would add one.
-
-    A partial phrase counts if the text ends with it; of several the longest.
-    """
+    A partial phrase counts if the text ends with it; of several the longest."""
     missing = [phrase for phrase in phrases if not _contains(past, phrase)]
     contained = sum(map(len, phrases)) - sum(map(len, missing))
     lengths = [_begun(past, phrase) for phrase in missing]

@@ -45,9 +45,7 @@ Options = TypeVar("Options")
 @runtime_checkable
 class SegmentSearch(Protocol):
     """Translates segments: a step model under our beam search, or a program with its own search.
-
-    Implementations may be called from several threads at a time.
-    """
+    Implementations may be called from several threads at a time."""
 
     def search(self, batch: Sequence[Segment], options: SearchOptions) -> Hypotheses:
         """Return the hypotheses of each segment of a batch, best first, at least one.
@@ -105,9 +103,7 @@ def with_retries(
     tokenizers: TokenizerPair,
 ) -> Hypotheses:
     """Search, and again where the best hypothesis is empty or repeats itself.
-
-    Samples, and translations whose repetition the options limit, are searched once.
-    """
+    Samples, and translations whose repetition the options limit, are searched once."""
     results = search(batch, options)
     if options.sample or options.no_repeat_ngram is not None:
         return results

@@ -23,9 +23,7 @@ Mask = NDArray[np.bool_]
 @dataclass(frozen=True)
 class Candidates:
     """The best continuations of each beam, best first; of equal scores the lower token id first.
-
-    Log-probabilities, float32, and tokens, int32, both [B, K, C].
-    """
+    Log-probabilities, float32, and tokens, int32, both [B, K, C]."""
 
     scores: Floats
     ids: Ids
@@ -33,9 +31,7 @@ class Candidates:
 
 def worth_dropping(count: int, left: int) -> bool:
     """Whether to continue with only the sentences that are left.
-
-    Copying the caches costs about as much as one step of a quarter of the sentences.
-    """
+    Copying the caches costs about as much as one step of a quarter of the sentences."""
     return left <= count - max(1, math.ceil(count / 4))
 
 

@@ -13,9 +13,7 @@ from nmt_cli.text.tokenizer import END_ID, PAD_ID, TokenizerPair
 @dataclass(frozen=True)
 class Candidate:
     """A token that may follow a beam, and the number of the beam that it becomes, if any.
-
-    ``total`` is the log-probability of the beam's tokens and this one.
-    """
+    ``total`` is the log-probability of the beam's tokens and this one."""
 
     token: str
     log_prob: float

@@ -293,9 +293,7 @@ class Translator:
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:
         """Score pairs of lines and translations as the search scores hypotheses, in order.
-
-        Two blank lines score 0. A side that is longer than the model reads at a time makes NaN.
-        """
+        Two blank lines score 0. A side that is longer than the model reads at a time makes NaN."""
         pairs, options = iter(pairs), self.options
         source, target = self.tokenizers.source, self.tokenizers.target
         while window := list(islice(pairs, WINDOW)):

@@ -40,9 +40,7 @@ Span = tuple[int, int]
 @dataclass(frozen=True)
 class MappedText:
     """A text, and the span of the original text that each of its characters comes from.
-
-    ``origins`` is None before any change.
-    """
+    ``origins`` is None before any change."""
 
     text: str
     origins: Sequence[Span] | None = None
@@ -107,9 +105,7 @@ Step = Callable[[MappedText], Edited]
 
 def fold_capitals(line: MappedText) -> Edited:
     """Lowercase a line in capitals for the model, and uppercase its translation.
-
-    Such a line has at least five letters, no lower-case ones, and no code.
-    """
+    Such a line has at least five letters, no lower-case ones, and no code."""
     letters = sum(map(str.isalpha, line.text))
     if not line.text.isupper() or letters < MIN_LETTERS or CODE.search(line.text):
         return line, None

@@ -60,9 +60,7 @@ class Passage:
 @dataclass(frozen=True)
 class Words:
     """The spans of a text's words, which white space separates, and the tokens of each.
-
-    ``tokens`` has, for each part of the text, the positions of each word's tokens.
-    """
+    ``tokens`` has, for each part of the text, the positions of each word's tokens."""
 
     spans: list[Span]
     tokens: list[list[list[int]]]
@@ -70,9 +68,7 @@ class Words:
     @classmethod
     def of(cls, text: str, parts: Sequence[Sequence[Span]], first: int = 0) -> "Words":
         """Assign tokens to words, from the span of each token of each part in the text.
-
-        ``first`` is the position of the first of these tokens among the tokens of a part.
-        """
+        ``first`` is the position of the first of these tokens among the tokens of a part."""
         spans = [match.span() for match in _WORD.finditer(text)]
         ends = [end for _, end in spans]
         tokens = []

@@ -131,9 +131,7 @@ class SentencePieceTokenizer:
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each sequence; padding, start, end and tag ids are dropped.
-
-        Byte pieces that form no valid UTF-8 become U+FFFD, and the unknown id " ⁇ ".
-        """
+        Byte pieces that form no valid UTF-8 become U+FFFD, and the unknown id " ⁇ "."""
         kept = [[i for i in map(int, ids) if i not in self.special_ids] for ids in sequences]
         # The library would take an empty batch for one empty sequence and return "".
         return self._processor.decode(kept) if kept else []

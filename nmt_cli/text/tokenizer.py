@@ -57,9 +57,7 @@ class Tokenizer(Protocol):
 
 def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:
     """Return the ids of each line: none for a blank one, at least one for any other.
-
-    Text of which a tokenizer keeps nothing is unknown: "▁" is SentencePiece's mark of a space.
-    """
+    Text of which a tokenizer keeps nothing is unknown: "▁" is SentencePiece's mark of a space."""
     pairs = zip(lines, tokenizer.encode(lines), strict=True)
     return [[] if is_blank(line) else ids or [UNK_ID] for line, ids in pairs]
 

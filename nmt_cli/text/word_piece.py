@@ -181,9 +181,7 @@ class WordPieceTokenizer:
 
 def read_vocabulary(path: Path) -> list[str]:
     """Read a vocabulary: one piece per line, the reserved tokens first.
-
-    Lines end at LF only: other characters that `str.splitlines` splits at may be pieces.
-    """
+    Lines end at LF only: other characters that `str.splitlines` splits at may be pieces."""
     try:
         text = read_limited(path, MAX_VOCABULARY_BYTES).decode("utf-8")
     except (OSError, ValueError) as error:
