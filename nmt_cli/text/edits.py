@@ -33,8 +33,7 @@ MIN_COMMON = 0.2
 # All pairs are compared, so a line with more of either is left as it is.
 MAX_PIECES = 100
 
-Span = tuple[int, int]
-"""Start and end of a part of a text, in characters; the end is exclusive."""
+Span = tuple[int, int]  # start and end of a part of a text, in characters; the end is exclusive
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,8 @@ from nmt_cli.recipe.model import END_ID, PAD_ID, START_ID, UNK_ID
 from nmt_cli.text.edits import Span
 from nmt_cli.text.lines import is_blank
 
-MAX_VOCABULARY_BYTES = 32 << 20
-"""Maximum size of a vocabulary's file: a million pieces take about 25 MB."""
-
-SPECIAL_IDS = frozenset({PAD_ID, START_ID, END_ID})
-"""Ids without text: decoding drops them wherever they occur."""
+MAX_VOCABULARY_BYTES = 32 << 20  # a million pieces take about 25 MB
+SPECIAL_IDS = frozenset({PAD_ID, START_ID, END_ID})  # without text: decoding drops them
 
 
 class Tokenizer(Protocol):

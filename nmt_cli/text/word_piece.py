@@ -29,9 +29,8 @@ from nmt_cli.text.tokenizer import (
     grouped,
 )
 
+# The first entries of every vocabulary, in the order of their ids.
 RESERVED_TOKENS = ("[PAD]", "[UNK]", "[START]", "[END]")
-"""The first entries of every vocabulary, in the order of their ids."""
-
 SUFFIX_MARK = "##"
 _MAX_BYTES_PER_WORD = 100
 # A word that is too long is unknown, whatever it is: the cache needs its beginning only.
@@ -51,6 +50,7 @@ def _code_points(ranges: str) -> list[int]:
     return points
 
 
+# General categories; "Cn" for what RE2 does not know yet.
 _CATEGORIES = {
     "Mn": """
         ECE 10EFD-10EFF 1171E 11241 11F00-11F01 11F36-11F3A 11F40 11F42 13440 13447-13455 1E08F
@@ -68,8 +68,6 @@ _CATEGORIES = {
 CATEGORIES = {
     point: category for category, points in _CATEGORIES.items() for point in _code_points(points)
 }
-"""General categories; "Cn" for what RE2 does not know yet."""
-
 # A code point and what it decomposes into.
 _DECOMPOSED = """
     105C9 105D2 307, 105E4 105DA 307, 11383 11382 113C9, 11385 11384 113BB, 1138E 1138B
@@ -80,7 +78,7 @@ _DECOMPOSED = """
 """
 _LOWERED = {0x1C89: 0x1C8A, 0xA7CB: 0x264, 0xA7CC: 0xA7CD, 0xA7DA: 0xA7DB, 0xA7DC: 0x19B}
 _CYRILLIC_MODIFIERS = "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ"
-
+# Results of case folding and decomposition.
 FOLDED = {
     **{
         int(point, 16): "".join(chr(int(part, 16)) for part in parts)
@@ -92,7 +90,6 @@ FOLDED = {
     **dict(enumerate(_CYRILLIC_MODIFIERS, start=0x1E030)),
     **{point: chr(point) for point in _code_points("A7CE A7D2 A7D4 A7F1 16EA0-16EB8")},  # new
 }
-"""Results of case folding and decomposition."""
 
 
 class WordPieceTokenizer:

@@ -1,7 +1,5 @@
-"""The Keras model of a run, for training and for everything after it.
-
-Also measures on this machine: the largest batch that fits into memory (training.batch_tokens = 0),
-and the forecast of ``nmt inspect RECIPE``.
+"""The Keras model of a run, for training and for everything after it, and measurements on this
+machine: the largest batch that fits into memory, and the forecast of ``nmt inspect RECIPE``.
 """
 
 import multiprocessing
@@ -103,7 +101,7 @@ def largest_batch_tokens(
     process.start()
     sender.close()  # so that reading ends when the process does
     try:
-        tokens = _largest(_reports(receiver), free)
+        tokens = _largest(iter(receiver.recv, None), free)
     finally:
         process.kill()
         process.join()
@@ -119,21 +117,15 @@ def _largest(reports: Iterator[tuple[int, int, bool]], free: int) -> int:
     """Return the largest budget that fits in ``free`` bytes, including the reporting process, from
     (tokens, peak bytes, on an accelerator) of growing steps."""
     points: list[tuple[int, int]] = []
-    for tokens, peak, is_accelerated in reports:
-        points.append((tokens, peak))
-        if not is_accelerated and len(points) == CPU_TRIALS:
-            break
-    else:  # an accelerator, or too little memory for the trials
-        return min(points[-1][0], MAX_BATCH_TOKENS) if points else 0
-    tokens_tried, peaks = np.array(points, np.float64).T
-    slope, base = np.polyfit(tokens_tried, peaks, 1)
-    return min(MAX_BATCH_TOKENS, int((MEMORY_SHARE * free - base) / max(slope, 1.0)))
-
-
-def _reports(connection: Connection) -> Iterator[tuple[int, int, bool]]:
     with suppress(EOFError):
-        while True:
-            yield connection.recv()
+        for tokens, peak, is_accelerated in reports:
+            points.append((tokens, peak))
+            if not is_accelerated and len(points) == CPU_TRIALS:
+                tokens_tried, peaks = np.array(points, np.float64).T
+                slope, base = np.polyfit(tokens_tried, peaks, 1)
+                return min(MAX_BATCH_TOKENS, int((MEMORY_SHARE * free - base) / max(slope, 1.0)))
+    # An accelerator, or too little memory for the trials.
+    return min(points[-1][0], MAX_BATCH_TOKENS) if points else 0
 
 
 def _try_steps(connection: Connection, run: Run, tokens: int, devices: Devices) -> None:

@@ -1,7 +1,4 @@
-"""The optimizer and the learning rates of a recipe.
-
-Accumulation, clipping and moving averages are Keras' own.
-"""
+"""The optimizer and its learning rates; accumulation, clipping and averages are Keras' own."""
 
 import math
 from typing import Any
