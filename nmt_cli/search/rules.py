@@ -144,7 +144,6 @@ def constrained_best(
         log_probs: [K, V], changed in place.
         unruled: [K, V], before processors, which must not forbid a phrase.
         past: [K, T].
-        slots: number of beams to fill.
         last: whether this is the last step.
     """
     required = sum(map(len, phrases))

@@ -159,12 +159,8 @@ def in_batches(
 ) -> list[Result]:
     """Apply ``work`` to all rows in batches and return the results in order.
 
-    A batch for which ``work`` raises BatchTooLarge is halved, with a warning.
-
-    Args:
-        sizes: tokens of each row.
-        budget: tokens of a batch, padding included.
-        workers: batches run in parallel, each in its own thread.
+    ``sizes`` are the tokens of each row, ``budget`` those of a batch, padding included; ``workers``
+    batches run in parallel. A batch that raises BatchTooLarge is halved, with a warning.
     """
 
     def run(rows: Rows) -> Sequence[Result]:

@@ -1,8 +1,7 @@
 """The interface between the search and the frameworks that run a model, and ensembles.
 
-The search is written once, in numpy, over this interface; Keras and ONNX Runtime implement it.
-B is the number of sentences in the batch, S the source width, K the beam size, V the vocabulary,
-t the number of steps taken so far.
+The search is written once, in numpy, over this interface; Keras and ONNX Runtime implement it. B is
+the number of sentences, S the source width, K the beam size, V the vocabulary, t the steps so far.
 """
 
 import math
@@ -55,9 +54,8 @@ class StepModel(Protocol):
         Args:
             state: used up by the step.
             tokens: [B, K], the last token of each beam.
-            ancestry: [B, K, (t + 1) * K]: which cache columns are the beam's own history,
-                the token just given included (column ``t * K + k`` for beam k: a beam
-                always sees its own last token, and nobody else's).
+            ancestry: [B, K, (t + 1) * K]: which cache columns are the beam's own history, the token
+                just given included: its column is ``t * K + k`` for beam k.
 
         Returns:
             The K best candidates of each beam (C = K; the arrays may be the state's own, good until
@@ -77,12 +75,9 @@ class StepModel(Protocol):
         """
 
     def self_attention(self, source: Ids, target: Ids) -> dict[str, Floats]:
-        """Self-attention of source ids [B, S] and of what the decoder reads, [B, T].
-
-        Returns:
-            "encoder" float32 [B, L, h, S, S] and "decoder" [B, L, h, T, T], of those that the model
-            has and provides. Rows sum to 1.
-        """
+        """Self-attention of source ids [B, S] and of what the decoder reads, [B, T], as far as the
+        model has and provides it: "encoder", float32 [B, L, h, S, S], and "decoder",
+        [B, L, h, T, T]. Rows sum to 1."""
 
     def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
         """The state of the sentences ``rows`` (ascending) only; the old one is used up."""

@@ -90,7 +90,6 @@ class Translator:
         search: translates batches of segments.
         path: what happens to lines before they are segments, and to translations.
         workers: batches searched in parallel, each in its own thread.
-        batch_tokens: source tokens of a batch, padding included, at beam 1.
         name: of the input, for messages: precedes ``line 3``.
     """
 
@@ -324,11 +323,7 @@ def translator_for(
     workers: int = 1,
 ) -> Translator:
     """Make a translator with a model's settings; a step model is searched with beam search.
-
-    Args:
-        decoding: defaults of the options, and the steps of the text path.
-        workers: batches searched in parallel, each in its own thread.
-    """
+    ``decoding`` has the defaults of the options, and the steps of the text path."""
     search = model if isinstance(model, SegmentSearch) else BeamSearch(model, tokenizers)
     path = TextPath.of(tokenizers, decoding)
     return Translator(search, path, SearchOptions.of(decoding, options), workers)
