@@ -4,6 +4,7 @@ Every loss is one number per position. The weights of a batch (BatchFeed) turn t
 into the mean over its real tokens, however many devices share it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -99,7 +100,13 @@ def divergence(logits: Any) -> Any:
     return per_position(logits)
 
 
-class _TokenMean(keras.metrics.Mean):
+class TokenMean(keras.metrics.Mean):
+    """Mean over real target tokens; ``values`` maps ids [B, T] and logits [B, T, V] to [B, T]."""
+
+    def __init__(self, name: str, values: Callable[[Any, Any], Any]) -> None:
+        super().__init__(name, dtype="float32")
+        self._values = values
+
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch: ids [B, T], logits [B, T, V]."""
         ids = ops.cast(y_true, "int32")
@@ -107,24 +114,8 @@ class _TokenMean(keras.metrics.Mean):
         super().update_state(ops.reshape(values, (-1,)), ops.reshape(real, (-1,)))
 
 
-class TokenAccuracy(_TokenMean):
-    """Share of real target tokens that the model ranks first, ties included."""
-
-    def __init__(self) -> None:
-        super().__init__("accuracy", dtype="float32")
-
-    def _values(self, ids: Any, logits: Any) -> Any:
-        # On TensorFlow, Keras' argmax makes several passes over the logits: 7% of a step.
-        chosen = ops.take_along_axis(logits, ops.expand_dims(ids, -1), axis=-1)
-        return ops.greater_equal(chosen, ops.max(logits, axis=-1, keepdims=True))
-
-
-class TokenLoss(_TokenMean):
-    """Smoothed cross-entropy in nats per real target token, for validation."""
-
-    def __init__(self, label_smoothing: float) -> None:
-        super().__init__("token_loss", dtype="float32")
-        self.label_smoothing = label_smoothing
-
-    def _values(self, ids: Any, logits: Any) -> Any:
-        return smoothed_cross_entropy(ops.cast(logits, "float32"), ids, self.label_smoothing)
+def are_first(ids: Any, logits: Any) -> Any:
+    """Whether the model ranks each token first, ties included."""
+    # On TensorFlow, Keras' argmax makes several passes over the logits: 7% of a step.
+    chosen = ops.take_along_axis(logits, ops.expand_dims(ids, -1), axis=-1)
+    return ops.greater_equal(chosen, ops.max(logits, axis=-1, keepdims=True))

@@ -28,7 +28,7 @@ from nmt_cli.training.devices import (
     on_tensorflow,
     strategy_scope,
 )
-from nmt_cli.training.loss import SmoothedCrossEntropy, TokenAccuracy
+from nmt_cli.training.loss import SmoothedCrossEntropy, TokenMean, are_first
 from nmt_cli.training.optimizer import make_optimizer
 from nmt_cli.training.run import Run
 
@@ -56,7 +56,7 @@ def compiled_model(run: Run, devices: Devices = ONE_DEVICE) -> keras.Model:
         model.compile(
             optimizer=make_optimizer(recipe, mirrored=on_tensorflow() and devices.count > 1),
             loss=SmoothedCrossEntropy(recipe.training.label_smoothing, recipe.training.r_drop),
-            metrics=[TokenAccuracy()],
+            metrics=[TokenMean("accuracy", are_first)],
             jit_compile=not on_tensorflow(),  # on TensorFlow, XLA is slower on CPUs
         )
         model.optimizer.build(model.trainable_variables)

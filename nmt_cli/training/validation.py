@@ -19,7 +19,7 @@ from nmt_cli.search.translator import translator_for
 from nmt_cli.training.checkpoint import load_checkpoint, moving_averages
 from nmt_cli.training.devices import BatchFeed, Devices, local_scope, on_tensorflow
 from nmt_cli.training.distributed import broadcast
-from nmt_cli.training.loss import TokenAccuracy, TokenLoss
+from nmt_cli.training.loss import SmoothedCrossEntropy, TokenMean, are_first
 from nmt_cli.training.model import new_model
 from nmt_cli.training.run import Run
 
@@ -57,12 +57,13 @@ class Validator:
                 policy = keras.config.dtype_policy()
                 self._twin = new_model(run)
                 keras.config.set_dtype_policy(policy)
+            loss = SmoothedCrossEntropy(training.label_smoothing).call
             # A separate model of the same layers: evaluation resets the metrics that fit shows.
             self._evaluated = keras.Model(self._twin.inputs, self._twin.outputs)
             self._evaluated.compile(
                 # Keras requires a loss; the real one is a metric, a mean over tokens.
                 loss=lambda ids, logits: ops.zeros_like(ids, dtype="float32"),
-                metrics=[TokenLoss(training.label_smoothing), TokenAccuracy()],
+                metrics=[TokenMean("token_loss", loss), TokenMean("accuracy", are_first)],
                 jit_compile=not on_tensorflow(),
             )
             # Greedy search: beam 4 takes three times as long and raises all scores alike.

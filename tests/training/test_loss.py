@@ -7,8 +7,8 @@ from keras import ops
 from nmt_cli.recipe.reading import recipe_from
 from nmt_cli.training.loss import (
     SmoothedCrossEntropy,
-    TokenAccuracy,
-    TokenLoss,
+    TokenMean,
+    are_first,
     divergence,
     smoothed_cross_entropy,
 )
@@ -118,7 +118,7 @@ def test_the_gradient_of_the_divergence_matches_autodiff():
 
 def test_accuracy_counts_only_real_tokens():
     logits = np.eye(4, dtype=np.float32)[None, [1, 2, 3, 0]]
-    metric = TokenAccuracy()
+    metric = TokenMean("accuracy", are_first)
     metric.update_state(np.array([[1, 2, 2, 0]], np.int32), logits)
     assert float(metric.result()) == pytest.approx(2 / 3)
     metric.reset_state()
@@ -129,14 +129,14 @@ def test_accuracy_matches_the_argmax():
     rng = np.random.default_rng(5)
     logits = rng.normal(size=(3, 8, 5)).astype(np.float32)
     ids = rng.integers(0, 5, (3, 8)).astype(np.int32)
-    metric = TokenAccuracy()
+    metric = TokenMean("accuracy", are_first)
     metric.update_state(ids, logits)
     assert float(metric.result()) == pytest.approx((logits.argmax(-1) == ids)[ids != 0].mean())
 
 
 def test_the_loss_of_a_set_is_a_mean_over_its_tokens():
     rng = np.random.default_rng(4)
-    metric, losses = TokenLoss(0.1), []
+    metric, losses = TokenMean("loss", SmoothedCrossEntropy(0.1).call), []
     for row in ([[3, 4, 5, 0]], [[6, 0, 0, 0]]):
         ids, logits = np.array(row, np.int32), rng.normal(size=(1, 4, 9)).astype(np.float32)
         metric.update_state(ids, logits)
