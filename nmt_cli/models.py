@@ -224,9 +224,8 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
     ) -> "Translator":
         """Make a translator with these options, or the model's own settings.
 
-        Args:
-            single: whether there is only one sentence to translate, which then gets all threads;
-                several sentences get one thread each.
+        If there is only a ``single`` sentence to translate, it gets all threads; several get one
+        thread each.
 
         Raises:
             OptionError: the options contradict each other or the model.

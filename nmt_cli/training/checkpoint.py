@@ -62,9 +62,7 @@ def load_checkpoint(path: Path, model: Any, training: bool) -> TrainingState:
     arrays, state = read_checkpoint(path)
     variables = _variables(model)
     if not training:
-        variables = {
-            name: variable for name, variable in variables.items() if name.startswith("weights/")
-        }
+        variables = {f"weights/{weight.path}": weight for weight in model.weights}
         arrays = inference_weights(arrays)
     check_match(path, variables, arrays)
     for name, variable in variables.items():
@@ -164,17 +162,14 @@ def check_match(path: Path, variables: Mapping[str, Any], arrays: Arrays) -> Non
         {f"{name} {tuple(value.shape)}" for name, value in side.items()}
         for side in (variables, arrays)
     )
-    if model == file:
-        return
+    different = {"only the file has": file - model, "only the model has": model - file}
     differences = [
         f"{label} {', '.join(sorted(names)[:3])}" + f" and {len(names) - 3} more" * (len(names) > 3)
-        for label, names in (
-            ("only the file has", file - model),
-            ("only the model has", model - file),
-        )
+        for label, names in different.items()
         if names
     ]
-    raise ModelError(f"{path}: checkpoint of a different model", "; ".join(differences))
+    if differences:
+        raise ModelError(f"{path}: checkpoint of a different model", "; ".join(differences))
 
 
 def average_checkpoints(paths: Sequence[Path], output: Path) -> None:
