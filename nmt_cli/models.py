@@ -57,10 +57,8 @@ def open(
     members = [_member(model_folder(Path(name)), hardware) for name in (path, *more)]
     for member in members[1:]:
         if _vocabularies(member) != _vocabularies(members[0]):
-            raise ModelError(
-                f"{members[0].folder} and {member.folder} have different vocabularies",
-                "an ensemble needs models that share their tokenizers",
-            )
+            reason = f"{members[0].folder} and {member.folder} have different vocabularies"
+            raise ModelError(reason, "an ensemble needs models that share their tokenizers")
     return TranslationModel(members)
 
 
@@ -86,10 +84,8 @@ def kind_of(path: Path) -> str:
     for marker, problem in _OTHERS.items():
         if (path / marker).exists():
             raise ModelError(f"{path}: {problem}")
-    raise ModelError(
-        f"{path}: neither a run (no {RUN}) nor a bundle (no {MANIFEST})",
-        "give a folder written by nmt train or nmt export",
-    )
+    reason = f"{path}: neither a run (no {RUN}) nor a bundle (no {MANIFEST})"
+    raise ModelError(reason, "give a folder written by nmt train or nmt export")
 
 
 def describe(path: Path) -> dict[str, Any]:

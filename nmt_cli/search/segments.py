@@ -168,10 +168,8 @@ def in_batches(
             return work(rows)
         except BatchTooLarge:
             if len(rows) == 1:
-                raise ResourceError(
-                    f"not enough memory for one sentence of {sizes[rows[0]]:,} tokens",
-                    "use a smaller `beam_size`",
-                ) from None
+                reason = f"not enough memory for one sentence of {sizes[rows[0]]:,} tokens"
+                raise ResourceError(reason, "use a smaller `beam_size`") from None
         half = len(rows) // 2
         logger.warning(f"not enough memory for {len(rows)} sentences at a time; trying {half}")
         return [*run(rows[:half]), *run(rows[half:])]

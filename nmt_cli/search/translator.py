@@ -221,10 +221,8 @@ class Translator:
             return []
         where = f"{self.name}line {number}"
         if line.phrases and len(passage.parts) > 1:
-            raise InputError(
-                f"{where}: has constraints, and is longer than the model reads at a time",
-                "put its sentences on separate lines",
-            )
+            reason = f"{where}: has constraints, and is longer than the model reads at a time"
+            raise InputError(reason, "put its sentences on separate lines")
         phrases = tuple(dict.fromkeys(self._encoded(phrase, where) for phrase in line.phrases))
         first = number * _MAX_SEGMENTS
         segments = [

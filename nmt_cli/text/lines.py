@@ -116,10 +116,8 @@ def decompressed(path: PurePath, stream: BinaryIO) -> Iterator[BinaryIO]:
         except Exception as error:
             if path.suffix not in SUFFIXES or type(error).__name__ not in _DAMAGE:
                 raise
-            raise InputError(
-                f"{path}: cannot be decompressed ({error or 'unexpected end'})",
-                f"the file is damaged, or not a {path.suffix} file",
-            ) from None
+            reason = f"{path}: cannot be decompressed ({error or 'unexpected end'})"
+            raise InputError(reason, f"the file is damaged, or not a {path.suffix} file") from None
 
 
 @contextmanager
@@ -168,8 +166,6 @@ def aligned(
     for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
         if source is None or target is None:
             short, long = names if source is None else names[::-1]
-            raise InputError(
-                f"{short}: ends before line {number}, {long} does not",
-                "give aligned sides with equal line counts",
-            )
+            reason = f"{short}: ends before line {number}, {long} does not"
+            raise InputError(reason, "give aligned sides with equal line counts")
         yield source, target

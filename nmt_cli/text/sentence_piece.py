@@ -206,10 +206,8 @@ def _load_processor(path: Path) -> SentencePieceProcessor:
         raise ModelError(f"{path}: is not a SentencePiece model, or cannot be read") from error
     ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
     if ids != (PAD_ID, UNK_ID, START_ID, END_ID):
-        raise ModelError(
-            f"{path}: its padding, unknown, start and end ids are {ids}, not (0, 1, 2, 3)",
-            "train it with pad_id=0, unk_id=1, bos_id=2 and eos_id=3",
-        )
+        reason = f"{path}: its padding, unknown, start and end ids are {ids}, not (0, 1, 2, 3)"
+        raise ModelError(reason, "train it with pad_id=0, unk_id=1, bos_id=2 and eos_id=3")
     return processor
 
 

@@ -110,10 +110,8 @@ class TokenizerSpec:
         try:
             spec = msgspec.json.decode(read_limited(path), type=cls)
         except OSError as error:
-            raise ModelError(
-                f"{path}: cannot be read ({error.strerror})",
-                "name a folder with tokenizers; nmt prepare writes this file",
-            ) from error
+            hint = "name a folder with tokenizers; nmt prepare writes this file"
+            raise ModelError(f"{path}: cannot be read ({error.strerror})", hint) from error
         except (msgspec.MsgspecError, RecursionError, ValueError) as error:
             raise ModelError(f"{path}: is damaged ({str(error).replace('`', '')})") from error
         for name in (spec.source, spec.target):

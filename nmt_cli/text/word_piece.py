@@ -185,10 +185,8 @@ def read_vocabulary(path: Path) -> list[str]:
         raise ModelError(f"{path}: is not a vocabulary in UTF-8, or cannot be read") from error
     pieces = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     if tuple(pieces[: len(RESERVED_TOKENS)]) != RESERVED_TOKENS:
-        raise ModelError(
-            f"{path}: is not a WordPiece vocabulary",
-            f"its first lines must be {', '.join(RESERVED_TOKENS)}",
-        )
+        reason = f"{path}: is not a WordPiece vocabulary"
+        raise ModelError(reason, f"its first lines must be {', '.join(RESERVED_TOKENS)}")
     seen = {"": 0}
     for number, piece in enumerate(pieces, start=1):
         if piece in seen:

@@ -76,10 +76,8 @@ def check_size(path: Path, weights: int) -> None:
     with _failures(path), zipfile.ZipFile(path) as archive:
         size = sum(entry.file_size for entry in _entries(archive))
     if size < 4 * weights:
-        raise ModelError(
-            f"{path}: checkpoint of a different model",
-            f"it has {size:,} bytes, and the recipe's model has {weights:,} weights in float32",
-        )
+        hint = f"it has {size:,} bytes, and the recipe's model has {weights:,} weights in float32"
+        raise ModelError(f"{path}: checkpoint of a different model", hint)
 
 
 def _entries(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -105,10 +103,8 @@ def _failures(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise ModelError(f"{path}: no such checkpoint", "train first, with nmt train") from None
     except Exception as error:  # zipfile and numpy raise many types for damaged files
-        raise ModelError(
-            f"{path}: damaged checkpoint ({first_line(error)})",
-            "use another checkpoint of the run, or train again",
-        ) from None
+        reason = f"{path}: damaged checkpoint ({first_line(error)})"
+        raise ModelError(reason, "use another checkpoint of the run, or train again") from None
 
 
 def inference_weights(arrays: Arrays) -> Arrays:

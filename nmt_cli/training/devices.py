@@ -151,10 +151,8 @@ def check_present(devices: Devices, accumulate: int = 1) -> None:
             f"give `devices={present}` or less",
         )
     if accumulate > 1 and on_tensorflow():
-        raise RecipeError(
-            "training.accumulate does not work with `devices` on TensorFlow",
-            "raise training.batch_tokens instead, or set KERAS_BACKEND=jax",
-        )
+        reason = "training.accumulate does not work with `devices` on TensorFlow"
+        raise RecipeError(reason, "raise training.batch_tokens instead, or set KERAS_BACKEND=jax")
 
 
 def cpu_devices(recipe: Recipe, begun: int = 0) -> int:

@@ -41,16 +41,12 @@ def set_up(devices: Devices, recipe: Recipe, begun: int = 0) -> Devices:
         )
     host, _, port = devices.coordinator.rpartition(":")
     if devices.coordinator and not (host and port.isdecimal() and 0 < int(port) < 65536):
-        raise OptionError(
-            f"`coordinator={devices.coordinator}`: not of the form HOST:PORT",
-            "give an address of process 0 and a free port there, e.g. 10.0.0.1:7733",
-        )
+        hint = "give an address of process 0 and a free port there, e.g. 10.0.0.1:7733"
+        raise OptionError(f"`coordinator={devices.coordinator}`: not of the form HOST:PORT", hint)
     backend = keras.backend.backend()
     if devices.coordinator and backend != "jax":
-        raise OptionError(
-            f"training in several processes needs JAX, and the backend is {backend}",
-            "set KERAS_BACKEND=jax, and pip install 'nmt_cli[jax]'",
-        )
+        reason = f"training in several processes needs JAX, and the backend is {backend}"
+        raise OptionError(reason, "set KERAS_BACKEND=jax, and pip install 'nmt_cli[jax]'")
     if not devices.count:
         devices = replace(devices, count=cpu_devices(recipe, begun))
     connect(devices)
@@ -133,10 +129,8 @@ def reporting_losses(devices: Devices) -> Iterator[None]:
     except Exception as error:
         if devices.processes == 1 or not _is_loss(error):
             raise
-        raise NmtError(
-            f"another process of the training was lost ({first_line(error)})",
-            "start all of them again, with `resume`",
-        ) from None
+        reason = f"another process of the training was lost ({first_line(error)})"
+        raise NmtError(reason, "start all of them again, with `resume`") from None
 
 
 def _gathered(devices: Devices, values: Any) -> Any:

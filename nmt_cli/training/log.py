@@ -113,10 +113,8 @@ class TrainingLog:
             with path.open("a", encoding="utf-8") as stream:
                 stream.write(_line(line))
         except OSError as error:
-            raise OutputError(
-                f"{path}: cannot be written ({error.strerror})",
-                "the newest checkpoint is complete; continue with `resume`",
-            ) from None
+            hint = "the newest checkpoint is complete; continue with `resume`"
+            raise OutputError(f"{path}: cannot be written ({error.strerror})", hint) from None
         if self._writer:
             import tensorflow as tf
 

@@ -88,10 +88,8 @@ def largest_batch_tokens(
     """
     free = free_memory()
     if free is None:
-        raise ResourceError(
-            "training.batch_tokens = 0: this system does not report its free memory",
-            "set it to a number, e.g. 4096",
-        )
+        reason = "training.batch_tokens = 0: this system does not report its free memory"
+        raise ResourceError(reason, "set it to a number, e.g. 4096")
     smallest = devices * recipe.training.copies * recipe.data.max_tokens
     context = multiprocessing.get_context("spawn")  # a fork of TensorFlow would hang
     receiver, sender = context.Pipe(duplex=False)
@@ -106,10 +104,8 @@ def largest_batch_tokens(
         process.kill()
         process.join()
     if tokens < smallest:
-        raise ResourceError(
-            f"not enough memory for a step of {smallest} tokens",
-            "lower data.max_tokens or model.d_model",
-        )
+        reason = f"not enough memory for a step of {smallest} tokens"
+        raise ResourceError(reason, "lower data.max_tokens or model.d_model")
     return max(smallest, tokens // BATCH_UNIT * BATCH_UNIT)
 
 

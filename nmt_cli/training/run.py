@@ -242,10 +242,8 @@ class Run(_Record):
                 "change it back, or start a new run with `force`",
             )
         if self.prepared_key != prepared_key:
-            raise ModelError(
-                f"{self.folder}: the prepared data changed since the checkpoint",
-                "restore it, or start a new run with `force`",
-            )
+            reason = f"{self.folder}: the prepared data changed since the checkpoint"
+            raise ModelError(reason, "restore it, or start a new run with `force`")
         return replace(self, recipe=recipe)
 
 
