@@ -49,15 +49,13 @@ def set_up(devices: Devices, recipe: Recipe, begun: int = 0) -> Devices:
         raise OptionError(reason, "set KERAS_BACKEND=jax, and pip install 'nmt_cli[jax]'")
     if not devices.count:
         devices = replace(devices, count=cpu_devices(recipe, begun))
-    connect(devices)
+    if devices.processes > 1:
+        _connect(devices)
     check_present(devices, recipe.training.accumulate)
     return devices
 
 
-def connect(devices: Devices) -> None:
-    """Connect to the other processes."""
-    if devices.processes == 1:
-        return
+def _connect(devices: Devices) -> None:
     import jax
 
     atexit.register(_leave_at_once)  # the last one registered is called first

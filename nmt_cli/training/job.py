@@ -83,9 +83,8 @@ def _prepare_and_train(
 ) -> None:
     has_run = (folder / RUN).exists()
     if has_run and not (options.resume or options.force):
-        raise OutputError(
-            f"{folder}: a run already exists", "continue with `resume`, or replace it with `force`"
-        )
+        hint = "continue with `resume`, or replace it with `force`"
+        raise OutputError(f"{folder}: a run already exists", hint)
     import_keras()
     from nmt_cli.data.prepare import prepare
     from nmt_cli.data.prepared import Prepared
