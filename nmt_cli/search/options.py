@@ -140,6 +140,5 @@ class SearchOptions(DecodingOptions):
 
     def limit(self, source_tokens: int) -> int:
         """Return the maximum length of the translation of a source of ``source_tokens``."""
-        return min(
-            self.max_length, math.ceil(self.length_ratio * source_tokens) + self.length_extra
-        )
+        limit = math.ceil(self.length_ratio * source_tokens) + self.length_extra
+        return min(self.max_length, limit)

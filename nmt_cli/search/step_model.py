@@ -132,10 +132,8 @@ class EnsembleStepModel:
     def attention(self, states: list[Any], tokens: Ids, ancestry: Mask) -> Floats:
         """Return the mean of the models' aligning layers, as one layer of one head."""
         pairs = zip(self._models, states, strict=True)
-        layers = [
-            aligning_layer(model.attention(state, tokens, ancestry)) for model, state in pairs
-        ]
-        return np.mean(layers, axis=0)[:, None, None]
+        weights = [model.attention(state, tokens, ancestry) for model, state in pairs]
+        return np.mean([aligning_layer(layers) for layers in weights], axis=0)[:, None, None]
 
     def self_attention(self, source: Ids, target: Ids) -> dict[str, Floats]:
         """Return nothing: the models' layers have nothing in common."""

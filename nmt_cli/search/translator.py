@@ -132,9 +132,8 @@ class Translator:
             number += len(window)
             ended = time.monotonic()
             # Blank or short lines say little about those that follow.
-            speed = min(
-                4 * speed, sum(len(line.text) + 1 for line in window) / max(ended - began, 1e-9)
-            )
+            characters = sum(len(line.text) + 1 for line in window)
+            speed = min(4 * speed, characters / max(ended - began, 1e-9))
             began = ended
 
     def _window(self, lines: list[Line], first_number: int) -> Iterator[Translation]:

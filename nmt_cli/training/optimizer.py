@@ -115,11 +115,8 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
     """
 
     def __init__(self, recipe: Recipe) -> None:
-        self._config = recipe.training
-        self._peak = (
-            recipe.training.learning_rate
-            * (recipe.model.d_model * recipe.training.warmup_steps) ** -0.5
-        )
+        self._config = config = recipe.training
+        self._peak = config.learning_rate * (recipe.model.d_model * config.warmup_steps) ** -0.5
 
     def __call__(self, step: Any) -> Any:
         """Return the learning rate of a batch (from 0), a float32 scalar."""

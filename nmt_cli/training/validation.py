@@ -68,12 +68,9 @@ class Validator:
             )
             # Greedy search: beam 4 takes three times as long and raises all scores alike.
             # Repetitions are not searched again: a new model has many.
-            self._translator = translator_for(
-                KerasStepModel(self._twin),
-                prepared.tokenizers(),
-                decoding,
-                DecodingOptions(beam_size=1, no_repeat_ngram=0),
-            )
+            options = DecodingOptions(beam_size=1, no_repeat_ngram=0)
+            twin, tokenizers = KerasStepModel(self._twin), prepared.tokenizers()
+            self._translator = translator_for(twin, tokenizers, decoding, options)
 
     def validate(self, checkpoint: Path | None = None) -> ValidationResult:
         """Validate, in process 0, the model as it is now, or a checkpoint, whose weights may then
@@ -85,12 +82,8 @@ class Validator:
                 current = moving_averages(self._model.optimizer) or self._model.trainable_weights
                 for copy, weight in zip(self._twin.trainable_weights, current, strict=True):
                     copy.assign(np.asarray(weight))
-            metrics = self._evaluated.evaluate(
-                BatchFeed(self._dev.once).dataset(),
-                steps=len(self._dev.order(0)),
-                verbose=0,
-                return_dict=True,
-            )
+            data, steps = BatchFeed(self._dev.once).dataset(), len(self._dev.order(0))
+            metrics = self._evaluated.evaluate(data, steps=steps, verbose=0, return_dict=True)
             with without_warnings():
                 results = list(self._translator.translate(self._source))
             translations = [result.text for result in results]
