@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from nmt_cli.search.translator import translator_for
 from nmt_cli.training.checkpoint import load_checkpoint, moving_averages
 from nmt_cli.training.devices import BatchFeed, Devices, local_scope, on_tensorflow
 from nmt_cli.training.distributed import broadcast
-from nmt_cli.training.loss import SmoothedCrossEntropy, TokenMean, are_first
+from nmt_cli.training.loss import TokenMean, are_first, smoothed_cross_entropy
 from nmt_cli.training.model import new_model
 from nmt_cli.training.run import Run
 
@@ -57,7 +58,7 @@ class Validator:
                 policy = keras.config.dtype_policy()
                 self._twin = new_model(run)
                 keras.config.set_dtype_policy(policy)
-            loss = SmoothedCrossEntropy(training.label_smoothing).call
+            loss = partial(smoothed_cross_entropy, smoothing=training.label_smoothing)
             # A separate model of the same layers: evaluation resets the metrics that fit shows.
             self._evaluated = keras.Model(self._twin.inputs, self._twin.outputs)
             self._evaluated.compile(
