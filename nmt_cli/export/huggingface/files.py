@@ -1,18 +1,18 @@
 """The files of a folder of transformers: settings in JSON, and weights by their names there.
 
 A projection [in, out] of ours is theirs transposed. Ours joins the columns of several of theirs.
-A safetensors file has the length of a header, the header in JSON, and the tensors' bytes
-(https://github.com/huggingface/safetensors#format).
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import ml_dtypes  # noqa: F401 (numpy then knows bfloat16)
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
 
 from nmt_cli.errors import ModelError, first_line
 from nmt_cli.files import read_limited
@@ -24,8 +24,6 @@ EPSILON = 1e-5  # PyTorch's default, which no key changes
 Floats = NDArray[np.float32]
 Tensors = dict[str, Floats]
 WEIGHTS = "model.safetensors"
-_MAX_HEADER = 16 << 20  # bytes; a thousand weights have 100 kB
-_DTYPES: dict[str, Any] = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8"}
 
 SHARED, LOGITS, BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
 ENCODER, DECODER = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
@@ -231,38 +229,19 @@ def split(path: str, weight: Floats, order: NDArray[np.intp]) -> Tensors:
 def read_safetensors(path: Path) -> Tensors:
     """Read all tensors, which must be floats, as float32."""
     try:
-        content = np.memmap(path, np.uint8, mode="r")
-        length = int.from_bytes(content[:8].tobytes(), "little")
-        if length > min(_MAX_HEADER, len(content) - 8):
-            raise ValueError("its header is cut off")
-        header, data = json.loads(content[8 : 8 + length].tobytes()), content[8 + length :]
-        header.pop("__metadata__", None)
-        return {name: _tensor(data, entry) for name, entry in header.items()}
+        tensors = load_file(path)
     except OSError as error:
-        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{path}: cannot be read ({error})") from None
+    except SafetensorError as error:
         raise ModelError(f"{path}: damaged, or not safetensors ({first_line(error)})") from None
-
-
-def _tensor(data: NDArray[np.uint8], entry: Mapping[str, Any]) -> Floats:
-    start, end = entry["data_offsets"]
-    values = np.frombuffer(data[start:end].tobytes(), _DTYPES[entry["dtype"]])
-    if entry["dtype"] == "BF16":  # the upper half of a float32, which numpy does not have
-        values = (values.astype(np.uint32) << 16).view(np.float32)
-    return values.reshape(entry["shape"]).astype(np.float32)
+    for name, tensor in tensors.items():
+        if tensor.dtype.kind in "biu":
+            raise ModelError(f"{path}: {name} is {tensor.dtype}, and only floats can be imported")
+    return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
 
 
 def write_safetensors(path: Path, tensors: Tensors) -> None:
     """Write tensors."""
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}  # transformers requires it
-    start = 0
-    for name, tensor in tensors.items():
-        offsets = [start, start + tensor.nbytes]
-        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": offsets}
-        start = offsets[1]
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with path.open("wb") as stream:
-        stream.write(len(text).to_bytes(8, "little") + text)
-        for tensor in tensors.values():
-            stream.write(np.ascontiguousarray(tensor, "<f4").tobytes())
+    # The library writes an array's memory, whatever its order; transformers requires the metadata.
+    arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    path.write_bytes(save(arrays, metadata={"format": "pt"}))
