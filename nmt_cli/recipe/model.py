@@ -1,7 +1,7 @@
 """The tables that bundles have, too: [decoding], and [model] with a class for each architecture.
 
 A [model] table knows what follows from its settings without building a model: number of weights,
-tensors of the encoder and the caches. The folder nmt_cli/model/ARCHITECTURE has the layers.
+tensors of the encoder and the caches. The module nmt_cli/model/ARCHITECTURE has the layers.
 """
 
 from collections.abc import Mapping
@@ -355,7 +355,7 @@ class DecodingConfig:
     repair_code: bool = option(False, "Correct misspelled identifiers and long numbers.")
 
 
-# By the value of model.architecture, which is also the folder's name in nmt_cli/model/.
+# By the value of model.architecture, which is also the name of its module in nmt_cli/model/.
 ARCHITECTURES: dict[str, type[ModelConfig]] = {
     "transformer": TransformerConfig,
     "rnn": RecurrentConfig,

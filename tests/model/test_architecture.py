@@ -76,7 +76,7 @@ def test_every_architecture_describes_its_default_model(name: str) -> None:
     assert config.summary().startswith("A ")
     assert config.widest_product() >= config.d_model**2
     assert next(iter(config.encoder_output())) == "source_mask"
-    assert Path(nmt_cli.model.__file__).with_name(name).is_dir()
+    assert Path(nmt_cli.model.__file__).with_name(f"{name}.py").exists()
 
 
 def test_reading_a_recipe_imports_no_model() -> None:
