@@ -21,8 +21,7 @@ from keras import ops
 from nmt_cli.model.layers import (
     Configured,
     PaddingMask,
-    embeddings,
-    float32_logits,
+    TokenEmbedding,
     padding_mask,
     word_dropout,
 )
@@ -183,29 +182,26 @@ class RecurrentDecoder(Configured):
         return ops.softmax(ops.cast(scores + mask, "float32"), axis=-1)
 
 
-def build_model(
-    config: RecurrentConfig, source_vocab: int, target_vocab: int, seed: int
-) -> keras.Model:
-    """Build the training model; see nmt_cli.model.build_model."""
-    keras.utils.set_random_seed(seed)
-    source_ids = keras.Input((None,), dtype="int32", name="source")
-    target_ids = keras.Input((None,), dtype="int32", name="target")
-    source_embedding, target_embedding = embeddings(config, source_vocab, target_vocab)
-
-    source_mask = PaddingMask(name="source_mask")(source_ids)
+def connect(
+    config: RecurrentConfig,
+    source: Any,
+    target: Any,
+    source_embedding: TokenEmbedding,
+    target_embedding: TokenEmbedding,
+) -> Any:
+    """Map ids [B, S] and [B, T] to the softmax layer's input [B, T, d]."""
+    source_mask = PaddingMask(name="source_mask")(source)
     tokens = seen_tokens(source_mask)
-    x = word_dropout(source_embedding(source_ids), "source", config)
+    x = word_dropout(source_embedding(source), "source", config)
     states: list[Any] = []
     for index in range(config.encoder_layers):
         x = keras.layers.Dropout(config.dropout, name=f"encoder_dropout_{index}")(x)
         x, *states = encoder_layer(config, f"encoder_{index}")(x, mask=tokens)
 
-    y = word_dropout(target_embedding(target_ids), "target", config)
+    y = word_dropout(target_embedding(target), "target", config)
     y = keras.layers.Dropout(config.dropout, name="target_dropout")(y)
     y = RecurrentDecoder(config, name="decoder")(y, x, summary_of(states), source_mask)
-    y = keras.layers.Dropout(config.dropout, name="output_dropout")(y)
-    logits = float32_logits(y, config, target_embedding, target_vocab)
-    return keras.Model([source_ids, target_ids], logits, name="rnn")
+    return keras.layers.Dropout(config.dropout, name="output_dropout")(y)
 
 
 class Steps(StepGraph):

@@ -27,8 +27,6 @@ from nmt_cli.model.layers import (
     PositionalEncoding,
     TargetMask,
     TokenEmbedding,
-    embeddings,
-    float32_logits,
     padding_mask,
     word_dropout,
 )
@@ -226,37 +224,34 @@ class DecoderLayer(_Block):
         return self._fed_forward(x, training=False), grown, weights
 
 
-def build_model(
-    config: TransformerConfig, source_vocab: int, target_vocab: int, seed: int
-) -> keras.Model:
-    """Build the training model; see nmt_cli.model.build_model.
+def connect(
+    config: TransformerConfig,
+    source: Any,
+    target: Any,
+    source_embedding: TokenEmbedding,
+    target_embedding: TokenEmbedding,
+) -> Any:
+    """Map ids [B, S] and [B, T] to the softmax layer's input [B, T, d].
 
     The step graph finds layers by their names: "encoder_0", "decoder_3" and so on.
     """
-    keras.utils.set_random_seed(seed)
-    source_ids = keras.Input((None,), dtype="int32", name="source")
-    target_ids = keras.Input((None,), dtype="int32", name="target")
-    source_embedding, target_embedding = embeddings(config, source_vocab, target_vocab)
     source_positions, target_positions = _positions(config)
 
-    source_mask = PaddingMask(config.pad_ids, name="source_mask")(source_ids)
-    x = _embed(source_ids, source_embedding, source_positions, "source", config)
+    source_mask = PaddingMask(config.pad_ids, name="source_mask")(source)
+    x = _embed(source, source_embedding, source_positions, "source", config)
     for index in range(config.encoder_layers):
         x = EncoderLayer(config, name=f"encoder_{index}")(x, source_mask)
     encoder_output = (
         LayerNorm(config.epsilon, name="encoder_norm")(x) if config.norm == "pre" else x
     )
 
-    target_mask = TargetMask(config.pad_ids, name="target_mask")(target_ids)
-    x = _embed(target_ids, target_embedding, target_positions, "target", config)
+    target_mask = TargetMask(config.pad_ids, name="target_mask")(target)
+    x = _embed(target, target_embedding, target_positions, "target", config)
     for index in range(config.decoder_layers):
         x = DecoderLayer(config, name=f"decoder_{index}")(
             x, encoder_output, target_mask, source_mask
         )
-    if config.norm == "pre":
-        x = LayerNorm(config.epsilon, name="decoder_norm")(x)
-    logits = float32_logits(x, config, target_embedding, target_vocab)
-    return keras.Model([source_ids, target_ids], logits, name="transformer")
+    return LayerNorm(config.epsilon, name="decoder_norm")(x) if config.norm == "pre" else x
 
 
 def _positions(config: TransformerConfig) -> tuple[Any, Any]:

@@ -11,8 +11,6 @@ from keras import ops
 from nmt_cli.model.layers import (
     PaddingMask,
     causal_mask,
-    embeddings,
-    float32_logits,
     padding_mask,
 )
 from nmt_cli.model.step_graph import StepGraph, Tensors
@@ -38,20 +36,14 @@ class AveragingDecoder(keras.layers.Layer):
         return self.join(ops.concatenate([mean, ops.matmul(weights, vectors)], -1)), weights
 
 
-def build_model(
-    config: AveragingConfig, source_vocab: int, target_vocab: int, seed: int
-) -> keras.Model:
-    keras.utils.set_random_seed(seed)
-    source = keras.Input((None,), dtype="int32", name="source")
-    target = keras.Input((None,), dtype="int32", name="target")
-    source_embedding, target_embedding = embeddings(config, source_vocab, target_vocab)
+def connect(
+    config: AveragingConfig, source: Any, target: Any, source_embedding: Any, target_embedding: Any
+) -> Any:
     x = source_embedding(source)
     for index in range(config.encoder_layers):
         x = keras.layers.Dense(config.d_model, "tanh", name=f"encoder_{index}")(x)
     mask = PaddingMask(name="source_mask")(source)
-    y = AveragingDecoder(config, name="decoder")(target_embedding(target), x, mask)
-    logits = float32_logits(y, config, target_embedding, target_vocab)
-    return keras.Model([source, target], logits, name="averaging")
+    return AveragingDecoder(config, name="decoder")(target_embedding(target), x, mask)
 
 
 class Steps(StepGraph):
