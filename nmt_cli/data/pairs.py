@@ -4,6 +4,7 @@ A tag before each synthetic source marks it as machine-written for the model (Ca
 https://arxiv.org/abs/1906.06442); sources to translate have no tag.
 """
 
+import itertools
 import logging
 from dataclasses import dataclass, replace
 
@@ -22,30 +23,22 @@ HOLD_OUT_EVERY = 20  # hold out at most one pair in this many
 SHORT_CHARACTERS = 20
 
 
-@dataclass
-class Cleaning:
-    """Numbers of pairs read, dropped by reason, and kept."""
+# Numbers of pairs read, dropped by reason, and kept, with their labels for the user.
+_LABELS = {
+    "read": "{pairs} read",
+    "empty": "dropped, a side empty",
+    "too_long": "dropped, a side too long",
+    "ratio": "dropped, length ratio",
+    "duplicate": "dropped, exact duplicate",
+    "too_many_tokens": "dropped, too many tokens",
+    "kept": "{pairs} kept",
+}
 
-    read: int = 0
-    empty: int = 0
-    too_long: int = 0
-    ratio: int = 0
-    duplicate: int = 0
-    too_many_tokens: int = 0
-    kept: int = 0
 
-    def report(self, pairs: str = "pairs") -> list[str]:
-        """Return one line per reason for the user; ``pairs`` names the pairs."""
-        rows = [
-            (f"{pairs} read", self.read),
-            ("dropped, a side empty", self.empty),
-            ("dropped, a side too long", self.too_long),
-            ("dropped, length ratio", self.ratio),
-            ("dropped, exact duplicate", self.duplicate),
-            ("dropped, too many tokens", self.too_many_tokens),
-            (f"{pairs} kept", self.kept),
-        ]
-        return [f"{label:<26}{count:>10,}" for label, count in rows]
+def report(counts: dict[str, int], pairs: str = "pairs") -> list[str]:
+    """Return one line per count for the user; ``pairs`` names the pairs."""
+    rows = [(label.format(pairs=pairs), counts[key]) for key, label in _LABELS.items()]
+    return [f"{label:<26}{count:>10,}" for label, count in rows]
 
 
 @dataclass(frozen=True)
@@ -55,8 +48,8 @@ class Pairs:
     real: Corpus
     synthetic: Corpus
     dev: Corpus
-    counts: Cleaning
-    synthetic_counts: Cleaning
+    counts: dict[str, int]
+    synthetic_counts: dict[str, int]
 
 
 def choose_pairs(recipe: Recipe, texts: dict[str, list[Corpus]]) -> Pairs:
@@ -65,11 +58,11 @@ def choose_pairs(recipe: Recipe, texts: dict[str, list[Corpus]]) -> Pairs:
     seen: set[tuple[str, str]] = set()
     real, counts = clean(texts["train"], data, seen)
     synthetic, synthetic_counts = clean(texts["synthetic"], data, seen)
-    if not counts.read:
+    if not counts["read"]:
         raise InputError(f"data.train: no lines in {', '.join(data.train)}")
     if not real:
         raise InputError(
-            f"none of {counts.read:,} pairs is left after cleaning",
+            f"none of {counts['read']:,} pairs is left after cleaning",
             "see data.max_characters and data.max_ratio",
         )
     held_out = Corpus(
@@ -100,29 +93,29 @@ def choose_pairs(recipe: Recipe, texts: dict[str, list[Corpus]]) -> Pairs:
 
 def clean(
     corpora: list[Corpus], config: DataConfig, seen: set[tuple[str, str]]
-) -> tuple[Corpus, Cleaning]:
+) -> tuple[Corpus, dict[str, int]]:
     """Concatenate corpora, strip white space, and drop bad pairs and those already in ``seen``."""
-    counts = Cleaning()
+    counts = dict.fromkeys(_LABELS, 0)
     kept = Corpus("train", [], [])
     for corpus in corpora:
         for source, target in zip(corpus.source, corpus.target, strict=True):
-            counts.read += 1
+            counts["read"] += 1
             source, target = source.strip(), target.strip()
             shorter, longer = sorted((len(source), len(target)))
             if not shorter:
-                counts.empty += 1
+                counts["empty"] += 1
             elif longer > config.max_characters:
-                counts.too_long += 1
+                counts["too_long"] += 1
             elif longer > SHORT_CHARACTERS and longer > config.max_ratio * shorter:
-                counts.ratio += 1
+                counts["ratio"] += 1
             elif (source, target) in seen:
-                counts.duplicate += 1
+                counts["duplicate"] += 1
             else:
                 seen.add((source, target))
                 kept.source.append(source)
                 kept.target.append(target)
                 kept.origins.append(corpus.name)
-    counts.kept = len(kept)
+    counts["kept"] = len(kept)
     return kept, counts
 
 
@@ -147,17 +140,14 @@ def draw(synthetic: Corpus, real: int, ratio: float, seed: int) -> Corpus:
 
 def mix(real: Corpus, synthetic: Corpus, tag: str) -> Corpus:
     """Concatenate real and synthetic pairs, with the tag, if any, before each synthetic source."""
-    if not tag:
-        sources = synthetic.source
-    else:
-        for lines in (real.source, real.target, synthetic.source, synthetic.target):
-            tagged = next((line for line in lines if tag in line), None)
-            if tagged is not None:
-                raise RecipeError(
-                    f"data.synthetic_tag: {tag} occurs in the text: {tagged[:60]!r}",
-                    "choose a tag that does not",
-                )
-        sources = [f"{tag} {line}" for line in synthetic.source]
+    sources = [f"{tag} {line}" if tag else line for line in synthetic.source]
+    lines = itertools.chain(real.source, real.target, synthetic.source, synthetic.target)
+    for line in lines if tag else ():
+        if tag in line:
+            raise RecipeError(
+                f"data.synthetic_tag: {tag} occurs in the text: {line[:60]!r}",
+                "choose a tag that does not",
+            )
     return Corpus(
         real.name,
         real.source + sources,

@@ -10,7 +10,7 @@ import logging
 import shutil
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 from tqdm import tqdm
 
 from nmt_cli.data.corpus import Corpus, read_corpus
-from nmt_cli.data.pairs import Pairs, choose_pairs, mix
+from nmt_cli.data.pairs import Pairs, choose_pairs, mix, report
 from nmt_cli.data.prepared import FORMAT, PREPARED, WEIGHTS, Prepared, TokenArray
 from nmt_cli.data.variants import vary
 from nmt_cli.data.vocabulary import learn_tokenizers
@@ -80,11 +80,11 @@ def prepare(
             "key": key,
             "languages": [recipe.data.source, recipe.data.target],
             "tests": tests,
-            "counts": asdict(pairs.counts),
+            "counts": pairs.counts,
             "pairs": kept,
         }
         if recipe.data.synthetic:
-            record["synthetic_counts"] = asdict(pairs.synthetic_counts)
+            record["synthetic_counts"] = pairs.synthetic_counts
         write_json(work / PREPARED, record)
     logger.info(f"prepared {sum(kept.values()):,} pairs in {folder}")
     return Prepared.open(folder)
@@ -108,19 +108,21 @@ def _write_training_set(
     else:
         folder.mkdir()
         sources = itertools.chain(real.source, pairs.synthetic.source)
-        _learn_tokenizers(recipe, sources, mixed.target, folder, tag)
+        logger.info(
+            f"learning the {recipe.tokenizer.kind} vocabulary from {len(mixed.target):,} pairs"
+        )
+        learn_tokenizers(recipe.tokenizer, sources, mixed.target, folder, recipe.seed, tag)
     pair = load_tokenizers(folder)
     rows = _encode(mixed, pair, data.max_tokens, work / "train")
-    counts.kept = bisect_left(rows, len(pairs.real))  # real pairs come first
-    counts.too_many_tokens = len(pairs.real) - counts.kept
-    synthetic_counts.kept = len(rows) - counts.kept
-    synthetic_counts.too_many_tokens = len(pairs.synthetic) - synthetic_counts.kept
-    if not counts.kept:
+    kept = bisect_left(rows, len(pairs.real))  # real pairs come first
+    counts |= {"kept": kept, "too_many_tokens": len(pairs.real) - kept}
+    kept_synthetic = len(rows) - kept
+    synthetic_counts["kept"] = kept_synthetic
+    synthetic_counts["too_many_tokens"] = len(pairs.synthetic) - kept_synthetic
+    if not kept:
         raise InputError(f"every pair is longer than data.max_tokens = {data.max_tokens}")
-    report = counts.report()
-    if data.synthetic:
-        report += synthetic_counts.report("synthetic pairs")
-    for line in report:
+    synthetic_report = report(synthetic_counts, "synthetic pairs") if data.synthetic else []
+    for line in report(counts) + synthetic_report:
         logger.info(line)
     mixed = mixed.select(rows)
     _write_text(mixed, work, recipe)
@@ -132,20 +134,6 @@ def _write_training_set(
             f"every development pair is longer than data.max_tokens = {data.max_tokens}"
         )
     return dict(Counter(mixed.origins))
-
-
-def _learn_tokenizers(
-    recipe: Recipe, sources: Iterable[str], targets: list[str], folder: Path, tag: str
-) -> None:
-    config = recipe.tokenizer
-    logger.info(f"learning the {config.kind} vocabulary from {len(targets):,} pairs")
-    pair = learn_tokenizers(config, sources, targets, folder, recipe.seed, tag)
-    size = min(pair.source.vocab_size, pair.target.vocab_size)
-    if size < config.vocab_size:
-        logger.info(
-            f"the text yields {size:,} pieces, fewer than tokenizer.vocab_size = "
-            f"{config.vocab_size:,}"
-        )
 
 
 def _write_test_sets(work: Path, recipe: Recipe, corpora: list[Corpus]) -> list[str]:

@@ -8,9 +8,8 @@ NAME.LANG.txt   plain text of train, dev and the test sets
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,33 +77,23 @@ class TokenArray:
         return np.diff(self.offsets)
 
 
-class _Record(TypedDict):
-    """The content of prepared.json that training needs."""
-
-    key: str
-    languages: tuple[str, str]
-    tests: tuple[str, ...]
-    pairs: dict[str, int]
-
-
 @dataclass(frozen=True)
 class Prepared:
     """A prepared folder: arrays of the training and development pairs, text of all sets.
     ``key`` hashes its texts and settings, ``pairs`` counts the training pairs of each corpus."""
 
-    folder: Path
     key: str
     languages: tuple[str, str]
     tests: tuple[str, ...]
     pairs: dict[str, int]
+    folder: Path = Path()  # not in prepared.json
 
     @classmethod
     def open(cls, folder: Path) -> "Prepared":
         """Open a folder that ``nmt prepare`` wrote."""
         remedy = "run nmt prepare --force"
-        return cls(
-            folder, **read_record(folder / PREPARED, _Record, FORMAT, "a prepared folder", remedy)
-        )
+        record = read_record(folder / PREPARED, cls, FORMAT, "a prepared folder", remedy)
+        return replace(record, folder=folder)
 
     def tokenizers(self) -> TokenizerPair:
         """Load the tokenizers."""
@@ -112,11 +101,8 @@ class Prepared:
 
     def arrays(self, split: str) -> tuple[TokenArray, TokenArray]:
         """Open the arrays of "train" or "dev", source with special tokens and target without."""
-        stem = self.folder / split
-        return (
-            TokenArray.open(stem.with_suffix(".source")),
-            TokenArray.open(stem.with_suffix(".target")),
-        )
+        source, target = (self.folder / f"{split}.{side}" for side in ("source", "target"))
+        return TokenArray.open(source), TokenArray.open(target)
 
     def weights(self) -> NDArray[np.float32] | None:
         """Return how often an epoch draws each training pair; None: once."""

@@ -95,11 +95,9 @@ def with_emoji(pair: Pair, chance: random.Random) -> Pair:
         return _both(pair, lambda side: f"{emoji} {side}")
     if position < 0.4 and len(source) == len(target) > 1:
         index = chance.randrange(1, len(source))
-
-        def inserted(sentences: list[str]) -> str:
-            return f"{' '.join(sentences[:index])}{space}{emoji} {' '.join(sentences[index:])}"
-
-        return inserted(source), inserted(target)
+        for sentences in (source, target):
+            sentences[index - 1] += f"{space}{emoji}"
+        return " ".join(source), " ".join(target)
     return _both(pair, lambda side: f"{side}{space}{emoji}")
 
 

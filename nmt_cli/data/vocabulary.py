@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -24,6 +25,8 @@ from nmt_cli.text.tokenizer import (
     load_tokenizers,
 )
 from nmt_cli.text.word_piece import RESERVED_TOKENS, SUFFIX_MARK, split_words
+
+logger = logging.getLogger(__name__)
 
 _MAX_LINES = 5_000_000
 _MAX_LINE_BYTES = 2**30  # the library's maximum; it drops longer lines
@@ -67,7 +70,14 @@ def learn_tokenizers(
             path.write_bytes(content)
     lowercase = config.kind == "wordpiece" and config.lowercase
     TokenizerSpec(config.kind, source, target, lowercase, tag).write(folder)
-    return load_tokenizers(folder)
+    pair = load_tokenizers(folder)
+    size = min(pair.source.vocab_size, pair.target.vocab_size)
+    if size < config.vocab_size:
+        logger.info(
+            f"the text yields {size:,} pieces, fewer than tokenizer.vocab_size = "
+            f"{config.vocab_size:,}"
+        )
+    return pair
 
 
 def _is_visible(line: str) -> bool:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from nmt_cli.data.pairs import Cleaning
 from nmt_cli.data.prepare import prepare
 from nmt_cli.data.prepared import Prepared
 from nmt_cli.errors import ModelError, NmtError
@@ -77,8 +76,13 @@ def test_the_prepared_folder_is_complete(texts: Path, tmp_path: Path, run: Prepa
     assert found.text("dev-2").source == dev.source
     assert found.text("test-2").target == ENGLISH[90:]
     counts = json.loads((tmp_path / "out" / "prepared.json").read_text())["counts"]
-    expected = Cleaning(read=83, empty=1, ratio=1, duplicate=1, kept=80)
-    assert counts == dataclasses.asdict(expected)
+    assert {key: count for key, count in counts.items() if count} == {
+        "read": 83,
+        "empty": 1,
+        "ratio": 1,
+        "duplicate": 1,
+        "kept": 80,
+    }
     assert "pairs kept                        80" in messages
     assert messages[-1] == f"prepared 80 pairs in {tmp_path / 'out'}"
 
