@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import sentencepiece
 
+from nmt_cli.data.corpus import sentence_pairs
 from nmt_cli.errors import NmtError, OptionError
 from nmt_cli.export import web
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
@@ -103,7 +104,7 @@ def test_tokenizing_as_sentencepiece(kind: str, tmp_path: Path) -> None:
             "normalization_rule_name": "identity",
         },
     }[kind]
-    text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8").splitlines()
+    text = [side for pair in sentence_pairs("test") for side in pair.values()]
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(text),
         model_prefix=str(tmp_path / "text"),
