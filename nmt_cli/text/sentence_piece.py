@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from nmt_cli.text.tokenizer import (
 
 # Later versions mix a secret of the process into the seed.
 LAST_REPEATABLE = (0, 2, 1)
+
+_PROTO = "serialized_proto"  # the only form with offsets that all versions of the library have
 
 # Of the punctuation.
 _RULES = (
@@ -139,23 +142,20 @@ class SentencePieceTokenizer:
     def spans(self, line: str) -> list[Span]:
         """Return the part of the line that each id of `encode` comes from."""
         text = normalized(line, self._punctuation)
-        pieces = self._processor.encode(text.text, out_type="immutable_proto").pieces
-        return [text.origin(piece.begin, piece.end) for piece in pieces]
+        _, spans = _text_and_spans(self._processor.encode(text.text, out_type=_PROTO))
+        return [text.origin(*span) for span in spans]
 
     def decode_spans(self, ids: Sequence[int]) -> tuple[str, list[Span]]:
         """Return the text of a sequence and the part of it that is each id's."""
         kept = [id_ for id_ in map(int, ids) if id_ not in self.special_ids]
         if not kept:
             return "", [(0, 0)] * len(ids)
-        decoded = self._processor.decode(kept, out_type="immutable_proto")
-        pieces, spans, end = iter(decoded.pieces), list[Span](), 0
+        text, decoded = _text_and_spans(self._processor.decode(kept, out_type=_PROTO))
+        pieces, spans, end = iter(decoded), list[Span](), 0
         for id_ in map(int, ids):
-            start = end
-            if id_ not in self.special_ids:
-                piece = next(pieces)
-                start, end = piece.begin, piece.end
+            start, end = (end, end) if id_ in self.special_ids else next(pieces)
             spans.append((start, end))
-        return decoded.text, spans
+        return text, spans
 
     def with_special_tokens(self, ids: Sequence[int]) -> list[int]:
         """Return the ids followed by EOS."""
@@ -180,6 +180,17 @@ class SentencePieceTokenizer:
             else:
                 surfaces.append(piece.replace("▁", " ").encode())
         return surfaces
+
+
+def _text_and_spans(serialized: bytes) -> tuple[str, list[Span]]:
+    """Return the text of a SentencePieceText message, and each piece's part of it."""
+    from sentencepiece import sentencepiece_pb2  # translating without alignments does not need it
+
+    message = sentencepiece_pb2.SentencePieceText.FromString(serialized)
+    # The library counts bytes.
+    sizes = (len(character.encode()) for character in message.text)
+    numbers = {start: number for number, start in enumerate(accumulate(sizes, initial=0))}
+    return message.text, [(numbers[piece.begin], numbers[piece.end]) for piece in message.pieces]
 
 
 @cache
