@@ -340,11 +340,16 @@ def _aligned(source: Words, target: Words, chosen: Sequence[Hypothesis]) -> list
     """Return for each target word the source word with the largest weight: (source, target)."""
     pairs = list[tuple[int, int]]()
     for index, hypothesis in enumerate(chosen):
-        read, words = source.tokens[index], enumerate(target.tokens[index])
-        written = {word: tokens for word, tokens in words if tokens}
-        if any(read) and written and hypothesis.attention is not None:
-            weights = word_weights(hypothesis.attention, read, list(written.values()))
-            pairs += zip(weights.argmax(axis=1).tolist(), written, strict=True)
+        # Words without tokens in this part are in other parts of the line.
+        read, written = (
+            {word: tokens for word, tokens in enumerate(words.tokens[index]) if tokens}
+            for words in (source, target)
+        )
+        if read and written and hypothesis.attention is not None:
+            sides = list(read.values()), list(written.values())
+            weights, numbers = word_weights(hypothesis.attention, *sides), list(read)
+            best = (numbers[column] for column in weights.argmax(axis=1))
+            pairs += zip(best, written, strict=True)
     return pairs
 
 

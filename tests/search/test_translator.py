@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from nmt_cli.errors import NmtError
 from nmt_cli.search import segments
 from nmt_cli.search import translator as module
+from nmt_cli.search.hypotheses import Hypothesis
 from nmt_cli.search.segments import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
 from nmt_cli.search.translator import Translator
 from nmt_cli.text import edits
 from nmt_cli.text.edits import MappedText
-from nmt_cli.text.path import even_parts
+from nmt_cli.text.path import Words, even_parts
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, UNK_ID, TokenizerPair
 from tests.search.fakes import (
     CHARACTERS,
@@ -395,6 +396,15 @@ class TestRepetition:
     )
     def test_only_by_default(self, values: dict[str, int | bool], expected: str) -> None:
         assert texts(self.translator(**values), ["!"]) == [expected]
+
+
+def test_a_word_is_aligned_within_its_own_part() -> None:
+    source = Words([(0, 1), (2, 3)], [[[0], []], [[], [0]]])
+    target = Words([(0, 1), (2, 3)], [[[0], []], [[], [0]]])
+    # In the second part, all attention is on END, which belongs to no word.
+    attention = np.array([[0.0, 1.0]], np.float32)
+    chosen = [Hypothesis([9], -1.0, [-1.0], attention) for _ in range(2)]
+    assert module._aligned(source, target, chosen) == [(0, 0), (1, 1)]
 
 
 @pytest.mark.parametrize("beams", [1, 3])
