@@ -166,6 +166,8 @@ def cpu_devices(recipe: Recipe, begun: int = 0) -> int:
         return 1
     import tensorflow as tf
 
+    if tf.config.list_physical_devices("GPU"):  # to list logical devices would take its memory
+        return 1
     budget = recipe.training.batch_tokens or MAX_PARTS * PART_TOKENS  # 0: as large as fits
     parts = min(begun or min(MAX_PARTS, budget // PART_TOKENS), cores())
     if parts < 2:

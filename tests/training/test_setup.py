@@ -128,6 +128,16 @@ def test_when_splitting_does_not_pay_off(tmp_path: Path, monkeypatch: pytest.Mon
     assert cpu_devices(recipe_of(tmp_path), begun=2) == 1
 
 
+def test_a_gpu_is_not_initialized_before_its_batch_size_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = pytest.importorskip("tensorflow").config
+    monkeypatch.setattr(module, "cores", lambda: 8)
+    monkeypatch.setattr(config, "list_physical_devices", lambda kind: [kind])
+    monkeypatch.setattr(config, "list_logical_devices", lambda kind: pytest.fail("initialized"))
+    assert cpu_devices(recipe_of(tmp_path, batch_tokens=0)) == 1
+
+
 @pytest.mark.parametrize(
     ("machine", "tokens", "begun", "count"),
     [
