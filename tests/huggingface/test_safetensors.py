@@ -45,6 +45,9 @@ def test_sizes_that_differ_from_the_file_and_integers_are_refused(tmp_path: Path
     by_hand(tmp_path / "x", "F32", bytes(8), [3])
     with pytest.raises(ModelError, match=r"x: damaged, or not safetensors \("):
         read_safetensors(tmp_path / "x")
+    by_hand(tmp_path / "x", "F8_E4M3", bytes(2), [2])  # numpy has no such numbers
+    with pytest.raises(ModelError, match=r"x: damaged, or not safetensors \("):
+        read_safetensors(tmp_path / "x")
     by_hand(tmp_path / "x", "I64", bytes(8), [1])
     with pytest.raises(ModelError, match="x: a is int64, and only floats can be imported"):
         read_safetensors(tmp_path / "x")

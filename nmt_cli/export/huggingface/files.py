@@ -231,11 +231,11 @@ def read_safetensors(path: Path) -> Tensors:
     try:
         tensors = load_file(path)
     except OSError as error:
-        raise ModelError(f"{path}: cannot be read ({error})") from None
-    except SafetensorError as error:
+        raise ModelError(f"{path}: cannot be read ({first_line(error)})") from None
+    except (SafetensorError, AttributeError, TypeError) as error:  # numpy has no 8-bit floats
         raise ModelError(f"{path}: damaged, or not safetensors ({first_line(error)})") from None
     for name, tensor in tensors.items():
-        if tensor.dtype.kind in "biu":
+        if tensor.dtype.kind in "biuc":
             raise ModelError(f"{path}: {name} is {tensor.dtype}, and only floats can be imported")
     return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
 
