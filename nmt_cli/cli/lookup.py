@@ -65,7 +65,7 @@ def recipe_names() -> list[str]:
 
 
 def find_run(path: Path | None, reason: str = "") -> Path:
-    """Return the path, or the newest run; print which, and the ``reason`` why it must be a run."""
+    """Return the path, or the newest run; with a ``reason`` why it must be a run, print both."""
     run = path or _newest(EVERY_RUN)
     if not run:
         raise ModelError("no run under runs/", "train first with nmt train, or name a run folder")

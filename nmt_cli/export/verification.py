@@ -134,7 +134,7 @@ def compare_with_model(
 
 
 def forced_pairs(trained: TrainedModel) -> list[tuple[list[int], list[int]]]:
-    """Return the first held-out pairs; HARD_LINES are their own if there are too few."""
+    """Return the ids of the first held-out pairs; HARD_LINES are their own if there are too few."""
     more = list(filter(str.strip, HARD_LINES))
     return trained.encoded(*([*side, *more][:FORCED_SENTENCES] for side in trained.held_out))
 

@@ -21,10 +21,10 @@ _HIDDEN = (Kind.OPEN, Kind.CLOSE, Kind.MARK)
 
 @dataclass(frozen=True)
 class Aligned:
-    """A translation of one line, and its aligned words.
+    """A translation of a text, and its aligned words.
 
     Attributes:
-        pairs: intervals of a source word in the line and of a target word in the translation, in
+        pairs: intervals of a source word in the text and of a target word in the translation, in
             target order. Each target word has one pair at most.
     """
 

@@ -200,7 +200,7 @@ class TsvTable(Lines):
         self.column = int(self.field) - 1 if self.field.isdecimal() else None
 
     def read(self, text: str, where: str) -> Record | None:
-        """Read a row; the header and blank rows pass unchanged."""
+        """Read a row; blank rows pass unchanged, as does the header of TSV."""
         values, end = self._values(text.removesuffix("\r"), where), "\r" * text.endswith("\r")
         if self.column is None:
             if self.field not in values:

@@ -42,7 +42,7 @@ class SmoothedCrossEntropy(keras.losses.Loss):
 
 
 def smoothed_cross_entropy(ids: Any, logits: Any, smoothing: float) -> Any:
-    """Return the smoothed cross-entropy of float32 logits [B, T, V] to references [B, T], [B, T].
+    """Return the smoothed cross-entropy, [B, T], of float32 logits [B, T, V] to ids [B, T].
 
     The gradient is explicit: ``softmax(logits) - target distribution``. The automatic gradient took
     twice as long (64 x 32 positions, V = 8,000, two cores): the array is far larger than a

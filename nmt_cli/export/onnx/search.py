@@ -43,7 +43,7 @@ def search_graph(
 ) -> ir.Model:
     """Turn a bundle's encoder and step into the graph of a whole translator of token ids.
 
-    Its inputs are ``source`` int32 [B, L], with END and padded with PAD_ID; ``beam_size``,
+    Its inputs are ``source`` int32 [B, S], with END and padded with PAD_ID; ``beam_size``,
     ``n_best``, ``max_length``, ``min_length`` and ``no_repeat_ngram`` int64 [1];
     ``length_penalty`` float64 [1].
     Its outputs are ``ids`` int32 [B, N, T], the best translations without END_ID, best first,
@@ -361,7 +361,7 @@ def text_graph(model: ir.Model, source: bytes, target: bytes, silent: Collection
 
 
 def _tokenized(op: Ops, text: Any, source: bytes) -> tuple[Any, Any]:
-    """Return the ids of lines with the end token, int32 [B, L], and their lengths [B]."""
+    """Return the ids of lines with the end token, int32 [B, S], and their lengths [B]."""
     sampling, ends = (np.array([0]), np.array([0], np.float32)), np.array([False, True, False])
     model = ir.AttrString("model", source)  # ONNX keeps bytes in a string
     ids, starts, _ = op.SentencepieceTokenizer(
