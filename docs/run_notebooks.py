@@ -22,20 +22,22 @@ def run(cells: list[dict[str, Any]]) -> list[list[Output]]:
     """Run code cells in order; return the outputs of each."""
     names: dict[str, Any] = {"__name__": "__main__"}
     sources = ["".join(cell["source"]) for cell in cells]
-    with contextlib.chdir("."):  # a notebook may change it
-        return [_outputs(source, number, names) for number, source in enumerate(sources, 1)]
+    # A notebook may change the folder; its log writes to the stdout of its first cell.
+    with contextlib.chdir("."), contextlib.redirect_stdout(io.StringIO()) as printed:
+        return [
+            _outputs(source, number, names, printed) for number, source in enumerate(sources, 1)
+        ]
 
 
-def _outputs(source: str, number: int, names: dict[str, Any]) -> list[Output]:
-    """Run one cell."""
+def _outputs(source: str, number: int, names: dict[str, Any], printed: io.StringIO) -> list[Output]:
+    """Run one cell, whose text is added to what has been printed."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-    value, outputs = None, []
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(tree, f"cell {number}", "exec"), names)
-        if isinstance(last, ast.Expr):
-            value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), names)
-    if text := printed.getvalue():
+    value, outputs, start = None, [], len(printed.getvalue())
+    exec(compile(tree, f"cell {number}", "exec"), names)
+    if isinstance(last, ast.Expr):
+        value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), names)
+    if text := printed.getvalue()[start:]:
         lines = text.splitlines(keepends=True)
         outputs.append({"name": "stdout", "output_type": "stream", "text": lines})
     if value is not None:
