@@ -65,7 +65,7 @@ def test_a_folder_replaces_an_older_one_completely(tmp_path: Path) -> None:
     fill(tmp_path / "f", "one")
     fill(tmp_path / "f", "two")
     assert listing(tmp_path) == {"f/made.json": "two", "f/sub/two": "two"}
-    assert [each.name for each in tmp_path.iterdir()] == ["f"]
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
 @pytest.mark.parametrize("existing", [False, True])
@@ -130,7 +130,7 @@ def test_unwritable_places(tmp_path: Path) -> None:
     with pytest.raises(NmtError, match="cannot be written"):
         fill(tmp_path / "file" / "a", "x")
     assert listing(tmp_path) == {"file": "x"}
-    assert {each.name for each in tmp_path.iterdir()} == {"file", "folder"}
+    assert {entry.name for entry in tmp_path.iterdir()} == {"file", "folder"}
 
 
 FULL_DISK = """
@@ -169,7 +169,7 @@ def test_a_full_disk_keeps_the_old_files(tmp_path: Path) -> None:
         assert message.startswith(f"{tmp_path / name}: cannot be written (File too large); ")
         assert "free disk space" in message
     assert listing(tmp_path) == before
-    assert {each.name for each in tmp_path.iterdir()} == {"a.txt", "f"}
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "f"}
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o027])

@@ -62,7 +62,7 @@ def test_a_folder_in_use_is_refused_until_its_process_is_killed(tmp_path: Path) 
             folder, f"process {process.pid} on {os.uname().nodename}"
         )
         process.kill()
-    assert [each.name for each in folder.parent.iterdir()] == [".new.lock"]
+    assert [path.name for path in folder.parent.iterdir()] == [".new.lock"]
     with locked(folder):
         assert str(os.getpid()) in (folder.parent / ".new.lock").read_text()
     assert not list(folder.parent.iterdir())
@@ -81,7 +81,7 @@ def test_a_lock_outlives_the_replacement_of_its_folder(tmp_path: Path) -> None:
                 pass
     with pytest.raises(ZeroDivisionError), locked(tmp_path / "f"):
         raise ZeroDivisionError
-    assert {each.name for each in tmp_path.iterdir()} == {"f", "link"}
+    assert {path.name for path in tmp_path.iterdir()} == {"f", "link"}
 
 
 def test_readers_share_a_lock(tmp_path: Path) -> None:
@@ -103,9 +103,9 @@ def test_readers_share_a_lock(tmp_path: Path) -> None:
 def test_only_one_of_many_processes_gets_a_lock(tmp_path: Path) -> None:
     words = [sys.executable, "-c", CONTENDER, str(tmp_path / "f")]
     processes = [subprocess.Popen(words, stderr=subprocess.PIPE) for _ in range(4)]
-    for each in processes:
-        message = each.communicate()[1]
-        assert each.returncode == 0, message.decode()
+    for process in processes:
+        message = process.communicate()[1]
+        assert process.returncode == 0, message.decode()
     assert not list(tmp_path.iterdir())
 
 
@@ -134,7 +134,7 @@ def test_a_mounted_folder_is_locked_inside(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "f").mkdir()
     monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
     with locked(tmp_path / "f"):
-        assert [str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*")] == [
+        assert [str(inside.relative_to(tmp_path)) for inside in tmp_path.rglob("*")] == [
             "f",
             "f/.f.lock",
         ]
@@ -157,4 +157,4 @@ def test_folders_made_for_the_lock_alone_are_removed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     with locked(tmp_path / "runs" / "new"):
         (tmp_path / "runs" / "new").mkdir()
-    assert [each.name for each in (tmp_path / "runs").iterdir()] == ["new"]
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["new"]

@@ -40,13 +40,15 @@ def test_both_kinds_have_one_interface(model: TranslationModel) -> None:
     assert model.languages == ("xx", "yy")
     assert model.tokenizers.source.vocab_size == model.describe()["vocabulary"]["source"]
     assert model.describe()["kind"] == model.kind
-    found = list(model.translate(LINES))
-    assert [bool(translation.text) for translation in found] == [True, False, True, True]
-    assert isinstance(found[0], nmt_cli.Translation)
-    assert found[0].tokens[-1] == "</s>" or len(found[0].ids) == len(found[0].tokens)
-    assert len(found[0].tokens) == len(found[0].token_scores)
-    assert found[0].score < 0
-    assert found[1].tokens == []
+    translations = list(model.translate(LINES))
+    assert [bool(translation.text) for translation in translations] == [True, False, True, True]
+    assert isinstance(translations[0], nmt_cli.Translation)
+    assert translations[0].tokens[-1] == "</s>" or len(translations[0].ids) == len(
+        translations[0].tokens
+    )
+    assert len(translations[0].tokens) == len(translations[0].token_scores)
+    assert translations[0].score < 0
+    assert translations[1].tokens == []
 
 
 @pytest.mark.train
@@ -91,9 +93,9 @@ def test_options_and_overrides(model: TranslationModel) -> None:
 
 def test_constraints(model: TranslationModel) -> None:
     phrases = [["casa"], [], ["gato", "sol um"], []]
-    found = list(model.translate(LINES, constraints=phrases))
-    assert all(phrase in found[row].text for row in range(4) for phrase in phrases[row])
-    assert found[3].text == next(model.translate(LINES[3:])).text
+    translations = list(model.translate(LINES, constraints=phrases))
+    assert all(phrase in translations[row].text for row in range(4) for phrase in phrases[row])
+    assert translations[3].text == next(model.translate(LINES[3:])).text
     with pytest.raises(NmtError, match="constraints: ends before line 2, lines does not"):
         list(model.translate(LINES, constraints=phrases[:1]))
     with pytest.raises(NmtError, match="line 1: ' ' is blank"):
@@ -135,9 +137,9 @@ def test_translation_is_lazy_and_in_order(model: TranslationModel) -> None:
             read.append("um dois")
             yield f"{'um ' * (len(read) % 3 + 1)}"
 
-    found = model.translate(endless(), beam_size=1)
+    translations = model.translate(endless(), beam_size=1)
     assert read == []
-    next(found)
+    next(translations)
     assert 0 < len(read) <= 2048
 
 

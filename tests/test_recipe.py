@@ -326,7 +326,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
             model,
             heads=1 + model.heads % 1000,
             d_model=2 + model.heads % 1000 * 2,
-            pad_ids=(0, *(each % 4 for each in model.pad_ids if each % 4 < 2)),
+            pad_ids=(0, *(pad_id % 4 for pad_id in model.pad_ids if pad_id % 4 < 2)),
             max_positions=max(2, decoding.max_length, decoding.max_source + 2),
         )
     return dataclasses.replace(

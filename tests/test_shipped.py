@@ -57,7 +57,7 @@ def bundle(request: pytest.FixtureRequest) -> Path:
 
 def test_a_bundle_is_small_and_whole(bundle: Path) -> None:
     check_files(bundle, read_manifest(bundle))
-    assert sum(each.stat().st_size for each in bundle.rglob("*")) < 25_000_000
+    assert sum(path.stat().st_size for path in bundle.rglob("*")) < 25_000_000
 
 
 def test_a_bundle_has_attention_for_alignments(bundle: Path) -> None:
@@ -71,10 +71,10 @@ def test_the_card_names_every_licence(bundle: Path) -> None:
     card = (bundle / "MODEL_CARD.md").read_text(encoding="utf-8")
     sources = read_manifest(bundle).provenance["sources"]
     assert len(sources) == SOURCES[bundle.name]
-    for each in sources:
-        assert each["source"], each["corpus"]
-        assert each["source"] in card
-        assert f"| {each['corpus']} | {each['pairs']:,} |" in card
+    for source in sources:
+        assert source["source"], source["corpus"]
+        assert source["source"] in card
+        assert f"| {source['corpus']} | {source['pairs']:,} |" in card
     for part in ("docs.test", "tatoeba.test", "Hardware", "Speed", "Errors"):
         assert part in card, part
 
@@ -88,16 +88,16 @@ def test_a_bundle_names_no_path_of_a_machine(bundle: Path) -> None:
 def test_the_first_lines_are_right(bundle: Path) -> None:
     lines = FIRST_LINES[bundle.name]
     with nmt_cli.open(bundle) as model:
-        found = [each.text for each in model.translate([*lines])]
-    assert dict(zip(lines, found, strict=True)) == lines
+        translated = [translation.text for translation in model.translate([*lines])]
+    assert dict(zip(lines, translated, strict=True)) == lines
 
 
 def test_attention_of_a_line_in_capitals_is_that_of_its_translation(bundle: Path) -> None:
     line = {"pt-en": "ONDE FICA A ESTAÇÃO?", "en-pt": "WHERE IS THE STATION?"}[bundle.name]
     with nmt_cli.open(bundle) as model:
         maps = model.attention(line)
-        (found,) = model.translate([line])
-    assert maps.target[:-1] == found.ids
+        (translation,) = model.translate([line])
+    assert maps.target[:-1] == translation.ids
     assert [word for word, _ in maps.source_words] == line.split()
-    assert [word for word, _ in maps.target_words] == found.text.split()
-    assert found.text.isupper()
+    assert [word for word, _ in maps.target_words] == translation.text.split()
+    assert translation.text.isupper()

@@ -36,15 +36,15 @@ def translate(
 
 def real_sentences(count: int) -> list[str]:
     """Return first lines of the standard library's docstrings: real text on any machine."""
-    found: dict[str, None] = {}
+    sentences: dict[str, None] = {}
     for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8", errors="replace"))
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 first = (ast.get_docstring(node) or "").split("\n")[0]
                 if 8 < len(first) < 80:
-                    found[first] = None
-        if len(found) >= count:
+                    sentences[first] = None
+        if len(sentences) >= count:
             break
-    assert len(found) >= count
-    return list(found)[:count]
+    assert len(sentences) >= count
+    return list(sentences)[:count]

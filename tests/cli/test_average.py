@@ -35,8 +35,8 @@ def test_the_mean_can_be_exported(with_two: Path) -> None:
     one = read_checkpoint(with_two / RUN / "checkpoints" / "step-00000020.npz")[0]
     mean = read_checkpoint(with_two / output)[0]
     assert mean.keys() == {name for name in one if name.startswith("weights/")}
-    for name, each in mean.items():
-        np.testing.assert_allclose(each, 1.5 * one[name], rtol=1e-6)
+    for name, array in mean.items():
+        np.testing.assert_allclose(array, 1.5 * one[name], rtol=1e-6)
     words = ["export", RUN, "--checkpoint", output, "--onnx", "--no-verify", "-o", "exports/mean"]
     assert nmt(*words, cwd=with_two).code == 0
 

@@ -16,8 +16,8 @@ def test_a_bundle(workdir: Path) -> None:
     words = ["bench", BUNDLE, "--text", "toy.pt", *QUICK, "--batch", "3"]
     result = nmt(*words, "--json", "--forced-length", "5", cwd=workdir)
     assert result.code == 0, result.err
-    found = json.loads(result.out)
-    (cell,) = found["cells"]
+    report = json.loads(result.out)
+    (cell,) = report["cells"]
     assert (cell["precision"], cell["beam_size"], cell["batch"]) == ("float32", 1, 3)
     assert (cell["tokens"], cell["sentences"]) == (8 * 5, 8)
     speed = cell["tokens_per_second"]
@@ -25,8 +25,8 @@ def test_a_bundle(workdir: Path) -> None:
     assert cell["latency_ms"] is None
     assert cell["peak_mib"] > 10
     assert cell["load_seconds"] > 0
-    assert found["settings"] == {"repeats": 1, "threads": None, "forced_length": 5, "lines": 8}
-    assert {"nmt", "onnxruntime"} <= set(found["versions"])
+    assert report["settings"] == {"repeats": 1, "threads": None, "forced_length": 5, "lines": 8}
+    assert {"nmt", "onnxruntime"} <= set(report["versions"])
     assert "float32, beam 1, batch 3" in result.err
     assert snapshot(workdir) == before
 
@@ -35,11 +35,11 @@ def test_the_table(workdir: Path) -> None:
     words = ["bench", BUNDLE, "--text", "toy.pt", *QUICK, "--batch", "1", "--batch", "own"]
     result = nmt(*words, "--threads", "1", cwd=workdir)
     assert result.code == 0, result.err
-    *_, header, latency, own = result.out.decode().splitlines()
+    *_, header, latency, own_batches = result.out.decode().splitlines()
     assert header.split("  ")[0].startswith("precision")
     assert latency.split()[:3] == ["float32", "1", "1"]
-    assert own.split()[:3] == ["float32", "1", "own"]
-    assert len(latency.split()) == len(own.split()) + 2  # p50 and p95
+    assert own_batches.split()[:3] == ["float32", "1", "own"]
+    assert len(latency.split()) == len(own_batches.split()) + 2  # p50 and p95
 
 
 def test_bad_input(workdir: Path) -> None:

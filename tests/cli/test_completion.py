@@ -132,8 +132,8 @@ class TestNames:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.chdir(workdir)
-        found = [("plain", each) for each in expected]
-        assert self.completions(*words) == (found or [("dir", words[-1])])
+        folders = [("plain", each) for each in expected]
+        assert self.completions(*words) == (folders or [("dir", words[-1])])
 
     def test_recipes_are_files_too(self) -> None:
         assert self.completions("train", "ted") == [("plain", "ted-pt-en")]

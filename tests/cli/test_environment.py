@@ -19,8 +19,10 @@ from nmt_cli.training.log import TrainingLog
 from tests.cli.conftest import NMT, assert_fails, nmt
 
 COMMANDS = dict(every_command(cli, "nmt"))
-PARAMETERS = [(name, each) for name in COMMANDS for each in COMMANDS[name].params if name != "nmt"]
-VARIABLES = {name for _, each in PARAMETERS for name in each.envvar or []}
+PARAMETERS = [
+    (name, parameter) for name in COMMANDS for parameter in COMMANDS[name].params if name != "nmt"
+]
+VARIABLES = {name for _, parameter in PARAMETERS for name in parameter.envvar or []}
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "shell.md"
 
 
@@ -32,19 +34,19 @@ def _without_the_users_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def parsed(command: str, *words: str) -> dict[str, Any]:
     """Return the parsed options and arguments of a command."""
-    found: click.Command = cli
+    node: click.Command = cli
     for name in command.split():
-        assert isinstance(found, click.Group)
-        found = found.commands[name]
+        assert isinstance(node, click.Group)
+        node = node.commands[name]
     parent = click.Context(cli, **cli.context_settings)
-    return found.make_context(command, list(words), parent).params
+    return node.make_context(command, list(words), parent).params
 
 
 def model(command: str, *words: str) -> list[Path]:
     """Return the models of a command, whether it takes one or several."""
     values = parsed(command, *words)
-    found = values.get("models", values.get("model"))
-    return list(found) if isinstance(found, tuple) else [found]
+    models = values.get("models", values.get("model"))
+    return list(models) if isinstance(models, tuple) else [models]
 
 
 class TestVariables:
@@ -92,9 +94,11 @@ class TestVariables:
         assert parsed("translate") == before
 
     def test_no_two_options_share_a_variable(self) -> None:
-        own = [name for _, each in PARAMETERS for name in each.envvar or [] if name != "NMT_MODEL"]
-        assert len(own) == len(set(own))
-        assert all(re.fullmatch("NMT(_[A-Z0-9]+)+", each) for each in own)
+        variables = [
+            name for _, each in PARAMETERS for name in each.envvar or [] if name != "NMT_MODEL"
+        ]
+        assert len(variables) == len(set(variables))
+        assert all(re.fullmatch("NMT(_[A-Z0-9]+)+", each) for each in variables)
 
     def test_every_option_has_a_variable(self) -> None:
         assert {"nmt translate", "nmt plot attention"} <= set(COMMANDS)
@@ -127,9 +131,12 @@ class TestModel:
         assert_fails(result, "exports/one: no such run or bundle (from NMT_MODEL)")
 
     def test_nothing_else_reads_it(self) -> None:
-        for command, each in PARAMETERS:
-            expected = "--model" in each.opts or (command, each.name) == ("nmt inspect", "model")
-            assert ("NMT_MODEL" in (each.envvar or [])) == expected
+        for command, parameter in PARAMETERS:
+            expected = "--model" in parameter.opts or (command, parameter.name) == (
+                "nmt inspect",
+                "model",
+            )
+            assert ("NMT_MODEL" in (parameter.envvar or [])) == expected
 
     def test_the_variable_of_a_command_overrides_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("NMT_MODEL", "exports/mine")
@@ -220,13 +227,13 @@ class TestColours:
             (["inspect", "absent"], 1, b"nmt: absent"),
             (["prepare", "toy.toml"], 0, b"encoding"),  # with a progress bar
         ],
-        ids=lambda each: each[0] if isinstance(each, list) else "",
+        ids=lambda argument: argument[0] if isinstance(argument, list) else "",
     )
     def test_commands(
         self, words: list[str], code: int, shown: bytes, environment: dict[str, str], corpus: Path
     ) -> None:
-        found, output = on_terminal(*words, cwd=corpus, **environment)
-        assert found == code
+        exit_code, output = on_terminal(*words, cwd=corpus, **environment)
+        assert exit_code == code
         assert shown in output
         assert b"\x1b" not in output
 
@@ -250,8 +257,8 @@ class TestColours:
 
 @pytest.mark.slow
 def test_a_whole_training_prints_no_colours(corpus: Path) -> None:
-    found, output = on_terminal("train", "toy.toml", cwd=corpus)
-    assert found == 0
+    code, output = on_terminal("train", "toy.toml", cwd=corpus)
+    assert code == 0
     assert b"epoch" in output
     assert b"\x1b" not in output
 

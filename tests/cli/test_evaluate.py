@@ -48,9 +48,9 @@ def tables(result: Result) -> list[list[list[str]]]:
 def tree(result: Result) -> dict[str, Any]:
     assert result.code == 0, result.err
     assert result.out.count(b"\n") == 1
-    found = json.loads(result.out)
-    assert isinstance(found, dict)
-    return found
+    record = json.loads(result.out)
+    assert isinstance(record, dict)
+    return record
 
 
 def sacrebleu(*words: str, cwd: Path) -> str:
@@ -66,8 +66,8 @@ class TestAgainstSacrebleu:
     def test_one_system(self, files: Path, references: list[str]) -> None:
         expected = json.loads(sacrebleu(*references, "-i", "bad.en", "--confidence", cwd=files))
         options = [word for each in references for word in ("--reference", each)]
-        found = tree(nmt("evaluate", "--translation", "bad.en", *options, "--json", cwd=files))
-        (text,) = found["texts"]
+        record = tree(nmt("evaluate", "--translation", "bad.en", *options, "--json", cwd=files))
+        (text,) = record["texts"]
         assert (text["sentences"], text["references"]) == (SENTENCES, len(references))
         for result, each in zip(text["results"], expected, strict=True):
             assert result["score"] == pytest.approx(each["score"], abs=6e-5)
@@ -145,11 +145,11 @@ class TestTables:
         words = ["evaluate", *SYSTEM_OPTIONS, "--reference", "ref.en"]
         words += ["--by", "length", "--worst", "1"]
         scores, buckets, worst = tables(nmt(*words, cwd=files))
-        found = tree(nmt(*words, "--json", cwd=files))
-        assert found["systems"] == [
+        record = tree(nmt(*words, "--json", cwd=files))
+        assert record["systems"] == [
             {"name": f"{each}.en", "path": f"{each}.en"} for each in SYSTEMS
         ]
-        (text,) = found["texts"]
+        (text,) = record["texts"]
         for row, each in zip(scores, text["results"], strict=True):
             assert row[1] == each["metric"]
             assert row[2:5] == [f"{each[key]:.2f}" for key in ("score", "low", "high")]
@@ -244,7 +244,7 @@ USAGE = [
 ]
 
 
-@pytest.mark.parametrize(("words", "fragment"), USAGE, ids=lambda each: " ".join(each))
+@pytest.mark.parametrize(("words", "fragment"), USAGE, ids=lambda argument: " ".join(argument))
 def test_conflicting_options_are_usage_errors(
     files: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], fragment: str
 ) -> None:
@@ -345,7 +345,7 @@ class TestModels:
         result = nmt("evaluate", "-m", self.RUN, "--by", "length", "--by", "domain", cwd=workdir)
         scores, _, buckets = tables(result)
         assert [row[:2] for row in scores] == [
-            [name, each] for name in ("toy", "two") for each in METRICS
+            [name, metric] for name in ("toy", "two") for metric in METRICS
         ]
         assert [row[:4] for row in buckets] == [
             [name, by, label, str(lines)]

@@ -39,10 +39,10 @@ def test_any_bytes(translator: Translator, lines: list[bytes], policy: str) -> N
     raw = [line.replace(b"\n", b"") + b"\n" for line in lines]
     options = TranslateOptions(errors=policy)
     rows = RowTranslator(translator, options, "x")
-    found = list(Lines(options).stream(raw, 1, rows))
-    assert len(found) == rows.counts.lines == len(lines)
+    translated = list(Lines(options).stream(raw, 1, rows))
+    assert len(translated) == rows.counts.lines == len(lines)
     texts = decode_lines(raw, "x", policy)
-    for (out,), text in zip(found, texts, strict=True):
+    for (out,), text in zip(translated, texts, strict=True):
         assert "\n" not in out
         assert "\r" not in out
         out.encode()  # no lone surrogates
@@ -57,8 +57,8 @@ def test_lines_with_nothing_to_see_stay_as_they_are(system: Path) -> None:
     assert (result.code, result.out, result.err) == (0, text, "")
     result = nmt("translate", "--json", cwd=system, stdin="▁\n\u0301\n\xad\n".encode())
     records = [json.loads(line) for line in result.out.splitlines()]
-    assert [each["source"] for each in records] == ["▁", "\u0301", "\xad"]
-    assert [bool(each["tokens"]) for each in records] == [True, True, False]
+    assert [record["source"] for record in records] == ["▁", "\u0301", "\xad"]
+    assert [bool(record["tokens"]) for record in records] == [True, True, False]
     assert records[2]["translation"] == "\xad"
 
 
@@ -88,7 +88,7 @@ def test_thirty_thousand_hostile_lines(system: Path) -> None:
     assert b"\r" not in result.out
     result.out.decode("utf-8")
     # The same lines in a smaller input have the same translations.
-    some = [each for each in range(5, MANY, MANY // 40) if lines[each]]
+    some = [number for number in range(5, MANY, MANY // 40) if lines[number]]
     fewer = nmt("translate", "--beam-size", 1, "--errors", "replace", cwd=system,
-                stdin=b"".join(lines[each] + b"\n" for each in some))  # fmt: skip
-    assert fewer.out[:-1].split(b"\n") == [out[each] for each in some]
+                stdin=b"".join(lines[number] + b"\n" for number in some))  # fmt: skip
+    assert fewer.out[:-1].split(b"\n") == [out[number] for number in some]

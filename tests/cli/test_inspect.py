@@ -55,7 +55,7 @@ def inspected(folder: Path) -> dict[str, list[str]]:
 class TestParameters:
     def test_the_count_matches_a_checkpoint(self, tiny_run: Run) -> None:
         arrays, _ = read_checkpoint(tiny_run.last)
-        saved = sum(each.size for name, each in arrays.items() if name.startswith("weights/"))
+        saved = sum(array.size for name, array in arrays.items() if name.startswith("weights/"))
         assert describe_run(tiny_run.folder)["parameters"] == saved
 
 
@@ -70,26 +70,26 @@ class TestBundle:
     def test_json_contains_everything(self, bundle: Path, tiny_run: Run) -> None:
         result = nmt("inspect", "--json", cwd=bundle.parents[1])
         assert (result.code, result.err) == (0, "using exports/toy, the newest under exports/\n")
-        found = json.loads(result.out)
+        description = json.loads(result.out)
         manifest = harm.read(bundle)
         for key in ("format", "name", "vocabulary", "architecture", "decoding", "precision"):
-            assert found[key] == manifest[key], key
-        assert (found["path"], found["kind"]) == ("exports/toy", "bundle")
-        assert (found["source"], found["target"]) == ("xx", "yy")
-        assert found["parameters"] == describe_run(tiny_run.folder)["parameters"]
-        assert found["scores"] == SCORES
-        assert found["verification"] == REPORT
-        assert found["provenance"]["corpora"] == ["train"]
-        assert "licence" in found["licence"]
-        assert found["damaged"] == []
+            assert description[key] == manifest[key], key
+        assert (description["path"], description["kind"]) == ("exports/toy", "bundle")
+        assert (description["source"], description["target"]) == ("xx", "yy")
+        assert description["parameters"] == describe_run(tiny_run.folder)["parameters"]
+        assert description["scores"] == SCORES
+        assert description["verification"] == REPORT
+        assert description["provenance"]["corpora"] == ["train"]
+        assert "licence" in description["licence"]
+        assert description["damaged"] == []
         on_disk = {
             path.relative_to(bundle).as_posix(): path.stat().st_size
             for path in bundle.rglob("*")
             if path.is_file()
         }
-        assert found["bytes"] == sum(on_disk.values())
-        assert {**found["files"], "manifest.json": on_disk["manifest.json"]} == on_disk
-        graphs = found["graphs"]
+        assert description["bytes"] == sum(on_disk.values())
+        assert {**description["files"], "manifest.json": on_disk["manifest.json"]} == on_disk
+        graphs = description["graphs"]
         assert set(graphs) == {"encoder.onnx", "decoder.onnx", "append.onnx"}
         for name in ("encoder", "decoder", "append"):
             assert graphs[f"{name}.onnx"]["inputs"] == manifest[name]["inputs"]
@@ -168,26 +168,30 @@ class TestRun:
     def test_json_contains_everything(self, run: Path, tmp_path: Path, tiny_run: Run) -> None:
         result = nmt("inspect", "--json", cwd=tmp_path)
         assert (result.code, result.err) == (0, "using runs/toy, the newest under runs/\n")
-        found = json.loads(result.out)
-        assert (found["path"], found["kind"], found["name"]) == ("runs/toy", "run", "toy-xx-yy")
+        description = json.loads(result.out)
+        assert (description["path"], description["kind"], description["name"]) == (
+            "runs/toy",
+            "run",
+            "toy-xx-yy",
+        )
         recipe = json.loads(json.dumps(asdict(tiny_run.recipe)))
-        assert found["architecture"] == recipe["model"]
+        assert description["architecture"] == recipe["model"]
         for section in ("decoding", "data", "tokenizer", "training"):
-            assert found[section] == recipe[section]
-        assert found["steps"] == 1
-        assert {each["file"]: each["step"] for each in found["checkpoints"]} == {
+            assert description[section] == recipe[section]
+        assert description["steps"] == 1
+        assert {each["file"]: each["step"] for each in description["checkpoints"]} == {
             "checkpoints/step-00000001.npz": 1,
             "checkpoints/step-00000009.npz": None,
             "best.npz": 1,
         }
-        assert found["damaged"] == ["checkpoints/step-00000009.npz"]
-        assert found["preferred"] == "best.npz"
-        assert found["scores"] == [
+        assert description["damaged"] == ["checkpoints/step-00000009.npz"]
+        assert description["preferred"] == "best.npz"
+        assert description["scores"] == [
             {"set": "validation", "metric": "BLEU", "value": 9.0, "step": 2},
             {"set": "validation", "metric": "loss", "value": 2.5, "step": 3},
         ]
-        assert found["bytes"] == sum(found["files"].values())
-        assert found["files"]["best.npz"] == (run / "best.npz").stat().st_size
+        assert description["bytes"] == sum(description["files"].values())
+        assert description["files"]["best.npz"] == (run / "best.npz").stat().st_size
 
     def test_text_output(self, run: Path) -> None:
         rows = inspected(run)
@@ -200,8 +204,12 @@ class TestRun:
         shutil.rmtree(run / "checkpoints")
         (run / "best.npz").unlink()
         (run / "log.jsonl").unlink()
-        found = describe_run(run)
-        assert (found["steps"], found["preferred"], found["scores"]) == (None, None, [])
+        description = describe_run(run)
+        assert (description["steps"], description["preferred"], description["scores"]) == (
+            None,
+            None,
+            [],
+        )
         rows = inspected(run)
         assert rows["steps"] == ["none saved yet, of at most 12"]
 
@@ -234,21 +242,23 @@ class TestRecipes:
     ) -> None:
         (corpus / "toy.pt").unlink()  # needs no data
         words = ("inspect", "toy.toml", "--set", "model.d_model=24")
-        found = json.loads(nmt(*words, "--json", cwd=corpus).out)
-        monkeypatch.setattr("nmt_cli.training.model.forecast", lambda recipe: found)
+        description = json.loads(nmt(*words, "--json", cwd=corpus).out)
+        monkeypatch.setattr("nmt_cli.training.model.forecast", lambda recipe: description)
         result = nmt(*words, cwd=corpus)
         assert (result.code, result.err) == (0, "")
         table, _, rest = result.out.decode().partition("\n\n")
         assert "decoder_0" in table
         rows = dict(re.split("  +", line, maxsplit=1) for line in rest.splitlines())
-        assert rows["parameters"] == f"{found['parameters']:,}"
+        assert rows["parameters"] == f"{description['parameters']:,}"
         assert rows["vocabulary"].startswith("300 entries")
         assert rows["batch"].startswith("512 tokens")
         assert rows["training"].startswith("20 steps: 0.0 hours")
-        assert sum(each["parameters"] for each in found["layers"]) == found["parameters"]
-        assert found["layers"][-1]["outputs"] == [[None, None, 300]]
-        assert found["seconds_per_step"] > 0
-        assert found["peak_bytes"] > 10_000_000
+        assert (
+            sum(layer["parameters"] for layer in description["layers"]) == description["parameters"]
+        )
+        assert description["layers"][-1]["outputs"] == [[None, None, 300]]
+        assert description["seconds_per_step"] > 0
+        assert description["peak_bytes"] > 10_000_000
 
     @pytest.mark.slow
     def test_the_parameters_of_a_known_model(

@@ -33,7 +33,7 @@ AVERAGE = ["average", RUN, *(2 * ["--checkpoint", f"{RUN}/best.npz"])]
         ),
         (f"{BUNDLE}-saved-model", ["export", RUN, "--saved-model"]),
     ],
-    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
+    ids=lambda argument: " ".join(argument) if isinstance(argument, list) else "",
 )
 def test_a_folder_in_use_stays_as_it_is(workdir: Path, folder: str, words: list[str]) -> None:
     (workdir / "link").symlink_to(workdir / RUN)

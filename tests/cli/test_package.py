@@ -49,10 +49,10 @@ def test_a_wheel_has_the_bundle_and_a_record_of_it(bundle: Path, tmp_path: Path)
     with ZipFile(tmp_path / path) as wheel:
         files = {name: wheel.read(name) for name in wheel.namelist()}
     info = "nmt_model_my_model-2.1.dist-info"
-    for each in bundle.rglob("*"):
-        if each.is_file():
-            name = f"nmt_model_my_model/{each.relative_to(bundle).as_posix()}"
-            assert files[name] == each.read_bytes()
+    for file in bundle.rglob("*"):
+        if file.is_file():
+            name = f"nmt_model_my_model/{file.relative_to(bundle).as_posix()}"
+            assert files[name] == file.read_bytes()
     assert files[f"{info}/entry_points.txt"] == b"[nmt_cli.models]\nMy.Model = nmt_model_my_model\n"
     metadata = files[f"{info}/METADATA"].decode()
     assert "\nName: nmt-model-my-model\nVersion: 2.1\nSummary: My.Model: xx to yy. A " in metadata
@@ -61,8 +61,8 @@ def test_a_wheel_has_the_bundle_and_a_record_of_it(bundle: Path, tmp_path: Path)
     assert rows.pop() == [f"{info}/RECORD", "", ""]
     assert sorted(row[0] for row in rows) == sorted(files)
     for name, digest, size in rows:
-        found = base64.urlsafe_b64encode(hashlib.sha256(files[name]).digest()).rstrip(b"=")
-        assert (digest, size) == (f"sha256={found.decode()}", str(len(files[name])))
+        expected = base64.urlsafe_b64encode(hashlib.sha256(files[name]).digest()).rstrip(b"=")
+        assert (digest, size) == (f"sha256={expected.decode()}", str(len(files[name])))
 
 
 def test_a_wheel_is_the_same_bytes_and_not_replaced(bundle: Path, tmp_path: Path) -> None:
@@ -91,15 +91,15 @@ def test_names_and_versions(bundle: Path, tmp_path: Path, words: list[str], mess
 def test_a_damaged_bundle_is_not_packaged(bundle: Path, tmp_path: Path) -> None:
     (bundle / "encoder.onnx").write_bytes(b"")
     assert_fails(nmt("package", bundle, cwd=tmp_path), "encoder.onnx: is not the file that was")
-    assert [each.name for each in tmp_path.iterdir()] == ["made"]
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
 def test_installed_models_are_listed(site: Path, tmp_path: Path) -> None:
-    size = sum(each.stat().st_size for each in (site / "nmt_model_pt_en").rglob("*.*")) / 1e6
+    size = sum(path.stat().st_size for path in (site / "nmt_model_pt_en").rglob("*.*")) / 1e6
     done = nmt("models", cwd=tmp_path)
     assert done.out.decode() == f"pt-en  xx to yy  float32  {size:.1f} MB  BLEU 41.3 test\n"
-    (found,) = json.loads(nmt("models", "--json", cwd=tmp_path).out)
-    assert (found["name"], found["path"]) == ("pt-en", str(site / "nmt_model_pt_en"))
+    (record,) = json.loads(nmt("models", "--json", cwd=tmp_path).out)
+    assert (record["name"], record["path"]) == ("pt-en", str(site / "nmt_model_pt_en"))
 
 
 def test_no_installed_models(tmp_path: Path) -> None:
@@ -112,7 +112,9 @@ def test_an_installed_model_is_used_by_name(bundle: Path, site: Path, tmp_path: 
     wanted = nmt("translate", "-m", bundle, stdin=b"uma\n", cwd=tmp_path).out
     assert nmt("translate", "-m", "pt-en", stdin=b"uma\n", cwd=tmp_path).out == wanted
     with nmt_cli.open("pt-en") as model:
-        assert [each.text for each in model.translate(["uma"])] == wanted.decode().splitlines()
+        assert [
+            translation.text for translation in model.translate(["uma"])
+        ] == wanted.decode().splitlines()
     done = nmt("translate", stdin=b"uma\n", cwd=tmp_path)
     assert (done.out, done.err) == (wanted, "using pt-en, the only installed model\n")
 

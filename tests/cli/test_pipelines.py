@@ -32,9 +32,9 @@ def shell(system: Path, tmp_path: Path) -> Path:
         (folder / name).write_text(text, encoding="utf-8")
     for name in ("text.ref", "noisy.en"):
         (folder / name).write_text("".join(f"{line}\n" for line in target), encoding="utf-8")
-    rows = [f"{at}\tx\t{line}\n" for at, line in enumerate(source)]
+    rows = [f"{number}\tx\t{line}\n" for number, line in enumerate(source)]
     (folder / "words.tsv").write_text("id\tkind\ttext\n" + "".join(rows), encoding="utf-8")
-    records = [f'{{"id": {at}, "title": "{line}"}}\n' for at, line in enumerate(source)]
+    records = [f'{{"id": {number}, "title": "{line}"}}\n' for number, line in enumerate(source)]
     (folder / "articles.jsonl").write_text("".join(records), encoding="utf-8")
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "nmt"
@@ -68,15 +68,15 @@ def count(path: Path) -> int:
 
 def block(words: str) -> str:
     """Return the example that contains these words."""
-    (found,) = (each for each in BLOCKS if words in each)
-    return found
+    (example,) = (candidate for candidate in BLOCKS if words in candidate)
+    return example
 
 
 def test_every_example_is_run() -> None:
     tests = Path(__file__).read_text(encoding="utf-8")
     named = re.findall(r"block\(\"(.*?)\"\)", tests)
-    for each in BLOCKS:
-        assert any(words in each for words in named), each
+    for example in BLOCKS:
+        assert any(words in example for words in named), example
 
 
 def test_tables(shell: Path, system: Path) -> None:
@@ -84,7 +84,7 @@ def test_tables(shell: Path, system: Path) -> None:
     assert out.startswith("text\n")
     rows = [line.split("\t") for line in (shell / "words.en.tsv").read_text().split("\n")[:-1]]
     assert rows[0] == ["id", "kind", "text"]
-    assert [row[:2] for row in rows[1:]] == [[str(at), "x"] for at in range(LINES)]
+    assert [row[:2] for row in rows[1:]] == [[str(number), "x"] for number in range(LINES)]
     run(block("both.tsv"), shell, system)
     assert all(line.count("\t") == 3 for line in (shell / "both.tsv").read_text().split("\n")[:-1])
 
@@ -121,7 +121,7 @@ def test_parts_of_a_file(shell: Path, system: Path) -> None:
 def test_parallel(shell: Path, system: Path) -> None:
     run(block("parallel -j 2"), shell, system)
     plain = nmt("translate", shell / "text.pt", cwd=system).out
-    assert b"".join((shell / f"shard.{at}").read_bytes() for at in (1, 2, 3, 4)) == plain
+    assert b"".join((shell / f"shard.{number}").read_bytes() for number in (1, 2, 3, 4)) == plain
 
 
 def test_make(shell: Path, system: Path) -> None:
@@ -140,7 +140,7 @@ def test_filter_and_rescore(shell: Path, system: Path) -> None:
     four = (shell / "four.en").read_text().split("\n")
     chosen = (shell / "chosen.en").read_text().split("\n")
     assert len(chosen) == LINES + 1
-    assert all(chosen[at] in four[4 * at : 4 * at + 4] for at in range(LINES))
+    assert all(chosen[number] in four[4 * number : 4 * number + 4] for number in range(LINES))
 
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")

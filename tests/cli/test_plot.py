@@ -97,7 +97,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("words", "message", "hint"), REFUSED, ids=lambda each: str(each)[:40])
+@pytest.mark.parametrize(
+    ("words", "message", "hint"), REFUSED, ids=lambda argument: str(argument)[:40]
+)
 def test_invalid_plots(here: Path, words, message: str, hint: str) -> None:
     with pytest.raises(NmtError) as caught:
         CliRunner().invoke(cli, ["plot", *words, "-o", "p.png"], catch_exceptions=False)
@@ -164,7 +166,7 @@ def test_a_report_is_one_self_contained_page(here: Path, tmp_path: Path) -> None
     source = here / RUN / "held_out.source.txt"
     lines = source.read_text(encoding="utf-8").splitlines()
     lines[:3] = "<b>o gato</b> & a água", "o gato.", "a flor."  # two are short enough to draw
-    source.write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
+    source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     done = CliRunner().invoke(cli, ["report", RUN, "--lines", "20"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     page = (here / RUN / "report.html").read_text(encoding="utf-8")

@@ -43,8 +43,8 @@ class TestHelp:
         assert command.epilog
         assert "Example: " in command.epilog
         assert name in command.epilog
-        for each in command.params:
-            assert isinstance(each, click.Argument) or each.help, each.name
+        for parameter in command.params:
+            assert isinstance(parameter, click.Argument) or parameter.help, parameter.name
         # Nothing is cut off, and examples fit in a terminal of 80 columns.
         assert not re.search(r"[a-z ]\.\.\.", shown)
         for line in command.epilog.splitlines():
@@ -177,7 +177,7 @@ class TestTranslate:
         assert result.out.count(b"\n") == 1
         modules = json.loads(result.message)
         assert "onnxruntime" in modules
-        assert not {each.partition(".")[0] for each in modules} & set(HEAVY)
+        assert not {module.partition(".")[0] for module in modules} & set(HEAVY)
         assert "nmt_cli.recipe.config" not in modules  # slow to import, for settings of training
 
     @pytest.mark.slow

@@ -33,7 +33,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         decoding={"length_ratio": 0.1, "length_extra": 1, "beam_size": 2},
     )
     export_bundle(run, folder / "bundle")
-    lines = [" ".join(WORDS[at : at + 3]) for at in range(10)]
+    lines = [" ".join(WORDS[start : start + 3]) for start in range(10)]
     (folder / "mono.xx").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return folder
 

@@ -29,7 +29,9 @@ def test_tokens_are_those_of_sentencepiece(
     )
     tokens = nmt("tokenize", *named, cwd=system, stdin=TEXT).out.decode().splitlines()
     assert tokens[:2] == [" ".join(processor.encode(lines[0], out_type=str)), ""]
-    assert tokens[2].split() == [processor.id_to_piece(each) for each in processor.encode(lines[2])]
+    assert tokens[2].split() == [
+        processor.id_to_piece(token_id) for token_id in processor.encode(lines[2])
+    ]
 
 
 @pytest.mark.parametrize("options", [[], ["--ids"], ["--target"], ["--target", "--ids"]])
@@ -41,11 +43,11 @@ def test_detokenizing_gives_the_text_back(system: Path, options: list[str]) -> N
 
 
 def test_files_may_be_compressed_and_nothing_loads_a_framework(system: Path) -> None:
-    found = nmt("tokenize", "toy.pt", cwd=system, command=LISTING_MODULES)
-    assert found.code == 0
-    assert found.out.count(b"\n") == 200
+    result = nmt("tokenize", "toy.pt", cwd=system, command=LISTING_MODULES)
+    assert result.code == 0
+    assert result.out.count(b"\n") == 200
     for name in ("tensorflow", "keras", "onnxruntime"):
-        assert f'"{name}"' not in found.err
+        assert f'"{name}"' not in result.err
 
 
 class TestErrors:

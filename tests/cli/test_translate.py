@@ -144,8 +144,8 @@ class TestFiles:
     ) -> None:
         whole = nmt("translate", "toy.pt", *extra, cwd=workdir)
         parts = [
-            nmt("translate", "toy.pt", "--shard", f"{at}/3", *extra, cwd=workdir).out
-            for at in (1, 2, 3)
+            nmt("translate", "toy.pt", "--shard", f"{number}/3", *extra, cwd=workdir).out
+            for number in (1, 2, 3)
         ]
         assert b"".join(parts) == whole.out
         assert len({part.count(b"\n") for part in parts}) <= 2
@@ -188,7 +188,7 @@ class TestFiles:
             '"$@" translate in.txt -o /dev/null || exit; '
             '"$@" translate in.txt -o /dev/stdout | cat > through.txt'
         )
-        own, other = pty.openpty()
+        controller, other = pty.openpty()
         done = subprocess.run(
             ["bash", "-c", script, "bash", *NMT],
             cwd=workdir,
@@ -197,7 +197,7 @@ class TestFiles:
             check=False,
         )
         os.close(other)
-        os.close(own)
+        os.close(controller)
         assert done.returncode == 0
         time.sleep(0.2)  # bash does not wait for the reader of >(...)
         for name in ("out.txt", "copy.txt", "through.txt"):
@@ -282,10 +282,10 @@ class TestResults:
     def test_tags_go_with_their_words(self, workdir: Path, with_attention: Path) -> None:
         text = "<p>o <b>gato</b> está <i>aqui</i>.</p>"
         words = ["translate", "-m", with_attention]
-        found = nmt(*words, "--format", "html", cwd=workdir, stdin=text.encode()).out.decode()
-        assert Counter(re.findall("<.*?>", found)) == Counter(re.findall("<.*?>", text))
+        marked_up = nmt(*words, "--format", "html", cwd=workdir, stdin=text.encode()).out.decode()
+        assert Counter(re.findall("<.*?>", marked_up)) == Counter(re.findall("<.*?>", text))
         plain = nmt(*words, cwd=workdir, stdin=b"o gato est\xc3\xa1 aqui.\n").out.decode()
-        assert re.sub("<.*?>", "", found).strip() == plain.strip()
+        assert re.sub("<.*?>", "", marked_up).strip() == plain.strip()
 
     def test_json_contains_everything(self, workdir: Path, with_attention: Path) -> None:
         words = ["translate", "-m", with_attention, "--json", "--n-best", "3", "--alignments"]
@@ -477,8 +477,8 @@ class TestScore:
         twice = nmt("score", "toy.pt", "twice", "--n-best", "2", cwd=workdir).out.split()
         assert twice[::2] == twice[1::2] == scores
         for line in lines_of(nmt("score", "toy.pt", "toy.en", "--tokens", cwd=workdir).out):
-            score, tokens, each = line.split("\t")
-            values = [float(value) for value in each.split()]
+            score, tokens, token_scores = line.split("\t")
+            values = [float(value) for value in token_scores.split()]
             assert tokens.endswith(" </s>")
             assert len(tokens.split()) == len(values)
             penalty = ((5 + len(values)) / 6) ** 0.6  # Wu et al. 2016, equation 14

@@ -28,7 +28,7 @@ def test_verifying_a_bundle_needs_no_tensorflow(workdir: Path) -> None:
     assert all(line.startswith("passed  ") for line in lines)
     assert lines[0].endswith(": 0 (at most 0)")
     assert "passed, against the Keras model of toy-pt-en at step 20" in result.err
-    loaded = {each.partition(".")[0] for each in json.loads(result.message)}
+    loaded = {module.partition(".")[0] for module in json.loads(result.message)}
     assert not loaded & set(HEAVY)
     assert snapshot(workdir) == before
 

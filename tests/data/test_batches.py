@@ -49,9 +49,9 @@ def test_an_epoch_has_every_pair_once_in_known_shapes(
 ) -> None:
     batches = batches_of(lengths, budget, seed)
     order = batches.order(epoch)
-    found = [batches.make(*each) for each in order]
-    assert sorted(row for batch in found for row in rows(batch)) == list(range(len(lengths)))
-    for batch in found:
+    made = [batches.make(*each) for each in order]
+    assert sorted(row for batch in made for row in rows(batch)) == list(range(len(lengths)))
+    for batch in made:
         count, width = batch.source.shape
         assert batch.target_in.shape == batch.target_out.shape == (count, width)
         assert width in (*WIDTHS, max(8, max(max(each[0], each[1] + 1) for each in lengths)))
@@ -66,7 +66,7 @@ def test_padding_start_and_end() -> None:
     ((width, order),) = batches.order(0)
     assert width == 8
     batch = batches.make(8, np.array([0, 1]))
-    assert {each.dtype for each in (batch.source, batch.target_in)} == {np.dtype(np.int32)}
+    assert {array.dtype for array in (batch.source, batch.target_in)} == {np.dtype(np.int32)}
     blank = [PAD_ID] * 8
     assert batch.source.tolist() == [
         [10, 10, END_ID, *blank[3:]],
@@ -106,7 +106,7 @@ def test_the_order_depends_only_on_seed_and_epoch() -> None:
 
     def order(seed: int, epoch: int) -> list[int]:
         batches = batches_of(lengths, 80, seed)
-        return [row for each in batches.order(epoch) for row in rows(batches.make(*each))]
+        return [row for planned in batches.order(epoch) for row in rows(batches.make(*planned))]
 
     assert order(1, 0) == order(1, 0)
     assert len({tuple(order(seed, epoch)) for seed in (1, 2) for epoch in (0, 1)}) == 4
@@ -123,7 +123,7 @@ def test_resuming_gives_the_uninterrupted_sequence(
     uninterrupted = list(islice(epochs(lengths).starting_at(Position(epoch)), steps + 6))
     position = uninterrupted[steps][2]
     resumed = list(islice(epochs(lengths).starting_at(position), 5))
-    assert [each[0] for each in resumed] == [each[0] for each in uninterrupted[steps + 1 :]]
+    assert [step[0] for step in resumed] == [step[0] for step in uninterrupted[steps + 1 :]]
     assert all(same(a[1], b[1]) for a, b in zip(uninterrupted[steps + 1 :], resumed, strict=True))
     assert resumed[0][0] == position
 
@@ -132,10 +132,10 @@ def test_an_epoch_ends_and_the_next_begins() -> None:
     batches = batches_of([(5, 5)] * 50, 80)  # 5 batches of 10
     assert len(batches.order(0)) == 5
     stream = list(islice(epochs([(5, 5)] * 50, 80).starting_at(Position()), 10))
-    places = [Position(at // 5, at % 5) for at in range(11)]
-    assert [(at, following) for at, _, following in stream] == list(pairwise(places))
-    found = [tuple(rows(batch)) for _, batch, _ in stream]
-    first, second = found[:5], found[5:]
+    places = [Position(position // 5, position % 5) for position in range(11)]
+    assert [(position, following) for position, _, following in stream] == list(pairwise(places))
+    chosen = [tuple(rows(batch)) for _, batch, _ in stream]
+    first, second = chosen[:5], chosen[5:]
     assert sorted(sum(first, ())) == sorted(sum(second, ())) == list(range(50))
     assert first != second
     assert [tuple(rows(batch)) for _, batch, _ in batches.once()] == first
@@ -177,8 +177,8 @@ def test_a_curriculum_starts_with_the_shortest_pairs() -> None:
     # sqrt(e / 4 * 0.99 + 0.01)
     assert shares == pytest.approx([0.1, 0.507445, 0.710634, 0.867468, 1, 1], rel=1e-5)
     for epoch, share in enumerate(shares):
-        found = sorted(row for _, chosen in course.order(epoch) for row in chosen)
-        assert found == list(range(-(-int(share * 1e6) * 100 // 10**6)))
+        trained = sorted(row for _, chosen in course.order(epoch) for row in chosen)
+        assert trained == list(range(-(-int(share * 1e6) * 100 // 10**6)))
 
 
 def test_weights_are_numbers_of_draws_in_an_epoch() -> None:
@@ -221,9 +221,9 @@ def test_arrays_can_be_saved_and_opened(
 ) -> None:
     stem = tmp_path_factory.getbasetemp() / "train.source"
     TokenArray.of(sequences).save(stem)
-    found = TokenArray.open(stem)
-    assert [found[row].tolist() for row in range(len(found))] == sequences
-    assert found.lengths.tolist() == [len(each) for each in sequences]
+    array = TokenArray.open(stem)
+    assert [array[row].tolist() for row in range(len(array))] == sequences
+    assert array.lengths.tolist() == [len(sequence) for sequence in sequences]
 
 
 def test_damaged_arrays_are_refused(tmp_path: Path) -> None:

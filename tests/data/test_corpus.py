@@ -35,12 +35,12 @@ def test_two_files(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "v1.2.pt").write_text("um\u2028dois\r\n\r\ntrês", encoding="utf-8")
     (tmp_path / "sub" / "v1.2.en").write_text("\ufeffone two\n\nthree\n", encoding="utf-8")
-    found = read_corpus("sub/v1.2", config(tmp_path))
-    assert found == Corpus("v1.2", ["um\u2028dois", "", "três"], ["one two", "", "three"])
-    assert len(found) == 3
-    assert read_corpus(str(tmp_path / "sub" / "v1.2"), config("/elsewhere")) == found
+    pairs = read_corpus("sub/v1.2", config(tmp_path))
+    assert pairs == Corpus("v1.2", ["um\u2028dois", "", "três"], ["one two", "", "three"])
+    assert len(pairs) == 3
+    assert read_corpus(str(tmp_path / "sub" / "v1.2"), config("/elsewhere")) == pairs
     swapped = read_corpus("sub/v1.2", config(tmp_path, source="en", target="pt"))
-    assert (swapped.source, swapped.target) == (found.target, found.source)
+    assert (swapped.source, swapped.target) == (pairs.target, pairs.source)
 
 
 def test_two_files_that_do_not_match(tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_a_table_in_either_direction(tmp_path: Path) -> None:
 def test_the_columns_of_a_table_have_languages(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("1\tone\tum\n2\ttwo\tdois\n")
     columns = ("id", "en", "pt")
-    found = read_corpus("a.tsv", config(tmp_path, tsv_columns=columns))
-    assert found == Corpus("a", ["um", "dois"], ["one", "two"])
+    pairs = read_corpus("a.tsv", config(tmp_path, tsv_columns=columns))
+    assert pairs == Corpus("a", ["um", "dois"], ["one", "two"])
     swapped = read_corpus("a.tsv", config(tmp_path, tsv_columns=columns, source="en", target="pt"))
     assert swapped == Corpus("a", ["one", "two"], ["um", "dois"])
     error = refusal("a.tsv", config(tmp_path, tsv_columns=("en", "de")))
@@ -118,8 +118,8 @@ def records(*given: dict[str, bytes]) -> SimpleNamespace:
 def test_records_of_several_lines_stay_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     builder = records({"pt": b"um\r\ndois", "en": b"one\n\ntwo\x0c"}, {"pt": b"a", "en": b"b"})
     monkeypatch.setattr(corpus, "_tfds_builder", lambda *_: builder)
-    found = read_corpus("tfds:a/b:train", config())
-    assert found == Corpus("a-b.train", ["um dois", "a"], ["one two\x0c", "b"])
+    pairs = read_corpus("tfds:a/b:train", config())
+    assert pairs == Corpus("a-b.train", ["um dois", "a"], ["one two\x0c", "b"])
 
 
 def test_records_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,9 +161,9 @@ def test_a_download_that_succeeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         archive.add(tmp_path / "datasets", "datasets")
     monkeypatch.setattr(ted, "_DATA_URL", str(tmp_path / "archive.tar.gz"))
     settings = config(tfds_dir=str(tmp_path / "tfds"))
-    found = read_corpus(f"tfds:{TED}:train", settings)
-    assert sorted(found.source) == [f"pt train {number} ação ." for number in range(3)]
-    assert found.target == [each.replace("pt", "en", 1) for each in found.source]
+    pairs = read_corpus(f"tfds:{TED}:train", settings)
+    assert sorted(pairs.source) == [f"pt train {number} ação ." for number in range(3)]
+    assert pairs.target == [line.replace("pt", "en", 1) for line in pairs.source]
     (tmp_path / "archive.tar.gz").unlink()  # what was downloaded stays
     assert read_corpus(f"tfds:{TED}:validation", settings).target == ["en dev 0 ação ."]
 
@@ -174,11 +174,11 @@ def test_the_real_records() -> None:
     if not (folder / TED).is_dir():
         pytest.skip(f"no {TED} under {folder}: set NMT_TEST_DATA to a folder that contains it")
     settings = config(tfds_dir=str(folder))
-    found = read_corpus(f"tfds:{TED}:validation", settings)
-    assert found.name == "ted_hrlr_translate-pt_to_en.validation"
-    assert len(found) == len(found.target) == 1193
-    assert found.source[0] == "tinham comido peixe com batatas fritas ?"
-    assert found.target[0] == "did they eat fish and chips ?"
+    pairs = read_corpus(f"tfds:{TED}:validation", settings)
+    assert pairs.name == "ted_hrlr_translate-pt_to_en.validation"
+    assert len(pairs) == len(pairs.target) == 1193
+    assert pairs.source[0] == "tinham comido peixe com batatas fritas ?"
+    assert pairs.target[0] == "did they eat fish and chips ?"
     error = refusal(f"tfds:{TED}:nonesuch", settings)
     assert f"{TED} in " in error.message
     assert "has no split 'nonesuch' (it has " in error.message

@@ -20,8 +20,8 @@ def tokenizer(*pieces: str) -> SimpleNamespace:
 
 
 def test_translations_of_two_sentences() -> None:
-    found = learn_translations(SOURCE, TARGET, 8)
-    assert {token: ids.tolist() for token, ids in found.items()} == {4: [6, 7], 5: [7, 6]}
+    lexicon = learn_translations(SOURCE, TARGET, 8)
+    assert {token: ids.tolist() for token, ids in lexicon.items()} == {4: [6, 7], 5: [7, 6]}
 
 
 def test_tables_begin_with_what_is_always_needed_and_with_copies() -> None:

@@ -94,10 +94,10 @@ def recipe(root: Path, seed: int = 1, **data: Any) -> Recipe:
     return recipe_from(tree, "test")
 
 
-def trained(found: Prepared) -> list[tuple[str, str]]:
+def trained(prepared: Prepared) -> list[tuple[str, str]]:
     """Return the training pairs as text."""
-    source, target = found.arrays("train")
-    tokenizers, rows = found.tokenizers(), range(len(source))
+    source, target = prepared.arrays("train")
+    tokenizers, rows = prepared.tokenizers(), range(len(source))
     return list(
         zip(
             tokenizers.source.decode([source[row] for row in rows]),
@@ -122,13 +122,13 @@ def test_tagged_pairs_follow_real_ones(
         "tokenizer": {"vocab_size": 400, **kind},
         "model": {"embeddings": "none"},
     }
-    found, messages = run(recipe_from(tree, "test"), tmp_path / "out")
-    assert trained(found) == [*PAIRS[:60], *MADE[70:100]]  # decoding drops the tag
-    source, target = found.arrays("train")
-    [[tag]] = found.tokenizers().source.encode(["<BT>"])
+    prepared, messages = run(recipe_from(tree, "test"), tmp_path / "out")
+    assert trained(prepared) == [*PAIRS[:60], *MADE[70:100]]  # decoding drops the tag
+    source, target = prepared.arrays("train")
+    [[tag]] = prepared.tokenizers().source.encode(["<BT>"])
     assert [Counter(source[row].tolist())[tag] for row in range(90)] == [0] * 60 + [1] * 30
     assert all(source[row][0] == tag for row in range(60, 90))
-    pair = found.tokenizers()
+    pair = prepared.tokenizers()
     assert pair.source is pair.target or all(tag not in target[row] for row in range(90))
     assert "learning the sentencepiece vocabulary from 90 pairs" in messages
     assert messages[-1] == f"prepared 90 pairs in {tmp_path / 'out'}"
@@ -138,10 +138,10 @@ def test_the_report_counts_both_kinds(texts: Path, tmp_path: Path, run: Preparin
     long = " ".join(["O padeiro perdeu o último comboio"] * 8)
     write(texts / "train", [*PAIRS[:60], PAIRS[0], (long, long)])
     write(texts / "made", [*MADE[70:100], PAIRS[0], ("", "x"), MADE[70], (f"{long}!", long)])
-    found, messages = run(
+    prepared, messages = run(
         recipe(texts, synthetic=["made"], synthetic_tag="<BT>", max_tokens=60), tmp_path / "out"
     )
-    assert len(trained(found)) == 90
+    assert len(trained(prepared)) == 90
     for line in (
         "pairs read                        62",
         "pairs kept                        60",
@@ -153,7 +153,9 @@ def test_the_report_counts_both_kinds(texts: Path, tmp_path: Path, run: Preparin
     record = json.loads((tmp_path / "out" / "prepared.json").read_text())
     assert (record["counts"]["duplicate"], record["counts"]["kept"]) == (1, 60)
     counts = record["synthetic_counts"]
-    assert [counts[each] for each in ("read", "empty", "duplicate", "too_many_tokens", "kept")] == [
+    assert [
+        counts[reason] for reason in ("read", "empty", "duplicate", "too_many_tokens", "kept")
+    ] == [
         34,
         1,
         2,
@@ -165,30 +167,32 @@ def test_the_report_counts_both_kinds(texts: Path, tmp_path: Path, run: Preparin
 def test_the_ratio_and_the_seed(texts: Path, tmp_path: Path, run: Preparing) -> None:
     drawn = []
     for seed in (1, 1, 2):
-        found, messages = run(
+        prepared, messages = run(
             recipe(texts, seed, synthetic=["made"], synthetic_ratio=0.25), tmp_path / "out"
         )
         assert "data.synthetic_ratio: 15 of 30 synthetic pairs are drawn" in messages
-        pairs = trained(found)
+        pairs = trained(prepared)
         assert pairs[:60] == PAIRS[:60]
         assert len(pairs) == 75
         drawn.append(pairs[60:])
         (tmp_path / "out" / "prepared.json").unlink()
         (tmp_path / "out").rename(tmp_path / f"out{len(drawn)}")
     assert drawn[0] == drawn[1] != drawn[2]
-    found, messages = run(recipe(texts, synthetic=["made"], synthetic_ratio=9.0), tmp_path / "out")
-    assert len(trained(found)) == 90
+    prepared, messages = run(
+        recipe(texts, synthetic=["made"], synthetic_ratio=9.0), tmp_path / "out"
+    )
+    assert len(trained(prepared)) == 90
     assert not any("synthetic_ratio" in line for line in messages)
 
 
 def test_only_real_pairs_are_held_out(texts: Path, tmp_path: Path, run: Preparing) -> None:
     # The fourth synthetic pair has a held-out target, the fifth a held-out source.
     write(texts / "made", [*MADE[70:73], ("feito", PAIRS[19][1]), (PAIRS[39][0], "made")])
-    found, _ = run(recipe(texts, dev=[], synthetic=["made"]), tmp_path / "out")
-    dev = found.text("dev")
+    prepared, _ = run(recipe(texts, dev=[], synthetic=["made"]), tmp_path / "out")
+    dev = prepared.text("dev")
     held = list(zip(dev.source, dev.target, strict=True))
     assert held == [PAIRS[19], PAIRS[39], PAIRS[59]]
-    assert trained(found) == [*(pair for pair in PAIRS[:60] if pair not in held), *MADE[70:73]]
+    assert trained(prepared) == [*(pair for pair in PAIRS[:60] if pair not in held), *MADE[70:73]]
 
 
 def test_the_key_has_synthetic_settings_only_if_used(
@@ -219,7 +223,7 @@ def test_an_unused_tag_is_not_in_the_vocabulary(
     plain, _ = run(recipe(texts), tmp_path / "plain")
     tagless, _ = run(recipe(texts, synthetic_tag="<BT>"), tmp_path / "tagless")
     for name in ("joint.model", "tokenizer.json"):
-        first, second = (each.folder / "tokenizer" / name for each in (plain, tagless))
+        first, second = (prepared.folder / "tokenizer" / name for prepared in (plain, tagless))
         assert first.read_bytes() == second.read_bytes()
 
 
@@ -227,7 +231,7 @@ def test_a_refused_tag_leaves_no_files(texts: Path, tmp_path: Path, run: Prepari
     write(texts / "made", [*MADE[70:80], ("um <BT> dois", "one two")])
     with pytest.raises(RecipeError):
         run(recipe(texts, synthetic=["made"], synthetic_tag="<BT>"), tmp_path / "out")
-    assert [each.name for each in tmp_path.iterdir()] == ["texts"]
+    assert [path.name for path in tmp_path.iterdir()] == ["texts"]
 
 
 def test_weights_follow_their_pairs(texts: Path, tmp_path: Path, run: Preparing) -> None:
@@ -236,24 +240,24 @@ def test_weights_follow_their_pairs(texts: Path, tmp_path: Path, run: Preparing)
     write(texts / "train", [PAIRS[0], ("", "empty"), long, *PAIRS[1:60]])
     data = {"train": ["train", "more"], "synthetic": ["made"], "max_characters": 2000}
     config = recipe(texts, weights={"more": 2.5, "made": 0.5}, **data)
-    found, _ = run(config, tmp_path / "out")
-    assert found.weights().tolist() == [1.0] * 60 + [2.5] * 20 + [0.5] * 30
-    assert found.pairs == {"train": 60, "more": 20, "made": 30}
-    assert len(trained(found)) == 110
-    batches = training_batches(config, found)
+    prepared, _ = run(config, tmp_path / "out")
+    assert prepared.weights().tolist() == [1.0] * 60 + [2.5] * 20 + [0.5] * 30
+    assert prepared.pairs == {"train": 60, "more": 20, "made": 30}
+    assert len(trained(prepared)) == 110
+    batches = training_batches(config, prepared)
     drawn = np.concatenate([rows for _, rows in batches.order(0)])
     assert set(np.bincount(drawn, minlength=110)[60:80]) == {2, 3}
     plain, _ = run(recipe(texts, **data), tmp_path / "plain")
     assert plain.weights() is None
-    assert plain.key != found.key
+    assert plain.key != prepared.key
 
 
 def test_a_damaged_file_of_weights_is_refused(texts: Path, tmp_path: Path, run: Preparing) -> None:
-    found, _ = run(recipe(texts, weights={"train": 2}), tmp_path / "out")
-    path = found.folder / "train.weights.npy"
+    prepared, _ = run(recipe(texts, weights={"train": 2}), tmp_path / "out")
+    path = prepared.folder / "train.weights.npy"
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(ModelError, match=r"train\.weights\.npy: damaged") as caught:
-        found.weights()
+        prepared.weights()
     assert caught.value.hint == "run nmt prepare --force"
 
 
@@ -269,9 +273,9 @@ def test_weights_of_an_unknown_corpus_are_refused(
 
 
 def test_variants_are_what_is_trained_on(texts: Path, tmp_path: Path, run: Preparing) -> None:
-    found, _ = run(recipe(texts, uppercase=1.0), tmp_path / "out")
-    text = found.text("train")
+    prepared, _ = run(recipe(texts, uppercase=1.0), tmp_path / "out")
+    text = prepared.text("train")
     changed = [source == pair[0].upper() for source, pair in zip(text.source, PAIRS, strict=False)]
     assert sum(changed) > 40  # the others have numbers with signs, and the like
-    assert trained(found) == list(zip(text.source, text.target, strict=True))
-    assert found.text("dev").source[0] == PAIRS[60][0]
+    assert trained(prepared) == list(zip(text.source, text.target, strict=True))
+    assert prepared.text("dev").source[0] == PAIRS[60][0]

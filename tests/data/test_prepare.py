@@ -53,28 +53,28 @@ def refusal(recipe: Recipe, folder: Path) -> NmtError:
 
 def snapshot(folder: Path) -> dict[Path, tuple[int, int]]:
     return {
-        each: (each.stat().st_mtime_ns, each.stat().st_ino) for each in (folder, *folder.rglob("*"))
+        path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in (folder, *folder.rglob("*"))
     }
 
 
 def test_the_prepared_folder_is_complete(texts: Path, tmp_path: Path, run: Preparing) -> None:
     write(texts / "train", [*PAIRS[:80], PAIRS[0], ("", "nothing"), ("a" * 30, "b")])
-    found, messages = run(recipe(texts, test=["test", "dev", "test"]), tmp_path / "out")
-    source, target = found.arrays("train")
-    tokenizers = found.tokenizers()
+    prepared, messages = run(recipe(texts, test=["test", "dev", "test"]), tmp_path / "out")
+    source, target = prepared.arrays("train")
+    tokenizers = prepared.tokenizers()
     assert len(source) == len(target) == 80
     for row in (0, 79):
         assert source[row][-1] == END_ID
         assert END_ID not in target[row]
         assert tokenizers.source.decode([source[row]]) == [PAIRS[row][0]]
         assert tokenizers.target.decode([target[row]]) == [PAIRS[row][1]]
-    assert [len(each) for each in found.arrays("dev")] == [10, 10]
-    dev = found.text("dev")
+    assert [len(side) for side in prepared.arrays("dev")] == [10, 10]
+    dev = prepared.text("dev")
     assert list(zip(dev.source, dev.target, strict=True)) == PAIRS[80:90]
-    assert found.languages == ("pt", "en")
-    assert found.tests == ("test", "dev-2", "test-2")  # "dev" is taken by data.dev
-    assert found.text("dev-2").source == dev.source
-    assert found.text("test-2").target == ENGLISH[90:]
+    assert prepared.languages == ("pt", "en")
+    assert prepared.tests == ("test", "dev-2", "test-2")  # "dev" is taken by data.dev
+    assert prepared.text("dev-2").source == dev.source
+    assert prepared.text("test-2").target == ENGLISH[90:]
     counts = json.loads((tmp_path / "out" / "prepared.json").read_text())["counts"]
     assert {key: count for key, count in counts.items() if count} == {
         "read": 83,
@@ -90,11 +90,11 @@ def test_the_prepared_folder_is_complete(texts: Path, tmp_path: Path, run: Prepa
 def test_the_other_direction_is_the_same_with_sides_swapped(
     texts: Path, tmp_path: Path, run: Preparing
 ) -> None:
-    found, _ = run(recipe(texts, source="en", target="pt"), tmp_path / "out")
-    assert found.languages == ("en", "pt")
-    assert found.text("dev").source == ENGLISH[80:90]
-    source, _ = found.arrays("train")
-    assert found.tokenizers().source.decode([source[0]]) == [ENGLISH[0]]
+    prepared, _ = run(recipe(texts, source="en", target="pt"), tmp_path / "out")
+    assert prepared.languages == ("en", "pt")
+    assert prepared.text("dev").source == ENGLISH[80:90]
+    source, _ = prepared.arrays("train")
+    assert prepared.tokenizers().source.decode([source[0]]) == [ENGLISH[0]]
 
 
 def test_a_second_run_does_nothing(texts: Path, tmp_path: Path, run: Preparing) -> None:
@@ -114,8 +114,8 @@ def test_a_second_run_does_nothing(texts: Path, tmp_path: Path, run: Preparing) 
     forced, _ = run(settings, out, force=True)
     assert forced == first
     assert snapshot(out) != before
-    content = {each.name for each in before if each.is_file()}
-    assert content == {each.name for each in out.rglob("*") if each.is_file()}
+    content = {path.name for path in before if path.is_file()}
+    assert content == {path.name for path in out.rglob("*") if path.is_file()}
 
 
 def test_moved_text_is_not_prepared_again(texts: Path, tmp_path: Path, run: Preparing) -> None:
@@ -168,13 +168,13 @@ def test_changed_settings_are_prepared_again(
 def test_without_a_development_set_training_pairs_are_held_out(
     texts: Path, tmp_path: Path, run: Preparing
 ) -> None:
-    found, messages = run(recipe(texts, dev=[]), tmp_path / "out")
-    dev = found.text("dev")
+    prepared, messages = run(recipe(texts, dev=[]), tmp_path / "out")
+    dev = prepared.text("dev")
     held = list(zip(dev.source, dev.target, strict=True))
     assert held == [PAIRS[19], PAIRS[39], PAIRS[59], PAIRS[79]]
     assert "data.dev is empty: 4 training pairs are held out instead" in messages
-    source, _ = found.arrays("train")
-    trained = found.tokenizers().source.decode([source[row] for row in range(len(source))])
+    source, _ = prepared.arrays("train")
+    trained = prepared.tokenizers().source.decode([source[row] for row in range(len(source))])
     assert trained == [pair[0] for pair in PAIRS[:80] if pair not in held]
 
 
@@ -187,11 +187,11 @@ def test_the_recipe_for_spanish_reads_pairs_with_a_third_column(
     (tmp_path / "spa.tsv").write_text(lines, encoding="utf-8")
     path = ROOT / "recipes" / "tatoeba-en-es.toml"
     spanish = load_recipe(path, [f"data.root={tmp_path}", "tokenizer.vocab_size=320"])
-    found, _ = run(spanish, tmp_path / "out")
-    assert found.languages == ("en", "es")
-    dev, (source, target) = found.text("dev"), found.arrays("train")
+    prepared, _ = run(spanish, tmp_path / "out")
+    assert prepared.languages == ("en", "es")
+    dev, (source, target) = prepared.text("dev"), prepared.arrays("train")
     assert list(zip(dev.source, dev.target, strict=True)) == [pairs[19], pairs[39]]
-    tokenizers = found.tokenizers()
+    tokenizers = prepared.tokenizers()
     assert len(source) == len(target) == 38
     assert tokenizers.source.decode([source[0]]) == [pairs[0][0]]
     assert tokenizers.target.decode([target[0]]) == [pairs[0][1]]
@@ -214,8 +214,8 @@ def test_pairs_with_too_many_tokens_are_dropped_and_counted(
 ) -> None:
     long = " ".join(["O padeiro perdeu o último comboio"] * 8)
     write(texts / "train", [*PAIRS[:40], (long, ENGLISH[0]), (PORTUGUESE[0], long), *PAIRS[40:80]])
-    found, messages = run(recipe(texts, max_tokens=40, max_ratio=99), tmp_path / "out")
-    source, target = found.arrays("train")
+    prepared, messages = run(recipe(texts, max_tokens=40, max_ratio=99), tmp_path / "out")
+    source, target = prepared.arrays("train")
     assert len(source) == 80
     assert max(source.lengths.max(), target.lengths.max() + 1) <= 40
     assert "dropped, too many tokens           2" in messages
@@ -234,8 +234,8 @@ def test_the_token_limit_includes_start_and_end(
         source, target = run(recipe(texts, **turn), tmp_path / "out")[0].arrays("train")
         needed = [max(pair) for pair in zip(source.lengths, target.lengths + 1, strict=True)]
         for limit in (max(needed), max(needed) - 1):
-            found, _ = run(recipe(texts, max_tokens=int(limit), **turn), tmp_path / "out")
-            assert len(found.arrays("train")[0]) == sum(each <= limit for each in needed)
+            prepared, _ = run(recipe(texts, max_tokens=int(limit), **turn), tmp_path / "out")
+            assert len(prepared.arrays("train")[0]) == sum(length <= limit for length in needed)
 
 
 def test_too_little_text(texts: Path, tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_too_little_text(texts: Path, tmp_path: Path) -> None:
     assert error.message == "data.train: no lines in train"
     write(texts / "train", [("", "a"), ("b", " ")])
     assert refusal(recipe(texts), tmp_path / "out").message.startswith("none of 2 pairs is left")
-    assert [each.name for each in tmp_path.iterdir()] == ["texts"]
+    assert [path.name for path in tmp_path.iterdir()] == ["texts"]
 
 
 @pytest.mark.parametrize(
@@ -268,12 +268,12 @@ def test_a_vocabulary_too_large_for_the_text_leaves_the_old_folder(
     assert error.hint.startswith("change tokenizer.vocab_size; ")
     assert "--" not in error.hint  # the library that raises it does not know options
     assert snapshot(out) == before
-    assert {each.name for each in tmp_path.iterdir()} == {"texts", "out"}
+    assert {path.name for path in tmp_path.iterdir()} == {"texts", "out"}
 
 
 def test_unigram_accepts_a_smaller_vocabulary(texts: Path, tmp_path: Path, run: Preparing) -> None:
-    found, messages = run(recipe(texts, {"vocab_size": 99_999}), tmp_path / "out")
-    size = found.tokenizers().source.vocab_size
+    prepared, messages = run(recipe(texts, {"vocab_size": 99_999}), tmp_path / "out")
+    size = prepared.tokenizers().source.vocab_size
     assert 260 < size < 1000
     assert f"the text yields {size} pieces, fewer than tokenizer.vocab_size = 99,999" in messages
 
@@ -296,4 +296,4 @@ def test_a_folder_with_other_files_is_not_replaced(texts: Path, tmp_path: Path) 
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years")
     assert "contains something else" in refusal(recipe(texts), tmp_path / "thesis").message
-    assert [each.name for each in (tmp_path / "thesis").iterdir()] == ["chapter.txt"]
+    assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter.txt"]

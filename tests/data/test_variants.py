@@ -13,9 +13,9 @@ PAIR = ("Está à mesa, João?", "Is João at the table?")
 
 
 def varied(pair: tuple[str, str], **shares: float) -> tuple[str, str]:
-    found = vary(Corpus("train", [pair[0]], [pair[1]], ["books"]), DataConfig(**shares), seed=1)
-    assert found.origins == ["books"]
-    return found.source[0], found.target[0]
+    variant = vary(Corpus("train", [pair[0]], [pair[1]], ["books"]), DataConfig(**shares), seed=1)
+    assert variant.origins == ["books"]
+    return variant.source[0], variant.target[0]
 
 
 def test_each_variant() -> None:
@@ -48,9 +48,9 @@ def test_lines_with_code_stay(code: str, side: int, kind: str) -> None:
 def test_shares_and_seed() -> None:
     corpus = Corpus("train", ["Uma Frase."] * 4000, ["A Sentence."] * 4000)
     config = DataConfig(lowercase=0.1, uppercase=0.05, unpunctuated=0.2)
-    found = vary(corpus, config, seed=1)
-    counts = Counter(found.source)
+    variants = vary(corpus, config, seed=1)
+    counts = Counter(variants.source)
     for text, share in (("uma frase.", 0.1), ("UMA FRASE.", 0.05), ("Uma Frase", 0.2)):
         assert counts[text] / 4000 == pytest.approx(share, abs=0.02)
     assert counts["Uma Frase."] / 4000 == pytest.approx(0.65, abs=0.03)
-    assert vary(corpus, config, seed=1) == found != vary(corpus, config, seed=2)
+    assert vary(corpus, config, seed=1) == variants != vary(corpus, config, seed=2)

@@ -16,14 +16,14 @@ def lines(seed: int, longest: int = 24) -> list[str]:
 def damaged(text: list[str], share: float, seed: int) -> list[str]:
     """Drop a share of the words of a text, and swap the same share of neighbours."""
     draw = random.Random(seed)
-    found = []
+    damaged_lines = []
     for line in text:
         words = [word for word in line.split() if draw.random() >= share]
         for place in range(1, len(words)):
             if draw.random() < share:
                 words[place - 1], words[place] = words[place], words[place - 1]
-        found.append(" ".join(words))
-    return found
+        damaged_lines.append(" ".join(words))
+    return damaged_lines
 
 
 REFERENCE = lines(0)

@@ -25,8 +25,8 @@ from nmt_cli.evaluate.texts import EvaluationText
     ],
 )  # fmt: skip
 def test_spans(text: str, expected: dict[str, list[str]]) -> None:
-    found = list(spans(text).elements())
-    assert sorted(found) == sorted((kind, each) for kind in expected for each in expected[kind])
+    pairs = list(spans(text).elements())
+    assert sorted(pairs) == sorted((kind, span) for kind in expected for span in expected[kind])
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_checks_of_a_text() -> None:
         "bad": ["Hello, {Nome}: %s %s of %s %s", "", ""],
     }
     reference = ["Hello, {nome}: %s of %s!", "There are 1500 cats in three houses", ""]
-    found = check_outputs(source, systems, reference)
+    checks = check_outputs(source, systems, reference)
     assert (
-        [(each.system, each.name, each.count, each.total, each.reference) for each in found]
+        [(each.system, each.name, each.count, each.total, each.reference) for each in checks]
         == [
             ("good", "braces kept", 1, 1, 1),
             ("good", "printf kept", 2, 2, 2),
@@ -78,7 +78,7 @@ def test_checks_of_a_text() -> None:
         ]
     )
     without = check_outputs(source, systems, None)
-    assert [each.count for each in without] == [each.count for each in found]
+    assert [each.count for each in without] == [each.count for each in checks]
     assert {each.reference for each in without} == {None}
 
 
@@ -89,6 +89,6 @@ def test_only_a_text_with_a_source_has_checks() -> None:
     bare = evaluate_systems(EvaluationText("t", None, [["a cat"]]), {"s": ["a cat"]}, [], 0)
     assert bare.checks == []
     text = EvaluationText("t", ["um gato"], [])
-    found = evaluate_systems(text, {"s": ["a cat"]}, [], 0)
-    assert [each.name for each in found.checks] == PROBLEMS
-    assert (found.sentences, found.references, found.results) == (1, 0, [])
+    evaluation = evaluate_systems(text, {"s": ["a cat"]}, [], 0)
+    assert [check.name for check in evaluation.checks] == PROBLEMS
+    assert (evaluation.sentences, evaluation.references, evaluation.results) == (1, 0, [])

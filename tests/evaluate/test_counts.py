@@ -14,8 +14,8 @@ TEXT = st.text("ab c.,'", max_size=20)
 TRIPLES = st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=8)
 
 
-def score(each: module.Counts) -> float:
-    return each.score_of()
+def score(counts: module.Counts) -> float:
+    return counts.score_of()
 
 
 @settings(max_examples=60)
@@ -28,8 +28,8 @@ def test_counts_give_the_score_of_any_subset(triples, data) -> None:
     some = [[text[row] for row in chosen] for text in texts]
     metrics = (BLEU(), CHRF(word_order=2), TER())
     expected = [each.corpus_score(some[0], some[1:]).score for each in metrics]
-    found = [each.score_of(chosen) for each in count(texts[0], texts[1:])]
-    assert found == pytest.approx(expected, abs=1e-9)
+    scores = [each.score_of(chosen) for each in count(texts[0], texts[1:])]
+    assert scores == pytest.approx(expected, abs=1e-9)
 
 
 def test_counting_in_chunks_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,9 +41,9 @@ def test_counting_in_chunks_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_names_and_signatures() -> None:
-    found = count(["a b"], [["a b"], ["b a"]])
-    assert tuple(each.name for each in found) == METRICS
-    bleu, chrf, ter = (str(each.metric.get_signature()) for each in found)
+    counted = count(["a b"], [["a b"], ["b a"]])
+    assert tuple(counts.name for counts in counted) == METRICS
+    bleu, chrf, ter = (str(counts.metric.get_signature()) for counts in counted)
     assert bleu.startswith("nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:")
     assert chrf.startswith("nrefs:2|case:mixed|eff:yes|nc:6|nw:2|space:no|version:")
     assert ter.startswith("nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:")
@@ -69,5 +69,5 @@ def test_several_references() -> None:
 
 
 def test_blank_lines_add_nothing() -> None:
-    filled = [score(each) for each in count(["a b c d", ""], [["a b c e", ""]])]
-    assert filled == [score(each) for each in count(["a b c d"], [["a b c e"]])]
+    filled = [score(counts) for counts in count(["a b c d", ""], [["a b c e", ""]])]
+    assert filled == [score(counts) for counts in count(["a b c d"], [["a b c e"]])]

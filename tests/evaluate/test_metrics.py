@@ -14,8 +14,8 @@ def bleu(hypotheses: list[str], references: list[str]) -> float:
 
 def test_identical_texts_score_100_on_every_metric() -> None:
     scores = evaluate(TEXT, TEXT)
-    assert [each.name for each in scores] == ["BLEU", "chrF"]
-    assert [each.value for each in scores] == pytest.approx([100.0, 100.0])
+    assert [score.name for score in scores] == ["BLEU", "chrF"]
+    assert [score.value for score in scores] == pytest.approx([100.0, 100.0])
 
 
 def test_signatures_describe_the_metric() -> None:
@@ -36,7 +36,7 @@ def test_bleu_by_hand() -> None:
 def test_scores_depend_on_case_order_and_side() -> None:
     assert bleu(["THE CAT SAT ON THE MAT"], ["the cat sat on the mat"]) < 5
     swapped = evaluate([TEXT[1], TEXT[0], ""], TEXT)
-    assert all(each.value < 50 for each in swapped)
+    assert all(score.value < 50 for score in swapped)
     short, long = ["the cat sat on"], ["the cat sat on the mat"]
     assert bleu(short, long) == pytest.approx(100 * 2.718281828 ** (1 - 6 / 4))  # brevity only
     assert bleu(long, short) != pytest.approx(bleu(short, long))

@@ -73,9 +73,11 @@ class TestBuckets:
 class TestWorst:
     def test_sentences_with_the_lowest_chrf(self) -> None:
         text = EvaluationText("text", None, [REFERENCE, SECOND])
-        found = worst_sentences(text, counted(REFERENCE, SECOND), 5)
+        worst = worst_sentences(text, counted(REFERENCE, SECOND), 5)
         metric = CHRF(word_order=2)
-        assert [each.system for each in found] == [name for name in SYSTEMS for _ in range(5)]
+        assert [sentence.system for sentence in worst] == [
+            name for name in SYSTEMS for _ in range(5)
+        ]
         for name, lines in SYSTEMS.items():
             pairs = zip(REFERENCE, SECOND, strict=True)
             scores = [
@@ -83,33 +85,33 @@ class TestWorst:
                 for line, pair in zip(lines, pairs, strict=True)
             ]
             rows = sorted(range(SENTENCES), key=lambda row: scores[row])[:5]
-            rows_found = [each for each in found if each.system == name]
-            assert [each.line for each in rows_found] == [row + 1 for row in rows]
-            assert [each.score for each in rows_found] == pytest.approx(
+            rows_found = [sentence for sentence in worst if sentence.system == name]
+            assert [sentence.line for sentence in rows_found] == [row + 1 for row in rows]
+            assert [sentence.score for sentence in rows_found] == pytest.approx(
                 [scores[row] for row in rows]
             )
 
     def test_attributes(self) -> None:
         text = EvaluationText("text", ["gato", "cão"], [["cat", "dog"], ["kitten", "hound"]])
         lines = ["cat", "tree"]
-        (found,) = worst_sentences(text, [System("s", lines, count(lines, text.references))], 1)
-        assert (found.line, found.source, found.translation) == (2, "cão", "tree")
-        assert found.references == ["dog", "hound"]
+        (worst,) = worst_sentences(text, [System("s", lines, count(lines, text.references))], 1)
+        assert (worst.line, worst.source, worst.translation) == (2, "cão", "tree")
+        assert worst.references == ["dog", "hound"]
 
     def test_blank_lines_are_skipped(self) -> None:
         text = EvaluationText("text", None, [["", "a", " "]])
         lines = [" ", "b", ""]
-        found = worst_sentences(text, [System("s", lines, count(lines, text.references))], 9)
-        assert [each.line for each in found] == [2]
+        worst = worst_sentences(text, [System("s", lines, count(lines, text.references))], 9)
+        assert [sentence.line for sentence in worst] == [2]
 
 
 def test_the_length_is_of_the_source_or_else_the_first_reference() -> None:
     text = EvaluationText("text", ["a " * 40], [["a " * 15], ["a " * 5]])
     bare = EvaluationText("text", None, text.references)
-    for each, label in ((text, "31-50"), (bare, "11-20")):
-        found = evaluate_systems(each, {"s": ["a"]}, ["length"], 0)
-        assert [bucket.label for bucket in found.buckets["length"]] == [label]
-        assert found.worst == []
+    for evaluated, label in ((text, "31-50"), (bare, "11-20")):
+        evaluation = evaluate_systems(evaluated, {"s": ["a"]}, ["length"], 0)
+        assert [bucket.label for bucket in evaluation.buckets["length"]] == [label]
+        assert evaluation.worst == []
 
 
 @pytest.mark.parametrize("ends", [100, 99])

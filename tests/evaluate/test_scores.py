@@ -12,19 +12,19 @@ from tests.evaluate.samples import REFERENCE, SECOND, SYSTEMS
 
 def compared(texts: dict[str, list[str]], *references: list[str]) -> dict[str, list[Result]]:
     """Compare systems; return the results by metric."""
-    found = compare([System(name, text, count(text, references)) for name, text in texts.items()])
-    assert [each.metric for each in found] == [name for name in METRICS for _ in texts]
-    return {name: [each for each in found if each.metric == name] for name in METRICS}
+    results = compare([System(name, text, count(text, references)) for name, text in texts.items()])
+    assert [result.metric for result in results] == [name for name in METRICS for _ in texts]
+    return {name: [result for result in results if result.metric == name] for name in METRICS}
 
 
 @pytest.mark.parametrize("references", [[REFERENCE], [REFERENCE, SECOND]], ids=["one", "two"])
 def test_results_match_sacrebleu(references: list[list[str]]) -> None:
     metrics = {"BLEU": BLEU(), "chrF2++": CHRF(word_order=2), "TER": TER()}
     signatures, expected = PairedTest(list(SYSTEMS.items()), metrics, references, "bs", DRAWS)()
-    found = compared(SYSTEMS, *references)
+    results = compared(SYSTEMS, *references)
     for name, key in zip(METRICS, metrics, strict=True):
-        assert [each.system for each in found[name]] == list(SYSTEMS)
-        for found_result, result in zip(found[name], expected[key], strict=True):
+        assert [ours.system for ours in results[name]] == list(SYSTEMS)
+        for found_result, result in zip(results[name], expected[key], strict=True):
             assert found_result.score == pytest.approx(result.score)
             # sacreBLEU sums in float32.
             assert (found_result.high - found_result.low) / 2 == pytest.approx(result.ci, abs=1e-4)
@@ -35,16 +35,16 @@ def test_results_match_sacrebleu(references: list[list[str]]) -> None:
 
 
 def test_results_are_reproducible(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = compared(SYSTEMS, REFERENCE)
+    results = compared(SYSTEMS, REFERENCE)
     monkeypatch.setenv("SACREBLEU_SEED", "7")
     np.random.seed(7)
-    assert compared(SYSTEMS, REFERENCE) == found
+    assert compared(SYSTEMS, REFERENCE) == results
 
 
 def test_a_systems_scores_do_not_depend_on_other_systems() -> None:
     single = compared({"bad": SYSTEMS["bad"]}, REFERENCE)
     for name, results in compared(SYSTEMS, REFERENCE).items():
-        of_all = next(each for each in results if each.system == "bad")
+        of_all = next(result for result in results if result.system == "bad")
         (of_one,) = single[name]
         assert (of_one.score, of_one.low, of_one.high) == (of_all.score, of_all.low, of_all.high)
         assert of_one.p is None
@@ -64,7 +64,7 @@ def test_p_values_separate_chance_from_real_differences() -> None:
 
 def test_a_score_lies_in_its_interval() -> None:
     for results in compared(SYSTEMS, REFERENCE).values():
-        assert all(each.low < each.score < each.high for each in results)
+        assert all(result.low < result.score < result.high for result in results)
 
 
 def test_an_interval_is_the_central_95_percent() -> None:

@@ -23,8 +23,8 @@ def with_errors(every: int, first: int = 0) -> list[str]:
 
 def measure(original: list[str], quantized: list[str], lines: int = 1000) -> dict[str, float]:
     checks = compare_quality(original[:lines], quantized[:lines], REFERENCES[:lines], GATES, "int8")
-    assert all(each.passed for each in checks)
-    return {each.name.split(" (p =")[0]: each.value for each in checks}
+    assert all(check.passed for check in checks)
+    return {check.name.split(" (p =")[0]: check.value for check in checks}
 
 
 def test_a_significant_loss_above_the_limit_is_refused() -> None:
@@ -38,29 +38,29 @@ def test_an_insignificant_loss_above_the_limit_passes() -> None:
     # The errors are in different lines and nearly cancel out, except for three more bad lines.
     original, quantized = with_errors(10), with_errors(10, first=5)
     quantized[1] = quantized[2] = quantized[3] = "x y z"
-    found = measure(original, quantized)
-    assert found["BLEU lost on 1,000 lines"] > 0.2
-    assert found["BLEU lost beyond chance (p < 0.05)"] == 0
+    losses = measure(original, quantized)
+    assert losses["BLEU lost on 1,000 lines"] > 0.2
+    assert losses["BLEU lost beyond chance (p < 0.05)"] == 0
 
 
 def test_a_significant_loss_below_the_limit_passes() -> None:
     quantized = list(REFERENCES)
     for number in range(8):
         quantized[number] = quantized[number].rpartition(" ")[0] + " x"
-    found = measure(REFERENCES, quantized)
-    assert 0 < found["BLEU lost beyond chance (p < 0.05)"] < 0.2
+    losses = measure(REFERENCES, quantized)
+    assert 0 < losses["BLEU lost beyond chance (p < 0.05)"] < 0.2
 
 
 def test_a_gain_passes() -> None:
-    found = measure(with_errors(10), REFERENCES)
-    assert found["BLEU lost on 1,000 lines"] < 0
-    assert found["BLEU lost beyond chance (p < 0.05)"] < 0
+    losses = measure(with_errors(10), REFERENCES)
+    assert losses["BLEU lost on 1,000 lines"] < 0
+    assert losses["BLEU lost beyond chance (p < 0.05)"] < 0
 
 
 def test_few_lines_are_gated_on_chrf() -> None:
-    found = measure(REFERENCES, with_errors(4), lines=199)
-    assert found["BLEU lost on 199 lines"] > 0.2
-    assert "BLEU lost beyond chance (p < 0.05)" not in found
+    losses = measure(REFERENCES, with_errors(4), lines=199)
+    assert losses["BLEU lost on 199 lines"] > 0.2
+    assert "BLEU lost beyond chance (p < 0.05)" not in losses
     with pytest.raises(NmtError) as caught:
         measure(REFERENCES, ["x y z"] * 1000, lines=58)
     assert caught.value.message.startswith(
@@ -71,4 +71,4 @@ def test_few_lines_are_gated_on_chrf() -> None:
 
 def test_without_references_only_the_translations_are_compared() -> None:
     checks = compare_quality(["a b c"] * 3, ["a b c"] * 3, [], GATES, "int8")
-    assert [each.value for each in checks] == [0.0]
+    assert [check.value for check in checks] == [0.0]

@@ -35,7 +35,7 @@ def test_a_file_is_verified_and_its_parts_compute_the_same(tiny_run: Run, tmp_pa
     section = PAGE[PAGE.index("## Keras") : PAGE.index("## SavedModel")]
     code = re.findall(r"(?m)^    (?!nmt export)(.*)$", section)
     names: dict[str, Any] = {}
-    split = next(at for at, line in enumerate(code) if line.startswith("layer ="))
+    split = next(number for number, line in enumerate(code) if line.startswith("layer ="))
     for lines in (code[:split], code[split:]):
         script = "\n".join(lines).replace("exports/mine-de-en-keras", str(folder))
         exec(script, names)
@@ -53,7 +53,7 @@ def test_every_architecture_can_be_saved(
     model = build_model(ARCHITECTURES[kind](d_model=16, **settings), 50, 60, 1)
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
-    assert [each.name for each in loaded.layers] == [each.name for each in model.layers]
+    assert [layer.name for layer in loaded.layers] == [layer.name for layer in model.layers]
     ids = np.random.default_rng(0).integers(4, 50, (2, 3, 6)).astype(np.int32)
     ids[0, 1, 4:] = 0
     np.testing.assert_array_equal(model([*ids]), loaded([*ids]))

@@ -226,8 +226,8 @@ class TestHalf:
             model = OnnxStepModel(folder, read_manifest(folder))
             state = model.encode(source)
             steps = []
-            for at, tokens in enumerate(forced):
-                ancestry = np.ones((3, 1, at + 1), np.bool_)
+            for position, tokens in enumerate(forced):
+                ancestry = np.ones((3, 1, position + 1), np.bool_)
                 log_probs, state = model.log_probs(state, tokens, ancestry)
                 assert log_probs.dtype == np.float32
                 steps.append(log_probs)

@@ -75,8 +75,8 @@ def check_beams(model: keras.Model) -> None:
         if position in (0, 3):
             expected = log_probs(model, np.repeat(source, 2, axis=0), beams.reshape(6, 6))
             expected = expected.reshape(3, 2, 6, -1)
-        own = np.broadcast_to(np.eye(2, dtype=np.bool_), (3, 2, 2))
-        ancestry = np.concatenate([ancestry, own], axis=2)
+        identity = np.broadcast_to(np.eye(2, dtype=np.bool_), (3, 2, 2))
+        ancestry = np.concatenate([ancestry, identity], axis=2)
         result, state = stepper.log_probs(state, beams[:, :, position], ancestry)
         np.testing.assert_allclose(result, expected[:, :, position], rtol=1e-5, atol=1e-5)
 

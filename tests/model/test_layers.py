@@ -136,8 +136,8 @@ def test_attention_matches_keras(keys, values, bias):
     fused(x, encoder_output, np.zeros((1, 1, 1, 5), np.float32))
     separate = keras.layers.MultiHeadAttention(2, keys, values, use_bias=bias)
     separate(x, encoder_output)
-    for at, weight in enumerate(fused.weights):  # biases start at zero and would hide errors
-        weight.assign(np.random.default_rng(at).normal(size=weight.shape))
+    for number, weight in enumerate(fused.weights):  # biases start at zero and would hide errors
+        weight.assign(np.random.default_rng(number).normal(size=weight.shape))
     set_keras_attention(separate, fused, keys, values)
     keep = np.array([[[True, True, True, False, False]] * 3] * 2)
     mask = np.where(keep, 0.0, MASKED).astype(np.float32)[:, None]

@@ -78,19 +78,19 @@ class FakeStepModel:
     ) -> tuple[np.ndarray, State]:
         """Return log-probabilities [B, K, V]; tokens that `follow` omits get -inf."""
         _, after = self.step(state, tokens, ancestry)
-        found = np.full((*tokens.shape, self.vocabulary), -np.inf, np.float32)
+        result = np.full((*tokens.shape, self.vocabulary), -np.inf, np.float32)
         for b, k in np.ndindex(*tokens.shape):
             for token, score in self.follow(*self._read(after, ancestry, b, k)).items():
-                found[b, k, token] = score
-        return found, after
+                result[b, k, token] = score
+        return result, after
 
     def attention(self, state: State, tokens: np.ndarray, ancestry: np.ndarray) -> np.ndarray:
         """Step n attends to source token n, or to the last one."""
         width = (state.source != PAD_ID).sum(axis=1)
-        at = np.minimum(ancestry.shape[2] // tokens.shape[1], width) - 1
+        positions = np.minimum(ancestry.shape[2] // tokens.shape[1], width) - 1
         count, beams = tokens.shape
         weights = np.zeros((count, 1, 1, beams, state.source.shape[1]), np.float32)
-        weights[np.arange(len(at)), :, :, :, at] = 1.0
+        weights[np.arange(len(positions)), :, :, :, positions] = 1.0
         return weights
 
     @staticmethod
@@ -114,8 +114,8 @@ def hashed(seed: int, tokens: Sequence[int], grain: int = 16, end_from: int = 0)
     def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
         digest = hashlib.sha256(repr((seed, source, history)).encode()).digest()
         scores = {
-            token: -(1 + digest[at] % (4 * grain)) / grain
-            for at, token in enumerate((END_ID, *tokens))
+            token: -(1 + digest[index] % (4 * grain)) / grain
+            for index, token in enumerate((END_ID, *tokens))
         }
         return scores if len(history) >= end_from else {**scores, END_ID: -np.inf}
 
@@ -183,7 +183,7 @@ class Characters:
         ]
 
     def spans(self, line: str) -> list[Span]:
-        return [(at, at + 1) for at in range(len(line))] if line.strip() else []
+        return [(start, start + 1) for start in range(len(line))] if line.strip() else []
 
     def decode_spans(self, ids: Sequence[int]) -> tuple[str, list[Span]]:
         text, spans = "", list[Span]()

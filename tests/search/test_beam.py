@@ -35,8 +35,8 @@ def search(
     source = np.full((len(sources), max(map(len, sources))), PAD_ID, np.int32)
     for row, ids in enumerate(sources):
         source[row, : len(ids)] = ids
-    found = beam_search(FakeStepModel(follow), source, settings)
-    return [hypotheses[0] for hypotheses in found]
+    n_best = beam_search(FakeStepModel(follow), source, settings)
+    return [hypotheses[0] for hypotheses in n_best]
 
 
 GARDEN_PATH = chain(
@@ -59,9 +59,9 @@ def test_beam_search_finds_what_greedy_search_misses() -> None:
 
 def test_the_length_penalty_counts_the_end_token() -> None:
     for alpha in (0.6, 1.0):
-        found = search(GARDEN_PATH, options(2, alpha))[0]
-        assert found.ids == [B]
-        assert found.score == pytest.approx(math.log(0.36) / (7 / 6) ** alpha)
+        best = search(GARDEN_PATH, options(2, alpha))[0]
+        assert best.ids == [B]
+        assert best.score == pytest.approx(math.log(0.36) / (7 / 6) ** alpha)
     # Short or long: log 0.4 / 1 = -0.92; log 0.3 / (8 / 6) = -0.90 (alpha 1), -1.20 (0).
     follow = chain({(): {END_ID: 0.4, A: 0.6}, (A,): {B: 1.0}, (A, B): {END_ID: 0.5, C: 0.1}})
     assert search(follow, options(2, 0.0))[0].ids == []
@@ -86,9 +86,9 @@ def test_finished_hypotheses_are_frozen() -> None:
             (END_ID,): {A: 0.01, END_ID: 0.01},
         }
     )
-    found = search(follow, options(2))[0]
-    assert found.ids == []
-    assert found.score == pytest.approx(math.log(0.4))
+    best = search(follow, options(2))[0]
+    assert best.ids == []
+    assert best.score == pytest.approx(math.log(0.4))
 
 
 def test_finished_hypotheses_keep_their_slots() -> None:
@@ -114,9 +114,9 @@ def test_an_early_finish_does_not_stop_better_open_hypotheses() -> None:
             (A, B, C): {END_ID: 0.9, A: 0.1},
         }
     )
-    found = search(follow, options(2, 1.0))[0]
-    assert found.ids == [A, B, C]
-    assert found.score == pytest.approx(math.log(0.5 * 0.9**3) / 1.5)
+    best = search(follow, options(2, 1.0))[0]
+    assert best.ids == [A, B, C]
+    assert best.score == pytest.approx(math.log(0.5 * 0.9**3) / 1.5)
 
 
 def test_ties_go_to_the_lower_token() -> None:
@@ -132,12 +132,12 @@ def test_ties_go_to_the_lower_token() -> None:
 @pytest.mark.parametrize("beams", [1, 3])
 @pytest.mark.parametrize("limit", [4, 70])  # 70: more steps than Beams has space for at first
 def test_hypotheses_without_end_stop_at_the_maximum_length(beams: int, limit: int) -> None:
-    found = search(
+    best = search(
         lambda source, history: {A: math.log(0.5), B: math.log(0.25)},
         options(beams, 1.0, limit=limit),
     )[0]
-    assert found.ids == [A] * limit
-    assert found.score == pytest.approx(math.log(0.5**limit) / ((5 + limit) / 6))
+    assert best.ids == [A] * limit
+    assert best.score == pytest.approx(math.log(0.5**limit) / ((5 + limit) / 6))
 
 
 def test_at_the_maximum_length_finished_hypotheses_precede_better_open_ones() -> None:
@@ -154,12 +154,12 @@ def test_the_maximum_length_depends_on_the_source() -> None:
     chosen = SearchOptions.of(config, DecodingOptions(beam_size=1, length_penalty=0.0))
     assert (chosen.beam_size, chosen.length_penalty) == (1, 0.0)
     endless = chain({(A,) * n: {A: 1.0} for n in range(30)})
-    found = search(
+    hypotheses = search(
         endless,
         SearchOptions.of(config, DecodingOptions(beam_size=1)),
         [(A,), (A, A, A), (A,) * 30],
     )
-    assert [len(hypothesis.ids) for hypothesis in found] == [12, 15, 20]
+    assert [len(hypothesis.ids) for hypothesis in hypotheses] == [12, 15, 20]
 
 
 def test_an_empty_batch() -> None:
@@ -172,7 +172,9 @@ def exhaustive(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, ...]
     scores = {}
     for length in range(limit):
         for ids in product((A, B, C), repeat=length):
-            total = sum(follow((A, END_ID), ids[:at])[ids[at]] for at in range(length))
+            total = sum(
+                follow((A, END_ID), ids[:position])[ids[position]] for position in range(length)
+            )
             end = follow((A, END_ID), ids)[END_ID]
             scores[ids] = (total + end) / ((6 + length) / 6) ** alpha
     return scores
@@ -187,9 +189,9 @@ def test_a_wide_enough_beam_is_exhaustive(
     slots = 3**limit + sum(3**length for length in range(limit))
     follow = hashed(seed, (A, B, C), end_from=min(end_from, limit - 1))
     scores = exhaustive(follow, alpha, limit)
-    found = search(follow, options(slots, alpha, limit))[0]
-    assert found.score == pytest.approx(max(scores.values()), rel=1e-6)
-    assert scores[tuple(found.ids)] == pytest.approx(found.score, rel=1e-6)
+    best = search(follow, options(slots, alpha, limit))[0]
+    assert best.score == pytest.approx(max(scores.values()), rel=1e-6)
+    assert scores[tuple(best.ids)] == pytest.approx(best.score, rel=1e-6)
 
 
 sources = st.lists(st.lists(st.integers(4, 9), max_size=6).map(lambda x: (*x, END_ID)), min_size=1)
@@ -216,8 +218,8 @@ def test_every_sentence_of_a_batch_matches_the_reference(
         length_ratio=1.0,
         length_extra=1,
     )
-    found = search(follow, settings, sources)
-    for source, hypothesis in zip(sources, found, strict=True):
+    hypotheses = search(follow, settings, sources)
+    for source, hypothesis in zip(sources, hypotheses, strict=True):
         ids, score = reference_search(follow, source, beams, alpha, min(7, len(source) + 1))
         assert hypothesis.ids == ids
         assert hypothesis.score == pytest.approx(score, rel=1e-6)
@@ -247,8 +249,8 @@ def test_greedy_search_gives_the_bits_of_a_beam_of_one(
         source[row, : len(ids)] = ids
     # A rule, even one that changes nothing, takes the general path.
     rules = [lambda log_probs, past: None]
-    found = beam_search(FakeStepModel(follow), source, settings)
-    assert found == beam_search(FakeStepModel(follow), source, settings, processors=rules)
+    hypotheses = beam_search(FakeStepModel(follow), source, settings)
+    assert hypotheses == beam_search(FakeStepModel(follow), source, settings, processors=rules)
 
 
 @pytest.mark.parametrize("beams", [1, 2])
@@ -260,16 +262,18 @@ def test_finished_sentences_leave_the_batch(beams: int) -> None:
 
     model = FakeStepModel(follow)
     source = np.array([[4], [11], [4], [6], [4], [5], [4], [4]], np.int32)
-    found = beam_search(model, source, options(beams))
-    assert [len(best.ids) for best, *_ in found] == [1, 8, 1, 3, 1, 2, 1, 1]
+    hypotheses = beam_search(model, source, options(beams))
+    assert [len(best.ids) for best, *_ in hypotheses] == [1, 8, 1, 3, 1, 2, 1, 1]
     assert model.batches == [8, 8, 3, 2] + [1] * 5
 
 
 @given(st.integers(0), st.integers(1, 4))
 def test_the_score_matches_the_ids(seed: int, beams: int) -> None:
     follow = hashed(seed, (A, B, C, D), end_from=3)
-    found = search(follow, options(beams, limit=30))[0]
-    path = [*found.ids, END_ID][:30]
-    total = sum(follow((A, END_ID), tuple(path[:at]))[path[at]] for at in range(len(path)))
-    assert found.score == pytest.approx(total)
-    assert not {START_ID, PAD_ID, END_ID} & set(found.ids)
+    best = search(follow, options(beams, limit=30))[0]
+    path = [*best.ids, END_ID][:30]
+    total = sum(
+        follow((A, END_ID), tuple(path[:position]))[path[position]] for position in range(len(path))
+    )
+    assert best.score == pytest.approx(total)
+    assert not {START_ID, PAD_ID, END_ID} & set(best.ids)

@@ -71,7 +71,7 @@ def every_sequence(follow: Follow, alpha: float, limit: int) -> dict[tuple[int, 
     scores = {}
     for length in range(limit):
         for ids in product((A, B, C), repeat=length):
-            total = sum(follow(SOURCE, ids[:at])[ids[at]] for at in range(length))
+            total = sum(follow(SOURCE, ids[:position])[ids[position]] for position in range(length))
             scores[ids] = (total + follow(SOURCE, ids)[END_ID]) / ((6 + length) / 6) ** alpha
     return scores
 
@@ -87,13 +87,13 @@ def test_n_best_matches_an_exhaustive_search(
     slots = 3**limit + sum(3**length for length in range(limit))
     follow = hashed(seed, (A, B, C))
     scores = every_sequence(follow, alpha, limit)
-    (found,) = search(follow, search_options(slots, alpha, limit, min(count, len(scores))))
+    (n_best,) = search(follow, search_options(slots, alpha, limit, min(count, len(scores))))
     expected = sorted(scores.values(), reverse=True)[:count]
-    assert [hypothesis.score for hypothesis in found] == pytest.approx(expected, rel=1e-6)
-    assert len({tuple(hypothesis.ids) for hypothesis in found}) == len(found)
+    assert [hypothesis.score for hypothesis in n_best] == pytest.approx(expected, rel=1e-6)
+    assert len({tuple(hypothesis.ids) for hypothesis in n_best}) == len(n_best)
     assert all(
         scores[tuple(hypothesis.ids)] == pytest.approx(hypothesis.score, rel=1e-6)
-        for hypothesis in found
+        for hypothesis in n_best
     )
 
 
@@ -119,19 +119,25 @@ def test_open_hypotheses_fill_up_the_n_best_list() -> None:
     def follow(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
         return {A: math.log(0.5), B: math.log(0.3), END_ID: math.log(0.6) if history else -math.inf}
 
-    (found,) = search(follow, search_options(3, limit=2, n_best=3))
-    assert [hypothesis.ids for hypothesis in found] == [[A], [B], [A, A]]
-    assert [len(hypothesis.token_scores) - len(hypothesis.ids) for hypothesis in found] == [1, 1, 0]
+    (hypotheses,) = search(follow, search_options(3, limit=2, n_best=3))
+    assert [hypothesis.ids for hypothesis in hypotheses] == [[A], [B], [A, A]]
+    assert [len(hypothesis.token_scores) - len(hypothesis.ids) for hypothesis in hypotheses] == [
+        1,
+        1,
+        0,
+    ]
 
 
 @given(st.integers(0), st.integers(1, 4))
 def test_token_scores_come_from_the_model(seed: int, beams: int) -> None:
     follow = hashed(seed, (A, B, C), end_from=2)
-    for found in search(follow, search_options(beams, n_best=beams))[0]:
-        path = [*found.ids, END_ID][: len(found.token_scores)]
-        expected = [follow(SOURCE, tuple(path[:at]))[path[at]] for at in range(len(path))]
-        assert found.token_scores == pytest.approx(expected)
-        assert found.score == pytest.approx(sum(expected))
+    for hypothesis in search(follow, search_options(beams, n_best=beams))[0]:
+        path = [*hypothesis.ids, END_ID][: len(hypothesis.token_scores)]
+        expected = [
+            follow(SOURCE, tuple(path[:position]))[path[position]] for position in range(len(path))
+        ]
+        assert hypothesis.token_scores == pytest.approx(expected)
+        assert hypothesis.score == pytest.approx(sum(expected))
 
 
 # rules
@@ -142,10 +148,10 @@ def test_min_length() -> None:
         for least in (0, 1, 5):
             rules = (partial(require_length, least),) if least else ()
             options = search_options(beams, min_length=least)
-            (found,) = search(
+            (hypotheses,) = search(
                 lambda source, history: {A: -3.0, END_ID: -0.1}, options, None, None, rules
             )
-            assert found[0].ids == [A] * least
+            assert hypotheses[0].ids == [A] * least
 
 
 def test_min_length_raises_the_length_limit() -> None:
@@ -157,13 +163,13 @@ def test_min_length_raises_the_length_limit() -> None:
         length_extra=0,
         min_length=9,
     )  # without min_length, the limit would be 2
-    (found,) = search(
+    (hypotheses,) = search(
         lambda source, history: {A: -3.0, END_ID: -0.1},
         options,
         processors=(partial(require_length, 9),),
     )
-    assert found[0].ids == [A] * 9
-    assert len(found[0].token_scores) == 10
+    assert hypotheses[0].ids == [A] * 9
+    assert len(hypotheses[0].token_scores) == 10
 
 
 @given(st.integers(0), st.integers(1, 4), st.integers(1, 4))
@@ -177,7 +183,7 @@ def test_no_ngram_occurs_twice(seed: int, beams: int, size: int) -> None:
             processors=(partial(forbid_repeats, size),),
         )[0]
     ):
-        ngrams = [tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)]
+        ngrams = [tuple(ids[start : start + size]) for start in range(len(ids) - size + 1)]
         # A hypothesis without allowed continuations is accepted unfinished.
         assert len(set(ngrams)) == len(ngrams)
 
@@ -222,18 +228,18 @@ def test_a_word_is_suppressed_in_every_segmentation(past: list[int], banned: set
     rule = Suppress(["cat", " New   York "], SURFACES)
     log_probs = np.zeros((1, 1, len(SURFACES)), np.float32)
     rule(log_probs, np.array([[past]], np.int32))
-    found = set(np.flatnonzero(log_probs[0, 0] == -np.inf).tolist())
-    assert found == banned | {CAT}  # this token is the whole word
+    suppressed = set(np.flatnonzero(log_probs[0, 0] == -np.inf).tolist())
+    assert suppressed == banned | {CAT}  # this token is the whole word
 
 
 @given(st.integers(0), st.integers(1, 4))
 def test_suppressed_words_do_not_appear(seed: int, beams: int) -> None:
     follow = hashed(seed, tuple(range(4, 13)), end_from=10)
     rule = Suppress(["cat", "New York", "dog"], SURFACES)
-    for found in search(follow, search_options(beams, limit=14, n_best=beams), processors=(rule,))[
-        0
-    ]:
-        text = b"".join(SURFACES[id_] for id_ in found.ids) + b" "
+    for hypothesis in search(
+        follow, search_options(beams, limit=14, n_best=beams), processors=(rule,)
+    )[0]:
+        text = b"".join(SURFACES[id_] for id_ in hypothesis.ids) + b" "
         assert not any(word in text for word in (b" cat", b" New York", b" dog"))
 
 
@@ -256,8 +262,8 @@ def test_a_prefix_is_forced_and_the_rest_is_searched(
 ) -> None:
     follow = hashed(seed, (A, B, C, D), end_from=3)
     request = Segment(prefix=tuple(prefix))
-    (found, free) = search(follow, search_options(beams), [request, Segment()])
-    assert found[0].ids[: len(prefix)] == prefix
+    (hypotheses, free) = search(follow, search_options(beams), [request, Segment()])
+    assert hypotheses[0].ids[: len(prefix)] == prefix
     assert free == search(follow, search_options(beams))[0]
 
     # The rest equals the search result of a model that starts after the prefix.
@@ -271,8 +277,11 @@ def test_a_prefix_is_forced_and_the_rest_is_searched(
         length_ratio=1.0,
         length_extra=6,
     )
-    (found,), (rest,) = search(follow, options, [request]), search(continued, search_options(beams))
-    assert found[0].ids == [*prefix, *rest[0].ids]
+    (hypotheses,), (rest,) = (
+        search(follow, options, [request]),
+        search(continued, search_options(beams)),
+    )
+    assert hypotheses[0].ids == [*prefix, *rest[0].ids]
 
 
 def test_processors_do_not_forbid_a_prefix_or_phrase() -> None:
@@ -297,7 +306,7 @@ phrases = st.lists(st.lists(tokens, min_size=1, max_size=3).map(tuple), max_size
 
 
 def contains(ids: list[int], phrase: tuple[int, ...]) -> bool:
-    return any(tuple(ids[at : at + len(phrase)]) == phrase for at in range(len(ids)))
+    return any(tuple(ids[start : start + len(phrase)]) == phrase for start in range(len(ids)))
 
 
 @settings(max_examples=100)
@@ -320,10 +329,10 @@ def test_every_phrase_appears_in_its_translation(
         length_extra=3,
     )
     together = search(follow, options, segments)
-    for request, found in zip(segments, together, strict=True):
-        assert all(contains(found[0].ids, phrase) for phrase in request.phrases)
-        assert tuple(found[0].ids[: len(request.prefix)]) == request.prefix
-        assert found == search(follow, options, [request])[0]  # the same in any batch
+    for request, hypotheses in zip(segments, together, strict=True):
+        assert all(contains(hypotheses[0].ids, phrase) for phrase in request.phrases)
+        assert tuple(hypotheses[0].ids[: len(request.prefix)]) == request.prefix
+        assert hypotheses == search(follow, options, [request])[0]  # the same in any batch
 
 
 @settings(max_examples=15)
@@ -349,8 +358,8 @@ def test_a_wide_enough_beam_finds_the_best_with_the_phrases(
         length_ratio=0.0,
         length_extra=limit,
     )
-    found = search(follow, options, [Segment(phrases=tuple(required))])[0][0]
-    assert found.score == pytest.approx(max(scores.values()), rel=1e-6)
+    best = search(follow, options, [Segment(phrases=tuple(required))])[0][0]
+    assert best.score == pytest.approx(max(scores.values()), rel=1e-6)
 
 
 def test_progress_counts_tokens_and_returns_the_next_ones() -> None:
@@ -375,8 +384,8 @@ def test_sample_frequencies_match_probabilities() -> None:
 
     count = 4000
     options = search_options(4, n_best=4, sample=True, seed=3)  # type: ignore[arg-type]
-    found = search(follow, options, [Segment(number=number) for number in range(count // 4)])
-    drawn = [one.ids[0] if one.ids else END_ID for four in found for one in four]
+    samples = search(follow, options, [Segment(number=number) for number in range(count // 4)])
+    drawn = [one.ids[0] if one.ids else END_ID for four in samples for one in four]
     for token, chance in chances.items():
         deviation = math.sqrt(count * chance * (1 - chance))
         assert abs(drawn.count(token) - count * chance) < 4 * deviation
@@ -394,18 +403,18 @@ def test_samples_depend_only_on_seed_and_sentence_number(
     follow = normalize(hashed(seed, (A, B, C, D), end_from=1))
     options = search_options(count, n_best=count, sample=True, seed=seed % 1000, top_p=0.9)  # type: ignore[arg-type]
     together = search(follow, options, [Segment(number=number) for number in numbers])
-    for number, found in zip(numbers, together, strict=True):
-        assert found == search(follow, options, [Segment(number=number)])[0]
-        assert len(found) == count
-        assert all(START_ID not in hypothesis.ids for hypothesis in found)
+    for number, samples in zip(numbers, together, strict=True):
+        assert samples == search(follow, options, [Segment(number=number)])[0]
+        assert len(samples) == count
+        assert all(START_ID not in hypothesis.ids for hypothesis in samples)
 
 
 @pytest.mark.parametrize("sampling", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-3}])
 def test_samples_with_only_one_likely_token_are_greedy(sampling: dict[str, float]) -> None:
     follow = normalize(hashed(5, (A, B, C, D), end_from=2))
     (greedy,) = search(follow, search_options(1))
-    (found,) = search(follow, search_options(3, n_best=3, sample=True, **sampling))  # type: ignore[arg-type]
-    assert [hypothesis.ids for hypothesis in found] == [greedy[0].ids] * 3
+    (samples,) = search(follow, search_options(3, n_best=3, sample=True, **sampling))  # type: ignore[arg-type]
+    assert [hypothesis.ids for hypothesis in samples] == [greedy[0].ids] * 3
 
 
 def test_top_k_and_top_p_keep_the_most_probable() -> None:
@@ -422,8 +431,8 @@ def test_top_k_and_top_p_keep_the_most_probable() -> None:
         ({}, {A, B, C, D}),
     ):
         options = search_options(50, n_best=50, sample=True, **sampling)  # type: ignore[arg-type]
-        (found,) = search(follow, options)
-        assert {hypothesis.ids[0] for hypothesis in found} == kept
+        (samples,) = search(follow, options)
+        assert {hypothesis.ids[0] for hypothesis in samples} == kept
 
 
 # ranking, forced decoding, ensembles and coverage
@@ -443,9 +452,9 @@ def test_ranking_all_tokens_matches_the_model_s_ranking(seed: int, beams: int, g
 
 def test_top_candidates_order_ties_by_token_id() -> None:
     log_probs = np.array([[[-1.0, -0.5, -0.5, -np.inf, -0.5, 0.0]]], np.float32)
-    found = top_candidates(log_probs, 4)
-    assert found.ids.tolist() == [[[5, 1, 2, 4]]]
-    assert found.scores.tolist() == [[[0.0, -0.5, -0.5, -0.5]]]
+    candidates = top_candidates(log_probs, 4)
+    assert candidates.ids.tolist() == [[[5, 1, 2, 4]]]
+    assert candidates.scores.tolist() == [[[0.0, -0.5, -0.5, -0.5]]]
     assert top_candidates(log_probs, 99).ids.tolist() == [[[5, 1, 2, 4, 0, 3]]]
 
 
@@ -454,12 +463,12 @@ def test_forced_decoding_gives_the_score_of_the_search(seed: int, beams: int) ->
     follow = hashed(seed, (A, B, C), 7, end_from=2)
     sources = [(A, END_ID), (B, B, END_ID), (C, END_ID)]
     options = search_options(beams)
-    found = [best for best, *_ in search(follow, options, None, sources)]
+    hypotheses = [best for best, *_ in search(follow, options, None, sources)]
     source = np.array([[A, END_ID, 0], [B, B, END_ID], [C, END_ID, 0]], np.int32)
     forced = force(
-        FakeStepModel(follow), source, [hypothesis.ids for hypothesis in found], attention=True
+        FakeStepModel(follow), source, [hypothesis.ids for hypothesis in hypotheses], attention=True
     )
-    for hypothesis, scored in zip(found, forced, strict=True):
+    for hypothesis, scored in zip(hypotheses, forced, strict=True):
         if len(hypothesis.token_scores) > len(hypothesis.ids):
             assert scored.score == hypothesis.score
         assert scored.token_scores[: len(hypothesis.ids)] == pytest.approx(
@@ -503,8 +512,8 @@ def test_an_ensemble_of_a_model_with_itself_matches_that_model(seed: int, beams:
     source = np.array([SOURCE, (B, END_ID)], np.int32)
     ensemble = beam_search(twice, source, search_options(beams))
     single = beam_search(FakeStepModel(follow), source, search_options(beams))
-    for found, expected in zip(ensemble, single, strict=True):
-        assert found[0].score == pytest.approx(expected[0].score, rel=1e-5)
+    for hypotheses, expected in zip(ensemble, single, strict=True):
+        assert hypotheses[0].score == pytest.approx(expected[0].score, rel=1e-5)
 
 
 def test_coverage_penalty_is_equation_15() -> None:

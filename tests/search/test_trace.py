@@ -121,9 +121,9 @@ class TestCommand:
         assert shown[1:3] == ["step 1", "  beam 1: (start)  0.000"]
         assert sum(line.startswith("stopped: ") for line in shown) == 1  # none of the blank line
         record, blank = nmt(*words, "--trace", "--json", cwd=folder, stdin=text).out.splitlines()
-        found = json.loads(record)
-        assert found["text"] == plain[0]
-        assert len(found["searches"][0]["steps"][0]["beams"][0]["candidates"]) == 3
+        trace = json.loads(record)
+        assert trace["text"] == plain[0]
+        assert len(trace["searches"][0]["steps"][0]["beams"][0]["candidates"]) == 3
         assert json.loads(blank) == {"text": "", "score": 0.0, "searches": []}
 
     def test_a_second_search_is_shown(self, tiny_bundle: Any, monkeypatch: Any) -> None:

@@ -64,8 +64,8 @@ def test_split_lines_lose_no_text(lines: list[str], window: int, longest: int) -
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "WINDOW", window)
         translator, model = copier(longest)
-        found = texts(translator, lines)
-    assert [re.sub(r"\s", "", text) for text in found] == [re.sub(r"\s", "", x) for x in lines]
+        translated = texts(translator, lines)
+    assert [re.sub(r"\s", "", text) for text in translated] == [re.sub(r"\s", "", x) for x in lines]
     # Widths include END and are rounded up to a multiple of WIDTH_STEP.
     assert all(width < longest + 1 + WIDTH_STEP for _, width in model.widths)
 
@@ -96,11 +96,13 @@ def test_a_long_line_is_split_at_sentence_ends_and_rejoined(
 def test_a_long_sentence_is_cut_into_pieces(caplog: pytest.LogCaptureFixture) -> None:
     translator, _ = copier(max_source=4)
     # The pieces are joined by spaces, even where a word was cut.
-    found = list(translator.translate(["abcdefghij. xy."]))
-    assert found[0].text == "abcd efgh ij. xy."
+    translations = list(translator.translate(["abcdefghij. xy."]))
+    assert translations[0].text == "abcd efgh ij. xy."
     assert caplog.messages == ["line 1: longer than 4 tokens, translated in 4 parts"]
-    assert found[0].ids == [FIRST_CHARACTER_ID + ord(character) for character in "abcdefghij.xy."]
-    assert found[0].score == pytest.approx(-0.125 * (5 + 5 + 4 + 4))
+    assert translations[0].ids == [
+        FIRST_CHARACTER_ID + ord(character) for character in "abcdefghij.xy."
+    ]
+    assert translations[0].score == pytest.approx(-0.125 * (5 + 5 + 4 + 4))
 
 
 def test_the_parts_of_a_sentence_are_even() -> None:
@@ -162,11 +164,11 @@ def test_at_most_one_window_is_read_ahead(monkeypatch: pytest.MonkeyPatch) -> No
             read.append(number)
             yield str(number)
 
-    found = copier()[0].translate(source())
+    translations = copier()[0].translate(source())
     assert read == []
-    assert [next(found).text for _ in range(3)] == ["0", "1", "2"]
+    assert [next(translations).text for _ in range(3)] == ["0", "1", "2"]
     assert len(read) == 3
-    assert next(found).text == "3"
+    assert next(translations).text == "3"
     assert len(read) == 6
     assert list(copier()[0].translate([])) == []
 
@@ -199,8 +201,8 @@ def test_as_many_lines_are_read_ahead_as_take_some_seconds(monkeypatch: pytest.M
     def windows(seconds: float) -> list[int]:
         """The number of lines that are yielded at each time."""
         times = []
-        for line, found in zip(lines, translator.translate(lines, 1, seconds), strict=True):
-            assert found.text == line
+        for line, translation in zip(lines, translator.translate(lines, 1, seconds), strict=True):
+            assert translation.text == line
             times.append(now)
         return list(Counter(times).values())
 
@@ -249,9 +251,9 @@ def test_blank_lines_stay_as_they_are_and_other_text_is_never_blank() -> None:
     search = replace(options(2), n_best=2)
     translator = fake_translator(FakeStepModel(follow), search, tokenizers=tokenizers)
     blank = ["\0", "\x85", "\u2028 \u3000", "\u2060", "\xad", "\u180e", "\ufeff\u200b", "\r\n"]
-    found = list(translator.translate(blank))
-    assert [translation.text for translation in found] == [*blank[:-1], " "]
-    assert [translation.others[0].text for translation in found] == [*blank[:-1], " "]
+    translations = list(translator.translate(blank))
+    assert [translation.text for translation in translations] == [*blank[:-1], " "]
+    assert [translation.others[0].text for translation in translations] == [*blank[:-1], " "]
     assert sources == []
     assert [translation.text for translation in translator.translate(["▁", "\u0301"])] == ["x", "x"]
     assert set(sources) == {(UNK_ID, END_ID), (FIRST_CHARACTER_ID + 0x301, END_ID)}
@@ -314,8 +316,8 @@ def test_parallel_workers_keep_the_order_of_lines(
 ) -> None:
     translator, _ = copier()
     serial = list(replace(translator, batch_tokens=budget).translate(lines))
-    found = list(replace(translator, batch_tokens=budget, workers=workers).translate(lines))
-    assert found == serial
+    translations = list(replace(translator, batch_tokens=budget, workers=workers).translate(lines))
+    assert translations == serial
 
 
 def test_workers_run_in_parallel_and_share_small_inputs() -> None:
@@ -382,9 +384,9 @@ class TestRepetition:
         assert texts(translator, ["x"]) == ["initializedizedized"]
 
     def test_scores_are_the_models_and_n_best_lists_are_whole(self) -> None:
-        (found,) = self.translator(beam_size=2, n_best=2).translate(["!"])
-        assert [translation.text for translation in found.n_best] == ["so it goes, so", ""]
-        assert [translation.score for translation in found.n_best] == [-0.125 * 14 - 50, -90]
+        (best,) = self.translator(beam_size=2, n_best=2).translate(["!"])
+        assert [translation.text for translation in best.n_best] == ["so it goes, so", ""]
+        assert [translation.score for translation in best.n_best] == [-0.125 * 14 - 50, -90]
 
     @pytest.mark.parametrize(
         ("values", "expected"),
@@ -429,10 +431,10 @@ def spelt(ids: list[int]) -> str:
 
 def test_a_line_in_capitals_is_translated_in_lower_case() -> None:
     lines = ["OPEN IT, PLEASE!", "Open it, please!", "", "AVISO: É 3 VEZES MAIOR"]
-    found = list(folding().translate(lines))
-    assert [translation.text for translation in found] == lines
+    translations = list(folding().translate(lines))
+    assert [translation.text for translation in translations] == lines
     lower = ["open it, please!", "Open it, please!", "", "aviso: é 3 vezes maior"]
-    assert [spelt(translation.ids) for translation in found] == lower
+    assert [spelt(translation.ids) for translation in translations] == lower
     unfolded = copier()[0].translate(lines)
     assert [spelt(translation.ids) for translation in unfolded] == lines
 
@@ -440,28 +442,28 @@ def test_a_line_in_capitals_is_translated_in_lower_case() -> None:
 def test_all_translations_of_a_line_in_capitals_are_in_capitals() -> None:
     translator = folding(beams=3)
     translator = replace(translator, options=replace(translator.options, n_best=3))
-    (found,) = translator.translate(["OPEN IT"])
-    assert len(found.n_best) == 3
-    assert all(translation.text == translation.text.upper() for translation in found.n_best)
-    assert {spelt(translation.ids) for translation in found.n_best} != {
-        translation.text for translation in found.n_best
+    (best,) = translator.translate(["OPEN IT"])
+    assert len(best.n_best) == 3
+    assert all(translation.text == translation.text.upper() for translation in best.n_best)
+    assert {spelt(translation.ids) for translation in best.n_best} != {
+        translation.text for translation in best.n_best
     }
 
 
 @pytest.mark.parametrize("line", ["HTTP", "12345", "RUN {NAME} NOW", "SEE A.B.C", "OPEN iT", "-"])
 def test_abbreviations_and_code_are_not_taken_for_lines_in_capitals(line: str) -> None:
-    (found,) = folding().translate([line])
-    assert spelt(found.ids) == line
+    (translation,) = folding().translate([line])
+    assert spelt(translation.ids) == line
 
 
 def test_words_that_a_translation_must_contain_keep_its_case() -> None:
-    (found,) = folding().translate([module.Line("OPEN IT", ("IT",))])
-    assert spelt(found.ids) == "OPEN IT"
+    (translation,) = folding().translate([module.Line("OPEN IT", ("IT",))])
+    assert spelt(translation.ids) == "OPEN IT"
     translator = folding()
     translator = replace(translator, options=replace(translator.options, prefix="OP"))
-    (found,) = translator.translate(["OPEN IT"])
-    assert found.text.startswith("OP")
-    assert found.text == spelt(found.ids)
+    (translation,) = translator.translate(["OPEN IT"])
+    assert translation.text.startswith("OP")
+    assert translation.text == spelt(translation.ids)
 
 
 def misspelling(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
@@ -474,8 +476,8 @@ def test_misspelt_code_is_copied_from_the_line() -> None:
     plain = fake_translator(FakeStepModel(misspelling))
     assert texts(plain, [line]) == [wrong]
     repairing = fake_translator(FakeStepModel(misspelling), steps=[edits.repair_code])
-    (found,) = repairing.translate([line])
-    assert (found.text, spelt(found.ids)) == (line, wrong)
+    (repaired,) = repairing.translate([line])
+    assert (repaired.text, spelt(repaired.ids)) == (line, wrong)
     (best,) = replace(repairing, options=replace(options(3), n_best=3)).translate([line])
     assert [translation.text for translation in best.n_best] == [
         edits.repair(line, MappedText(spelt(translation.ids))).text for translation in best.n_best
@@ -485,5 +487,5 @@ def test_misspelt_code_is_copied_from_the_line() -> None:
 def test_words_that_a_translation_must_contain_are_not_corrected() -> None:
     model = FakeStepModel(misspelling)
     translator = fake_translator(model, steps=[edits.repair_code])
-    (found,) = translator.translate([module.Line("Call item_count", ("item_cont",))])
-    assert found.text == "Call item_cont"
+    (translation,) = translator.translate([module.Line("Call item_count", ("item_cont",))])
+    assert translation.text == "Call item_cont"

@@ -61,8 +61,8 @@ class Steps(StepGraph):
         self, tokens: Any, position: Any, ancestry: Any, encoder_output: Tensors, caches: Tensors
     ) -> tuple[Any, Tensors, Tensors]:
         mask, vectors = encoder_output
-        own = ops.expand_dims(self.target_embedding(tokens), 1)
-        history = ops.concatenate([caches[0], own], axis=2)  # [B, 1, P + K, d]
+        embedded = ops.expand_dims(self.target_embedding(tokens), 1)
+        history = ops.concatenate([caches[0], embedded], axis=2)  # [B, 1, P + K, d]
         y, weights = self.decoder.advance(
             ops.cast(ancestry, "float32"), history[:, 0], vectors[:, 0], mask
         )
