@@ -201,10 +201,10 @@ class Ablation:
                 (row.name, read_lines(self._folder / slug(row.name) / f"{test}.txt"))
                 for row in rows
             ]
-            signatures, found = PairedTest(
+            signatures, scores = PairedTest(
                 systems, {"BLEU": BLEU()}, [data.text(test).target], "bs", DRAWS
             )()
-            results = list(zip(rows, found["BLEU"], strict=True))
+            results = list(zip(rows, scores["BLEU"], strict=True))
             results.sort(key=lambda pair: -pair[1].score)
             parts.append(f"{test} ({signatures['BLEU']})")
             head = "| change | parameters | ms per step | steps | epochs | BLEU (95%) | p |"
@@ -230,7 +230,7 @@ def _steps_done(folder: Path) -> int:
 
 
 def slug(name: str) -> str:
-    return "".join(each if each.isalnum() else "-" for each in name.strip())
+    return "".join(character if character.isalnum() else "-" for character in name.strip())
 
 
 def main() -> None:
@@ -247,7 +247,7 @@ def main() -> None:
     load_recipe(Path(options.recipe), tuple(options.settings))  # reports errors at once
     changes = CHANGES
     if options.change:
-        named = (each.partition(": ") for each in options.change)
+        named = (change.partition(": ") for change in options.change)
         changes = {name: shlex.split(settings) for name, _, settings in named}
     ablation = Ablation(
         options.recipe, options.settings, options.minutes, options.steps, options.into

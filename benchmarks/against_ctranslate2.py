@@ -86,11 +86,11 @@ def main() -> None:
 
     try:
         with tempfile.TemporaryDirectory(prefix="nmt-comparison-") as place:
-            found = models(Path(place))
+            compared = models(Path(place))
             lines = read_lines(options.text or options.model / "held_out.source.txt")
-            tokenizer = load_tokenizers(found.tokenizer).source
-            text = Text.of(lines[: options.limit], tokenizer, found.decoding, plan.forced_length)
-            result = measure(found, text, plan, say)
+            tokenizer = load_tokenizers(compared.tokenizer).source
+            text = Text.of(lines[: options.limit], tokenizer, compared.decoding, plan.forced_length)
+            result = measure(compared, text, plan, say)
     except NmtError as error:
         sys.exit(str(error))
     print(json.dumps(result) if options.json else "\n".join(table(result)))

@@ -53,20 +53,20 @@ def decoding_speed(place: Path) -> dict[str, dict[str, float]]:
 def bleu(texts: list[str], references: list[str]) -> str:
     """BLEU with its 95% bootstrap interval."""
     counted = System("", texts, count(texts, [references]))
-    found = next(each for each in compare([counted]) if each.metric == "BLEU")
-    return f"{found.score:.2f} ({found.low:.1f}-{found.high:.1f})"
+    score = next(result for result in compare([counted]) if result.metric == "BLEU")
+    return f"{score.score:.2f} ({score.low:.1f}-{score.high:.1f})"
 
 
 def line(name: str, place: Path) -> str:
     """One row of the table."""
-    own = place / slug(AS_IT_IS)
-    row = Row(**json.loads((own / "row.json").read_text(encoding="utf-8")))
-    log = (own / "timed" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    folder = place / slug(AS_IT_IS)
+    row = Row(**json.loads((folder / "row.json").read_text(encoding="utf-8")))
+    log = (folder / "timed" / "log.jsonl").read_text(encoding="utf-8").splitlines()
     rates = [json.loads(each) for each in log if '"tokens_per_second"' in each]
     cells = [name, f"{row.parameters / 1e6:.1f} M", f"{row.steps:,}", f"{row.epochs:.1f}"]
     data = Prepared.open(place / "prepared")
     for test in data.tests:
-        texts = read_lines(own / f"{test}.txt")
+        texts = read_lines(folder / f"{test}.txt")
         cells.append(bleu(texts, data.text(test).target))
     cells.append(f"{rates[-1]['tokens_per_second']:,.0f}")
     speeds = decoding_speed(place)
@@ -99,7 +99,10 @@ def main() -> None:
         first = Prepared.open(options.into / options.recipes[0] / "prepared")
         heads = ["recipe", "parameters", "steps", "epochs"]
         heads += [f"{test} BLEU (95%)" for test in first.tests]
-        heads += ["training tokens/s", *(f"decoding tokens/s, {each}" for each in PRECISIONS)]
+        heads += [
+            "training tokens/s",
+            *(f"decoding tokens/s, {precision}" for precision in PRECISIONS),
+        ]
         print("\n".join(["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|", *rows]))
 
 

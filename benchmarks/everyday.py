@@ -33,7 +33,7 @@ class Line:
 
     def accepts(self, translation: str) -> bool:
         """Whether a translation is one of the answers and keeps all placeholders."""
-        kept = {each for each in spans(self.source) if each[0] != "number"}
+        kept = {span for span in spans(self.source) if span[0] != "number"}
         return kept <= spans(translation).keys() and normalized(translation) in self.answers
 
 
@@ -45,7 +45,7 @@ def read(direction: str) -> list[Line]:
         if not row.startswith("#")
     ]
     return [
-        Line(category, source, {one for each in answers.split(" | ") for one in expanded(each)})
+        Line(category, source, {one for answer in answers.split(" | ") for one in expanded(answer)})
         for each_direction, category, source, answers in rows
         if each_direction == direction
     ]
@@ -55,7 +55,7 @@ def expanded(answer: str) -> set[str]:
     """All readings of an answer with [alternatives|in brackets], normalized."""
     parts = re.split(r"\[(.*?)\]", answer)  # text and alternatives in turns
     choices = [part.split("|") if place % 2 else [part] for place, part in enumerate(parts)]
-    return {normalized("".join(each)) for each in product(*choices)}
+    return {normalized("".join(reading)) for reading in product(*choices)}
 
 
 def normalized(text: str) -> str:
@@ -72,9 +72,9 @@ def main() -> None:
         lines = read("-".join(model.languages))
         if not lines:
             sys.exit(f"{FILE.name} has no lines from {' to '.join(model.languages)}")
-        found = [each.text for each in model.translate([line.source for line in lines])]
+        translations = [result.text for result in model.translate([line.source for line in lines])]
     accepted: Counter[str] = Counter()
-    for line, translation in zip(lines, found, strict=True):
+    for line, translation in zip(lines, translations, strict=True):
         accepted[line.category] += line.accepts(translation)
         if not line.accepts(translation):
             print(f"{line.category}\t{line.source}\t{translation}")

@@ -62,10 +62,10 @@ def translated(
         speeds = []
         for _ in range(ROUNDS):
             began = time.perf_counter()
-            found = list(model.translate(lines, beam_size=beam_size))
-            tokens = sum(len(each.tokens) for each in found)
+            translations = list(model.translate(lines, beam_size=beam_size))
+            tokens = sum(len(translation.tokens) for translation in translations)
             speeds.append(tokens / (time.perf_counter() - began))
-    return [each.text for each in found], max(speeds)
+    return [translation.text for translation in translations], max(speeds)
 
 
 def decoded(work: Path, device: str, lines: Sequence[str]) -> Iterator[Row]:
@@ -79,8 +79,8 @@ def decoded(work: Path, device: str, lines: Sequence[str]) -> Iterator[Row]:
         expected, speed = translated(work / "export-float32", "cpu", beam_size, lines)
         yield what, "float32", "cpu", f"{speed:,.0f}", ""
         for precision in EXPORTED:
-            found, speed = translated(work / f"export-{precision}", device, beam_size, lines)
-            same = sum(map(str.__eq__, found, expected))
+            translations, speed = translated(work / f"export-{precision}", device, beam_size, lines)
+            same = sum(map(str.__eq__, translations, expected))
             yield what, precision, device, f"{speed:,.0f}", f"{same:,} of {len(lines):,}"
 
 
@@ -89,7 +89,7 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
     rows = [("what", "precision", "device", "tokens/s", "identical"), *rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = [each.ljust(width) for each, width in zip(row, widths, strict=True)]
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
         yield "  ".join(cells).rstrip()
 
 
@@ -113,7 +113,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="nmt-gpu-") as place:
         work = options.work or Path(place)
         precisions = dict.fromkeys(("float32", *(options.precision or PRECISIONS)))
-        rows = [trained(work, each, options.recipe, settings) for each in precisions]
+        rows = [trained(work, precision, options.recipe, settings) for precision in precisions]
         rows += decoded(work, options.device, lines)
     print(json.dumps({"nmt": nmt_cli.__version__, **processor()}))
     print("\n".join(table(rows)))

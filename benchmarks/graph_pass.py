@@ -38,10 +38,10 @@ def main() -> None:
         for turn in range(arguments.repeats + 1):  # the first is not counted
             for name, (translator, _) in systems.items():
                 start = time.perf_counter()
-                found = list(translator.translate(lines))
+                translations = list(translator.translate(lines))
                 if turn:
                     times[name].append(time.perf_counter() - start)
-                tokens = sum(len(each.tokens) for each in found)
+                tokens = sum(len(translation.tokens) for translation in translations)
     print(f"| {arguments.precision}, one thread, beam {arguments.beam_size} | nodes | tokens/s |")
     print("|---|---|---|")
     for name, (_, nodes) in systems.items():

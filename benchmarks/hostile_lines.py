@@ -57,7 +57,7 @@ def _joined(chance: random.Random, pieces: list[str], most: int = 5) -> str:
 
 def _characters(chance: random.Random) -> str:
     ranges = chance.choices(RANGES, k=chance.randint(1, 12))
-    return "".join(chr(chance.randrange(*each)) for each in ranges)
+    return "".join(chr(chance.randrange(*bounds)) for bounds in ranges)
 
 
 def _repeated(chance: random.Random, sentences: list[str]) -> str:
@@ -72,7 +72,7 @@ def _broken(chance: random.Random) -> bytes:
 
 
 def _long(chance: random.Random, sentences: list[str]) -> str:
-    return _joined(chance, [*PIECES, *(f"{each} " for each in sentences[:100])], most=1000)
+    return _joined(chance, [*PIECES, *(f"{sentence} " for sentence in sentences[:100])], most=1000)
 
 
 if __name__ == "__main__":

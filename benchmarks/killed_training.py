@@ -118,7 +118,7 @@ def train_command(arguments: argparse.Namespace) -> list[str]:
         *(sys.executable, "-m", "nmt_cli", "train"),
         str(Path(recipe).resolve()) if Path(recipe).exists() else recipe,
         *("-o", "run", "--prepared", "prepared"),
-        *(word for each in settings for word in ("--set", each)),
+        *(word for setting in settings for word in ("--set", setting)),
     ]
 
 
@@ -154,7 +154,7 @@ def run(command: list[str], folder: Path, kill: Kill | None = None) -> Session:
         resumed=number(resumed[1]) if resumed else None if step is None else 0,
         step=step,
         seconds=time.perf_counter() - began,
-        writing=sorted(TEMPORARY.fullmatch(each)[1] for each in temporary(folder) - left),
+        writing=sorted(TEMPORARY.fullmatch(name)[1] for name in temporary(folder) - left),
         code=process.returncode,
         message=output.rstrip("\n").rpartition("\n")[2],
     )
@@ -173,8 +173,8 @@ def temporary(folder: Path) -> set[str]:
 
 
 def last_step(output: str) -> int | None:
-    found = re.findall(r"^step +([\d,]+)  epoch", output, re.M)
-    return number(found[-1]) if found else None
+    steps = re.findall(r"^step +([\d,]+)  epoch", output, re.M)
+    return number(steps[-1]) if steps else None
 
 
 def number(text: str) -> int:
@@ -209,8 +209,10 @@ def differences(whole: Run, killed: Run) -> list[str]:
         (arrays, _), (others, _) = read_checkpoint(one), read_checkpoint(other)
         if arrays.keys() != others.keys():
             faults.append(f"{one.name}: other arrays after kills")
-        elif found := [name for name in arrays if arrays[name].tobytes() != others[name].tobytes()]:
-            faults.append(f"{one.name}: different after kills: {', '.join(found[:5])}")
+        elif changed := [
+            name for name in arrays if arrays[name].tobytes() != others[name].tobytes()
+        ]:
+            faults.append(f"{one.name}: different after kills: {', '.join(changed[:5])}")
     logs = [read_log(run.folder) for run in (whole, killed)]
     steps = [[each["step"] for each in log] for log in logs]
     validations = [

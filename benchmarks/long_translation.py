@@ -110,7 +110,7 @@ def random_kills(lines: int, count: int, seed: int) -> list[Kill]:
     """Kills in the order of their lines."""
     chance = random.Random(seed)
     places = sorted(chance.randrange(lines) for _ in range(count))
-    return [Kill(each, chance.uniform(0, LATEST_KILL)) for each in places]
+    return [Kill(line, chance.uniform(0, LATEST_KILL)) for line in places]
 
 
 def run(command: list[str], text: Path, stdout: Path, kill: Kill | None = None) -> Session:
@@ -130,8 +130,8 @@ def run(command: list[str], text: Path, stdout: Path, kill: Kill | None = None) 
             time.sleep(INTERVAL)
         feeder.join()
     report = errors.read_text(encoding="utf-8")
-    found = re.search(r"continuing after line ([\d,]+)", report)
-    after_line = int(found[1].replace(",", "")) if found else None if process.returncode else 0
+    match = re.search(r"continuing after line ([\d,]+)", report)
+    after_line = int(match[1].replace(",", "")) if match else None if process.returncode else 0
     message = report.rstrip("\n").rpartition("\n")[2]
     return Session(after_line, samples, process.returncode, message)
 
@@ -148,7 +148,9 @@ def feed(process: subprocess.Popen, text: Path, kill: Kill | None) -> None:
 
 
 def in_tenth(samples: list[Sample], lines: int, tenth: int) -> list[Sample]:
-    return [each for each in samples if tenth * lines <= 10 * each.lines < (tenth + 1) * lines]
+    return [
+        sample for sample in samples if tenth * lines <= 10 * sample.lines < (tenth + 1) * lines
+    ]
 
 
 def growth(samples: list[Sample], lines: int) -> list[str]:
@@ -160,7 +162,7 @@ def growth(samples: list[Sample], lines: int) -> list[str]:
         return []
     for name, factor in (("resident_mib", GROWTH), ("threads", 1), ("descriptors", 1)):
         before, after = (
-            statistics.median(getattr(each.usage, name) for each in some)
+            statistics.median(getattr(sample.usage, name) for sample in some)
             for some in (earlier, later)
         )
         print(f"{name}: median {before:.0f} in the second tenth, {after:.0f} in the last")
@@ -180,7 +182,7 @@ def differences(text: Path, whole: Path, resumed: Path) -> Iterator[str]:
                 return
             if made != again:
                 yield f"line {number}: {made!r}, but {again!r} after kills"
-            texts = [each.decode("utf-8", "replace") for each in (line, made)]
+            texts = [raw.decode("utf-8", "replace") for raw in (line, made)]
             if not made.endswith(b"\n") or texts[1].encode() != made:
                 yield f"line {number}: {made!r} is incomplete, or not valid UTF-8"
             if is_blank(texts[0]) and not is_blank(texts[1]):
@@ -194,7 +196,7 @@ def print_tenths(samples: list[Sample], lines: int) -> None:
     print("|---|---|---|---|---|---|")
     for tenth in range(10):
         for some in filter(None, [in_tenth(samples, lines, tenth)]):
-            middle = statistics.median(each.usage.resident_mib for each in some)
+            middle = statistics.median(sample.usage.resident_mib for sample in some)
             print(f"| to {(tenth + 1) * lines // 10:,} | {some[-1].seconds:,.0f} | {middle:,.0f} "
                   f"| {most(some)} |")  # fmt: skip
     print()
@@ -212,9 +214,10 @@ def print_sessions(sessions: list[Session], kills: list[Kill]) -> None:
 
 def most(samples: list[Sample]) -> str:
     """The largest peak, threads and descriptors, as cells of a table."""
-    used = [each.usage for each in samples]
+    used = [reading.usage for reading in samples]
     peak, threads, descriptors = (
-        max(getattr(each, name) for each in used) for name in ("peak_mib", "threads", "descriptors")
+        max(getattr(reading, name) for reading in used)
+        for name in ("peak_mib", "threads", "descriptors")
     )
     return f"{peak:,.0f} | {threads} | {descriptors}"
 

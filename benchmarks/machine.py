@@ -53,5 +53,5 @@ def usage(process: int | str = "self") -> Usage:
 
 def versions(*packages: str) -> dict[str, str]:
     """Versions of nmt, Python and these packages."""
-    found = {"nmt": nmt_cli.__version__, "python": platform.python_version()}
-    return found | {each: importlib.metadata.version(each) for each in packages}
+    known = {"nmt": nmt_cli.__version__, "python": platform.python_version()}
+    return known | {package: importlib.metadata.version(package) for package in packages}

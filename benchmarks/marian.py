@@ -84,7 +84,7 @@ class Training:
         pair = prepared.tokenizers()
         encoded = pair.source.encode(prepared.text(name).source)
         ids = [pair.source.with_special_tokens(each) for each in encoded]
-        found = [""] * len(ids)
+        translations = [""] * len(ids)
         order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
         self.model.eval()
         for begin in range(0, len(order), SENTENCES):
@@ -103,8 +103,8 @@ class Training:
             special = (PAD_ID, START_ID, END_ID)
             kept = [[each for each in row if each not in special] for row in made.tolist()]
             for row, text in zip(rows, pair.target.decode(kept), strict=True):
-                found[row] = text
-        return found
+                translations[row] = text
+        return translations
 
 
 def _scale(step: int, warmup: int, end: int) -> float:

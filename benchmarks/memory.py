@@ -54,9 +54,9 @@ def main() -> int:
             samples.append((count, usage(process.pid).resident_mib))
     seconds = time.perf_counter() - start
     code = process.wait()
-    after_first, most = samples[0][1], max(each for _, each in samples)
+    after_first, most = samples[0][1], max(resident for _, resident in samples)
     halves = samples[: len(samples) // 2], samples[len(samples) // 2 :]
-    earlier, later = (max(each for _, each in half) for half in halves)
+    earlier, later = (max(resident for _, resident in half) for half in halves)
     print(f"{arguments.lines:,} lines in {seconds:.0f} s, {arguments.lines / seconds:.0f} a second")
     print(f"first line after {first_line:.2f} s, input still open: {not fed_at_first}")
     print(

@@ -36,16 +36,16 @@ SHORT = 80  # lines
 def processes(parent: int) -> dict[int, str]:
     """The process, and all that it has started, with their names."""
     table = {}
-    for each in filter(str.isdigit, os.listdir("/proc")):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError, ValueError):
-            stat = Path("/proc", each, "stat").read_text()
-            name = Path("/proc", each, "cmdline").read_text().split("\0")[0]
-            table[int(each)] = int(stat.rpartition(")")[2].split()[1]), name
-    found, size = {parent}, 0
-    while size != len(found):
-        size = len(found)
-        found |= {each for each, (owner, _) in table.items() if owner in found}
-    return {each: table[each][1] for each in found if each in table}
+            stat = Path("/proc", pid, "stat").read_text()
+            name = Path("/proc", pid, "cmdline").read_text().split("\0")[0]
+            table[int(pid)] = int(stat.rpartition(")")[2].split()[1]), name
+    family, size = {parent}, 0
+    while size != len(family):
+        size = len(family)
+        family |= {pid for pid, (owner, _) in table.items() if owner in family}
+    return {pid: table[pid][1] for pid in family if pid in table}
 
 
 def run(words: list[str], memory: dict[str, float]) -> tuple[float, int]:
@@ -60,9 +60,9 @@ def run(words: list[str], memory: dict[str, float]) -> tuple[float, int]:
     def sample() -> None:
         while not ended.wait(0.5):
             now = {"actor": 0.0, "all others": 0.0}
-            for each, name in processes(process.pid).items():
+            for pid, name in processes(process.pid).items():
                 with suppress(OSError, KeyError):
-                    peak = usage(each).peak_mib
+                    peak = usage(pid).peak_mib
                     if "Map(Actor)" in name:
                         now["actor"] = max(now["actor"], peak)
                     else:
@@ -99,15 +99,15 @@ def main() -> None:
     if given.text:
         text = given.text.read_text(encoding="utf-8").splitlines()
     else:
-        text = [each["pt"] for each in sentence_pairs("train")]
+        text = [pair["pt"] for pair in sentence_pairs("train")]
     with tempfile.TemporaryDirectory() as name:
         folder, tokens = Path(name), dict[str, int]()
         for file, count in (("short", SHORT), ("long", given.lines)):
             lines = [f"{line}\n" for line in islice(cycle(text), count)]
             (folder / file).mkdir()
-            for at in range(FILES):
-                part = "".join(lines[at::FILES])
-                (folder / file / str(at)).write_text(part, encoding="utf-8")
+            for index in range(FILES):
+                part = "".join(lines[index::FILES])
+                (folder / file / str(index)).write_text(part, encoding="utf-8")
         seconds: dict[tuple[str, int, str], list[float]] = {}
         memory: dict[str, dict[str, float]] = {"ray": {}, "one process": {}}
         for _ in range(given.rounds):
@@ -121,10 +121,10 @@ def main() -> None:
                             words += ["--engine", "ray"]
                         took, tokens[file] = run(words, memory[engine])
                         seconds.setdefault((engine, count, file), []).append(took)
-                for at in map(str, range(FILES)):
-                    outputs = [folder / f"long.{engine}" / at for engine in memory]
+                for index in map(str, range(FILES)):
+                    outputs = [folder / f"long.{engine}" / index for engine in memory]
                     if outputs[0].read_bytes() != outputs[1].read_bytes():
-                        sys.exit(f"the outputs of file {at} differ")
+                        sys.exit(f"the outputs of file {index} differ")
     each_line = (tokens["long"] - tokens["short"]) / (given.lines - SHORT)
     print("| cores | engine | long files, s | short files, s | tokens/s between | relative |")
     print("|---|---|---|---|---|---|")
@@ -141,8 +141,8 @@ def main() -> None:
             )
     words = sum(len(line.split()) for line in islice(cycle(text), given.lines))
     print(f"{given.lines:,} lines, {words:,} words, {tokens['long']:,} tokens of translations")
-    for engine, found in memory.items():
-        print(f"peak memory of {engine}, MiB:", {kind: round(found[kind]) for kind in found})
+    for engine, peaks in memory.items():
+        print(f"peak memory of {engine}, MiB:", {kind: round(peaks[kind]) for kind in peaks})
 
 
 if __name__ == "__main__":

@@ -113,13 +113,13 @@ async def load(
 
     async def client() -> None:
         async with Connection(server) as connection:
-            for at in places:
+            for index in places:
                 began = time.perf_counter()
-                connection.send(lines[at])
+                connection.send(lines[index])
                 status, body = await connection.answer()
                 took.append(time.perf_counter() - began)
-                if (status, body.get("translatedText")) != (200, expected[at]):
-                    sys.exit(f"line {at + 1}: {status} {body}")
+                if (status, body.get("translatedText")) != (200, expected[index]):
+                    sys.exit(f"line {index + 1}: {status} {body}")
 
     began = time.perf_counter()
     await asyncio.gather(*(client() for _ in range(clients)))
@@ -133,10 +133,10 @@ async def soak(server: Server, lines: list[str], expected: list[str], minutes: f
     async def good(slowly: bool) -> None:
         async with Connection(server) as connection:
             while time.monotonic() < end:
-                at = rng.randrange(len(lines))
-                connection.send(lines[at])
+                index = rng.randrange(len(lines))
+                connection.send(lines[index])
                 status, body = await connection.answer(slowly)
-                counts[status == 200 and body["translatedText"] == expected[at]] += 1
+                counts[status == 200 and body["translatedText"] == expected[index]] += 1
 
     async def bad() -> None:
         while time.monotonic() < end:
@@ -206,18 +206,18 @@ def main() -> None:
             speeds.append(len(lines) / seconds)
             for name, server in (("batches", batching), ("one at a time", single)):
                 for clients in CLIENTS:
-                    took, each = asyncio.run(load(server, lines, expected, clients))
+                    took, waits = asyncio.run(load(server, lines, expected, clients))
                     rates.setdefault((name, clients), []).append(len(lines) / took)
-                    latencies.setdefault((name, clients), []).extend(each)
+                    latencies.setdefault((name, clients), []).extend(waits)
         speed = statistics.median(speeds)
         print(f"\nnmt translate: {speed:.0f} lines/s ({min(speeds):.0f}-{max(speeds):.0f})\n")
         print("| server | clients | lines/s | of nmt translate | p50, ms | p95, ms |")
         print("|---|---|---|---|---|---|")
-        for (name, clients), found in rates.items():
-            rate, times = statistics.median(found), sorted(latencies[name, clients])
+        for (name, clients), measured in rates.items():
+            rate, times = statistics.median(measured), sorted(latencies[name, clients])
             half, most = (1000 * times[int(share * len(times))] for share in (0.5, 0.95))
             print(
-                f"| {name} | {clients} | {rate:.0f} ({min(found):.0f}-{max(found):.0f}) | "
+                f"| {name} | {clients} | {rate:.0f} ({min(measured):.0f}-{max(measured):.0f}) | "
                 f"{rate / speed:.2f} | {half:.0f} | {most:.0f} |"
             )
         fine = statistics.median(rates["batches", CLIENTS[-1]]) >= SHARE * speed

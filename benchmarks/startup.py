@@ -54,10 +54,10 @@ def wall_time(case: Case) -> float:
 
 
 def newest_bundle() -> Path:
-    found = list(Path("exports").glob("phrasebook-*/manifest.json"))
-    if not found:
+    manifests = list(Path("exports").glob("phrasebook-*/manifest.json"))
+    if not manifests:
         sys.exit("no bundle exports/phrasebook-*: run nmt quickstart, or give a bundle")
-    return max(found, key=lambda path: path.stat().st_mtime).parent
+    return max(manifests, key=lambda path: path.stat().st_mtime).parent
 
 
 def main() -> None:

@@ -40,10 +40,10 @@ def main() -> None:
         side = ("pt", "en").index(model.languages[0])
         for kind, change in KINDS.items():
             sources = [change(pair, chance)[side] for pair in pairs[:LINES]]
-            found = [each.text for each in model.translate(sources)]
+            translations = [each.text for each in model.translate(sources)]
             lost = [
                 each
-                for each in zip(sources, found, strict=True)
+                for each in zip(sources, translations, strict=True)
                 if foreign(each[0]) != foreign(each[1])
             ]
             print(f"{kind:<14}{len(sources) - len(lost):>4} of {len(sources)}")

@@ -71,11 +71,11 @@ def work(model: TransformerConfig, vocab: int, batch: Batch) -> float:
 def tally(model: TransformerConfig, vocab: int, batches: list[Batch]) -> dict[str, float]:
     """Tokens, cells and operations of some batches."""
     return {
-        "tokens": sum(int(np.count_nonzero(each.target_out)) for each in batches),
-        "source_tokens": sum(int(np.count_nonzero(each.source)) for each in batches),
-        "cells": sum(each.target_out.size for each in batches),
-        "source_cells": sum(each.source.size for each in batches),
-        "work": sum(work(model, vocab, each) for each in batches),
+        "tokens": sum(int(np.count_nonzero(batch.target_out)) for batch in batches),
+        "source_tokens": sum(int(np.count_nonzero(batch.source)) for batch in batches),
+        "cells": sum(batch.target_out.size for batch in batches),
+        "source_cells": sum(batch.source.size for batch in batches),
+        "work": sum(work(model, vocab, batch) for batch in batches),
     }
 
 
@@ -115,7 +115,7 @@ def measure(options: argparse.Namespace, place: Path) -> dict[str, Any]:
     prepared = prepare(recipe, place / "prepared")
     (place / "recipe.toml").write_text(recipe.dump(), encoding="utf-8")
     tokenizers = prepared.tokenizers()
-    vocab = [each.vocab_size for each in (tokenizers.source, tokenizers.target)]
+    vocab = [tokenizer.vocab_size for tokenizer in (tokenizers.source, tokenizers.target)]
     if not options.recipe:
         vocab = [VOCAB, VOCAB]  # as in real use, even if the text has fewer words
     batches = Batches(*prepared.arrays("train"), recipe.training.batch_tokens, recipe.seed)
@@ -155,9 +155,12 @@ def measure(options: argparse.Namespace, place: Path) -> dict[str, Any]:
     }
 
 
-def report(found: dict[str, Any]) -> None:
+def report(results: dict[str, Any]) -> None:
     """Print the table and the ratios, and add the figures to the results."""
-    rounds, sides = found["rounds"][1:], {each: rows[1:] for each, rows in found["sides"].items()}
+    rounds, sides = (
+        results["rounds"][1:],
+        {each: rows[1:] for each, rows in results["sides"].items()},
+    )
     product = min(statistics.median(row["product"] for row in rows) for rows in sides.values())
     ceiling = 2 * math.prod(PRODUCT) / product
     total = {key: sum(each[key] for each in rounds) for key in rounds[0]}
@@ -165,24 +168,24 @@ def report(found: dict[str, Any]) -> None:
         f"{len(rounds)} rounds; float32 product {ceiling / 1e9:,.0f} GFLOP/s; padding efficiency "
         f"{total['tokens'] / total['cells']:.1%} of target cells, "
         f"{total['source_tokens'] / total['source_cells']:.1%} of source cells; "
-        f"{found['shapes']} batch shapes"
+        f"{results['shapes']} batch shapes"
     )
     print("side               tokens/s     min     max  GFLOP/s  of product  input share")
     speeds: dict[str, list[float]] = {}
-    found["ceiling"], found["figures"], found["ratios"] = ceiling, {}, {}
+    results["ceiling"], results["figures"], results["ratios"] = ceiling, {}, {}
     for name, rows in sides.items():
         pairs = list(zip(rounds, rows, strict=True))
         speeds[name] = [each["tokens"] / row["seconds"] for each, row in pairs]
         rate = statistics.median(each["work"] / row["seconds"] for each, row in pairs)
         share = sum(row["input"] for row in rows) / sum(row["seconds"] for row in rows)
         figures = [statistics.median(speeds[name]), min(speeds[name]), max(speeds[name])]
-        found["figures"][name] = {"tokens_per_second": figures, "flops": rate, "input": share}
+        results["figures"][name] = {"tokens_per_second": figures, "flops": rate, "input": share}
         print(
             f"{name:<17}  {figures[0]:8,.0f} {figures[1]:7,.0f} {figures[2]:7,.0f} "
             f"{rate / 1e9:8,.0f} {rate / ceiling:11.0%}"
             + (f"  {share:11.2%}" if name.startswith("nmt") else "")
         )
-    for name, rows in found["sides"].items():
+    for name, rows in results["sides"].items():
         if name.startswith("nmt"):
             print(f"{name}: traced {rows[-1]['traces'] - rows[0]['traces']} times after warm-up")
 
@@ -197,7 +200,7 @@ def report(found: dict[str, Any]) -> None:
             continue
         each = [a / b for a, b in zip(speeds[ours], speeds[other], strict=True)]
         ratio = statistics.median(each)
-        found["ratios"][f"{ours} / {other}"] = each
+        results["ratios"][f"{ours} / {other}"] = each
         print(
             f"{ours} / {other}: ratio {ratio:.2f} ({min(each):.2f}-{max(each):.2f}) "
             f">= {TARGET}: {'holds' if ratio >= TARGET else 'missed'}"
@@ -224,10 +227,10 @@ def main() -> None:
     if not all(map(importlib.util.find_spec, ("torch", "transformers"))):
         sys.exit("PyTorch or transformers is missing: pip install 'nmt_cli[bench]'")
     with tempfile.TemporaryDirectory(prefix="nmt-train-") as place:
-        found = measure(options, Path(place))
-    report(found)
+        results = measure(options, Path(place))
+    report(results)
     if options.json:
-        options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

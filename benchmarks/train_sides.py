@@ -171,7 +171,7 @@ def torch_side(
     turns = Turns(lambda: a @ b)
     while steps := turns.begin():
         made = [
-            [torch.from_numpy(each).long() for each in batch]
+            [torch.from_numpy(array).long() for array in batch]
             for _, batch, _ in itertools.islice(batches, steps)
         ]
         turns.start()
@@ -185,14 +185,14 @@ def sequence(epochs: Epochs) -> tuple[int, Sequence]:
     """The number of batch shapes; one batch of each, then the epochs' batches in order."""
     first = dict(reversed(epochs.order(0)))
     make = epochs.batches(0).make
-    shapes = ((Position(), make(*each), Position()) for each in first.items())
+    shapes = ((Position(), make(*width_and_rows), Position()) for width_and_rows in first.items())
     return len(first), itertools.chain(shapes, epochs.starting_at(Position()))
 
 
 def main(place: str, side: str, attention: str, devices: str, *sizes: str) -> None:
     kind, precision = side.split()
     recipe = load_recipe(Path(place) / "recipe.toml")
-    given = recipe, Prepared.open(Path(place) / "prepared"), [int(each) for each in sizes]
+    given = recipe, Prepared.open(Path(place) / "prepared"), [int(size) for size in sizes]
     if kind == "nmt":
         nmt_side(*given, precision, int(devices))
     else:

@@ -46,8 +46,8 @@ def in_browser(url: str, lines: list[str]) -> tuple[float, float, list[str]]:
     done = subprocess.run(
         command, input="\n".join(lines), check=True, stdout=subprocess.PIPE, text=True
     )
-    found = json.loads(done.stdout)
-    return found["loading"], found["translating"], found["text"].split("\n")
+    answer = json.loads(done.stdout)
+    return answer["loading"], answer["translating"], answer["text"].split("\n")
 
 
 def by_nmt(bundle: Path, lines: list[str]) -> tuple[float, int, list[str]]:
@@ -55,11 +55,11 @@ def by_nmt(bundle: Path, lines: list[str]) -> tuple[float, int, list[str]]:
     with nmt_cli.open(bundle, threads=1) as model:
         list(model.translate(lines[:1]))
         began = time.perf_counter()
-        found = [next(model.translate([line])) for line in lines]
+        translations = [next(model.translate([line])) for line in lines]
         return (
             time.perf_counter() - began,
-            sum(len(each.tokens) for each in found),
-            [each.text for each in found],
+            sum(len(translation.tokens) for translation in translations),
+            [translation.text for translation in translations],
         )
 
 
@@ -85,11 +85,13 @@ def main() -> None:
     loading, speeds, ratios, same = list[float](), list[float](), list[float](), 0
     for _ in range(options.repeats):
         seconds, tokens, expected = by_nmt(options.bundle, lines)
-        load, translating, found = in_browser(f"http://127.0.0.1:{server.server_port}/", lines)
+        load, translating, translations = in_browser(
+            f"http://127.0.0.1:{server.server_port}/", lines
+        )
         loading.append(load)
         speeds.append(tokens / translating)
         ratios.append(seconds / translating)
-        same = sum(map(str.__eq__, found, expected))
+        same = sum(map(str.__eq__, translations, expected))
     server.shutdown()
     size = sum(each.stat().st_size for each in options.page.rglob("*") if each.is_file())
     print(machine())

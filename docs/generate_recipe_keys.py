@@ -31,8 +31,8 @@ def tables() -> dict[str, str]:
         if section.name == "model":
             result["keys model"] = _table(fields(ModelConfig))
             for name, config in ARCHITECTURES.items():
-                own = (item for item in fields(config) if item.name not in shared)
-                result[f"keys model {name}"] = _table(own)
+                extra_fields = (item for item in fields(config) if item.name not in shared)
+                result[f"keys model {name}"] = _table(extra_fields)
         elif is_dataclass(section.type):
             result[f"keys {section.name}"] = _table(fields(section.type))
     result["keys that may change"] = "\n".join(

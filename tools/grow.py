@@ -36,7 +36,7 @@ def origins(old: int, new: int) -> list[tuple[int, bool]]:
     [(0, True), (0, False), (0, False), (1, True), (1, False)]
     """
     copied = [place * old // new for place in range(new)]
-    return [(each, each not in copied[:place]) for place, each in enumerate(copied)]
+    return [(layer, layer not in copied[:place]) for place, layer in enumerate(copied)]
 
 
 def grow(folder: Path, output: Path, layers: int) -> None:

@@ -80,7 +80,7 @@ def renamed(pair: Pair, tokens: Iterable[str], words: list[str], chance: random.
         else PART.sub(other, token)
         for token in tokens
     }
-    source, target = (TOKEN.sub(lambda found: new.get(found[0], found[0]), side) for side in pair)
+    source, target = (TOKEN.sub(lambda match: new.get(match[0], match[0]), side) for side in pair)
     return source, target
 
 
@@ -112,12 +112,12 @@ def rename(folder: Path, corpora: Iterable[str], count: int = COUNT, seed: int =
     everyday = list(pairs(folder, EVERYDAY))
     prose = {word.lower() for side in chain.from_iterable(everyday) for word in WORD.findall(side)}
     technical = [name for name in corpora if name not in EVERYDAY]
-    found = [(pair, shared(pair, prose)) for pair in pairs(folder, technical)]
-    found = [(pair, tokens) for pair, tokens in found if tokens]
-    names = chain.from_iterable(tokens for _, tokens in found)
+    candidates = [(pair, shared(pair, prose)) for pair in pairs(folder, technical)]
+    candidates = [(pair, tokens) for pair, tokens in candidates if tokens]
+    names = chain.from_iterable(tokens for _, tokens in candidates)
     parts = {part.lower() for name in names for part in PART.findall(name)}
     words = sorted(part for part in parts if len(part) > 2 and part.isalpha())
-    chosen = chance.sample(found, min(count, len(found)))
+    chosen = chance.sample(candidates, min(count, len(candidates)))
     for pair in chain(everyday, pairs(folder, WRITTEN)):
         if numbers := [token for token in shared(pair, prose) if NUMBER.fullmatch(token)]:
             chosen += [(pair, numbers)] * TIMES
