@@ -37,7 +37,7 @@ from tests.systems import WORDS
 
 pytest.importorskip("ctranslate2")
 
-LINES = [" ".join(WORDS[at : at + 1 + at % 4]) for at in range(10)]
+LINES = [" ".join(WORDS[start : start + 1 + start % 4]) for start in range(10)]
 
 
 def silent(line: str) -> None:
@@ -122,21 +122,21 @@ def test_forced_translations_have_the_given_length(models, beam_size, batch):
     nmt_side = Ours(job(models, OURS, 7, forced=True, workers=2))
     other_side = Theirs(job(models, THEIRS, 7, forced=True))
     for side in (nmt_side, other_side):
-        seconds, found = side.run(beam_size, batch, 1024)
-        assert [len(each) for each in found] == [7] * len(LINES)
+        seconds, outputs = side.run(beam_size, batch, 1024)
+        assert [len(output) for output in outputs] == [7] * len(LINES)
         assert len(seconds) == (len(LINES) if batch == 1 else 1)
 
 
 @pytest.mark.slow
 def test_translations_are_the_same_in_any_batch(models):
     nmt_side = Ours(job(models, OURS, 24, forced=False, workers=2))
-    single, batched, own = (nmt_side.run(4, batch, 0)[1] for batch in (1, 3, OWN))
-    assert single == batched == own
+    single, batched, own_batching = (nmt_side.run(4, batch, 0)[1] for batch in (1, 3, OWN))
+    assert single == batched == own_batching
     other_side = Theirs(job(models, THEIRS, 24, forced=False))
-    found = [other_side.run(1, batch, 1024)[1] for batch in (1, 3, OWN)]
-    assert found[0] == found[1] == found[2]
+    outputs = [other_side.run(1, batch, 1024)[1] for batch in (1, 3, OWN)]
+    assert outputs[0] == outputs[1] == outputs[2]
     greedy = nmt_side.run(1, 1, 0)[1]
-    assert sum(left == right for left, right in zip(greedy, found[0], strict=True)) >= 5
+    assert sum(left == right for left, right in zip(greedy, outputs[0], strict=True)) >= 5
 
 
 @pytest.mark.parametrize("precision", ["int8", "float32"])
@@ -169,29 +169,29 @@ def test_all_combinations_are_measured(models, no_pause):
     plan = Plan((2,), (4, 1), repeats=1, threads=2)
     text = Text.of(LINES, tokenizer, models.decoding)
     lines: list[str] = []
-    found = json.loads(json.dumps(measure(models, text, plan, lines.append)))
+    figures = json.loads(json.dumps(measure(models, text, plan, lines.append)))
     assert lines == ["float32, beam 2, batch 4", "float32, beam 2, batch 1", "float32, loading"]
-    throughput, latency = found["cells"]
+    throughput, latency = figures["cells"]
     assert (throughput["batch"], latency["batch"]) == (4, 1)
-    for cell in found["cells"]:
+    for cell in figures["cells"]:
         rates = [cell["sides"][side]["tokens_per_second"]["median"] for side in (OURS, THEIRS)]
         assert cell["ratio"] == pytest.approx(rates[0] / rates[1])
         assert 0 <= cell["same_translations"] <= 1
-        for each in cell["sides"].values():
-            assert each["sentences"] == len(LINES)
-            assert each["tokens"] >= len(LINES)
-            assert len(each["seconds"]) == 1
+        for record in cell["sides"].values():
+            assert record["sentences"] == len(LINES)
+            assert record["tokens"] >= len(LINES)
+            assert len(record["seconds"]) == 1
     nmt_side = latency["sides"][OURS]
     assert 0 < nmt_side["latency_ms"]["p50"] <= nmt_side["latency_ms"]["p95"]
     assert nmt_side["share_of_product"] is None
     assert throughput["sides"][OURS]["latency_ms"] is None
     assert throughput["sides"][OURS]["share_of_product"] > 0
-    assert {each["side"] for each in found["memory"]} == {OURS, THEIRS}
-    assert all(each["peak_mib"] >= 10 for each in found["memory"])
-    assert found["loading"][0]["sides"][THEIRS]["load_seconds"]["median"] > 0
-    assert found["whole_process"] == []
-    assert "p50 and p95 are of fewer than 50 sentences" in found["notes"]
-    text_lines = list(table(found))
+    assert {record["side"] for record in figures["memory"]} == {OURS, THEIRS}
+    assert all(record["peak_mib"] >= 10 for record in figures["memory"])
+    assert figures["loading"][0]["sides"][THEIRS]["load_seconds"]["median"] > 0
+    assert figures["whole_process"] == []
+    assert "p50 and p95 are of fewer than 50 sentences" in figures["notes"]
+    text_lines = list(table(figures))
     assert any(line.startswith("float32") and line.endswith("%") for line in text_lines)
     assert "memory, MiB" in text_lines
 

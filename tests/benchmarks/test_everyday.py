@@ -12,14 +12,14 @@ def test_every_row_is_one_line_of_a_direction() -> None:
     rows = [row for row in FILE.read_text("utf-8").splitlines() if not row.startswith("#")]
     sources = [[line.source for line in read(direction)] for direction in DIRECTIONS]
     assert len(rows) == sum(map(len, sources)) >= 200
-    assert all(len(set(each)) == len(each) for each in sources)
+    assert all(len(set(texts)) == len(texts) for texts in sources)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_every_answer_is_a_good_output(direction: str) -> None:
     for line in read(direction):
         assert line.answers
-        kept = {each for each in spans(line.source.casefold()) if each[0] != "number"}
+        kept = {span for span in spans(line.source.casefold()) if span[0] != "number"}
         for answer in line.answers:
             assert answer == " ".join(answer.split()), answer
             assert "|" not in answer

@@ -40,8 +40,8 @@ def test_a_killed_training_ends_like_an_uninterrupted_one(tmp_path: Path) -> Non
 def test_kills_are_repeatable_and_early_enough() -> None:
     kills = random_kills(100, 50, seed=1)
     assert kills == random_kills(100, 50, seed=1)
-    assert {each.moment for each in kills} == {"start", "step", "write"}
-    steps = [each.step for each in kills]
+    assert {kill.moment for kill in kills} == {"start", "step", "write"}
+    steps = [kill.step for kill in kills]
     assert steps == sorted(steps)
     assert steps[-1] < 80
     assert random_kills(100, 0, seed=1) == []
@@ -61,7 +61,7 @@ def test_differences_of_weights_and_validations(tiny_run: Run, tmp_path: Path) -
     assert differences(whole, killed) == []
     log.write_text(log.read_text().replace('_loss": 2.0', '_loss": 3.0'))
     arrays, progress = read_checkpoint(killed.best)
-    name = next(each for each in arrays if each.startswith("weights/"))
+    name = next(key for key in arrays if key.startswith("weights/"))
     arrays[name] += 1
     write_checkpoint(killed.best, arrays, progress)
     assert differences(whole, killed) == [

@@ -40,8 +40,8 @@ def test_lines_are_repeatable_and_hostile() -> None:
     text = [line.decode("utf-8", "replace") for line in lines]
     assert not any(b"\n" in line for line in lines)
     assert any(line and not line.strip() for line in lines)
-    assert any("\ufffd" in each for each in text)
-    assert {ord(character) >> 16 for each in text for character in each} == set(range(17))
+    assert any("\ufffd" in decoded for decoded in text)
+    assert {ord(character) >> 16 for decoded in text for character in decoded} == set(range(17))
     assert max(map(len, text)) > 2_000
 
 
@@ -64,9 +64,9 @@ def test_differences(tmp_path: Path, one: bytes, other: bytes, message: str) -> 
     paths = [tmp_path / name for name in ("text", "one", "other")]
     for path, content in zip(paths, (b"o gato\n \nsim\n", one, other), strict=True):
         path.write_bytes(content)
-    found = list(differences(*paths))
-    assert len(found) == bool(message)
-    assert "".join(found).startswith(message)
+    messages = list(differences(*paths))
+    assert len(messages) == bool(message)
+    assert "".join(messages).startswith(message)
 
 
 def test_equal_lines_have_equal_translations(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_equal_lines_have_equal_translations(tmp_path: Path) -> None:
 )
 def test_growth(last: Usage, faults: list[str]) -> None:
     lines = 10 * SETTLED
-    first = [Sample(each, each * SETTLED, Usage(100, 200, 4, 4)) for each in range(9)]
+    first = [Sample(number, number * SETTLED, Usage(100, 200, 4, 4)) for number in range(9)]
     assert growth([*first, Sample(9, 9 * SETTLED, last)], lines) == faults
 
 

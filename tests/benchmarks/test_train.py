@@ -25,13 +25,15 @@ def test_both_sides_train_on_the_same_batches(tmp_path):
     command += ["--rounds", "1", "--steps", "1", "--batch-tokens", "128", "--json", "found.json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "found.json").read_text())
+    report = json.loads((tmp_path / "found.json").read_text())
     sides = {
         f"{kind} {precision}" for kind in ("nmt", "torch") for precision in ("float32", "bfloat16")
     }
-    assert set(found["figures"]) == sides
-    for name, answers in found["sides"].items():
-        assert [each["tokens"] for each in answers] == [each["tokens"] for each in found["rounds"]]
+    assert set(report["figures"]) == sides
+    for name, answers in report["sides"].items():
+        assert [record["tokens"] for record in answers] == [
+            record["tokens"] for record in report["rounds"]
+        ]
         if name.startswith("nmt"):
             assert answers[0]["traces"] == answers[-1]["traces"] > 0
     assert "nmt" in done.stdout

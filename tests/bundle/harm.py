@@ -79,10 +79,10 @@ def any_file(folder: Path, rng: np.random.Generator) -> Path:
 def flip_bit(folder: Path, rng: np.random.Generator) -> str:
     path = any_file(folder, rng)
     content = bytearray(path.read_bytes())
-    at, bit = int(rng.integers(len(content))), int(rng.integers(8))
-    content[at] ^= 1 << bit
+    place, bit = int(rng.integers(len(content))), int(rng.integers(8))
+    content[place] ^= 1 << bit
     path.write_bytes(bytes(content))
-    return f"bit {bit} of byte {at} of {path.name}"
+    return f"bit {bit} of byte {place} of {path.name}"
 
 
 def truncate(folder: Path, rng: np.random.Generator) -> str:

@@ -21,11 +21,11 @@ def test_an_older_bundle_translates_as_before(older_bundles: Path, name: str) ->
     expected = json.loads((older_bundles / "expected.json").read_text(encoding="utf-8"))
     # That version did not search again where a translation repeats itself.
     once = DecodingOptions(no_repeat_ngram=0)
-    found = list(load_bundle(older_bundles / name, once).translate(expected["lines"]))
+    translations = list(load_bundle(older_bundles / name, once).translate(expected["lines"]))
     rows = expected["translations"][name]
-    assert [each.text for each in found] == [row["text"] for row in rows]
+    assert [translation.text for translation in translations] == [row["text"] for row in rows]
     scores = [row["score"] for row in rows]
-    assert [each.score for each in found] == pytest.approx(scores, rel=1e-4)
+    assert [translation.score for translation in translations] == pytest.approx(scores, rel=1e-4)
 
 
 @pytest.mark.parametrize(

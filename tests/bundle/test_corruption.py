@@ -20,7 +20,7 @@ LINES = ("um dois três quatro", "", "casa gato água", "日本語 🙂 Ação",
 def outcome(folder: Path) -> str:
     """Return the translations of a bundle, or the one-line error that refuses it."""
     try:
-        texts = [each.text for each in load_bundle(folder).translate(LINES)]
+        texts = [translation.text for translation in load_bundle(folder).translate(LINES)]
         return f"translated {texts!r}"
     except NmtError as error:
         message = str(error)

@@ -104,7 +104,7 @@ def test_candidates_outside_the_vocabulary(bundle: Path) -> None:
     """The output ids is shifted beyond the vocabulary."""
     model = graph_of(bundle)
     for node in model.graph.node:
-        node.output[:] = ["true_ids" if each == "ids" else each for each in node.output]
+        node.output[:] = ["true_ids" if name == "ids" else name for name in node.output]
     thousand = helper.make_tensor("thousand", onnx.TensorProto.INT32, [], [1000])
     model.graph.initializer.append(thousand)
     model.graph.node.append(helper.make_node("Add", ["true_ids", "thousand"], ["ids"]))

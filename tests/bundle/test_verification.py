@@ -47,9 +47,9 @@ def test_a_bundle_is_loaded_without_a_warning(
 ) -> None:
     opened = Bundle(bundle)
     assert caplog.messages == []
-    assert all(each.passed for each in check_bundle(opened))
+    assert all(check.passed for check in check_bundle(opened))
     manifest = opened.manifest
-    names = [each.name for each in manifest.verification.checks]
+    names = [check.name for check in manifest.verification.checks]
     assert "log-probabilities, largest difference (16 sentences)" in names
     card = (bundle / "MODEL_CARD.md").read_text(encoding="utf-8")
     for line in manifest.verification.lines():

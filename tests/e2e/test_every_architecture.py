@@ -72,7 +72,7 @@ def write_task(folder: Path) -> tuple[list[str], list[str]]:
     source = [" ".join(line) for line in lines]
     target = [" ".join([*line, *line[::-1]]) for line in lines]
     for suffix, text in (("xx", source), ("yy", target)):
-        (folder / f"train.{suffix}").write_text("".join(f"{each}\n" for each in text))
+        (folder / f"train.{suffix}").write_text("".join(f"{row}\n" for row in text))
     return source, target
 
 
@@ -104,6 +104,6 @@ def test_an_architecture_learns_and_exports(
         nmt("export", "run", "--onnx", "--quantize", "int8", "-o", "int8_bundle")
         nmt("translate", "train.xx", "-m", "int8_bundle", "-o", "int8.yy")
         int8_lines = Path("int8.yy").read_text().splitlines()
-        correct = sum(each == right for each, right in zip(int8_lines, target, strict=True))
+        correct = sum(left == right for left, right in zip(int8_lines, target, strict=True))
         assert correct >= 0.95 * len(target)
     nmt("plot", "alignment", "um gato", "-m", "bundle", "-o", "alignment.png")

@@ -171,8 +171,8 @@ ROOT = Path(__file__).parents[2]
 
 def real_documents() -> list[Path]:
     packages = Path(markdown_it.__file__).parents[1]
-    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *packages.glob("*/**/*.md")]
-    return [path for path in found if path.stat().st_size < 20_000][:60]
+    paths = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *packages.glob("*/**/*.md")]
+    return [path for path in paths if path.stat().st_size < 20_000][:60]
 
 
 def test_real_documents() -> None:

@@ -19,7 +19,7 @@ def words_of(text: str) -> list[tuple[int, int]]:
 def answered(text: str, order: Sequence[int]) -> Translation:
     """The source words in another order, in capitals, aligned."""
     words = words_of(text)
-    new = " ".join(text[slice(*words[at])].upper() for at in order)
+    new = " ".join(text[slice(*words[index])].upper() for index in order)
     alignment = [(source, target) for target, source in enumerate(order)]
     return Translation(
         new, 0.0, [], alignment=alignment, source_words=words, target_words=words_of(new)

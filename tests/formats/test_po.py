@@ -169,9 +169,9 @@ def entry(msgid: str, flags: str = "", forms: int = 0, plural: str = "") -> str:
 @pytest.mark.parametrize(("forms", "expected"), [(1, "F"), (2, "EF"), (6, "EFFFFF")])
 def test_plural_forms(forms: int, expected: str) -> None:
     text = translate_po(entry("e", forms=forms, plural="f"), "a", upper)
-    found = polib.pofile(text)[0]
-    assert "".join(found.msgstr_plural[form] for form in range(forms)) == expected
-    assert found.fuzzy
+    message = polib.pofile(text)[0]
+    assert "".join(message.msgstr_plural[form] for form in range(forms)) == expected
+    assert message.fuzzy
 
 
 @pytest.mark.parametrize(
@@ -267,9 +267,11 @@ def test_any_messages_and_any_model(entries: list[str], seed: int, end: str) -> 
         assert [x for x in new.split("\n") if not is_new(x)] == [
             x for x in text.split("\n") if not is_new(x)
         ]
-        for old, found in zip(read(text), read(new), strict=True):
-            sources = [old.msgid] if found.msgstr else [old.msgid_plural, old.msgid]
-            strings = [found.msgstr] if found.msgstr else found.msgstr_plural.values()
+        for old, translated in zip(read(text), read(new), strict=True):
+            sources = [old.msgid] if translated.msgstr else [old.msgid_plural, old.msgid]
+            strings = (
+                [translated.msgstr] if translated.msgstr else translated.msgstr_plural.values()
+            )
             finder = placeholders_finder(any("-format" in flag for flag in old.flags), False)
             for string in strings:
                 assert kept(string, finder) in [kept(source, finder) for source in sources]
@@ -280,15 +282,15 @@ def is_new(line: str) -> bool:
 
 
 def read(text: str) -> list[polib.POEntry]:
-    shields = {ord(old): chr(0xE000 + at) for at, old in enumerate("\x0c\x85\u2028")}
+    shields = {ord(old): chr(0xE000 + number) for number, old in enumerate("\x0c\x85\u2028")}
     return list(polib.pofile(text.translate(shields)))
 
 
 def kept(text: str, find) -> list[str]:  # type: ignore[no-untyped-def]
     breaks = text.count("\n"), text.startswith("\n"), text.endswith("\n")
     lines = text.split("\n")
-    found = [sorted(line[x.start : x.end] for x in find(line)) for line in lines]
-    return [str(breaks), *map(str, found)]
+    parts = [sorted(line[x.start : x.end] for x in find(line)) for line in lines]
+    return [str(breaks), *map(str, parts)]
 
 
 def test_hostile_files_are_fast() -> None:

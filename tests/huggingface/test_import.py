@@ -214,5 +214,5 @@ def test_every_format_exports_it(
         done = nmt("export", run, *words.split(), "-o", f"{words}/out", cwd=tmp_path)
         assert done.code == 0, done.err
     expected = nmt("translate", "-m", run, cwd=tmp_path, stdin=line).out
-    found = nmt("translate", "-m", "--onnx/out", cwd=tmp_path, stdin=line).out
-    assert found == expected
+    output = nmt("translate", "-m", "--onnx/out", cwd=tmp_path, stdin=line).out
+    assert output == expected

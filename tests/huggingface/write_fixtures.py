@@ -146,8 +146,8 @@ def write_model(
                 weight += torch.randn_like(weight) * 0.2
         model.final_logits_bias += torch.randn_like(model.final_logits_bias) * 0.5
         model.final_logits_bias[0, pad] = 0
-        for each in (model.model.encoder.embed_tokens, model.model.decoder.embed_tokens):
-            each.weight[pad] = 0
+        for embedding in (model.model.encoder.embed_tokens, model.model.decoder.embed_tokens):
+            embedding.weight[pad] = 0
         if not model.config.tie_word_embeddings:
             model.lm_head.weight[pad] = 0
     settings = {"source_lang": "xx", "target_lang": "yy", "separate_vocabs": separate}
@@ -183,8 +183,10 @@ def train(
     optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
     for _ in range(steps):
         words = [rng.choice(WORDS, rng.integers(1, 5)) for _ in range(24)]
-        sources = [" ".join([*rng.choice(tags, 1), *each] if tags else each) for each in words]
-        targets = [" ".join(word[::-1] for word in each) for each in words]
+        sources = [
+            " ".join([*rng.choice(tags, 1), *phrase] if tags else phrase) for phrase in words
+        ]
+        targets = [" ".join(word[::-1] for word in phrase) for phrase in words]
         batch = tokenizer(sources, text_target=targets, return_tensors="pt", padding=True)
         pads = batch["labels"] == model.config.pad_token_id
         loss = model(**{**batch, "labels": batch["labels"].masked_fill(pads, -100)}).loss
@@ -197,9 +199,9 @@ def pad_vocabularies(folder: Path, *sizes: int) -> int:
     """Add entries to the smaller vocabulary, so that both have the same size and the same PAD."""
     for name in ("vocab.json", "target_vocab.json"):
         ids = json.loads((folder / name).read_text(encoding="utf-8"))
-        tokens = [each for each in ids if each != "<pad>"]
+        tokens = [token for token in ids if token != "<pad>"]
         tokens += [f"unused{number}" for number in range(max(sizes) - len(ids))]
-        ids = {each: number for number, each in enumerate([*tokens, "<pad>"])}
+        ids = {token: number for number, token in enumerate([*tokens, "<pad>"])}
         (folder / name).write_text(json.dumps(ids, ensure_ascii=False), encoding="utf-8")
     return max(sizes)
 
@@ -214,9 +216,9 @@ def expected(folder: Path, lines: list[str]) -> dict[str, Any]:
         batch = tokenizer([line], return_tensors="pt")
         row: dict[str, Any] = {"line": line, "source": batch["input_ids"][0].tolist()}
         for beams in (1, 4):
-            found = model.generate(**batch, num_beams=beams, length_penalty=0.0)
-            row[f"beam {beams}"] = found[0, 1:].tolist()
-            row[f"text {beams}"] = tokenizer.decode(found[0], skip_special_tokens=True)
+            output = model.generate(**batch, num_beams=beams, length_penalty=0.0)
+            row[f"beam {beams}"] = output[0, 1:].tolist()
+            row[f"text {beams}"] = tokenizer.decode(output[0], skip_special_tokens=True)
         greedy = torch.tensor([[start, *row["beam 1"]]])
         with torch.no_grad():
             logits = model(**batch, decoder_input_ids=greedy[:, :-1]).logits[0]
@@ -237,9 +239,9 @@ def main() -> None:
         for number, (name, options) in enumerate(MODELS.items()):
             write_model(Path(folder, name), seed=number, **options)
         with tarfile.open(place / "models.tar.xz", "w:xz") as archive:
-            for each in sorted(Path(folder).rglob("*")):
-                if each.is_file():
-                    archive.add(each, each.relative_to(folder))
+            for path in sorted(Path(folder).rglob("*")):
+                if path.is_file():
+                    archive.add(path, path.relative_to(folder))
 
 
 if __name__ == "__main__":

@@ -149,8 +149,8 @@ def write(
     """Write the missing lines; return how many input lines were already done."""
     check_free(path, force or resume)
     with file_sink(path, completed(each), settings, resume) as sink:
-        for at in range(sink.done * each, len(lines), each):
-            sink.write(lines[at : at + each])
+        for start in range(sink.done * each, len(lines), each):
+            sink.write(lines[start : start + each])
         return sink.done
 
 
@@ -160,8 +160,8 @@ class Stopped(Exception):
 
 def interrupted(path: Path, lines: list[str], each: int = 1) -> None:
     with pytest.raises(Stopped), file_sink(path, completed(each), "s", False) as sink:
-        for at in range(0, len(lines), each):
-            sink.write(lines[at : at + each])
+        for start in range(0, len(lines), each):
+            sink.write(lines[start : start + each])
         raise Stopped
 
 
@@ -169,7 +169,7 @@ def test_a_file_appears_only_when_complete(tmp_path: Path) -> None:
     path = tmp_path / "new" / "out.txt"
     write(path, ["a", "", "ç"])
     assert path.read_bytes() == "a\n\nç\n".encode()
-    assert [each.name for each in path.parent.iterdir()] == ["out.txt"]
+    assert [entry.name for entry in path.parent.iterdir()] == ["out.txt"]
     with pytest.raises(NmtError, match="out.txt: exists; replace it with `force`"):
         write(path, ["b"])
     write(path, ["b"], force=True)
@@ -227,7 +227,7 @@ def test_a_part_is_not_overwritten_by_accident(tmp_path: Path) -> None:
         write(path, ["x"], resume=True)
     assert (tmp_path / "out.txt.part").read_bytes() == b"a\nb\n"
     write(path, ["x"], force=True)
-    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.txt"]
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     write(link, ["b"], force=True)
     assert link.is_symlink()
     assert real.read_bytes() == b"b\n"
-    assert [each.name for each in real.parent.iterdir()] == ["real.txt"]
+    assert [entry.name for entry in real.parent.iterdir()] == ["real.txt"]
 
 
 @pytest.mark.parametrize("name", ["out.txt.part", "out.txt.part.json"])
@@ -263,7 +263,7 @@ def test_no_planted_link_is_followed(
         write(path, ["a", "b"], resume=True)
     write(path, ["a", "b"], force=True)
     assert private.read_bytes() == before
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["out.txt", "private"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["out.txt", "private"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
@@ -294,7 +294,7 @@ def test_pipes_and_devices_are_written_to_directly(tmp_path: Path, resume: bool)
         sink.write(["ç"])
     reader.join(timeout=10)
     assert read == ["a\nç\n".encode()]
-    assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_a_full_device(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_without_pairs_no_file_is_written(tmp_path: Path, lines: list[str]) -> N
     (tmp_path / "x.pt").write_text("old\n")
     with pytest.raises(NmtError, match=f"nothing to write: 0 pairs of {len(lines)} lines"):
         synthesize(lines, COPIER, tmp_path / "x.pt", tmp_path / "x.en")
-    assert [each.name for each in tmp_path.iterdir()] == ["x.pt"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.pt"]
     assert (tmp_path / "x.pt").read_text() == "old\n"
 
 

@@ -81,16 +81,16 @@ def test_csv(tmp_path: Path, rows: int) -> None:
     (tmp_path / "a.csv").write_text(CSV, encoding="utf-8", newline="")
     options = chosen(input_format="csv", field="text", scores=True)
     output = translated(tmp_path / "a.csv", options).decode()
-    found = [tuple(row) for row in csv.reader(io.StringIO(output, newline=""))]
-    assert [row[:2] for row in found] == [
+    records = [tuple(row) for row in csv.reader(io.StringIO(output, newline=""))]
+    assert [row[:2] for row in records] == [
         ("id", "text"),
         ("1", 'two\nlines, "quoted"'),  # like one that does not change
         ("2", ""),
         ("3", "two, commas"),
         ("4", "\n"),
     ]
-    assert [len(row) for row in found] == [3] * 5
-    assert found[0][2] == "score"
+    assert [len(row) for row in records] == [3] * 5
+    assert records[0][2] == "score"
     # Where shards stay, each has the header.
     translator = RowTranslator(COPIER, options, "a.csv")
     parts = [
@@ -142,9 +142,9 @@ def test_long_rows_make_smaller_shards(tmp_path: Path, monkeypatch: pytest.Monke
     ranges = [(shard.start, shard.end) for shard in read(tmp_path / "a", chosen())]
     assert ranges == [(0, 3), (3, 6), (6, 9), (9, 10)]
     pq.write_table(pa.table({"text": ["x" * 400] * 10}), tmp_path / "a.parquet")
-    found = read(tmp_path / "a.parquet", chosen(input_format="parquet", field="text"))
-    assert len(found) == 5
-    assert found[-1].end == 10
+    parts = read(tmp_path / "a.parquet", chosen(input_format="parquet", field="text"))
+    assert len(parts) == 5
+    assert parts[-1].end == 10
 
 
 class TestErrors:

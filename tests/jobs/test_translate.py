@@ -125,9 +125,9 @@ class TestParquet:
             f"{start:012}-{min(start + 2, 5):012}" for start in (0, 2, 4)
         ]
         assert names[-1] == "_SUCCESS"
-        found = pq.read_table(output)
-        assert found["text"].to_pylist() == ["a", "b", None, "d", "e"]
-        assert found["score"].null_count == 0
+        columns = pq.read_table(output)
+        assert columns["text"].to_pylist() == ["a", "b", None, "d", "e"]
+        assert columns["score"].null_count == 0
 
     def test_an_interrupted_job_continues(
         self, parquet: Path, caplog: pytest.LogCaptureFixture

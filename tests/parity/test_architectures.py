@@ -119,8 +119,8 @@ def test_a_saved_model_translates_like_keras(run: Run, tmp_path: Path) -> None:
     assert any("lines translated differently" in each.name for each in report.checks)
     serve = tf.saved_model.load(str(tmp_path / "s")).signatures["serving_default"]
     for blank in ([], [""], ["", " "]):
-        found = serve(text=tf.constant(blank, tf.string))["translation"]
-        assert found.numpy().tolist() == [each.encode() for each in blank]
+        translations = serve(text=tf.constant(blank, tf.string))["translation"]
+        assert translations.numpy().tolist() == [each.encode() for each in blank]
 
 
 @pytest.mark.slow
@@ -138,8 +138,8 @@ def test_other_precisions_stay_close(run: Run, tmp_path: Path) -> None:
         folder = export_bundle(run, tmp_path / precision, precision)
         bundle, divergences = Bundle(folder), []
         for pair, wanted in zip(pairs, expected, strict=True):
-            found = given_log_probs(bundle.model, *pair)
-            divergences += (np.exp(wanted) * (wanted - found)).sum(axis=1).tolist()
+            log_probs = given_log_probs(bundle.model, *pair)
+            divergences += (np.exp(wanted) * (wanted - log_probs)).sum(axis=1).tolist()
         assert 0 < np.mean(divergences) < 10 * GATES[precision].divergence
         translations = load_bundle(folder).translate(["um gato", ""])
-        assert [bool(each.text) for each in translations] == [True, False]
+        assert [bool(translation.text) for translation in translations] == [True, False]

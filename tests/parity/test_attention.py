@@ -25,7 +25,7 @@ MODELS = {
 
 # tests/parity/test_options.py compares the alignments of a recurrent model in the default suite.
 PARAMS = [
-    pytest.param(each, marks=[] if each == "transformer" else [pytest.mark.slow]) for each in MODELS
+    pytest.param(name, marks=[] if name == "transformer" else [pytest.mark.slow]) for name in MODELS
 ]
 
 
@@ -47,7 +47,7 @@ def run(request, tmp_path_factory):
 def test_the_attention_of_a_bundle_matches_keras(run, tmp_path: Path) -> None:
     folder = export_bundle(run, tmp_path / "bundle", verify=True, attention="all")
     checks = read_manifest(folder).verification.checks
-    names = [each.name for each in checks if "attention" in each.name]
+    names = [check.name for check in checks if "attention" in check.name]
     assert len(names) == 1 + (run.recipe.model.architecture == "transformer")
     model, _ = trained_model(run, run.last)
     tokenizers = run.tokenizers()
@@ -57,11 +57,11 @@ def test_the_attention_of_a_bundle_matches_keras(run, tmp_path: Path) -> None:
     assert keras_maps.source == bundle_maps.source
     assert keras_maps.target == bundle_maps.target == [*ids, END_ID]
     for part in ("cross", "encoder", "decoder"):
-        found, expected = getattr(bundle_maps, part), getattr(keras_maps, part)
+        weights, expected = getattr(bundle_maps, part), getattr(keras_maps, part)
         if expected is None:  # of a recurrent model
-            assert found is None
+            assert weights is None
             continue
-        np.testing.assert_allclose(found, expected, atol=1e-5)
+        np.testing.assert_allclose(weights, expected, atol=1e-5)
         np.testing.assert_allclose(expected.sum(axis=-1), 1.0, atol=1e-5)
     if run.recipe.model.architecture == "transformer":
         assert keras_maps.decoder is not None
@@ -69,7 +69,7 @@ def test_the_attention_of_a_bundle_matches_keras(run, tmp_path: Path) -> None:
         assert keras_maps.encoder is not None
     words = align(nmt_cli.open(folder).attention("três água gato", "gato água três"))
     assert (words.source, words.target) == (["três", "água", "gato"], ["gato", "água", "três"])
-    assert [each.passed for each in check_bundle(Bundle(folder))].count(False) == 0
+    assert [check.passed for check in check_bundle(Bundle(folder))].count(False) == 0
 
 
 @pytest.mark.slow
@@ -82,12 +82,12 @@ def test_other_precisions_have_similar_attention(run, tmp_path: Path, precision:
     keras_maps = forced_attention(KerasStepModel(model), framed(tokenizers, "três água gato"), ids)
     bundle_maps = bundle_attention(folder, "três água gato", ids)
     for part in ("cross", "encoder", "decoder"):
-        found, expected = getattr(bundle_maps, part), getattr(keras_maps, part)
+        weights, expected = getattr(bundle_maps, part), getattr(keras_maps, part)
         if expected is not None:
             # Random models attend more sharply than trained ones; unrelated weights would differ
             # by 0.25.
-            assert 0 < np.abs(found - expected).mean() < 0.03
-            np.testing.assert_allclose(found.sum(axis=-1), 1.0, atol=5e-3)
+            assert 0 < np.abs(weights - expected).mean() < 0.03
+            np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=5e-3)
 
 
 def test_a_bundle_without_attention_is_refused_with_a_hint(tiny_bundle) -> None:

@@ -147,10 +147,10 @@ def test_weights_can_be_quantized(tiny_run, tmp_path, monkeypatch):
     # The model is untrained.
     monkeypatch.setattr(folder_module, "GATES", Gates(bleu=100, chrf=0))
     report = export(tiny_run, tmp_path / "model", "int8")
-    found = {each.name: each.value for each in report.checks}
-    assert found["in float32: log-probabilities, largest difference (16 sentences)"] < 1e-4
-    assert found["log-probabilities, mean difference"] > 1e-4
-    assert any(name.startswith("100 - chrF") for name in found)
+    values = {check.name: check.value for check in report.checks}
+    assert values["in float32: log-probabilities, largest difference (16 sentences)"] < 1e-4
+    assert values["log-probabilities, mean difference"] > 1e-4
+    assert any(name.startswith("100 - chrF") for name in values)
     translator = load_ctranslate2(tmp_path / "model")
     assert "int8" in translator.search.model.compute_type
     assert len(list(translator.translate(["um dois três", ""]))) == 2
@@ -216,7 +216,7 @@ def test_a_wrong_conversion_is_not_exported(tiny_run, written, tmp_path, monkeyp
     ):
         export(tiny_run, tmp_path / "model", force=True)
     assert (tmp_path / "model" / "model.bin").read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["model"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
 
 
 @pytest.mark.slow

@@ -82,9 +82,9 @@ def by_keras(run) -> Callable[[int], list[Translation]]:
     return cache(lambda beam_size: list(keras_translator(run, beam_size).translate(lines())))
 
 
-def assert_alike(expected, found) -> None:
+def assert_alike(expected, results) -> None:
     """Check that texts are equal, except for ties."""
-    for number, (left, right) in enumerate(zip(expected, found, strict=True)):
+    for number, (left, right) in enumerate(zip(expected, results, strict=True)):
         same = left.text == right[0] or abs(left.score - right[1]) <= TIE
         assert same, f"line {number}: {left.text!r} ({left.score}) against {right}"
         assert left.score == pytest.approx(right[1], abs=1e-3)
@@ -132,8 +132,8 @@ def test_a_saved_model_translates_like_keras(run, by_keras, tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     texts, scores, none = json.loads(done.stdout)
     assert none == 0
-    found = list(zip(texts, scores, strict=True))
-    assert_alike(by_keras(beam_size), found)
+    results = list(zip(texts, scores, strict=True))
+    assert_alike(by_keras(beam_size), results)
 
 
 def test_a_wrong_graph_is_not_exported(tiny_run, tmp_path, monkeypatch):
@@ -164,7 +164,7 @@ def test_a_bundle_describes_itself(tiny_bundle):
     assert names <= manifest.files.keys()
     assert not list(folder.rglob("*.pkl"))
     assert (manifest.source_language, manifest.target_language) == ("xx", "yy")
-    shapes = {each.name: each.shape for each in manifest.decoder.inputs}
+    shapes = {tensor.name: tensor.shape for tensor in manifest.decoder.inputs}
     assert shapes["ancestry"] == ("B", "K", "P")
     assert shapes["self_key_0"] == ("B", 2, "P", 16)
     card = (folder / "MODEL_CARD.md").read_text(encoding="utf-8")
@@ -182,7 +182,7 @@ def test_an_older_bundle_is_replaced_only_with_force(tiny_run, tiny_bundle, tmp_
     assert read_manifest(tmp_path / "b").decoding.beam_size == 4
     EXPORTERS["onnx"].export(tiny_run, replace(given, force=True))
     assert read_manifest(tmp_path / "b").decoding.beam_size == 3
-    assert [each.name for each in tmp_path.iterdir()] == ["b"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["b"]
 
 
 @pytest.mark.parametrize("name", ["onnx", "saved-model"])

@@ -43,7 +43,7 @@ def folder_of(once: Once) -> Callable[[str], Path]:
     ("name", "count"),
     [
         ("d 36", 40),
-        *(pytest.param(each, SENTENCES, marks=pytest.mark.slow) for each in MODELS),
+        *(pytest.param(model_name, SENTENCES, marks=pytest.mark.slow) for model_name in MODELS),
     ],
 )
 def test_batches_order_and_threads_change_nothing(

@@ -15,7 +15,7 @@ from tests.conftest import Once
 from tests.systems import WORDS, export_bundle, untrained_run
 from tests.translators import load_bundle
 
-LINES = [" ".join(WORDS[at : at + 1 + at % 5]) for at in range(12)] + ["", "casa " * 40]
+LINES = [" ".join(WORDS[start : start + 1 + start % 5]) for start in range(12)] + ["", "casa " * 40]
 PHRASES = [
     Line("um gato", ("casa",)),
     Line("dois", ("sol pão", "água")),
@@ -66,22 +66,22 @@ def assert_alike(left: list[Translation], right: list[Translation]) -> None:
     ids=lambda values: " ".join(values),
 )
 def test_options(sides: list[Translator], values: dict) -> None:
-    found = []
+    translations = []
     for side in sides:
         options = replace(side.options, suppress=("gato",), prefix="sol", alignments=True, **values)
         translator = replace(side, options=options)
-        found.append(list(translator.translate(LINES)))
-    assert_alike(*found)
-    assert len(found[0][0].others) == values.get("n_best", 1) - 1
-    for each in (one for line in found[0] for one in (line, *line.others)):
-        assert "gato" not in each.text.split()
-        assert each.text.startswith("sol") or not each.text
+        translations.append(list(translator.translate(LINES)))
+    assert_alike(*translations)
+    assert len(translations[0][0].others) == values.get("n_best", 1) - 1
+    for translation in (one for line in translations[0] for one in (line, *line.others)):
+        assert "gato" not in translation.text.split()
+        assert translation.text.startswith("sol") or not translation.text
 
 
 def test_phrases(sides: list[Translator]) -> None:
-    found = [list(side.translate(PHRASES)) for side in sides]
-    assert_alike(*found)
-    first, second, third, blank = found[0]
+    translations = [list(side.translate(PHRASES)) for side in sides]
+    assert_alike(*translations)
+    first, second, third, blank = translations[0]
     assert "casa" in first.text
     assert "sol pão" in second.text
     assert "água" in second.text
@@ -101,21 +101,23 @@ def test_forced_decoding_gives_the_scores_of_the_search(sides: list[Translator])
             side.tokenizers.source.with_special_tokens(ids)
             for ids in side.tokenizers.source.encode(LINES[:12])
         ]
-        found = list(side.translate(LINES[:12]))
-        forced = side.force([(piece, each.ids) for piece, each in zip(pieces, found, strict=True)])
-        for given, each in zip(forced, found, strict=True):
-            scores = each.token_scores
+        results = list(side.translate(LINES[:12]))
+        forced = side.force(
+            [(piece, result.ids) for piece, result in zip(pieces, results, strict=True)]
+        )
+        for given, result in zip(forced, results, strict=True):
+            scores = result.token_scores
             assert given.token_scores[: len(scores)] == pytest.approx(scores, abs=1e-4)
-        texts = [each.text for each in found]
+        texts = [result.text for result in results]
         encoded = side.tokenizers.target.encode(texts)
         scored = list(side.score(zip(LINES[:12], texts, strict=True)))
         same_ids = [
-            (score.score, each.score)
-            for score, each, ids in zip(scored, found, encoded, strict=True)
-            if ids == each.ids and len(each.token_scores) > len(ids)
+            (score.score, result.score)
+            for score, result, ids in zip(scored, results, encoded, strict=True)
+            if ids == result.ids and len(result.token_scores) > len(ids)
         ]
         assert all(one == pytest.approx(other, abs=1e-4) for one, other in same_ids)
     pairs = [(LINES[0], "um dois"), ("", ""), (LINES[1], "")]
-    first, second = ([each.score for each in side.score(pairs)] for side in sides)
+    first, second = ([result.score for result in side.score(pairs)] for side in sides)
     assert first == pytest.approx(second, abs=1e-3)
     assert first[1] == 0

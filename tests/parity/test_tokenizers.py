@@ -98,7 +98,7 @@ class Side:
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(each, marks=[pytest.mark.slow] if each in SLOW else []) for each in CONFIGS
+        pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CONFIGS
     ],
 )
 def sides(
@@ -119,7 +119,7 @@ def ragged(sequences: Sequence[Sequence[int]]) -> tf.RaggedTensor:
 
 
 def texts(strings: tf.Tensor) -> list[str]:
-    return [each.decode() for each in strings.numpy()]
+    return [content.decode() for content in strings.numpy()]
 
 
 def random_ids(vocab_size: int, count: int) -> list[list[int]]:
@@ -154,7 +154,7 @@ def test_batches(sides: tuple[Side, Side], lines: list[str]) -> None:
         assert encoded.dtype == tf.int32
         assert encoded.to_list() == ids
         framed = side.graph.with_special_tokens(encoded).to_list()
-        assert framed == [side.runtime.with_special_tokens(each) for each in ids]
+        assert framed == [side.runtime.with_special_tokens(sequence) for sequence in ids]
         assert texts(side.graph.decode(ragged(ids))) == side.runtime.decode(ids)
 
 
@@ -217,8 +217,8 @@ def test_words_with_every_code_point(first: int, last: int, lowercase: bool) -> 
     points = (point for point in range(first, last + 1) if not 0xD800 <= point < 0xE000)
     characters = [chr(point) for point in points]
     lines = [
-        " ".join(f"{character} a{character}b" for character in characters[at : at + 512])
-        for at in range(0, len(characters), 512)
+        " ".join(f"{character} a{character}b" for character in characters[start : start + 512])
+        for start in range(0, len(characters), 512)
     ]
     words = BasicTokenizer(lower_case=lowercase).tokenize(tf.constant(lines))
     for line, expected in zip(lines, words, strict=True):

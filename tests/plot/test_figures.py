@@ -61,8 +61,8 @@ def maps(layers: int = 2, heads: int = 3) -> AttentionMaps:
 
 def labels(axes) -> tuple[list[str], list[str]]:
     return (
-        [each.get_text() for each in axes.get_yticklabels()],
-        [each.get_text() for each in axes.get_xticklabels()],
+        [label.get_text() for label in axes.get_yticklabels()],
+        [label.get_text() for label in axes.get_xticklabels()],
     )
 
 
@@ -103,11 +103,11 @@ def test_words_are_aligned_by_the_layer_before_the_last():
     cross[1, 0] = [[1, 0, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     cross[1, 1] = [[0, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
     source, target = [("a", [0]), ("estação", [1, 2])], [("the", [0]), ("station", [1, 2])]
-    found = align(AttentionMaps(SOURCE, TARGET, cross, source, target))
-    assert (found.source, found.target) == (["a", "estação"], ["the", "station"])
+    alignment = align(AttentionMaps(SOURCE, TARGET, cross, source, target))
+    assert (alignment.source, alignment.target) == (["a", "estação"], ["the", "station"])
     # Half of the weight of "the" went to the end token, which is left out.
-    np.testing.assert_allclose(found.weights, [[1, 0], [0, 1]])
-    (panel, _) = alignment_figure(found).axes
+    np.testing.assert_allclose(alignment.weights, [[1, 0], [0, 1]])
+    (panel, _) = alignment_figure(alignment).axes
     assert labels(panel) == (["the", "station"], ["a", "estação"])
     assert panel.get_title()
     assert panel.get_xlabel() == "source"
@@ -121,11 +121,11 @@ def test_long_labels_are_cut():
 
 def test_an_empty_translation_has_no_alignment():
     weights = np.full((1, 1, 1, 4), 0.25, np.float32)
-    found = align(AttentionMaps(SOURCE, [END_ID], weights, [("a", [0]), ("b", [1, 2])]))
-    assert found.target == []
-    assert found.weights.shape == (0, 2)
+    alignment = align(AttentionMaps(SOURCE, [END_ID], weights, [("a", [0]), ("b", [1, 2])]))
+    assert alignment.target == []
+    assert alignment.weights.shape == (0, 2)
     with pytest.raises(InputError, match="there are no words to align"):
-        alignment_figure(found)
+        alignment_figure(alignment)
 
 
 def test_masks_of_a_batch():
@@ -156,7 +156,7 @@ def test_positions():
     np.testing.assert_array_equal(curves.lines[1].get_ydata(), table[:, 7])
     default = positions_figure(np.zeros((5, 64), np.float32), "made up").axes[1]
     assert [line.get_label() for line in default.lines] == [
-        f"dimension {each}" for each in (0, 8, 16, 24)
+        f"dimension {dimension}" for dimension in (0, 8, 16, 24)
     ]
     rows = positions_figure(table, "made up", curves="positions").axes[1]
     np.testing.assert_array_equal([line.get_ydata() for line in rows.lines], table)
@@ -167,10 +167,10 @@ def test_positions():
 
 
 def test_schedules_start_at_step_one():
-    at = steps_to_draw(5)
-    assert at.tolist() == [0, 1, 2, 3, 4]
+    steps = steps_to_draw(5)
+    assert steps.tolist() == [0, 1, 2, 3, 4]
     assert len(steps_to_draw(10**6)) == 2000
-    (axes,) = schedule_figure({"one": (at, at * 0.1), "two": (at, at * 0.2)}).axes
+    (axes,) = schedule_figure({"one": (steps, steps * 0.1), "two": (steps, steps * 0.2)}).axes
     assert [line.get_label() for line in axes.lines] == ["one", "two"]
     assert axes.lines[0].get_xdata().tolist() == [1, 2, 3, 4, 5]
     assert axes.get_legend()
@@ -204,15 +204,15 @@ def test_buckets_by_hand():
     source = TokenArray.of([[5] * 3, [5] * 8, [5] * 9, [5] * 2])
     target = TokenArray.of([[5] * 3, [5] * 5, [5], [5] * 7])
     batches = Batches(source, target, batch_tokens=24, seed=1)
-    found = buckets_of(batches)
+    buckets = buckets_of(batches)
     tokens = [3 + 4 + 8 + 6 + 2 + 8, 9 + 2]
-    assert list(zip(*found, strict=True)) == [
+    assert list(zip(*buckets, strict=True)) == [
         (8, 3, tokens[0], 2 * 24),
         (9, 1, tokens[1], 2 * 18),  # one row is padding
     ]
     figure = lengths_figure(batches, ("pt", "en"), "made-up")
     left, right, share = figure.axes
-    assert [each.get_text() for each in left.get_legend().get_texts()] == [
+    assert [text.get_text() for text in left.get_legend().get_texts()] == [
         "pt: mean 5.5, longest 9",
         "en: mean 5.0, longest 8",
     ]
@@ -233,7 +233,7 @@ def test_images_are_png_or_svg(tmp_path: Path):
         assert re.search(f">{word}<", text)
     with pytest.raises(OutputError, match=r"a\.jpg: unknown image format"):
         check_format(tmp_path / "a.jpg")
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.SVG", "a.png"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.SVG", "a.png"]
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])

@@ -38,7 +38,9 @@ SENTENCES = (
 
 def lines(count: int) -> list[str]:
     """Different lines, every seventh of them blank."""
-    return ["" if at % 7 == 3 else f"{SENTENCES[at % 5]} {at}" for at in range(count)]
+    return [
+        "" if number % 7 == 3 else f"{SENTENCES[number % 5]} {number}" for number in range(count)
+    ]
 
 
 def write(path: Path, count: int) -> Path:

@@ -28,11 +28,11 @@ def cluster() -> Iterator[Any]:
     # A short path: Ray has sockets there.
     with tempfile.TemporaryDirectory(prefix="nmt-", ignore_cleanup_errors=True) as folder:
         head = {"num_cpus": 0, "include_dashboard": False, "temp_dir": folder}
-        found = Cluster(initialize_head=True, head_node_args=head)
+        nodes = Cluster(initialize_head=True, head_node_args=head)
         for _ in range(2):
-            found.add_node(num_cpus=1, object_store_memory=100 << 20)
-        yield found
-        found.shutdown()
+            nodes.add_node(num_cpus=1, object_store_memory=100 << 20)
+        yield nodes
+        nodes.shutdown()
 
 
 def test_a_killed_node(cluster: Any, tmp_path: Path) -> None:
@@ -64,11 +64,14 @@ def test_the_python_api(cluster: Any, tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "exports").mkdir()
     (tmp_path / "exports" / "mine-pt-en").symlink_to(MODEL)
     text = lines(60)
-    for at in range(3):
-        rows = {"n": range(20 * at, 20 * at + 20), "text": text[20 * at : 20 * at + 20]}
+    for number in range(3):
+        rows = {
+            "n": range(20 * number, 20 * number + 20),
+            "text": text[20 * number : 20 * number + 20],
+        }
         (tmp_path / "articles").mkdir(exist_ok=True)
         pq.write_table(
-            pa.table({each: list(rows[each]) for each in rows}), f"articles/{at}.parquet"
+            pa.table({each: list(rows[each]) for each in rows}), f"articles/{number}.parquet"
         )
     shared = SharedBundle.of
     monkeypatch.setattr(
@@ -83,8 +86,8 @@ def test_the_python_api(cluster: Any, tmp_path: Path, monkeypatch: pytest.Monkey
         exec(compile(example, "docs/scaling.md", "exec"), {})
     finally:
         ray.shutdown()
-    found = pa.concat_tables([pq.read_table(each) for each in Path("articles.en").iterdir()])
+    table = pa.concat_tables([pq.read_table(each) for each in Path("articles.en").iterdir()])
     expected = single(write(tmp_path / "plain", 60)).decode().split("\n")
-    assert sorted(found["n"].to_pylist()) == list(range(60))
-    for row in found.to_pylist():
+    assert sorted(table["n"].to_pylist()) == list(range(60))
+    for row in table.to_pylist():
         assert row["text"] == expected[row["n"]]

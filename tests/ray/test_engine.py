@@ -45,7 +45,7 @@ def test_a_folder(tmp_path: Path) -> None:
     assert nmt(*words, "one", "--scores", cwd=tmp_path).code == 0
     names = ["a.txt", "c.txt.gz", "empty.txt", "sub", "sub/b.txt"]
     for folder in (tmp_path / "one", tmp_path / "out"):
-        assert sorted(str(each.relative_to(folder)) for each in folder.rglob("*")) == names
+        assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) == names
     for name in set(names) - {"sub"}:
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
 
@@ -63,7 +63,7 @@ def test_what_is_refused_before_ray_starts(tmp_path: Path) -> None:
     assert_fails(refused, f"--address {address}: no Ray cluster", "or omit --address")
     words[1] = "none"
     assert_fails(nmt(*words, "new", cwd=tmp_path), "none: no such file")
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.txt", "out"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.txt", "out"]
 
 
 def test_without_ray_installed(tmp_path: Path) -> None:
@@ -81,7 +81,9 @@ def test_without_ray_installed(tmp_path: Path) -> None:
 def test_other_translations_do_not_load_ray(tmp_path: Path) -> None:
     done = nmt("translate", "-m", MODEL, cwd=tmp_path, stdin=b"Bom dia!\n", command=LISTING_MODULES)
     loaded = json.loads(done.err.splitlines()[-1])
-    assert not [each for each in loaded if each.partition(".")[0] in ("ray", "pyarrow", "pandas")]
+    assert not [
+        module for module in loaded if module.partition(".")[0] in ("ray", "pyarrow", "pandas")
+    ]
 
 
 @pytest.mark.slow
@@ -172,11 +174,13 @@ def test_nothing_leaves_the_machine(tmp_path: Path) -> None:
     )
     assert done.code == 0, done.err
     calls = (tmp_path / "trace").read_text(encoding="utf-8", errors="replace")
-    found = set(re.findall(r'(?:inet_addr\(|inet_pton\(AF_INET6, )"(?:::ffff:)?([^"]+)"', calls))
+    addresses = set(
+        re.findall(r'(?:inet_addr\(|inet_pton\(AF_INET6, )"(?:::ffff:)?([^"]+)"', calls)
+    )
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:  # as Ray does: sends nothing
         asking.connect(("8.8.8.8", 53))
-        own = asking.getsockname()[0]
-    assert found <= {"127.0.0.1", "0.0.0.0", "::", "::1", own, "8.8.8.8"}, found
+        own_address = asking.getsockname()[0]
+    assert addresses <= {"127.0.0.1", "0.0.0.0", "::", "::1", own_address, "8.8.8.8"}, addresses
     assert not re.search(r"sendm?m?(to|sg)\(.*8\.8\.8\.8", calls)
 
 

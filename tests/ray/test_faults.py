@@ -70,8 +70,8 @@ def assert_complete(text: Path) -> None:
 
 def actors(job: Job) -> list[int]:
     """The processes of a job's actors."""
-    found = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout
-    rows = [line.split(None, 2) for line in found.splitlines()[1:]]
+    listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout
+    rows = [line.split(None, 2) for line in listing.splitlines()[1:]]
     parents = {int(pid): int(parent) for pid, parent, _ in rows}
 
     def belongs(pid: int) -> bool:
@@ -94,7 +94,7 @@ def test_a_killed_driver(text: Path) -> None:
     running = job(text)
     running.until(lambda: len(shards(text)) > 2)
     running.kill()
-    before = {each: each.stat().st_mtime_ns for each in shards(text)}
+    before = {path: path.stat().st_mtime_ns for path in shards(text)}
     code, message = job(text).finish()
     assert (code, message.partition(";")[0]) == (
         1,
@@ -107,7 +107,7 @@ def test_a_killed_driver(text: Path) -> None:
     kept: list[bool] = []
 
     def started() -> bool:
-        now = {each: each.stat().st_mtime_ns for each in shards(text)}
+        now = {path: path.stat().st_mtime_ns for path in shards(text)}
         kept.append(before.items() <= now.items())
         return len(now) > len(before)
 

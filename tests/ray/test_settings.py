@@ -28,8 +28,8 @@ def test_shares_of_actors(
     set_nodes(monkeypatch, nodes)
     arguments, threads = RaySettings(**given).actors()  # type: ignore[arg-type]
     pool = arguments["compute"]
-    found = arguments["num_cpus"], arguments["num_gpus"], pool.initial_size, threads
-    assert found == expected
+    values = arguments["num_cpus"], arguments["num_gpus"], pool.initial_size, threads
+    assert values == expected
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,6 @@ def test_actors_for_which_there_is_no_room(
 def set_nodes(monkeypatch: pytest.MonkeyPatch, nodes: list[tuple[int, int]]) -> None:
     """Let Ray have nodes with so many cores and GPUs."""
     resources = [{"CPU": float(cpus), "GPU": float(gpus)} for cpus, gpus in nodes]
-    total = {name: sum(each[name] for each in resources) for name in ("CPU", "GPU")}
+    total = {name: sum(node[name] for node in resources) for name in ("CPU", "GPU")}
     monkeypatch.setattr(ray, "cluster_resources", lambda: total)
-    monkeypatch.setattr(ray, "nodes", lambda: [{"Resources": each} for each in resources])
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Resources": node} for node in resources])

@@ -46,17 +46,17 @@ def test_batches_order_and_threads_change_nothing(folder: Path, beams: int) -> N
     lists = Shortlists.read(folder, bundle.manifest)
     # A second search, of translations that repeat themselves, uses the whole vocabulary.
     once = load_bundle(folder, DecodingOptions(beam_size=beams, no_repeat_ngram=0))
-    for line, found in zip(lines, once.translate(lines), strict=True):
+    for line, translation in zip(lines, once.translate(lines), strict=True):
         framed = bundle.tokenizers.source.with_special_tokens(
             bundle.tokenizers.source.encode([line])[0]
         )
-        assert {*found.ids} <= {*lists.of(np.array([framed], np.int32))[0].tolist()}
+        assert {*translation.ids} <= {*lists.of(np.array([framed], np.int32))[0].tolist()}
 
 
 def test_the_step_ranks_as_the_whole_vocabulary_does(folder: Path) -> None:
     checks = check_bundle(Bundle(folder))
     require_passed(checks, "bundle", "")
-    (check,) = (each for each in checks if "shortlists" in each.name)
+    (check,) = (candidate for candidate in checks if "shortlists" in candidate.name)
     assert check.value < 1e-5
     assert " in float32 with vocabulary shortlists of 40 tokens, " in (
         folder / "MODEL_CARD.md"
@@ -68,14 +68,14 @@ def test_phrases_that_no_shortlist_has_are_still_possible(
 ) -> None:
     model = load_bundle(folder, DecodingOptions(beam_size=2))
     plain = load_bundle(tiny_bundle("float32"), DecodingOptions(beam_size=2))
-    for each in (model, plain):
-        state = each.model.encode(np.array([[5, 6, END_ID]], np.int32))
+    for translator in (model, plain):
+        state = translator.model.encode(np.array([[5, 6, END_ID]], np.int32))
         tokens, ancestry = np.array([[2, 2]], np.int32), np.eye(2, dtype=bool)[None]
-        found, state = each.model.log_probs(state, tokens, ancestry)
-        if each is model:
-            expected = found
-            each.model.step(state, tokens, np.tile(ancestry, 2))  # they may alternate
-    assert found.tobytes() == expected.tobytes()
+        log_probs, state = translator.model.log_probs(state, tokens, ancestry)
+        if translator is model:
+            expected = log_probs
+            translator.model.step(state, tokens, np.tile(ancestry, 2))  # they may alternate
+    assert log_probs.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("value", [0xFF, 5])

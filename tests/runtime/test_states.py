@@ -60,11 +60,11 @@ class Recorder:
         return self.model.encode(source)
 
     def step(self, state: Any, tokens: Any, ancestry: Any) -> tuple[Candidates, Any]:
-        found, state = self.model.step(state, tokens, ancestry)
+        candidates, state = self.model.step(state, tokens, ancestry)
         self.calls.append(
-            Call(tokens.copy(), ancestry.copy(), found.scores.copy(), found.ids.copy())
+            Call(tokens.copy(), ancestry.copy(), candidates.scores.copy(), candidates.ids.copy())
         )
-        return found, state
+        return candidates, state
 
     def select(self, state: Any, rows: NDArray[np.int64]) -> Any:
         self.calls[-1].keep = rows.copy()
@@ -100,21 +100,21 @@ def recorded(
 
 def replay(model: Any, source: NDArray[np.int32], calls: list[Call]) -> list[Candidates]:
     """Run a model on recorded steps; return its candidates."""
-    state, found = model.encode(source), []
+    state, copies = model.encode(source), []
     for call in calls:
         candidates, state = model.step(state, call.tokens, call.ancestry)
-        found.append(Candidates(candidates.scores.copy(), candidates.ids.copy()))
+        copies.append(Candidates(candidates.scores.copy(), candidates.ids.copy()))
         if call.keep is not None:
             state = model.select(state, call.keep)
-    return found
+    return copies
 
 
-def assert_bits(found: list[Candidates], calls: list[Call]) -> None:
-    for at, (given, call) in enumerate(zip(found, calls, strict=True)):
+def assert_bits(results: list[Candidates], calls: list[Call]) -> None:
+    for step, (given, call) in enumerate(zip(results, calls, strict=True)):
         assert given.scores.dtype == np.float32
         assert given.ids.dtype == np.int32
-        assert given.scores.tobytes() == call.scores.tobytes(), f"step {at}"
-        assert given.ids.tobytes() == call.ids.tobytes(), f"step {at}"
+        assert given.scores.tobytes() == call.scores.tobytes(), f"step {step}"
+        assert given.ids.tobytes() == call.ids.tobytes(), f"step {step}"
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +151,8 @@ def test_candidates_match_keras(
 ) -> None:
     source, calls = recorded(keras_model, beams, seed=1)
     assert any(call.keep is not None for call in calls)
-    found = replay(create(tiny_bundle("float32")), source, calls)
-    for given, call in zip(found, calls, strict=True):
+    results = replay(create(tiny_bundle("float32")), source, calls)
+    for given, call in zip(results, calls, strict=True):
         assert given.scores == pytest.approx(call.scores, abs=5e-5)
         distinct = np.abs(np.diff(call.scores, axis=-1)) > 1e-4
         sure = np.concatenate([distinct, distinct[..., -1:]], axis=-1)
@@ -172,23 +172,23 @@ def test_log_probs_match_keras_and_may_alternate_with_steps(
     model = create(tiny_bundle("float32"))
     keras_state, state = keras_model.encode(source), model.encode(source)
     kept: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
-    for at, call in enumerate(calls):
+    for step, call in enumerate(calls):
         expected, keras_state = keras_model.log_probs(keras_state, call.tokens, call.ancestry)
-        if at % 3 == 1:  # a step between calls for log-probabilities
+        if step % 3 == 1:  # a step between calls for log-probabilities
             given, state = model.step(state, call.tokens, call.ancestry)
             best = np.sort(expected, axis=-1)[..., ::-1][..., :3]
             assert given.scores == pytest.approx(best, abs=5e-5)
         else:
-            found, state = model.log_probs(state, call.tokens, call.ancestry)
-            assert found.dtype == np.float32
-            assert found == pytest.approx(expected, abs=5e-5)
-            assert np.exp(found).sum(-1) == pytest.approx(1, abs=5e-5)
-            kept.append((found, found.copy()))
+            log_probs, state = model.log_probs(state, call.tokens, call.ancestry)
+            assert log_probs.dtype == np.float32
+            assert log_probs == pytest.approx(expected, abs=5e-5)
+            assert np.exp(log_probs).sum(-1) == pytest.approx(1, abs=5e-5)
+            kept.append((log_probs, log_probs.copy()))
         if call.keep is not None:
             keras_state = keras_model.select(keras_state, call.keep)
             state = model.select(state, call.keep)
     # The arrays belong to the caller: later steps did not overwrite them.
-    assert all((found == copied).all() for found, copied in kept)
+    assert all((log_probs == copied).all() for log_probs, copied in kept)
 
 
 @pytest.mark.parametrize("beams", [1, 2, 7])
@@ -210,10 +210,10 @@ def test_selecting_more_than_once(
     model = create(folder)
     state = model.encode(source)
     rows = np.arange(6)
-    for at, call in enumerate(calls):
+    for step, call in enumerate(calls):
         candidates, state = model.step(state, call.tokens[rows], call.ancestry[rows])
-        assert candidates.scores.tobytes() == call.scores[rows].tobytes(), at
-        keep = {4: np.array([1, 4, 5]), 7: np.array([0, 2])}.get(at)
+        assert candidates.scores.tobytes() == call.scores[rows].tobytes(), step
+        keep = {4: np.array([1, 4, 5]), 7: np.array([0, 2])}.get(step)
         if keep is not None:
             state, rows = model.select(state, keep), rows[keep]
 
@@ -230,8 +230,8 @@ def test_two_states_of_one_model_take_turns(
     states = [model.encode(source) for source, _ in (first, second)]
     for pair in zip(first[1], second[1], strict=True):
         given = []
-        for at, call in enumerate(pair):
-            candidates, states[at] = model.step(states[at], call.tokens, call.ancestry)
+        for index, call in enumerate(pair):
+            candidates, states[index] = model.step(states[index], call.tokens, call.ancestry)
             given.append(candidates)
         # The second state's step did not overwrite the first's candidates.
         for candidates, call in zip(given, pair, strict=True):
@@ -253,8 +253,8 @@ def test_states_of_one_model_in_threads(
         return [replay(model, source, calls) for _ in range(4)]
 
     with ThreadPoolExecutor(len(work)) as pool:
-        found = list(pool.map(lambda each: replay_often(*each), work))
-    for (_, calls), rounds in zip(work, found, strict=True):
+        results = list(pool.map(lambda each: replay_often(*each), work))
+    for (_, calls), rounds in zip(work, results, strict=True):
         for each in rounds:
             assert_bits(each, calls)
 

@@ -49,8 +49,8 @@ class Server:
 
     def _send(self, request: urllib.request.Request) -> Answer:
         try:
-            with urllib.request.urlopen(request, timeout=60) as found:
-                raw, status, headers = found.read(), found.status, found.headers
+            with urllib.request.urlopen(request, timeout=60) as response:
+                raw, status, headers = response.read(), response.status, response.headers
         except urllib.error.HTTPError as error:
             raw, status, headers = error.read(), error.code, error.headers
         is_json = headers.get("Content-Type", "").startswith("application/json")
@@ -92,11 +92,11 @@ def renamed(bundle: Path, folder: Path, source: str, target: str) -> Path:
 
 @pytest.fixture(scope="module")
 def server(bundle: Path) -> Iterator[Server]:
-    with serving(bundle) as found:
-        yield found
+    with serving(bundle) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
 def model(bundle: Path) -> Iterator[TranslationModel]:
-    with open_model(bundle) as found:
-        yield found
+    with open_model(bundle) as opened:
+        yield opened

@@ -17,9 +17,9 @@ def aligned_words(bundle: Path, line: str, rank: int) -> list[tuple[str, str]]:
     with open_model(bundle) as model:
         options = DecodingOptions(n_best=2, beam_size=4, alignments=True)
         (best,) = model.translator(options).translate([line])
-        found = best.n_best[rank]
-        source, target = line.split(), found.text.split()
-        return [(source[i], target[j]) for i, j in found.alignment or []]
+        translation = best.n_best[rank]
+        source, target = line.split(), translation.text.split()
+        return [(source[i], target[j]) for i, j in translation.alignment or []]
 
 
 def cut(text: str, translation: str, alignments: list[list[list[int]]]) -> list[tuple[str, str]]:

@@ -44,10 +44,10 @@ def test_texts_of_several_lines_keep_their_line_ends(
 
 def test_html(server: Server, model: TranslationModel) -> None:
     """As Mastodon asks for a toot: a list, HTML, the language perhaps unknown."""
-    (found,) = model.translate(["o gato dorme"])
+    (translation,) = model.translate(["o gato dorme"])
     fields = {"q": ["<p>o gato dorme</p>", "o gato dorme"], "source": "auto", "target": "en"}
     answer = server.post("/translate", {**fields, "format": "html", "api_key": ""})
-    text = html.escape(found.text, quote=False)
+    text = html.escape(translation.text, quote=False)
     assert answer.body["translatedText"] == [f"<p>{text}</p>", text]
     assert [language["language"] for language in answer.body["detectedLanguage"]] == ["pt", "pt"]
 
@@ -55,21 +55,21 @@ def test_html(server: Server, model: TranslationModel) -> None:
 def test_alternatives_have_other_texts() -> None:
     others = [Translation("the cat", -2.0, [5]), Translation("a cat", -3.0, [6])]
     known = {"o gato": Translation("the cat", -1.0, [4], others=others)}
-    found = ranked(["o gato"], known, 2)
-    assert [translated.text for translated in found] == ["the cat", "a cat"]
+    alternatives = ranked(["o gato"], known, 2)
+    assert [translated.text for translated in alternatives] == ["the cat", "a cat"]
 
 
 def test_detected_languages_and_alternatives(server: Server, model: TranslationModel) -> None:
-    (found,) = model.translate(["o gato dorme"], n_best=3, beam_size=4)
+    (translation,) = model.translate(["o gato dorme"], n_best=3, beam_size=4)
     fields = {"q": "o gato dorme", "source": "auto", "target": "en", "alternatives": 2}
     answer = server.post("/translate", urlencode(fields))
     assert answer.body == {
-        "translatedText": found.text,
-        "alternatives": [other.text for other in found.others],
+        "translatedText": translation.text,
+        "alternatives": [other.text for other in translation.others],
         "detectedLanguage": {"confidence": 100.0, "language": "pt"},
     }
     answer = server.post("/translate", {**fields, "q": ["o gato dorme"]})
-    assert answer.body["alternatives"] == [[other.text for other in found.others]]
+    assert answer.body["alternatives"] == [[other.text for other in translation.others]]
     assert answer.body["detectedLanguage"] == [{"confidence": 100.0, "language": "pt"}]
 
 
@@ -147,8 +147,8 @@ def test_files(server: Server, model: TranslationModel) -> None:
     text = translated(model, "o gato dorme")
     assert send_file(server, "a.txt", b"o gato dorme\n") == f"{text}\n".encode()
     subtitle = "1\n00:00:01,000 --> 00:00:02,000\n{}\n"
-    found = send_file(server, "a.srt", subtitle.format("o gato dorme").encode())
-    assert found == subtitle.format(text).encode()
+    content = send_file(server, "a.srt", subtitle.format("o gato dorme").encode())
+    assert content == subtitle.format(text).encode()
     refused = {"error": "Invalid request: file format not supported"}
     assert send_file(server, "a.doc", b"x") == refused
     assert send_file(server, "a.txt", b"\xff") == {

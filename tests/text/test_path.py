@@ -92,10 +92,10 @@ def test_words_are_those_of_the_users_line(line: str, expected: str) -> None:
 @pytest.mark.parametrize("max_source", [4, 8, 12])
 def test_words_of_a_line_in_parts(line: str, max_source: int) -> None:
     translation = copied(line, PLAIN, (fold_capitals,), max_source)
-    found = aligned(line, translation)
+    word_pairs = aligned(line, translation)
     # A word in two parts is two words of the translation.
-    assert "".join(target for _, target in found) == "".join(line.split())
-    assert list(dict.fromkeys(source for source, _ in found)) == line.split()
+    assert "".join(target for _, target in word_pairs) == "".join(line.split())
+    assert list(dict.fromkeys(source for source, _ in word_pairs)) == line.split()
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_words_of_a_line_in_parts(line: str, max_source: int) -> None:
     ],
 )
 def test_words_of_normalized_punctuation(line: str, pairs: list[tuple[str, str]]) -> None:
-    found = aligned(line, copied(line, NORMALIZING))
-    assert [target for _, target in found] == [target for _, target in pairs]
-    assert found == pairs
+    word_pairs = aligned(line, copied(line, NORMALIZING))
+    assert [target for _, target in word_pairs] == [target for _, target in pairs]
+    assert word_pairs == pairs
 
 
 def test_words_with_repaired_code() -> None:
@@ -136,10 +136,10 @@ def test_words_of_word_piece(
 ) -> None:
     tokenizer = word_piece(lowercase)
     translation = copied(line, tokenizer)
-    found = aligned(line, translation)
-    assert [target for _, target in found] == translation.text.split()
-    assert list(dict.fromkeys(source for source, _ in found)) == line.split()
-    for source, target in found:
+    word_pairs = aligned(line, translation)
+    assert [target for _, target in word_pairs] == translation.text.split()
+    assert list(dict.fromkeys(source for source, _ in word_pairs)) == line.split()
+    for source, target in word_pairs:
         if "[UNK]" not in target:
             assert target.casefold() in source.casefold().replace("é", "e" if lowercase else "é")
 
@@ -189,11 +189,11 @@ def test_edits_keep_track_of_positions(text: str, data: st.DataObject) -> None:
             plain = plain[:start] + new + plain[end:]
         result = result.replaced(edits)
     assert result.text == plain
-    spans = [result.origin(at, at + 1) for at in range(len(plain))]
+    spans = [result.origin(position, position + 1) for position in range(len(plain))]
     assert all(0 <= start <= end <= len(text) for start, end in spans)
     assert spans == sorted(spans)
-    for at in range(len(text)):  # what is unchanged is found where it is
-        start, end = result.current(at, at + 1)
+    for position in range(len(text)):  # what is unchanged is found where it is
+        start, end = result.current(position, position + 1)
         assert 0 <= start <= end <= len(plain)
 
 
@@ -203,9 +203,9 @@ def test_case_is_changed_as_python_does(text: str) -> None:
     assert lower.text == text.lower()
     upper = lower.cased(str.upper)
     assert upper.text == text.lower().upper()
-    for at in range(len(text)):
-        start, end = upper.current(at, at + 1)
-        assert upper.text[start:end] == text[at].lower().upper() or "Σ" in text
+    for position in range(len(text)):
+        start, end = upper.current(position, position + 1)
+        assert upper.text[start:end] == text[position].lower().upper() or "Σ" in text
 
 
 def test_a_new_step_is_a_function_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

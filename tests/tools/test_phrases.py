@@ -55,7 +55,7 @@ def test_no_everyday_line_of_the_benchmark_occurs() -> None:
 def test_both_sides_have_the_same_placeholders_and_final_punctuation() -> None:
     for portuguese, english in PAIRS:
         kept = [
-            {each for each in spans(side) if each[0] != "number"} for side in (portuguese, english)
+            {span for span in spans(side) if span[0] != "number"} for side in (portuguese, english)
         ]
         assert kept[0] == kept[1], portuguese
         ends = [re.search(r"[.!?…,]*$", side)[0] for side in (portuguese, english)]  # type: ignore[index]
@@ -86,7 +86,7 @@ def test_the_corpora_have_a_line_per_pair(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "tools.phrases", tmp_path / "new"], check=True)
     for name, pairs in CORPORA.items():
         sides = [
-            (tmp_path / "new" / f"{name}.{each}").read_text(encoding="utf-8").splitlines()
-            for each in ("pt", "en")
+            (tmp_path / "new" / f"{name}.{language}").read_text(encoding="utf-8").splitlines()
+            for language in ("pt", "en")
         ]
         assert list(zip(*sides, strict=True)) == pairs

@@ -60,8 +60,8 @@ def test_a_word_stays_the_same_word_and_a_number_as_long() -> None:
     tokens = ["Get_File", "getFile", "8.12"]
     source, _ = renamed(pair, tokens, WORDS, random.Random(3))
     first, second, number = TOKEN.findall(source)[:3]
-    assert [each.lower() for each in PART.findall(first)] == [
-        each.lower() for each in PART.findall(second)
+    assert [part.lower() for part in PART.findall(first)] == [
+        part.lower() for part in PART.findall(second)
     ]
     assert re.fullmatch(r"8\.[1-9]\d", number)
 
@@ -76,7 +76,7 @@ def write(folder: Path, texts: dict[str, list[Pair]]) -> None:
 
 
 def test_made_from_a_folder(tmp_path: Path) -> None:
-    docs = [(f"O item_{each} existe", f"Item item_{each} exists") for each in "abcdef"]
+    docs = [(f"O item_{letter} existe", f"Item item_{letter} exists") for letter in "abcdef"]
     write(tmp_path, {"docs": [*docs, ("Não existe.", "It does not exist.")]})
     made = rename(tmp_path, ["docs"], count=4)
     assert made == rename(tmp_path, ["docs"], count=4)

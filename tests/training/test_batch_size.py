@@ -54,9 +54,9 @@ def test_the_size_found_is_kept_when_the_run_is_resumed(tmp_path, monkeypatch, c
     monkeypatch.setattr(model, "free_memory", lambda: int(1.5 * GIB))
     recipe, prepared = toy_data(tmp_path, training={"batch_tokens": 0, "max_steps": 2})
     run = train(recipe, prepared, tmp_path / "run")
-    found = Run.open(run.folder).recipe.training.batch_tokens
-    assert 1024 <= found <= MAX_BATCH_TOKENS
-    assert f"training.batch_tokens = {found:,}" in caplog.messages
+    size = Run.open(run.folder).recipe.training.batch_tokens
+    assert 1024 <= size <= MAX_BATCH_TOKENS
+    assert f"training.batch_tokens = {size:,}" in caplog.messages
     longer = replace(recipe, training=replace(recipe.training, max_steps=3))
     resumed = train(longer, prepared, run.folder, resume=True)
-    assert resumed.recipe.training.batch_tokens == found
+    assert resumed.recipe.training.batch_tokens == size

@@ -84,7 +84,7 @@ def outcome(process: subprocess.Popen[str]) -> str:
 def two(root: Path, *runs: tuple[str, int, bool]) -> list[subprocess.Popen[str]]:
     """Start two processes of one training."""
     where = {"coordinator": f"127.0.0.1:{free_port()}", "processes": 2}
-    return [start(root, *runs, devices={**where, "process_id": each}) for each in range(2)]
+    return [start(root, *runs, devices={**where, "process_id": number}) for number in range(2)]
 
 
 def free_port() -> int:
@@ -106,11 +106,11 @@ def assert_equivalent(root: Path, whole: str, parts: str) -> None:
     """
     np.testing.assert_allclose(losses(root / parts), losses(root / whole), **CLOSE)
     paths = [Run.open(root / name).last for name in (parts, whole)]
-    with np.load(paths[0]) as found, np.load(paths[1]) as expected:
-        assert found.files == expected.files
+    with np.load(paths[0]) as arrays, np.load(paths[1]) as expected:
+        assert arrays.files == expected.files
         for name in expected.files:
             if name.startswith("weights/") and not name.endswith("bias"):
-                np.testing.assert_allclose(found[name], expected[name], atol=2e-4, err_msg=name)
+                np.testing.assert_allclose(arrays[name], expected[name], atol=2e-4, err_msg=name)
 
 
 def test_shares_cover_a_batch():
@@ -192,9 +192,14 @@ def test_processes_with_different_devices_are_refused(tmp_path, monkeypatch):
         start(
             tmp_path,
             ("run", 2, False),
-            devices={"devices": each + 1, "coordinator": port, "processes": 2, "process_id": each},
+            devices={
+                "devices": number + 1,
+                "coordinator": port,
+                "processes": 2,
+                "process_id": number,
+            },
         )
-        for each in range(2)
+        for number in range(2)
     ]
     errors = [process.communicate(timeout=120)[1] for process in processes]
     assert all(process.returncode for process in processes)
@@ -221,13 +226,13 @@ def in_training(root: Path, recipe: Recipe) -> list[subprocess.Popen[str]]:
     where = ["--coordinator", f"127.0.0.1:{free_port()}", "--processes", "2", "--process-id"]
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", "nmt_cli", "train", "toy.toml", *where, str(each)],
+            [sys.executable, "-m", "nmt_cli", "train", "toy.toml", *where, str(number)],
             cwd=root,
-            stderr=(root / f"{each}.log").open("w"),
+            stderr=(root / f"{number}.log").open("w"),
             text=True,
             env={**os.environ, "KERAS_BACKEND": "jax"},
         )
-        for each in range(2)
+        for number in range(2)
     ]
     end = time.monotonic() + 300
     while "step     30" not in (root / "0.log").read_text():
@@ -266,7 +271,7 @@ def test_a_lost_process_ends_the_other_with_one_line(tmp_path, victim):
 def test_a_signal_to_any_process_stops_all_with_a_checkpoint(tmp_path):
     processes = in_training(tmp_path, endless_toy(tmp_path))
     processes[1].send_signal(signal.SIGTERM)
-    assert [each.wait(timeout=90) for each in processes] == [130, 130]
+    assert [process.wait(timeout=90) for process in processes] == [130, 130]
     for number in range(2):
         text = (tmp_path / f"{number}.log").read_text()
         assert "oneDNN" not in text  # no messages of TensorFlow, which is only used for its seed

@@ -43,14 +43,14 @@ def translator_of(run: Run) -> Translator:
 
 
 def translations(run: Run) -> list[str]:
-    return [each.text for each in translator_of(run).translate(LINES)]
+    return [translation.text for translation in translator_of(run).translate(LINES)]
 
 
 def attention(run: Run) -> np.ndarray:
     """Return the decoder's attention in forced decoding of targets with different lengths."""
     pairs = [([2, 5, 6, 7, 3], [4, 5, 6]), ([2, 8, 3], [7]), ([2, 9, 9, 3], [])]
-    found = translator_of(run).force(pairs, attention=True)
-    return np.concatenate([each.attention.ravel() for each in found])
+    results = translator_of(run).force(pairs, attention=True)
+    return np.concatenate([result.attention.ravel() for result in results])
 
 
 @pytest.mark.slow
@@ -76,10 +76,10 @@ def test_jax_resumes_exactly_and_translates_like_tensorflow(tmp_path, model):
         timeout=400,
     )
     whole, parts = Run.open(tmp_path / "whole"), Run.open(tmp_path / "parts")
-    with np.load(whole.last) as expected, np.load(parts.last) as found:
-        assert found.files == expected.files
+    with np.load(whole.last) as expected, np.load(parts.last) as arrays:
+        assert arrays.files == expected.files
         for name in set(expected.files) - {"progress"}:
-            np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+            np.testing.assert_array_equal(arrays[name], expected[name], err_msg=name)
     assert whole.best.exists()
     assert translations(parts) == (tmp_path / "jax.txt").read_text().split("\n")
     np.testing.assert_allclose(

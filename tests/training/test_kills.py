@@ -129,4 +129,4 @@ def test_a_restart_loop_resumes_and_the_run_is_locked(tmp_path: Path) -> None:
         assert any(line.startswith("step ") for line in process.stderr)
         process.terminate()
         assert "checkpoint saved; continue with: " in process.stderr.read()
-    assert {each.name for each in saved.parent.parent.parent.iterdir()} == {"toy"}
+    assert {entry.name for entry in saved.parent.parent.parent.iterdir()} == {"toy"}

@@ -41,9 +41,9 @@ def test_the_weighted_loss_is_the_mean_over_real_tokens():
     ids = np.array([[3, 4, 5, 0, 0], [6, 0, 0, 0, 0]], np.int32)
     weights = (ids != 0).astype(np.float32) / 4
     kept = np.concatenate([logits[0, :3], logits[1, :1]])[None]
-    each = np.asarray(SmoothedCrossEntropy(0.1).call(np.array([[3, 4, 5, 6]], np.int32), kept))
+    losses = np.asarray(SmoothedCrossEntropy(0.1).call(np.array([[3, 4, 5, 6]], np.int32), kept))
     loss = float(SmoothedCrossEntropy(0.1)(ids, logits, sample_weight=weights))
-    assert loss == pytest.approx(each.mean(), rel=1e-6)
+    assert loss == pytest.approx(losses.mean(), rel=1e-6)
 
 
 def gradients(tf, function, logits):
@@ -69,9 +69,9 @@ def test_the_explicit_gradient_matches_autodiff(smoothing):
     def explicit(logits):
         return ops.sum(weights * smoothed_cross_entropy(ids, logits, smoothing))
 
-    expected, found = gradients(tf, automatic, logits), gradients(tf, explicit, logits)
-    assert found[0] == pytest.approx(expected[0], rel=1e-6)
-    np.testing.assert_allclose(found[1], expected[1], atol=1e-6)
+    expected, result = gradients(tf, automatic, logits), gradients(tf, explicit, logits)
+    assert result[0] == pytest.approx(expected[0], rel=1e-6)
+    np.testing.assert_allclose(result[1], expected[1], atol=1e-6)
 
 
 def test_divergence_by_hand():
@@ -87,15 +87,17 @@ def test_r_drop_is_half_the_loss_of_the_paper():
     rng = np.random.default_rng(2)
     logits = rng.normal(size=(2, 3, 5)).astype(np.float32)
     ids = np.array([[1, 4, 2], [1, 4, 2]], np.int32)
-    log_p, log_q = (each - np.log(np.exp(each).sum(-1, keepdims=True)) for each in logits)
-    entropy = -sum(log[at, ids[0, at]] for log in (log_p, log_q) for at in range(3)) / 3
+    log_p, log_q = (scores - np.log(np.exp(scores).sum(-1, keepdims=True)) for scores in logits)
+    entropy = (
+        -sum(log[position, ids[0, position]] for log in (log_p, log_q) for position in range(3)) / 3
+    )
     divergences = (np.exp(log_p) * (log_p - log_q)).sum() / 3 + (
         np.exp(log_q) * (log_q - log_p)
     ).sum() / 3
     expected = entropy + 5.0 / 2 * divergences
     weights = np.full((2, 3), 1 / 6, np.float32)
-    found = float(SmoothedCrossEntropy(0.0, r_drop=5.0)(ids, logits, sample_weight=weights))
-    assert found == pytest.approx(expected / 2, rel=1e-5)
+    loss = float(SmoothedCrossEntropy(0.0, r_drop=5.0)(ids, logits, sample_weight=weights))
+    assert loss == pytest.approx(expected / 2, rel=1e-5)
 
 
 def test_the_gradient_of_the_divergence_matches_autodiff():
@@ -113,9 +115,9 @@ def test_the_gradient_of_the_divergence_matches_autodiff():
     def explicit(logits):
         return ops.sum(weights * divergence(logits))
 
-    expected, found = gradients(tf, automatic, logits), gradients(tf, explicit, logits)
-    assert found[0] == pytest.approx(expected[0], rel=1e-5)
-    np.testing.assert_allclose(found[1], expected[1], atol=1e-5)
+    expected, result = gradients(tf, automatic, logits), gradients(tf, explicit, logits)
+    assert result[0] == pytest.approx(expected[0], rel=1e-5)
+    np.testing.assert_allclose(result[1], expected[1], atol=1e-5)
 
 
 def test_accuracy_counts_only_real_tokens():

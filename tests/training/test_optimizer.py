@@ -31,7 +31,7 @@ RATE = {"learning_rate": 1.0, "warmup_steps": 1}  # the first step has size d_mo
 def recipe_of(training: dict[str, Any], **model: Any) -> Recipe:
     model = {**SIZES, **model}
     if model.get("architecture") == "rnn":
-        model = {key: each for key, each in model.items() if key not in ("feed_forward", "heads")}
+        model = {key: value for key, value in model.items() if key not in ("feed_forward", "heads")}
     return recipe_from({"model": model, "training": {**RATE, **training}}, where="test")
 
 
@@ -46,11 +46,13 @@ OPTIMIZERS: tuple[dict[str, Any], ...] = (
 # default suite has both, and each optimizer.
 COMBINATIONS = [
     pytest.param(
-        "transformer", *each, marks=[] if each[0] == "all" or not each[1] else [pytest.mark.slow]
+        "transformer",
+        *combination,
+        marks=[] if combination[0] == "all" or not combination[1] else [pytest.mark.slow],
     )
-    for each in product(("all", "none"), OPTIMIZERS)
+    for combination in product(("all", "none"), OPTIMIZERS)
 ]
-COMBINATIONS += [pytest.param("rnn", each, {}) for each in ("all", "none")]
+COMBINATIONS += [pytest.param("rnn", embeddings, {}) for embeddings in ("all", "none")]
 
 
 @pytest.mark.parametrize(("architecture", "embeddings", "training"), COMBINATIONS, ids=str)
@@ -64,10 +66,10 @@ def test_the_gradients_of_a_repeated_token_are_summed(
     with tf.GradientTape() as tape:
         loss = SmoothedCrossEntropy(0.1)(after, model((source, before), training=True))
     gradients = tape.gradient(loss, [each.value for each in model.trainable_variables])
-    found = [each.numpy() for each in model.trainable_variables]
+    values = [each.numpy() for each in model.trainable_variables]
     steps = []
     for given in (gradients, [tf.convert_to_tensor(each) for each in gradients]):
-        for variable, value in zip(model.trainable_variables, found, strict=True):
+        for variable, value in zip(model.trainable_variables, values, strict=True):
             variable.assign(value)
         make_optimizer(recipe).apply(given, model.trainable_variables)
         steps.append([each.numpy() for each in model.trainable_variables])
@@ -119,5 +121,5 @@ for clip in (0.0, 1.0):
 def test_an_overflow_on_any_device_skips_the_step_on_all() -> None:
     done = subprocess.run([sys.executable, "-c", OVERFLOWS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    each = ["True True True 32768.0", "True True True 16384.0", "True True True 8192.0"]
-    assert done.stdout.splitlines() == 2 * each
+    steps = ["True True True 32768.0", "True True True 16384.0", "True True True 8192.0"]
+    assert done.stdout.splitlines() == 2 * steps

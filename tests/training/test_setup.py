@@ -82,7 +82,7 @@ def test_cpu_parts_resume_to_the_same_bytes_and_trace_once(
         for name in set(whole.files) - {"progress"}:
             assert whole[name].tobytes() == parts[name].tobytes(), name
     lines = [line.split() for line in done.stdout.decode().splitlines()]
-    (counts,) = (each[1:] for each in lines if each[:1] == ["traced"])
+    (counts,) = (words[1:] for words in lines if words[:1] == ["traced"])
     first, last, first_again, last_again = map(int, counts)
     assert 0 < first == last
     assert 0 < first_again == last_again

@@ -16,7 +16,7 @@ def test_the_second_signal_interrupts_the_first_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     recipe, prepared = toy_data(tmp_path, training={"max_steps": 2})
-    handlers = [signal.signal(each, signal.default_int_handler) for each in STOP_SIGNALS]
+    handlers = [signal.signal(stopping, signal.default_int_handler) for stopping in STOP_SIGNALS]
     sessions: list[Session] = []
 
     def signals_come(self: Session, batch: int, logs: object = None) -> None:

@@ -287,8 +287,8 @@ def test_the_best_average_sets_the_score_to_beat(tmp_path, monkeypatch, ema):
     assert progress == replace(read_checkpoint(run.average)[1], best_score=-2.0)
     # The training continues from neither the average nor the moving average.
     assert arrays.keys() == kept[run.last].keys()
-    for name, each in kept[run.last].items():
-        np.testing.assert_array_equal(arrays[name], each, err_msg=name)
+    for name, array in kept[run.last].items():
+        np.testing.assert_array_equal(arrays[name], array, err_msg=name)
     # A score between the two is not the best.
     single, mean = 2.5, 2.2
     longer = replace(recipe, training=replace(recipe.training, max_steps=4))
@@ -307,9 +307,9 @@ def test_an_average_is_the_mean_of_the_undamaged_checkpoints(tmp_path, caplog):
     def assert_mean(parts):
         average = read_checkpoint(run.average)[0]
         assert average.keys() == weights[0].keys()
-        for name, each in average.items():
+        for name, array in average.items():
             mean = np.mean([part[name] for part in parts], axis=0)
-            np.testing.assert_allclose(each, mean, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(array, mean, rtol=1e-5, atol=1e-6)
 
     assert_mean(weights)
     run.checkpoint(2).write_bytes(run.checkpoint(2).read_bytes()[:1000])
@@ -367,10 +367,10 @@ def test_the_log_of_a_resumed_run_matches_an_uninterrupted_one(tmp_path, whole):
     assert len(log_records(run.folder)) == 6
     train(whole.recipe, whole.prepared, run.folder, resume=True)
     assert path.read_text(encoding="utf-8").startswith("".join(lines[:3]))
-    found = log_records(run.folder)
-    assert [row["step"] for row in found if "loss" in row] == [3, 6, 9, 12]
-    assert [row["step"] for row in found if "samples" in row] == [6, 12]
-    assert len(found) == 6
+    records = log_records(run.folder)
+    assert [row["step"] for row in records if "loss" in row] == [3, 6, 9, 12]
+    assert [row["step"] for row in records if "samples" in row] == [6, 12]
+    assert len(records) == 6
 
 
 def test_the_newest_checkpoints_are_kept(tmp_path):
@@ -400,8 +400,8 @@ def test_a_signal_between_two_checkpoints_does_not_change_the_average(tmp_path, 
     for name in ("average.npz", "best.npz"):
         one, other = (read_checkpoint(run.folder / name)[0] for run in (whole, parts))
         assert one.keys() == other.keys()
-        for key, each in one.items():
-            np.testing.assert_array_equal(each, other[key], err_msg=f"{name}, {key}")
+        for key, array in one.items():
+            np.testing.assert_array_equal(array, other[key], err_msg=f"{name}, {key}")
 
 
 def test_a_first_checkpoint_is_written_early_and_replaced_by_the_next(
@@ -480,9 +480,9 @@ def test_steps_neither_retrace_nor_wait_for_the_device(tmp_path, monkeypatch):
 def test_subword_sampling_does_not_change_the_widths(tmp_path):
     recipe, prepared = toy_data(tmp_path, training={"sample_subwords": 0.1})
     epochs = training_batches(recipe, prepared)
-    longest = [max(map(len, epochs.batches(at).source)) for at in range(6)]
+    longest = [max(map(len, epochs.batches(epoch).source)) for epoch in range(6)]
     assert len(set(longest)) > 1
-    widths = {tuple(epochs.batches(at).widths) for at in range(6)}
+    widths = {tuple(epochs.batches(epoch).widths) for epoch in range(6)}
     assert len(widths) == 1
 
 
@@ -502,10 +502,10 @@ def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypa
         train(recipe, prepared, tmp_path / "run")
     run = Run.open(tmp_path / "run")
     epochs = training_batches(recipe, prepared)
-    at = next(islice(epochs.starting_at(Position()), 2, None))[0]
-    lines = ", ".join(str(row + 1) for row in epochs.order(at.epoch)[at.index][1])
+    position = next(islice(epochs.starting_at(Position()), 2, None))[0]
+    lines = ", ".join(str(row + 1) for row in epochs.order(position.epoch)[position.index][1])
     assert caught.value.message == (
-        f"the loss is nan at step 3, batch {at.index + 1} of epoch {at.epoch + 1}: "
+        f"the loss is nan at step 3, batch {position.index + 1} of epoch {position.epoch + 1}: "
         f"lines {lines} of the prepared training text"
     )
     assert caught.value.hint.endswith(f"; {run.last} is good")
@@ -548,7 +548,7 @@ def test_the_moving_average_is_used_for_translation(tmp_path):
     raw = [read_checkpoint(path)[0] for path in run.checkpoints()]
     model, _ = trained_model(run, run.last)
     for weight in model.weights:
-        first, second, third = (each[f"weights/{weight.path}"] for each in raw)
+        first, second, third = (arrays[f"weights/{weight.path}"] for arrays in raw)
         assert not np.array_equal(second, third)
         expected = (
             (first + second) / 2 + third
@@ -609,9 +609,9 @@ def test_max_minutes_ends_a_run(tmp_path, caplog):
 
 def assert_finished(caplog, recipe, prepared, folder, steps):
     """Resuming reports that there is nothing to do, and changes nothing; returns the message."""
-    files = {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     train(recipe, prepared, folder, resume=True)
-    assert files == {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+    assert files == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert caplog.messages[-1].startswith(f"{folder}: already trained for {steps} steps; ")
     return caplog.messages[-1]
 
@@ -639,10 +639,12 @@ def test_a_training_starts_from_another_run(tmp_path, untrained):
         output=tmp_path / "tuned", prepared=tmp_path / "data", init_from=untrained.folder
     )
     folder = run_training(recipe, options)
-    (own, others), initial = (Run.open(folder).provenance()[key] for key in ("sources", "initial"))
-    assert (own["corpus"], others) == ("train", untrained.provenance()["sources"][0])
+    (source, others), initial = (
+        Run.open(folder).provenance()[key] for key in ("sources", "initial")
+    )
+    assert (source["corpus"], others) == ("train", untrained.provenance()["sources"][0])
     assert initial == {"name": "toy-xx-yy", "steps": 1}
-    names = sorted(each.name for each in (untrained.folder / "tokenizer").iterdir())
+    names = sorted(path.name for path in (untrained.folder / "tokenizer").iterdir())
     for name in names:
         content = (folder / "tokenizer" / name).read_bytes()
         assert content == (untrained.folder / "tokenizer" / name).read_bytes()

@@ -42,17 +42,17 @@ needs_npm = pytest.mark.skipif(not (NODE and NPM), reason="needs node and npm")
 @pytest.fixture(scope="session")
 def node_modules() -> Path:
     """The npm packages of package-lock.json, which git ignores."""
-    found, lock = HERE / "node_modules", HERE / "package-lock.json"
+    folder, lock = HERE / "node_modules", HERE / "package-lock.json"
     with (HERE / "package.json").open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)  # one worker installs
-        done = found / ".of-lock"
+        done = folder / ".of-lock"
         if not done.exists() or done.read_bytes() != lock.read_bytes():
             command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
             installed = subprocess.run(command, cwd=HERE, capture_output=True, check=False)
             if installed.returncode:
                 pytest.skip("npm cannot install the packages of tests/web/package-lock.json")
             shutil.copyfile(lock, done)
-    return found
+    return folder
 
 
 def node(script: Path, *words: object, given: str) -> str:
@@ -119,8 +119,8 @@ def test_tokenizing_as_sentencepiece(kind: str, tmp_path: Path) -> None:
     sequences = [[rng.randrange(700) for _ in range(rng.randrange(9))] for _ in range(500)]
     given = json.dumps([lines, sequences])
     script = PAGE / "sentencepiece.js"
-    found = json.loads(node(HERE / "tokenize.js", script, tmp_path / "text.model", given=given))
-    assert found == [expected.encode(lines), expected.decode(sequences)]
+    results = json.loads(node(HERE / "tokenize.js", script, tmp_path / "text.model", given=given))
+    assert results == [expected.encode(lines), expected.decode(sequences)]
 
 
 @needs_node
@@ -198,10 +198,10 @@ def test_node_and_a_browser_translate_alike(
 
     if not CHROMIUM:
         pytest.skip("needs chromium; Node's translations were the same")
-    found = browse(target, "\n".join(LINES))
-    assert found.pop("shown").split("\n") == expected
-    assert found.pop("offline").split("\n") == expected
-    assert found == {"title": "Translate xx to yy", "foreign": [], "problems": []}
+    result = browse(target, "\n".join(LINES))
+    assert result.pop("shown").split("\n") == expected
+    assert result.pop("offline").split("\n") == expected
+    assert result == {"title": "Translate xx to yy", "foreign": [], "problems": []}
 
 
 def browse(folder: Path, text: str) -> dict[str, Any]:

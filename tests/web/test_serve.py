@@ -18,8 +18,8 @@ SUBTITLE = "1\n00:00:01,000 --> 00:00:02,000\n{}\n"
 
 
 def translated(bundle: Path, text: str, folder: Path) -> str:
-    found = nmt("translate", "-m", bundle, cwd=folder, stdin=f"{text}\n".encode())
-    return found.out.decode().removesuffix("\n")
+    done = nmt("translate", "-m", bundle, cwd=folder, stdin=f"{text}\n".encode())
+    return done.out.decode().removesuffix("\n")
 
 
 @pytest.mark.slow
@@ -32,10 +32,10 @@ def test_a_browser_uses_the_page(tmp_path: Path) -> None:
     keys.write_text("sesame\n", encoding="utf-8")
     with serving(PT_EN, EN_PT) as server, serving(PT_EN, api_keys=keys) as guarded:
         words = CHROMIUM, f"{server.url}/", f"{guarded.url}/"
-        found = json.loads(node(HERE / "serve.js", *words, given=json.dumps(given)))
+        result = json.loads(node(HERE / "serve.js", *words, given=json.dumps(given)))
 
-    assert found.pop("problems") == []
-    assert found.pop("foreign") == []
+    assert result.pop("problems") == []
+    assert result.pop("foreign") == []
     with open_model(PT_EN) as model:
         (best,) = model.translate([FIRST], n_best=4, beam_size=4)
     alternatives = list(dict.fromkeys(translation.text for translation in best.n_best))
@@ -46,7 +46,7 @@ def test_a_browser_uses_the_page(tmp_path: Path) -> None:
     source = pairs[1][0]  # of the second target word
     group = [source, *(target for word, target in pairs if word == source)]
     first = pairs[0][0]
-    assert found == {
+    assert result == {
         "dropped": "net::ERR_ABORTED",
         "typed": f"{best.text}\n{second}",
         "hovered": group,
