@@ -117,10 +117,10 @@ class Ablation:
         if not (place / "row.json").exists():
             self._train_row(name, changes)
         data = Prepared.open(prepared)
-        for each in ("dev", *data.tests):
-            out = place / f"{each}.txt"
+        for part in ("dev", *data.tests):
+            out = place / f"{part}.txt"
             if not out.exists():
-                text = prepared / f"{each}.{data.languages[0]}.txt"
+                text = prepared / f"{part}.{data.languages[0]}.txt"
                 command = [*NMT, "translate", str(text), "-m", str(place / "run"), "-o", str(out)]
                 subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
 
@@ -147,7 +147,7 @@ class Ablation:
 
     def pace(self, name: str, changes: list[str]) -> float:
         """Seconds per step; measured once, so that a resumed training has the same end."""
-        if changes and all(each.partition("=")[0] in FREE for each in changes):
+        if changes and all(change.partition("=")[0] in FREE for change in changes):
             return self.pace(AS_IT_IS, [])
         place = self._folder / slug(name)
         kept = place / "pace.json"
@@ -170,14 +170,14 @@ class Ablation:
 
     def _prepared(self, changes: list[str]) -> Path:
         """The folder of a row's data; rows that do not change it share one."""
-        of_data = [each for each in changes if each.startswith(("data.", "tokenizer."))]
+        of_data = [change for change in changes if change.startswith(("data.", "tokenizer."))]
         return self._folder / slug(" ".join(["prepared", *of_data]))
 
     def _train(self, settings: list[str], prepared: Path, run: Path, how: str) -> None:
         run.parent.mkdir(parents=True, exist_ok=True)
         command = [*NMT, "train", self._recipe, "-o", str(run), "--prepared", str(prepared), how]
-        for each in settings:
-            command += ["--set", each]
+        for setting in settings:
+            command += ["--set", setting]
         with run.with_suffix(".log").open("a", encoding="utf-8") as log:
             if subprocess.run(command, stdout=log, stderr=log).returncode:
                 sys.exit(f"{shlex.join(command)} failed: see {log.name}")
@@ -187,15 +187,15 @@ class Ablation:
         run = Run.open(self._folder / slug(AS_IT_IS) / "run")
         data = Prepared.open(self._folder / slug("prepared"))
         rows = [
-            Row(**json.loads(each.read_text(encoding="utf-8")))
-            for each in self._folder.glob("*/row.json")
-            if all((each.parent / f"{name}.txt").exists() for name in ("dev", *data.tests))
+            Row(**json.loads(path.read_text(encoding="utf-8")))
+            for path in self._folder.glob("*/row.json")
+            if all((path.parent / f"{name}.txt").exists() for name in ("dev", *data.tests))
         ]
         rows.sort(key=lambda row: row.name != AS_IT_IS)
         if not rows or rows[0].name != AS_IT_IS:
             sys.exit(f"{self._folder}: {AS_IT_IS} is not measured yet")
-        each = f"{self._steps:,} steps" if self._steps else f"{self._minutes:g} minutes"
-        parts = [f"{run.recipe.label}, {each} per row"]
+        length = f"{self._steps:,} steps" if self._steps else f"{self._minutes:g} minutes"
+        parts = [f"{run.recipe.label}, {length} per row"]
         for test in ("dev", *data.tests):
             systems = [
                 (row.name, read_lines(self._folder / slug(row.name) / f"{test}.txt"))

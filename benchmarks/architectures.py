@@ -62,7 +62,7 @@ def line(name: str, place: Path) -> str:
     folder = place / slug(AS_IT_IS)
     row = Row(**json.loads((folder / "row.json").read_text(encoding="utf-8")))
     log = (folder / "timed" / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    rates = [json.loads(each) for each in log if '"tokens_per_second"' in each]
+    rates = [json.loads(entry) for entry in log if '"tokens_per_second"' in entry]
     cells = [name, f"{row.parameters / 1e6:.1f} M", f"{row.steps:,}", f"{row.epochs:.1f}"]
     data = Prepared.open(place / "prepared")
     for test in data.tests:
@@ -70,7 +70,7 @@ def line(name: str, place: Path) -> str:
         cells.append(bleu(texts, data.text(test).target))
     cells.append(f"{rates[-1]['tokens_per_second']:,.0f}")
     speeds = decoding_speed(place)
-    for speed in (speeds[each] for each in PRECISIONS):
+    for speed in (speeds[precision] for precision in PRECISIONS):
         cells.append(f"{speed['median']:,.0f} ({speed['min']:,.0f}-{speed['max']:,.0f})")
     return "| " + " | ".join(cells) + " |"
 

@@ -43,12 +43,12 @@ def nmt(*words: object) -> None:
 
 def trained(work: Path, precision: str, recipe: str, settings: Sequence[str]) -> Row:
     """Train in a precision, in the folder of its name."""
-    words = [f"--set={each}" for each in (*settings, f"training.precision={precision}")]
+    words = [f"--set={setting}" for setting in (*settings, f"training.precision={precision}")]
     places = ("-o", work / precision, "--prepared", work / "prepared", "--force")
     nmt("train", recipe, *words, *places)
     log = read_log(work / precision)
-    speeds = [each["tokens_per_second"] for each in log if "tokens_per_second" in each][1:]
-    bleu = [each["validation_bleu"] for each in log if "validation_bleu" in each][-1]
+    speeds = [record["tokens_per_second"] for record in log if "tokens_per_second" in record][1:]
+    bleu = [record["validation_bleu"] for record in log if "validation_bleu" in record][-1]
     speed = f"{statistics.median(speeds):,.0f}"
     return f"train, validation BLEU {bleu:.1f}", precision, "Keras", speed, ""
 

@@ -186,15 +186,17 @@ def print_table(whole: Session, sessions: list[Session], kills: list[Kill]) -> N
     print("|---|---|---|---|---|---|---|")
     print(f"| none | 0 | {whole.step} | | {whole.seconds:.1f} | | |")
     for index, session in enumerate(sessions):
-        resumed, step = ("-" if each is None else each for each in (session.resumed, session.step))
-        later = (each.resumed for each in sessions[index + 1 :] if each.resumed is not None)
+        resumed, step = (
+            "-" if value is None else value for value in (session.resumed, session.step)
+        )
+        later = (one.resumed for one in sessions[index + 1 :] if one.resumed is not None)
         killed = kills[index].moment if index < len(kills) else ""
         lost = session.step - next(later, 0) if killed and session.step is not None else ""
         print(
             f"| {index + 1 if killed else 'none'} | {resumed} | {step} | {lost} "
             f"| {session.seconds:.1f} | {killed} | {', '.join(session.writing)} |"
         )
-    hits = sum(bool(each.writing) for each in sessions[: len(kills)])
+    hits = sum(bool(one.writing) for one in sessions[: len(kills)])
     print(f"\n{len(kills)} kills, {hits} of them while a file was being written")
 
 
@@ -202,7 +204,7 @@ def differences(whole: Run, killed: Run) -> list[str]:
     """How the second run differs from the first in its checkpoints and validations."""
     faults = []
     ours, theirs = ([*run.checkpoints(), run.best] for run in (whole, killed))
-    names = [[each.name for each in paths] for paths in (ours, theirs)]
+    names = [[path.name for path in paths] for paths in (ours, theirs)]
     if names[0] != names[1]:
         return [f"checkpoints: {names[0]}, but {names[1]} after kills"]
     for one, other in zip(ours, theirs, strict=True):
@@ -214,9 +216,9 @@ def differences(whole: Run, killed: Run) -> list[str]:
         ]:
             faults.append(f"{one.name}: different after kills: {', '.join(changed[:5])}")
     logs = [read_log(run.folder) for run in (whole, killed)]
-    steps = [[each["step"] for each in log] for log in logs]
+    steps = [[record["step"] for record in log] for log in logs]
     validations = [
-        [{**each, "seconds": 0} for each in log if "validation_loss" in each] for log in logs
+        [{**record, "seconds": 0} for record in log if "validation_loss" in record] for log in logs
     ]
     if steps[0] != steps[1]:
         faults.append("log.jsonl: other steps after kills")

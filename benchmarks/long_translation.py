@@ -77,7 +77,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="nmt-long-"))
     text, whole, resumed = (folder / name for name in ("lines", "whole", "resumed"))
     with text.open("wb") as stream:
-        stream.writelines(b"%b\n" % each for each in hostile_lines(arguments.lines, arguments.seed))
+        stream.writelines(b"%b\n" % line for line in hostile_lines(arguments.lines, arguments.seed))
     command = [
         *(sys.executable, "-m", "nmt_cli", "translate", "--errors", "replace"),
         *("-m", str(arguments.model), "--beam-size", str(arguments.beam_size)),
@@ -93,10 +93,10 @@ def main() -> int:
     again = [*command, "-o", str(resumed), "--resume"]
     sessions = [run(again, text, folder / "stdout", kill) for kill in [*kills, None]]
     print_sessions(sessions, kills)
-    starts = [each.after_line for each in sessions if each.after_line is not None]
+    starts = [session.after_line for session in sessions if session.after_line is not None]
     if starts != sorted(starts):
         faults.append("a kill lost lines that an earlier one had left")
-    failed = [each.message for each in sessions if each.code not in (0, -signal.SIGKILL)]
+    failed = [session.message for session in sessions if session.code not in (0, -signal.SIGKILL)]
     faults += failed or islice(differences(text, whole, resumed), 10)
     print("\n".join(faults) or "same results, every line at its place, no growth")
     if faults:

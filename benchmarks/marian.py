@@ -56,7 +56,7 @@ class Training:
         config, loss = self._recipe.training, math.nan
         batches = itertools.islice(self.epochs.starting_at(Position()), steps)
         for step, (_, batch, _) in enumerate(batches, start=1):
-            source, target_in, target_out = (torch.from_numpy(each).long() for each in batch)
+            source, target_in, target_out = (torch.from_numpy(array).long() for array in batch)
             with torch.autocast("cpu", torch.bfloat16, config.precision == "mixed_bfloat16"):
                 logits = self.model(
                     input_ids=source, attention_mask=source != PAD_ID, decoder_input_ids=target_in
@@ -83,7 +83,7 @@ class Training:
 
         pair = prepared.tokenizers()
         encoded = pair.source.encode(prepared.text(name).source)
-        ids = [pair.source.with_special_tokens(each) for each in encoded]
+        ids = [pair.source.with_special_tokens(sentence) for sentence in encoded]
         translations = [""] * len(ids)
         order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
         self.model.eval()
@@ -101,7 +101,7 @@ class Training:
                 use_cache=True,
             )
             special = (PAD_ID, START_ID, END_ID)
-            kept = [[each for each in row if each not in special] for row in made.tolist()]
+            kept = [[token for token in row if token not in special] for row in made.tolist()]
             for row, text in zip(rows, pair.target.decode(kept), strict=True):
                 translations[row] = text
         return translations
@@ -147,10 +147,10 @@ def main() -> None:
     steps, began = int(60 * options.minutes / seconds), time.monotonic()
     training = Training(recipe, prepared, options.rate)
     training.run(steps, steps)
-    for each in ("dev", *prepared.tests):
-        lines = training.translate(prepared, each)
-        (place / f"{each}.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    count = sum(each.numel() for each in training.model.parameters())
+    for part in ("dev", *prepared.tests):
+        lines = training.translate(prepared, part)
+        (place / f"{part}.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    count = sum(weights.numel() for weights in training.model.parameters())
     epochs = steps / len(training.epochs.order(0))
     minutes = (time.monotonic() - began) / 60
     with replacing(place / "row.json") as stream:

@@ -29,7 +29,7 @@ def foreign(text: str) -> str:
 
 def main() -> None:
     """Translate the lines and print the counts."""
-    words = [each for each in sys.argv[1:] if each != "--show"]
+    words = [word for word in sys.argv[1:] if word != "--show"]
     if len(words) != 2:
         sys.exit("usage: python benchmarks/symbols.py MODEL PREFIX [--show]")
     pairs = list(
@@ -40,11 +40,11 @@ def main() -> None:
         side = ("pt", "en").index(model.languages[0])
         for kind, change in KINDS.items():
             sources = [change(pair, chance)[side] for pair in pairs[:LINES]]
-            translations = [each.text for each in model.translate(sources)]
+            translations = [result.text for result in model.translate(sources)]
             lost = [
-                each
-                for each in zip(sources, translations, strict=True)
-                if foreign(each[0]) != foreign(each[1])
+                translated
+                for translated in zip(sources, translations, strict=True)
+                if foreign(translated[0]) != foreign(translated[1])
             ]
             print(f"{kind:<14}{len(sources) - len(lost):>4} of {len(sources)}")
             if "--show" in sys.argv:

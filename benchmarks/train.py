@@ -159,11 +159,11 @@ def report(results: dict[str, Any]) -> None:
     """Print the table and the ratios, and add the figures to the results."""
     rounds, sides = (
         results["rounds"][1:],
-        {each: rows[1:] for each, rows in results["sides"].items()},
+        {side: rows[1:] for side, rows in results["sides"].items()},
     )
     product = min(statistics.median(row["product"] for row in rows) for rows in sides.values())
     ceiling = 2 * math.prod(PRODUCT) / product
-    total = {key: sum(each[key] for each in rounds) for key in rounds[0]}
+    total = {key: sum(tallied[key] for tallied in rounds) for key in rounds[0]}
     print(
         f"{len(rounds)} rounds; float32 product {ceiling / 1e9:,.0f} GFLOP/s; padding efficiency "
         f"{total['tokens'] / total['cells']:.1%} of target cells, "
@@ -175,8 +175,8 @@ def report(results: dict[str, Any]) -> None:
     results["ceiling"], results["figures"], results["ratios"] = ceiling, {}, {}
     for name, rows in sides.items():
         pairs = list(zip(rounds, rows, strict=True))
-        speeds[name] = [each["tokens"] / row["seconds"] for each, row in pairs]
-        rate = statistics.median(each["work"] / row["seconds"] for each, row in pairs)
+        speeds[name] = [tallied["tokens"] / row["seconds"] for tallied, row in pairs]
+        rate = statistics.median(tallied["work"] / row["seconds"] for tallied, row in pairs)
         share = sum(row["input"] for row in rows) / sum(row["seconds"] for row in rows)
         figures = [statistics.median(speeds[name]), min(speeds[name]), max(speeds[name])]
         results["figures"][name] = {"tokens_per_second": figures, "flops": rate, "input": share}
@@ -190,7 +190,7 @@ def report(results: dict[str, Any]) -> None:
             print(f"{name}: traced {rows[-1]['traces'] - rows[0]['traces']} times after warm-up")
 
     def best(ours: bool) -> str:
-        names = [each for each in speeds if each.startswith("nmt") == ours]
+        names = [side for side in speeds if side.startswith("nmt") == ours]
         return max(names, key=lambda name: statistics.median(speeds[name]))
 
     # The target is against bfloat16; the faster precision is printed for reference.
@@ -198,11 +198,11 @@ def report(results: dict[str, Any]) -> None:
     for other in [theirs] if theirs == "torch bfloat16" else ["torch bfloat16", theirs]:
         if other not in speeds:
             continue
-        each = [a / b for a, b in zip(speeds[ours], speeds[other], strict=True)]
-        ratio = statistics.median(each)
-        results["ratios"][f"{ours} / {other}"] = each
+        ratios = [a / b for a, b in zip(speeds[ours], speeds[other], strict=True)]
+        ratio = statistics.median(ratios)
+        results["ratios"][f"{ours} / {other}"] = ratios
         print(
-            f"{ours} / {other}: ratio {ratio:.2f} ({min(each):.2f}-{max(each):.2f}) "
+            f"{ours} / {other}: ratio {ratio:.2f} ({min(ratios):.2f}-{max(ratios):.2f}) "
             f">= {TARGET}: {'holds' if ratio >= TARGET else 'missed'}"
         )
 

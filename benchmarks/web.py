@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     lines = options.text.read_text(encoding="utf-8").split("\n")
-    lines = [each for each in lines if each.strip()][: options.limit]
+    lines = [line for line in lines if line.strip()][: options.limit]
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(options.page)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     loading, speeds, ratios, same = list[float](), list[float](), list[float](), 0
@@ -93,7 +93,7 @@ def main() -> None:
         ratios.append(seconds / translating)
         same = sum(map(str.__eq__, translations, expected))
     server.shutdown()
-    size = sum(each.stat().st_size for each in options.page.rglob("*") if each.is_file())
+    size = sum(path.stat().st_size for path in options.page.rglob("*") if path.is_file())
     print(machine())
     print(f"files, MB: {size / 1e6:.1f}")
     print(f"loading, s: {shown(loading)}")
