@@ -44,13 +44,16 @@ def measure(
     lines: Sequence[str],
     beam_sizes: Sequence[int],
     batches: Sequence[int],
-    **settings: Any,
+    repeats: int,
+    threads: int | None,
+    forced_length: int | None,
 ) -> Tree:
     """Measure all combinations, each in its own process; :func:`table` formats the results.
-    ``folders`` are bundles by precision. See :func:`measure_cell` for batches and settings."""
+    ``folders`` are bundles by precision. See :func:`measure_cell` for the other arguments."""
     lines = [line for line in lines if not is_blank(line)]
     if not lines:
         raise InputError("the text has no sentences", "give source lines with `text`")
+    settings: Tree = {"repeats": repeats, "threads": threads, "forced_length": forced_length}
     cells = []
     for (precision, folder), beam_size, batch in product(folders.items(), beam_sizes, batches):
         logger.info(f"{precision}, beam {beam_size}, batch {batch or 'own'}")

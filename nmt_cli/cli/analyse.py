@@ -263,8 +263,7 @@ def bench(
     bundle = {} if is_run else {read_manifest(model).precision: model}
     with tempfile.TemporaryDirectory(prefix="nmt-bench-") as folder:
         bundles = bundle or _exported(model, precision, Path(folder))
-        settings = {"repeats": repeats, "threads": threads, "forced_length": forced_length}
-        results = measure(bundles, lines, beam_size, batch, **settings)
+        results = measure(bundles, lines, beam_size, batch, repeats, threads, forced_length)
     click.echo(json.dumps(results) if as_json else "\n".join(table(results)))
 
 
