@@ -161,12 +161,15 @@ def import_(
     say(f"run written to {run}; next: nmt export {run} --onnx --quantize int8")
 
 
-def _pairs_command(key: str, metavar: str, example: str, help: str) -> click.Command:
-    """Return a command that translates text to pairs, for recipes to name in ``key``."""
-    prefix = example.split()[-1]
+def _pairs_command(
+    name: str, key: str, metavar: str, words: str, prefix: str, help: str
+) -> click.Command:
+    """Return a command that translates text to pairs, for recipes to name in ``key``.
+    ``words`` and ``prefix`` are the arguments of the example."""
+    example = f"nmt {name} {words} -o {prefix}"
     epilog = f"writes {prefix}.pt and {prefix}.en."
 
-    @command(example.split()[1], example=example, epilog=epilog, help=help)
+    @command(name, example=example, epilog=epilog, help=help)
     @click.argument("files", metavar=metavar, nargs=-1, required=True, type=INPUT)
     @option_group(TranslateOptions, "engine", ("engine", "address"))
     @decoding_options("beam_size", "length_penalty")
@@ -206,9 +209,11 @@ def _pairs_command(key: str, metavar: str, example: str, help: str) -> click.Com
 
 
 backtranslate = _pairs_command(
+    "backtranslate",
     "data.synthetic",
     "MONO...",
-    "nmt backtranslate mono.en -m exports/docs-en-pt -o corpora/mono.bt",
+    "mono.en -m exports/docs-en-pt",
+    "corpora/mono.bt",
     """Generate training pairs from target-language text.
 
     MONO is text in the target language of the system to be trained, and --model translates from it.
@@ -221,9 +226,11 @@ backtranslate = _pairs_command(
     """,
 )
 distill = _pairs_command(
+    "distill",
     "data.train",
     "SOURCE...",
-    "nmt distill train.pt -m exports/big-pt-en -o corpora/distilled",
+    "train.pt -m exports/big-pt-en",
+    "corpora/distilled",
     """Generate training pairs with a teacher's translations.
 
     The teacher, --model, translates SOURCE. A small model learns more from the translations of a
