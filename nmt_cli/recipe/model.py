@@ -4,6 +4,7 @@ A [model] table knows what follows from its settings without building a model: n
 tensors of the encoder and the caches. The module nmt_cli/model/ARCHITECTURE has the layers.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -41,7 +42,7 @@ def _architecture(name: str) -> Any:
 
 
 @dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(ABC):
     """The keys of [model] that all architectures have; each adds its own in a subclass."""
 
     architecture: str = _architecture("")
@@ -76,9 +77,9 @@ class ModelConfig:
         """Maximum number of tokens of a source or translation; None for no limit."""
         return None
 
+    @abstractmethod
     def summary(self) -> str:
         """Describe the model in half a sentence, e.g. "A Transformer (...)"."""
-        raise NotImplementedError
 
     def count_parameters(self, source_vocab: int, target_vocab: int) -> int:
         """Count the weights, without moving averages and optimizer states."""
@@ -91,27 +92,28 @@ class ModelConfig:
             count += target_vocab
         return count + self._layer_parameters()
 
-    def _layer_parameters(self) -> int:  # between embeddings and softmax
-        raise NotImplementedError
+    @abstractmethod
+    def _layer_parameters(self) -> int:
+        """Count the weights between embeddings and softmax."""
 
+    @abstractmethod
     def widest_product(self) -> int:
         """Count the entries of the largest matrix that each decoder layer multiplies with."""
-        raise NotImplementedError
 
+    @abstractmethod
     def encoder_output(self) -> dict[str, Shape]:
         """Return names and shapes of the encoder's outputs, in order, all floats.
 
         The first is ``source_mask`` ("B", 1, 1, "S"), additive.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def caches(self) -> dict[str, CacheShape]:
         """Return names and shapes of the decoder's caches, in order, all floats."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cross_attention(self) -> tuple[int, int]:
         """Return how many layers attend to the source, and the heads of each."""
-        raise NotImplementedError
 
     def self_attention(self) -> dict[str, Shape]:
         """Return the shapes of "encoder" and "decoder" self-attention, if the model has them.

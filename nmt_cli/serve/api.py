@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,9 +14,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from nmt_cli.formats.placing import Aligned
-from nmt_cli.serve.batcher import ServedModel
 from nmt_cli.serve.service import Service
 
+# What Service.translate returns: the translations of each text, best first.
+Results = list[list[Aligned]]
 # A status and a message, which may have {fields}.
 Problem = tuple[int, str]
 
@@ -59,7 +61,7 @@ class Call:
         return str(self.fields.get(name) or "").lower() in ("true", "1")
 
 
-class Interface:
+class Interface(ABC):
     """An HTTP interface; subclasses add endpoints (methods with routes) and the wording of errors.
 
     Attributes:
@@ -78,9 +80,9 @@ class Interface:
     def __init__(self, service: Service) -> None:
         self.service, self.models, self.access = service, service.models, service.access
 
+    @abstractmethod
     def key_of(self, call: Call) -> str:
         """Return the API key of a request, or an empty string if it has none."""
-        raise NotImplementedError
 
     def endpoint(
         self,
@@ -142,11 +144,9 @@ class Interface:
             for text, is_long in zip(texts, long, strict=True)
         ]
 
-    async def translate_texts(
-        self, call: Call, models: Sequence[ServedModel], texts: Sequence[str], **options: Any
-    ) -> list[list[Aligned]]:
-        """Translate texts with Service.translate; stop if it takes too long or nobody waits."""
-        task = asyncio.ensure_future(self.service.translate(models, texts, **options))
+    async def in_time(self, call: Call, results: Awaitable[Results]) -> Results:
+        """Return the results of a request; stop if they take too long or nobody waits."""
+        task = asyncio.ensure_future(results)
 
         async def cancel_if_disconnected() -> None:
             while (await call.request.receive())["type"] != "http.disconnect":

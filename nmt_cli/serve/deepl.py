@@ -59,8 +59,8 @@ class DeepL(Interface):
             raise _unsupported("tag_handling")
         models = self._models_for(call, texts)
         untouched = _names(call.fields.get("ignore_tags"))
-        options = {"format": format, "untouched": untouched}
-        translations = await self.translate_texts(call, models, texts, **options)
+        work = self.service.translate(models, texts, format, untouched=untouched)
+        translations = await self.in_time(call, work)
         self.access.used[call.key] += size
         answers: list[dict[str, Any]] = []
         for text, model, (best,) in zip(texts, models, translations, strict=True):

@@ -84,9 +84,11 @@ class LibreTranslate(Interface):
         alignments = call.is_true("alignments")
         if alignments and format != "text":
             raise _invalid("alignments need the format text")
-        options = {"alternatives": alternatives, "alignments": alignments}
-        format = format.removeprefix("text")
-        results = await self.translate_texts(call, models, texts, format=format, **options)
+        document = "" if format == "text" else format
+        work = self.service.translate(
+            models, texts, document, alternatives=alternatives, alignments=alignments
+        )
+        results = await self.in_time(call, work)
         answer: dict[str, Any] = {"translatedText": [best.text for best, *_ in results]}
         if alternatives:
             answer["alternatives"] = [[other.text for other in others] for _, *others in results]
@@ -129,7 +131,8 @@ class LibreTranslate(Interface):
         (detected,) = self._detected([text], source, target)
         model = self._model(detected["language"], target)
         format = SUFFIXES.get(suffix, "")
-        ((translation,),) = await self.translate_texts(call, [model], [text], format=format)
+        work = self.service.translate([model], [text], format)
+        ((translation,),) = await self.in_time(call, work)
         key = secrets.token_urlsafe(16)
         content = translation.text.encode()
         self._files[key] = (f"{model.target}_{name}", content, time.monotonic())
