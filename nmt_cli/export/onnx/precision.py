@@ -55,7 +55,9 @@ def quantize(model: ir.Model, sizes: Mapping[str, float] | None = None) -> ir.Mo
     for node, matrix in [*_products(model.graph)]:
         substitute(node.outputs[0], quantizer.product(node, matrix))
     for node in [node for node in model.graph if node.op_type == "Gather"]:
-        if node.inputs[0].is_initializer() and node.inputs[0].shape.rank() == 2:
+        matrix, axis = node.inputs[0], node.attributes.get_int("axis", 0)
+        is_embedding = matrix.is_initializer() and matrix.shape.rank() == 2 and axis == 0
+        if is_embedding and matrix.dtype == ir.DataType.FLOAT:
             substitute(node.outputs[0], quantizer.look_up(*node.inputs))
     tidy(model)
     return model
