@@ -1,6 +1,6 @@
 """Cross-entropy with label smoothing, R-Drop, and the metrics of training and validation.
 
-Every loss is one number per position. The weights of a batch (BatchFeed) turn them
+Every loss is one number per position. The weights of a batch (nmt_cli.training.devices) turn them
 into the mean over its real tokens, however many devices share it.
 """
 
