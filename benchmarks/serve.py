@@ -1,12 +1,14 @@
 """Measure nmt serve under load, on the loopback.
 
-    python benchmarks/serve.py BUNDLE --text FILE [--limit N] [--soak MINUTES]
+    python benchmarks/serve.py BUNDLE --text FILE [--limit N] [--load MINUTES] [--soak MINUTES]
 
 Clients send single lines, each the next one as soon as it has its answer. Throughput is compared
 with that of ``nmt translate`` on the same lines, start-up included, and latency with a server that
-translates one line at a time. Every answer must equal nmt translate's. ``--soak`` then adds
-clients that hang up, send rubbish or read slowly, and checks that no answer is lost or mixed up and
-that memory does not grow. Exits with 1 if a target is missed or an answer is wrong.
+translates one line at a time. Every answer must equal nmt translate's. ``--load`` then sends texts
+of 1 to 40 lines from 32 clients for a minute, and from 128 for MINUTES, whose 95th percentile may
+take three times as long. ``--soak`` adds clients that hang up, read slowly, or send rubbish, texts
+and documents that are costly to read, and checks that no answer is lost or mixed up and that memory
+does not grow. Exits with 1 if a target is missed or an answer is wrong.
 """
 
 import argparse
@@ -19,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,9 @@ from machine import machine
 CLIENTS = (1, 8, 32)
 SHARE = 0.8  # of nmt translate's throughput, with the most clients
 GROWTH = 1.2  # of memory during a soak
+FEW, MANY = 32, 128  # clients with texts of mixed sizes
+SLOWER = 3.0  # how much longer 95% of the texts of many clients may take
+SIZES = (1, 1, 1, 1, 2, 5, 10, 40)  # lines
 NMT = "from nmt_cli.cli import main; main()"
 ONE_AT_A_TIME = f"import nmt_cli.serve.batcher as own; own.MAX_SENTENCES = 1; {NMT}"
 
@@ -90,9 +95,19 @@ class Connection:
         fields = {"q": line, "source": self._server.source, "target": self._server.target}
         self.send_raw(json.dumps(fields).encode())
 
-    def send_raw(self, body: bytes) -> None:
-        head = "POST /translate HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+    def send_raw(
+        self, body: bytes, path: str = "/translate", kind: str = "application/json"
+    ) -> None:
+        head = f"POST {path} HTTP/1.1\r\nHost: here\r\nContent-Type: {kind}\r\n"
         self.writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+
+    def send_file(self, name: str, content: str) -> None:
+        fields = {"source": self._server.source, "target": self._server.target}
+        parts = [f'name="{key}"\r\n\r\n{value}' for key, value in fields.items()]
+        parts.append(f'name="file"; filename="{name}"\r\n\r\n{content}')
+        body = "".join(f"--x\r\nContent-Disposition: form-data; {part}\r\n" for part in parts)
+        kind = "multipart/form-data; boundary=x"
+        self.send_raw(f"{body}--x--\r\n".encode(), "/translate_file", kind)
 
     async def answer(self, slowly: bool = False) -> tuple[int, dict[str, str]]:
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
@@ -126,6 +141,42 @@ async def load(
     return time.perf_counter() - began, took
 
 
+async def mixed_load(
+    server: Server, lines: list[str], expected: list[str], clients: int, minutes: float
+) -> tuple[int, int, float]:
+    """The numbers of right and of wrong answers to texts of mixed sizes, and their 95th percentile
+    in seconds."""
+    end, rng, counts, took = time.monotonic() + 60 * minutes, random.Random(2), [0, 0], []
+
+    async def client() -> None:
+        async with Connection(server) as connection:
+            while time.monotonic() < end:
+                first, size = rng.randrange(len(lines)), rng.choice(SIZES)
+                connection.send("\n".join(lines[first : first + size]))
+                began = time.perf_counter()
+                status, body = await connection.answer()
+                took.append(time.perf_counter() - began)
+                text = "\n".join(expected[first : first + size])
+                counts[(status, body.get("translatedText")) == (200, text)] += 1
+
+    await asyncio.gather(*(client() for _ in range(clients)))
+    return counts[1], counts[0], sorted(took)[int(0.95 * len(took))]
+
+
+def is_fair(server: Server, lines: list[str], expected: list[str], minutes: float) -> bool:
+    """Whether many clients get right answers, and do not wait too long."""
+    waits = []
+    print(f"\n| clients, texts of {min(SIZES)} to {max(SIZES)} lines | right | wrong | p95, s |")
+    print("|---|---|---|---|")
+    for clients, duration in ((FEW, 1.0), (MANY, minutes)):
+        right, wrong, wait = asyncio.run(mixed_load(server, lines, expected, clients, duration))
+        print(f"| {clients}, {duration:g} minutes | {right:,} | {wrong:,} | {wait:.1f} |")
+        waits.append(wait)
+        if wrong:
+            return False
+    return waits[1] <= SLOWER * waits[0]
+
+
 async def soak(server: Server, lines: list[str], expected: list[str], minutes: float) -> bool:
     """Bad clients beside good ones; whether all answers were right and memory stayed."""
     end, rng, counts, first = time.monotonic() + 60 * minutes, random.Random(1), [0, 0], 0
@@ -138,20 +189,23 @@ async def soak(server: Server, lines: list[str], expected: list[str], minutes: f
                 status, body = await connection.answer(slowly)
                 counts[status == 200 and body["translatedText"] == expected[index]] += 1
 
+    half = b"POST /translate HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"
+    hostile: list[Callable[[Connection], None]] = [
+        lambda client: client.send(rng.choice(lines)),  # and hangs up
+        lambda client: client.writer.write(rng.randbytes(200)),
+        lambda client: client.writer.write(b"GET /health HTTP/1.1\r\nHost"),
+        lambda client: client.writer.write(half),
+        lambda client: client.send_raw(rng.randbytes(200)),
+        lambda client: client.send_raw(json.dumps({"q": [""] * 200_000}).encode()),
+        lambda client: client.send("\ud800"),
+        lambda client: client.send_file("a.srt", ("1:" + "1" * 200) * 12),
+        lambda client: client.send_file("a.md", 1200 * "{a} "),
+    ]
+
     async def bad() -> None:
         while time.monotonic() < end:
             async with Connection(server) as connection:
-                kind = rng.randrange(4)
-                if kind == 0:
-                    connection.send(rng.choice(lines))  # and hangs up
-                elif kind == 1:
-                    connection.writer.write(rng.randbytes(200))
-                elif kind == 2:
-                    connection.send_raw(rng.randbytes(200))
-                else:
-                    connection.writer.write(
-                        b"POST /translate HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"
-                    )
+                rng.choice(hostile)(connection)
                 with suppress(OSError):
                     await connection.writer.drain()
                 await asyncio.sleep(0.02)
@@ -189,6 +243,7 @@ def main() -> None:
     parser.add_argument("--text", type=Path, required=True)
     parser.add_argument("--limit", type=int, default=500)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--load", type=float, default=0, metavar="MINUTES")
     parser.add_argument("--soak", type=float, default=0, metavar="MINUTES")
     options = parser.parse_args()
     lines = [line for line in options.text.read_text(encoding="utf-8").split("\n") if line.strip()]
@@ -221,6 +276,8 @@ def main() -> None:
                 f"{rate / speed:.2f} | {half:.0f} | {most:.0f} |"
             )
         fine = statistics.median(rates["batches", CLIENTS[-1]]) >= SHARE * speed
+        if options.load:
+            fine &= is_fair(batching, lines, expected, options.load)
         if options.soak:
             fine &= asyncio.run(soak(batching, lines, expected, options.soak))
     sys.exit(not fine)

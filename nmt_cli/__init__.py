@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nmt_cli.errors import NmtError
     from nmt_cli.models import open
+    from nmt_cli.search.lines import Translation
     from nmt_cli.search.options import DecodingOptions
-    from nmt_cli.search.translator import Translation
 
 # Nothing leaves the machine: onnxruntime's wheel would keep a record of its use and send it.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
@@ -31,7 +31,7 @@ __all__ = ["DecodingOptions", "NmtError", "Translation", "open"]
 _MODULES = {
     "DecodingOptions": "nmt_cli.search.options",
     "NmtError": "nmt_cli.errors",
-    "Translation": "nmt_cli.search.translator",
+    "Translation": "nmt_cli.search.lines",
     "open": "nmt_cli.models",
 }
 

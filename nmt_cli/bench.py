@@ -102,7 +102,8 @@ def measure_cell(
         if forced_length:  # whatever the length of the source
             search = replace(translator.options, length_ratio=0, length_extra=forced_length)
             forced = BeamSearch(endless(translator.model), translator.tokenizers)
-            translator = replace(translator, options=search, search=forced)
+            path = replace(translator.path, edits=False)
+            translator = replace(translator, options=search, search=forced, path=path)
         if batch == 1:
             count = min(len(lines), LATENCY_SENTENCES)
             lines = [lines[index * len(lines) // count] for index in range(count)]

@@ -1,5 +1,10 @@
 """The errors that users see: what is wrong, where, and how to fix it, in one line."""
 
+import re
+
+# And unpaired surrogates, without the ends of lines and tabs.
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]|\r(?!\n|$)")
+
 
 class NmtError(Exception):
     """A failure that the user can understand and fix.
@@ -53,3 +58,8 @@ class ResourceError(NmtError):
 def first_line(error: Exception) -> str:
     """Return the first line of another library's message, or the type's name if there is none."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+
+
+def visible(text: str) -> str:
+    """Spell control characters, which a terminal would obey, and surrogates, as JSON does."""
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -21,7 +21,12 @@ MAX_BYTES = 4 << 20  # a manifest of a hundred layers has 200 kB
 
 
 def read_limited(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """Read a file of at most ``limit`` bytes. Raises ValueError if it is larger."""
+    """Read a file of at most ``limit`` bytes. Raises ValueError if it is larger.
+
+    A pipe, which would block, is an OSError as a folder is, but not one of the shell: /dev/fd/63.
+    """
+    if path.is_fifo() and path.parts[:2] != ("/", "dev"):
+        raise OSError(errno.EINVAL, "a pipe, not a file")
     with path.open("rb") as stream:
         content = stream.read(limit + 1)
     if len(content) > limit:
@@ -45,8 +50,6 @@ def read_record(path: Path, kind: type[Record], newest: int, name: str, remedy: 
     import msgspec  # not at the start of every command
 
     try:
-        if path.exists() and not path.is_file():  # opening a pipe would block
-            raise ValueError("not a file")
         content = msgspec.json.decode(read_limited(path), type=dict[str, Any])
         version = content.get("format")
         if type(version) is not int:
@@ -151,9 +154,14 @@ def _temporary(path: Path) -> Iterator[tuple[Path, Path]]:
 
 @contextmanager
 def failures(path: Path) -> Iterator[None]:
-    """Raise :func:`unwritable` if the path, or something in it, cannot be written."""
+    """Raise :func:`unwritable` if the path, or something in it, cannot be written.
+
+    A pipe whose reader is gone still raises BrokenPipeError.
+    """
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise unwritable(path, error) from None
 

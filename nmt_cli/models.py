@@ -7,6 +7,7 @@ translating with a bundle never loads TensorFlow.
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +15,19 @@ from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.packages import model_folder
 from nmt_cli.errors import InputError, ModelError, OptionError
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.text.languages import base_language
 from nmt_cli.text.lines import aligned
 from nmt_cli.training import RUN
 
 # The modules of the search are imported by methods: the graphs of a bundle are loaded meanwhile.
 if TYPE_CHECKING:
     from nmt_cli.runtime.load import Bundle
-    from nmt_cli.search.hypotheses import AttentionMaps
+    from nmt_cli.search.alignment import AttentionMaps
+    from nmt_cli.search.lines import Translation
+    from nmt_cli.search.pivot import PivotTranslator
     from nmt_cli.search.step_model import StepModel
     from nmt_cli.search.trace import Search
-    from nmt_cli.search.translator import Translation, Translator
+    from nmt_cli.search.translator import Translator
 
 _OTHERS = {
     "nmt_ctranslate2.json": "a CTranslate2 model; see its MODEL_CARD.md for how to translate",
@@ -39,6 +43,7 @@ def open(
     workers: int | None = None,
     device: str = "cpu",
     provider: str | None = None,
+    private: bool = False,
 ) -> "TranslationModel":
     """Open a run or a bundle for translation.
 
@@ -52,8 +57,9 @@ def open(
         workers: batches translated in parallel; None for one per thread.
         device: "cpu", "cuda", or "auto" for CUDA if the installed onnxruntime has it.
         provider: an execution provider of ONNX Runtime by name, instead of ``device``.
+        private: read a bundle into memory, so that its files may be overwritten; takes more memory.
     """
-    hardware = (threads, workers, device, provider)
+    hardware = (threads, workers, device, provider, private)
     members = [_member(model_folder(Path(name)), hardware) for name in (path, *more)]
     for member in members[1:]:
         if _vocabularies(member) != _vocabularies(members[0]):
@@ -67,7 +73,7 @@ def _member(folder: Path, hardware: tuple[Any, ...]) -> "Bundle | _Run":
         from nmt_cli.runtime.load import Bundle
 
         return Bundle(folder, *hardware)
-    if hardware != (None, None, "cpu", None):
+    if hardware != (None, None, "cpu", None, False):
         raise OptionError(
             f"{folder}: is a run; `threads`, `workers`, `device` and `provider` are for bundles",
             "make a bundle with nmt export",
@@ -149,7 +155,7 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
             return translator.translate(lines)
         if chosen.sample:
             raise OptionError("`constraints` and `sample` cannot be combined")
-        from nmt_cli.search.translator import Line
+        from nmt_cli.search.lines import Line
 
         return translator.translate(
             Line(line, tuple(_listed("the constraints of a line", phrases)))
@@ -166,28 +172,40 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         return translator.score(aligned(sources, targets))
 
     def attention(self, source: str, target: str | None = None) -> "AttentionMaps":
-        """Return the attention weights of a sentence and ``target``, or its own translation."""
-        from nmt_cli.search.hypotheses import forced_attention
+        """Return the attention weights of a sentence and ``target``, or the model's translation.
+
+        A given translation belongs to the source as it is, which is not edited then.
+        """
+        from nmt_cli.search.alignment import forced_attention, named_words
+        from nmt_cli.search.parts import written_part
         from nmt_cli.text.edits import MappedText
 
         translator = self.translator(DecodingOptions(alignments=True), single=True)
-        path, tokenizers = translator.path, self.tokenizers
-        # A given translation belongs to the source as it is.
-        (passage,) = path.read([source], [target is None])
-        _check("source", len(passage.parts) == 1, path.max_source)
+        path, limit = replace(translator.path, edits=False), translator.options.max_length - 1
         if target is None:
-            ids = next(translator.translate([source])).ids
-            text, spans = tokenizers.target.decode_spans(ids)
-            final = path.written(passage, [text])
+            # As it is if it has columns or no words, or if it is translated in pieces.
+            for way in (replace(translator.path, splits=False), path):
+                passage, chosen = replace(translator, path=way).best(source)
+                if len(chosen) == 1:
+                    break
         else:
-            (ids,), limit = tokenizers.target.encode([target]), translator.options.max_length - 1
+            (passage,) = path.read([source], [False])
+            (ids,) = self.tokenizers.target.encode([target])
             _check("target", 0 < len(ids) <= limit, limit)
-            text, spans, final = target, tokenizers.target.spans(target), MappedText(target)
-        maps = forced_attention(translator.model, passage.parts[0], ids)
+        _check("source", len(passage.parts) == 1, path.max_source)
+        (unit,) = passage.parts
+        if target is None:
+            ids = chosen[unit].ids
+            text, spans = written_part(path, passage, unit, chosen[unit])
+        else:
+            text, spans = MappedText(target), list(self.tokenizers.target.spans(target))
+        line, starts = passage.joined({unit: text.text})
+        read = [unit.text.origin(*span) for span in path.token_spans(unit)]
+        written = [(starts[unit] + start, starts[unit] + end) for start, end in spans]
         return replace(
-            maps,
-            source_words=path.source_words(passage).named(source),
-            target_words=path.target_words(final, [(text, spans)]).named(final.text),
+            forced_attention(translator.model, unit.ids, ids),
+            source_words=named_words(source, read, path.before_source),
+            target_words=named_words(line, written),
         )
 
     def trace(
@@ -242,7 +260,8 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
         loaded = [member.step_model(single, resolved.needs_attention) for member in self._members]
         models, workers = zip(*loaded, strict=True)
         model = EnsembleStepModel(models) if models[1:] else models[0]
-        return translator_for(model, self.tokenizers, self.decoding, options, min(workers))
+        known = self.languages, self.has_attention
+        return translator_for(model, self.tokenizers, self.decoding, options, min(workers), *known)
 
     def fingerprint(self) -> list[str]:
         """Return hashes and names that distinguish this model from any other."""
@@ -263,6 +282,65 @@ class TranslationModel(AbstractContextManager["TranslationModel"]):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+class PivotModel(AbstractContextManager["PivotModel"]):
+    """Models that translate one after the other, each from the language of the one before.
+
+    Attributes:
+        languages: source of the first and target of the last.
+        has_attention: whether all can align words.
+    """
+
+    kind = "pivot"
+
+    def __init__(self, models: Sequence[TranslationModel]) -> None:
+        """``models`` are two or more, in order."""
+        if len(models) < 2:
+            raise OptionError("`pivot` needs two models or more", "give `model` several times")
+        for before, after in pairwise(models):
+            languages = before.languages[1], after.languages[0]
+            if base_language(languages[0]) != base_language(languages[1]):
+                reason = f"{before.path} translates to {languages[0]}, but {after.path} from"
+                raise ModelError(f"{reason} {languages[1]}", "give the models in order")
+        self._models = models
+        self.languages = models[0].languages[0], models[-1].languages[1]
+        self.has_attention = all(model.has_attention for model in models)
+
+    def translate(
+        self, lines: Iterable[str], options: DecodingOptions | None = None
+    ) -> "Iterator[Translation]":
+        """Translate lines; see TranslationModel."""
+        return self.translator(options).translate(_listed("lines", lines))
+
+    def translator(
+        self, options: DecodingOptions | None = None, single: bool = False
+    ) -> "PivotTranslator":
+        """Make a translator; only the last model makes more than one translation of a line.
+
+        Raises:
+            OptionError: the options have a glossary, or contradict a model.
+            ModelError: see TranslationModel.
+        """
+        from nmt_cli.search.pivot import options_before, pivot
+
+        options = options or DecodingOptions()
+        if options.glossary:
+            raise OptionError("`glossary` and `pivot` cannot be combined")
+        before = options_before(options)
+        steps = [model.translator(before, single) for model in self._models[:-1]]
+        return pivot([*steps, self._models[-1].translator(options, single)])
+
+    def fingerprint(self) -> list[str]:
+        """Return hashes and names that distinguish these models from any others."""
+        return [mark for model in self._models for mark in model.fingerprint()]
+
+    def __exit__(self, *exception: object) -> None:
+        for model in self._models:
+            model.close()
+
+
+AnyModel = TranslationModel | PivotModel
 
 
 class _Run:

@@ -160,7 +160,6 @@ def test_the_examples_of_the_python_api_run(
 
 
 def test_the_commands_of_the_translating_page_print_what_it_shows(tmp_path: Path) -> None:
-    pytest.importorskip("srt", reason="needs the extra formats")
     variables = {**environment(tmp_path), "NMT_MODEL": "exports/pt-en"}
     (tmp_path / "exports").symlink_to(ROOT / "exports")
     for _, block in blocks("translating.md"):

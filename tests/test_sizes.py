@@ -110,7 +110,7 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "run's vocabulary": (
         "run",
         lambda folder: (folder / "tokenizer" / "joint.model").open("ab").truncate(1 << 30),
-        "joint.model: is not a SentencePiece model, or cannot be read",
+        "joint.model: is not a SentencePiece model, or is damaged (larger than",
     ),
     "run.json": (
         "run",

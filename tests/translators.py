@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from nmt_cli.runtime.load import Bundle, Threads
+from nmt_cli.search.lines import Translation
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.search.translator import Translation, Translator, translator_for
+from nmt_cli.search.translator import Translator, translator_for
 
 
 def load_bundle(
@@ -20,6 +21,11 @@ def load_bundle(
     decoding = bundle.manifest.decoding
     model, workers = bundle.step_model(single=True)
     return translator_for(model, bundle.tokenizers, decoding, options, workers)
+
+
+def unedited(translator: Translator) -> Translator:
+    """Return a translator that neither edits lines nor translates them again."""
+    return replace(translator, path=replace(translator.path, edits=False))
 
 
 def translate(

@@ -73,7 +73,7 @@ class GraphSpec:
 
 @dataclass(frozen=True)
 class ScaledColumns:
-    """Columns of a weight that the export has multiplied with a factor."""
+    """Columns of a weight that an export of an earlier version has multiplied with a factor."""
 
     start: Annotated[int, Meta(ge=0)]
     end: Annotated[int, Meta(ge=0)]
@@ -88,7 +88,7 @@ class StoredWeights:
         tensors: by name of the weight, file and initializer: "encoder.onnx:encoder_norm/scale". In
             int8, the name ends in "_int8", and two further initializers may have the scales of its
             rows ("_scales") or those of its columns, times the scale of the input ("_factors").
-        scaled: by name of the weight, if the export has scaled it.
+        scaled: by name of the weight, if the export has scaled it, as earlier versions did.
     """
 
     tensors: dict[str, Text] = field(default_factory=dict)
@@ -196,6 +196,27 @@ class Metric(TypedDict):
     signature: Text
 
 
+class _Source(TypedDict):
+    corpus: str
+    pairs: int | None
+    source: str | None
+
+
+class _Initial(TypedDict):
+    name: str
+    steps: int
+
+
+class Provenance(TypedDict, total=False):
+    """The keys that nmt reads of a bundle's provenance; others are allowed."""
+
+    nmt_version: str
+    steps: int
+    corpora: list[str]
+    sources: list[_Source]
+    initial: _Initial
+
+
 @dataclass(frozen=True)
 class Manifest:
     """Everything about a bundle that is not in its other files.
@@ -220,7 +241,7 @@ class Manifest:
     encoder: GraphSpec
     decoder: GraphSpec
     append: GraphSpec
-    files: dict[Text, FileRecord]
+    files: dict[str, FileRecord]
     attention: GraphSpec | None = None
     self_attention: GraphSpec | None = None
     shortlist: Shortlist | None = None

@@ -7,6 +7,7 @@ gives the same bytes.
 """
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from nmt_cli import __version__
@@ -22,15 +23,20 @@ _WHEEL = (
 
 
 def installed_models() -> dict[str, Path]:
-    """Return the folders of the installed models by name, sorted; imports none of them."""
-    from importlib.metadata import entry_points  # not at the start of every command
+    """Return the folders of the installed models by name, sorted; imports none of them.
+
+    A package with damaged metadata is left out, as is a module that is missing.
+    """
+    from importlib.metadata import distributions  # not at the start of every command
     from importlib.util import find_spec
 
-    folders = {}
-    for entry in entry_points(group=GROUP):
-        spec = find_spec(entry.value)
-        for location in (spec and spec.submodule_search_locations) or ():
-            folders[entry.name] = Path(location)
+    folders = dict[str, Path]()
+    for distribution in distributions():
+        with suppress(Exception):  # of many kinds, by what is damaged
+            for entry in distribution.entry_points.select(group=GROUP):
+                spec = find_spec(entry.value)
+                for location in (spec and spec.submodule_search_locations) or ():
+                    folders.setdefault(entry.name, Path(location))
     return dict(sorted(folders.items()))
 
 

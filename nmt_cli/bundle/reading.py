@@ -3,6 +3,7 @@
 import hashlib
 import math
 import os
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from nmt_cli.bundle.manifest import (
     MAX_WIDTH,
     FileRecord,
     Manifest,
+    Provenance,
     graphs_mismatch,
     manifest_digest,
 )
@@ -30,6 +32,13 @@ from nmt_cli.text.tokenizer import END_ID, PAD_ID, SPEC_FILE, START_ID, UNK_ID
 
 HINT = "export the bundle again, or copy it again"
 TOKEN_IDS = {"pad": PAD_ID, "unk": UNK_ID, "start": START_ID, "end": END_ID}
+
+# What a bundle's files may be called: those of nmt_cli.bundle, and data of its tokenizers. A wheel
+# has the same names, so that none may lead elsewhere or be code.
+_NAME = re.compile(
+    r"[\w-]{1,100}\.(onnx|bin|md)|tokenizer/(?!.*\.(py\w*|so|pth)$)\w[\w .()+-]*(?<![ .])",
+    re.IGNORECASE,
+)
 
 # Limits of files, in bytes: per weight (four, or fewer; small tensors take a quarter of a page),
 # per layer of a graph (12 kB to 27 kB are usual), per piece of a vocabulary (20 are usual), and
@@ -56,6 +65,7 @@ def read_manifest(folder: Path) -> Manifest:
             architecture=model_config(model, str(path), "architecture."),
             decoding=settings_from(DecodingConfig, decoding, str(path), "decoding."),
         )
+        msgspec.convert(manifest.provenance, Provenance)
     except msgspec.ValidationError as error:
         problem, _, key = str(error).replace("`", "").partition(" - at $.")
         raise _damaged(path, f"{key}: {problem}" if key else problem) from None
@@ -85,6 +95,9 @@ def _problems(manifest: Manifest) -> Iterator[str]:
         yield f"token_ids must be {TOKEN_IDS}"
     if manifest.precision not in PRECISIONS:
         yield f"precision must be one of {', '.join(PRECISIONS)}"
+    for name in manifest.files:
+        if not _NAME.fullmatch(name):
+            yield f"files: {name!a} is not the name of a bundle's file"
     graphs = [graph.file for graph in manifest.graphs.values()]
     required = [f"{TOKENIZER}/{SPEC_FILE}", WEIGHTS, *graphs]
     for name in [*required, LEXICON] if shortlist else required:
@@ -175,9 +188,10 @@ def file_record(path: Path) -> FileRecord:
 
 
 def file_records(folder: Path) -> dict[str, FileRecord]:
-    """Hash every file of a folder except its manifest."""
+    """Hash the files of a bundle except its manifest, and not those that a user added."""
+    paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*"))}
     return {
-        path.relative_to(folder).as_posix(): file_record(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != MANIFEST
+        name: file_record(path)
+        for name, path in paths.items()
+        if path.is_file() and _NAME.fullmatch(name)
     }

@@ -122,7 +122,7 @@ def _extra(package: str) -> str:
     """Return the extra of nmt_cli that installs a package."""
     from importlib.metadata import requires
 
-    package = {"markdown_it": "markdown_it_py"}.get(package, package)
+    package = {"markdown_it": "markdown_it_py", "yaml": "pyyaml"}.get(package, package)
     for requirement in requires("nmt_cli") or ():
         name, extra = re.fullmatch(r'([\w.-]+).*?(?:extra == "(\w+)")?', requirement).groups()  # type: ignore[union-attr]
         if extra and re.sub("[-.]", "_", name).lower() == package:

@@ -12,7 +12,7 @@ from msgspec import Meta, convert
 
 from nmt_cli.bundle import PRECISIONS
 from nmt_cli.cli.lookup import OVERRIDES, find_model, find_recipe, find_run, is_recipe, open_model
-from nmt_cli.cli.options import COUNT, PATH, Command, Hardware, command, decoding_options, say
+from nmt_cli.cli.options import COUNT, PATH, Command, Hardware, command, decoding_options, say, show
 from nmt_cli.errors import InputError
 from nmt_cli.evaluate.texts import EvaluationText, read_text
 from nmt_cli.files import standard_output
@@ -75,6 +75,10 @@ def evaluate(
         None, "Also print each system's N sentences with the lowest chrF++."
     ),
     lowercase: bool = option(False, "Ignore case, e.g. if references are in lower case."),
+    language: str | None = option(
+        None,
+        "Target language, for BLEU's tokenizer. Default: the model's, or `reference`'s suffix.",
+    ),
     as_json: bool = option(False, "Print one JSON object instead of tables.", flags="--json"),
 ) -> None:
     """Score translations with BLEU, chrF++ and TER.
@@ -107,18 +111,18 @@ def evaluate(
     from nmt_cli.evaluate.evaluation import evaluate_candidates, tables
 
     systems = _candidates(order, model, translation, decoding, hardware)
-    results = evaluate_candidates(systems, texts, by, worst or 0, lowercase)
+    results = evaluate_candidates(systems, texts, by, worst or 0, lowercase, language)
     if as_json:
         names = [{"name": system.name, "path": str(system.path)} for system in systems]
         tree = {"systems": names, "texts": [asdict(result) for result in results]}
-        click.echo(json.dumps(tree, ensure_ascii=False))
+        show(json.dumps(tree, ensure_ascii=False))
         return
     for number, (columns, rows) in enumerate(tables(results)):
         if number:
             click.echo()
         say("\t".join(columns))  # on stderr, so that no program has to skip it
         for row in rows:
-            click.echo("\t".join(field.replace("\t", " ").replace("\r", " ") for field in row))
+            show("\t".join(field.replace("\t", " ").replace("\r", " ") for field in row))
 
 
 def _candidates(
@@ -141,13 +145,15 @@ def _candidates(
             raise click.UsageError(f"{path} is given twice")
     names = [path.absolute().name for path in paths]
     # All models are opened before the first translates, so that a damaged one is found at once.
+    opened = [open_model([path], hardware) if is_model else None for path, is_model in systems]
     return [
         Candidate(
             name if names.count(name) == 1 else str(path),
             path,
-            open_model([path], hardware).translator(decoding) if is_model else None,
+            model.translator(decoding) if model else None,
+            model.languages[1] if model else "",
         )
-        for (path, is_model), name in zip(systems, names, strict=True)
+        for path, model, name in zip(paths, opened, names, strict=True)
     ]
 
 
@@ -197,14 +203,14 @@ def inspect(
         record = describe(find_model(model))
         rows = _rows(record)
     if as_json:
-        click.echo(json.dumps(record, ensure_ascii=False))
+        show(json.dumps(record, ensure_ascii=False))
         return
     if summary := record.get("summary_table"):
-        click.echo(summary)
+        show(summary)
     shown = list(rows)
     width = max(len(key) for key, _ in shown)
     for key, value in shown:
-        click.echo(f"{key:{width}}  {value}")
+        show(f"{key:{width}}  {value}")
 
 
 def _batch(value: str) -> int:
@@ -264,7 +270,7 @@ def bench(
     with tempfile.TemporaryDirectory(prefix="nmt-bench-") as folder:
         bundles = bundle or _exported(model, precision, Path(folder))
         results = measure(bundles, lines, beam_size, batch, repeats, threads, forced_length)
-    click.echo(json.dumps(results) if as_json else "\n".join(table(results)))
+    show(json.dumps(results) if as_json else "\n".join(table(results)))
 
 
 def _exported(run: Path, precisions: tuple[str, ...], folder: Path) -> dict[str, Path]:

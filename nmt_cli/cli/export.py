@@ -9,7 +9,8 @@ import click
 
 from nmt_cli.bundle.packages import installed_models, write_wheel
 from nmt_cli.cli.lookup import find_model, find_run
-from nmt_cli.cli.options import PATH, Option, command, option_group, say
+from nmt_cli.cli.options import PATH, Option, command, option_group, say, show
+from nmt_cli.errors import NmtError
 from nmt_cli.export.exporter import EXPORTERS, FLOAT32, ExportOptions
 from nmt_cli.files import standard_output
 from nmt_cli.host import import_keras
@@ -88,7 +89,7 @@ def verify(
 
         options = ExportOptions(checkpoint=checkpoint)
         for check in verify_against_run(Run.open(run), options, bundle).checks:
-            click.echo(f"passed  {check}")
+            show(f"passed  {check}")
         say(f"{bundle}: translates like the model of {run}")
         return
     from nmt_cli.bundle.manifest import require_passed
@@ -98,7 +99,7 @@ def verify(
     opened = Bundle(bundle)
     checks = check_bundle(opened)
     for check in checks:
-        click.echo(f"{'passed' if check.passed else 'FAILED'}  {check}")
+        show(f"{'passed' if check.passed else 'FAILED'}  {check}")
     require_passed(checks, str(bundle), "export the bundle again")
     say(f"{bundle}: unchanged since its export; the report of its verification:")
     for line in opened.manifest.verification.lines():
@@ -133,9 +134,14 @@ def models(
     from nmt_cli.bundle.card import describe_bundle
 
     standard_output()
-    records = [describe_bundle(path) | {"name": name} for name, path in installed_models().items()]
+    records = []
+    for name, path in installed_models().items():
+        try:
+            records.append(describe_bundle(path) | {"name": name})
+        except NmtError as error:
+            say(f"{name}: left out: {error}")
     if as_json:
-        click.echo(json.dumps(records, ensure_ascii=False))
+        show(json.dumps(records, ensure_ascii=False))
         return
     if not records:
         say("no models are installed; nmt package makes wheels of models, for pip install")
@@ -145,4 +151,4 @@ def models(
         size = f"{record['bytes'] / 1e6:,.1f} MB"
         languages = f"{record['source']} to {record['target']}"
         row = f"{record['name']:{width}}", languages, record["precision"], size, ", ".join(scores)
-        click.echo("  ".join(row).rstrip())
+        show("  ".join(row).rstrip())

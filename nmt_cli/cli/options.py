@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import click
 from msgspec import Meta
 
-from nmt_cli.errors import OptionError, RecipeError
+from nmt_cli.errors import OptionError, RecipeError, visible
 from nmt_cli.options import PositiveInt, checked, option, plain_type
 from nmt_cli.search.options import DecodingOptions
 
@@ -206,7 +206,12 @@ def _option(name: str, kind: Any, item: "Field[Any]", group: str | None = None) 
 def say(message: str) -> None:
     """Print a message for people on stderr: stdout carries results only."""
     with suppress(OSError):  # a closed stderr must not abort the command
-        click.echo(as_typed(message), err=True)
+        click.echo(visible(as_typed(message)), err=True)
+
+
+def show(result: str) -> None:
+    """Print a result on stdout that may have text of a model, without its control characters."""
+    click.echo(visible(result))
 
 
 class _MessageHandler(logging.Handler):

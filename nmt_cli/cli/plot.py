@@ -103,10 +103,9 @@ def attention(
 def alignment(source: str, target: str | None = TARGET, model: Path | None = MODEL) -> "Figure":
     """Draw the word alignment of the sentence SOURCE and its translation."""
     from nmt_cli.plot.attention import alignment_figure
-    from nmt_cli.search.hypotheses import align
 
     with lookup.open_model([_with_attention(model)], Hardware()) as opened:
-        return alignment_figure(align(opened.attention(source, target)))
+        return alignment_figure(opened.attention(source, target))
 
 
 @_picture("masks 'Bom dia!' --target 'Good morning!' -o masks.png")

@@ -19,9 +19,10 @@ from nmt_cli.cli.lookup import MODELS, PREPARED, find_model, find_recipe, is_rec
 from nmt_cli.cli.options import INPUT, PATH, Hardware, command, decoding_options, option_group, say
 from nmt_cli.errors import InputError, NmtError, ResourceError
 from nmt_cli.files import standard_output
+from nmt_cli.host import without_warnings
 from nmt_cli.jobs.files import STDIN, Sink, name_of, open_lines
 from nmt_cli.jobs.options import TranslateOptions
-from nmt_cli.models import TranslationModel
+from nmt_cli.models import AnyModel, PivotModel, TranslationModel
 from nmt_cli.options import PositiveInt, option
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.serve.options import ServeOptions
@@ -30,8 +31,8 @@ from nmt_cli.text.lines import aligned
 if TYPE_CHECKING:
     from socket import socket
 
+    from nmt_cli.search.lines import Translation
     from nmt_cli.search.trace import Search
-    from nmt_cli.search.translator import Translation
 
 PROMPT = "> "
 _HISTORY_LINES = 1000
@@ -67,7 +68,11 @@ def translate(
         settings = RaySettings(options.address, **vars(hardware))
         counts = translate_on_ray(options, bundles, settings, _progress if terminal else None)
     else:
-        model = open_model(models, hardware)
+        model: AnyModel
+        if options.pivot:
+            model = PivotModel([open_model([path], hardware) for path in models])
+        else:
+            model = open_model(models, hardware)
         if options.interactive:
             _converse(options, model)
             return
@@ -78,6 +83,7 @@ def translate(
         mixed = output is None and sys.stdout is not None and sys.stdout.isatty()
         with _ending_by_sigpipe():
             if options.trace:
+                assert isinstance(model, TranslationModel)
                 _trace(options, model)
                 return
             counts = translate_files(options, model, _progress if terminal and not mixed else None)
@@ -103,7 +109,7 @@ def _progress(total: int | None) -> Iterator[Callable[[int], object]]:
         yield bar.update
 
 
-def _converse(options: TranslateOptions, model: TranslationModel) -> None:
+def _converse(options: TranslateOptions, model: AnyModel) -> None:
     """Ask for lines until the input ends, and print the translation of each.
 
     On a terminal, lines can be edited, and the arrow keys recall earlier ones.
@@ -187,26 +193,30 @@ def _as_text(translation: "Translation", searches: "list[Search]") -> Iterator[s
 @click.argument("models", nargs=-1, type=PATH)
 @option_group(ServeOptions, "options")
 def serve(models: tuple[Path, ...], options: ServeOptions) -> None:
-    """Serve models over HTTP: a page and two JSON interfaces.
+    """Serve models over HTTP: a page and three JSON interfaces.
 
-    The interfaces are those of LibreTranslate and DeepL. MODELS are bundles or names of installed
-    models. A log of requests, without texts, goes to standard output. On SIGTERM, the server
-    finishes pending requests and exits.
+    The interfaces are those of LibreTranslate, DeepL and Apertium. MODELS are bundles or names of
+    installed models. A log of requests, without texts, goes to standard output. On SIGTERM, SIGINT
+    and SIGHUP, the server finishes pending requests and exits.
     """
-    import uvicorn
-
     from nmt_cli.serve.app import create_app
+    from nmt_cli.serve.server import Server
     from nmt_cli.serve.service import Service
 
     service = Service([find_model(path) for path in models or (None,)], options)
-    app = create_app(service, click.echo)
+
+    def log(line: str) -> None:
+        with suppress(OSError):  # nobody reads it
+            click.echo(line)
+
+    app = create_app(service, log)
     with _listening(options.host, options.port) as listener:
         host, port = listener.getsockname()[:2]
         pairs = ", ".join(f"{model.source}-{model.target}" for model in service.models.served)
         say(f"serving {pairs} at http://{f'[{host}]' if ':' in host else host}:{port}")
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
-        with suppress(KeyboardInterrupt):  # uvicorn re-raises it after shutting down
-            uvicorn.Server(config).run(sockets=[listener])
+        with without_warnings("search"):  # they name texts
+            Server(app, options).run(sockets=[listener])
+    os._exit(0)  # Python would wait for documents whose requests have ended
 
 
 def _listening(host: str, port: int) -> "socket":
@@ -214,7 +224,7 @@ def _listening(host: str, port: int) -> "socket":
 
     family = AF_INET6 if ":" in host else AF_INET
     try:
-        return create_server((host, port), family=family, backlog=2048)
+        return create_server((host, port), family=family)
     except OSError as error:
         number = error.errno or 0  # negative numbers come from getaddrinfo, for unknown hosts
         problem = f"{host}, port {port}: {os.strerror(number) if number > 0 else 'no such host'}"
@@ -264,8 +274,8 @@ def score(
                 record = fields | {"score": None} if unscored else fields  # JSON has no NaN
                 sink.write([json.dumps(record, ensure_ascii=False)])
             else:
-                columns = list(fields.values()) if tokens else [pair.score]
-                sink.write(["\t".join(map(column_text, columns))])
+                columns = [fields[name] for name in ("score", "tokens", "token_scores")]
+                sink.write(["\t".join(map(column_text, columns if tokens else columns[:1]))])
     if too_long:
         say(f"{too_long:,} pairs are longer than the model reads at a time: nan")
 

@@ -7,8 +7,8 @@ A corpus specification is one of
     FILE.tsv           one pair per line, separated by a tab
     PREFIX             two line-aligned files, PREFIX.pt and PREFIX.en
 
-All readers return pairs in the recipe's direction: with data.source and data.target swapped, a
-recipe trains the other direction.
+Files may be compressed: FILE.tsv.gz, PREFIX.pt.xz, PREFIX.en.zst. All readers return pairs in the
+recipe's direction: with data.source and data.target swapped, a recipe trains the other direction.
 """
 
 import bz2
@@ -27,7 +27,7 @@ from nmt_cli.errors import InputError, RecipeError, ResourceError, first_line
 from nmt_cli.evaluate.texts import EvaluationText, require_aligned
 from nmt_cli.host import import_keras
 from nmt_cli.recipe.config import DataConfig
-from nmt_cli.text.lines import decode_lines, read_lines, reading
+from nmt_cli.text.lines import SUFFIXES, decode_lines, plain_name, read_lines, reading
 
 SPLITS = ("train", "dev", "test")  # of the phrasebook
 _OWN_TEXT = "give `source` and `reference`"
@@ -63,19 +63,27 @@ def read_corpus(specification: str, config: DataConfig) -> Corpus:
     path = Path(config.root) / specification
     if not specification or not path.name:
         raise RecipeError(f"'{specification}' is not a corpus", "see data.train and data.dev")
-    paths = [path.with_name(f"{path.name}.{side}") for side in (config.source, config.target)]
-    for file in [path] if path.suffix == ".tsv" else paths:
+    is_tsv = plain_name(path).suffix == ".tsv"
+    sides = [""] if is_tsv else [f".{config.source}", f".{config.target}"]
+    paths = [_existing(path.with_name(f"{path.name}{side}")) for side in sides]
+    for file in paths:
         if not file.exists():
             raise InputError(
                 f"{file}: no such file",
                 "set the folder of the corpora with data.root; comments in the recipe explain "
                 "where its data comes from",
             )
-    if path.suffix == ".tsv":
-        return _tsv(path, config)
+    if is_tsv:
+        return _tsv(paths[0], config)
     source, target = map(read_lines, paths)
     require_aligned(paths[0], source, paths[1], target)
     return Corpus(path.name, source, target)
+
+
+def _existing(path: Path) -> Path:
+    """Return a file's path, or the path of a compressed one where only that exists."""
+    paths = [path, *(path.with_name(f"{path.name}{suffix}") for suffix in SUFFIXES)]
+    return next(filter(Path.exists, paths), path)
 
 
 def read_held_out(corpus: str | None, config: DataConfig) -> tuple[list[str], list[str]]:
@@ -130,7 +138,7 @@ def _tsv(path: Path, config: DataConfig) -> Corpus:
                 )
             source.append(fields[source_column])
             target.append(fields[target_column])
-    return Corpus(path.stem, source, target)
+    return Corpus(plain_name(path).stem, source, target)
 
 
 def _phrasebook(split: str, config: DataConfig) -> Corpus:

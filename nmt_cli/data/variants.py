@@ -17,7 +17,6 @@ import numpy as np
 
 from nmt_cli.data.corpus import Corpus
 from nmt_cli.recipe.config import DataConfig
-from nmt_cli.text.edits import CODE
 from nmt_cli.text.lines import read_lines
 
 Pair = tuple[str, str]
@@ -42,11 +41,13 @@ ALPHABETS = (
     "".join(map(chr, range(0x4E00, 0x9FA6))),
     "".join(map(chr, range(0xAC00, 0xD7A4))),
 )
+# Code, markup, placeholders, addresses and paths.
+CODE = re.compile(r"[{}<>\[\]()%$\\/_@|#=`~^*&+]|\w[.:]\w|--")
 NUMBER = re.compile(r"(?<![\w.,:])\d+(?![\w.,:]*\d)")
 NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
-END = re.compile(r"([.!?…]*)$")
+END = re.compile(r"([.!?…]{0,9})$")
 SENTENCE_END = re.compile(r"(?<=[.!?]) ")
-FINAL_PUNCTUATION = re.compile(r"\s*[.!?…]+$")
+FINAL_PUNCTUATION = re.compile(r"\s{0,9}[.!?…]{1,9}$")
 
 
 def vary(corpus: Corpus, config: DataConfig, seed: int) -> Corpus:

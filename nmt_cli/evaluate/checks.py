@@ -7,17 +7,18 @@ from dataclasses import dataclass
 
 from nmt_cli.formats import spans as patterns
 from nmt_cli.search.segments import repeats
+from nmt_cli.text.kept import E_MAIL, NAMED_PRINTF, PRINTF, TEMPLATES, URLS, VARIABLES
 from nmt_cli.text.lines import is_blank
 
 # What a translation must keep. Of overlapping matches, the first in this order counts.
 _PATTERNS = {
     "code": (r"``(?!\s)[^`]{1,999}(?<!\s)``", r"`(?!\s)[^`]{1,999}(?<!\s)`", patterns.CODE_ELEMENT),
-    "url": patterns.URLS,
-    "email": (patterns.E_MAIL,),
+    "url": URLS,
+    "email": (E_MAIL,),
     "tag": (patterns.TAG,),
-    "braces": (*patterns.TEMPLATES, patterns.BRACES),
-    "variable": patterns.VARIABLES,
-    "printf": (*patterns.NAMED_PRINTF, patterns.PRINTF),
+    "braces": (*TEMPLATES, patterns.BRACES),
+    "variable": VARIABLES,
+    "printf": (*NAMED_PRINTF, PRINTF),
     "number": (r"\d+(?:[.,]\d+)*",),
     # Currency signs, arrows, mathematics, pictographs, emoji.
     "symbol": (r"[\u20a0-\u20cf\u2190-\u2bff\U0001f000-\U0001faff]",),

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_cli.evaluate.checks import OutputCheck, check_outputs
-from nmt_cli.evaluate.scores import METRICS, Result, System, compare, count
+from nmt_cli.evaluate.scores import MAX_TER, METRICS, Result, System, compare, count
 from nmt_cli.evaluate.texts import EvaluationText, blank_lines, read_translation
 from nmt_cli.search.translator import Translator
-from nmt_cli.text.lines import is_blank
+from nmt_cli.text.lines import is_blank, plain_name
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,7 @@ class Candidate:
     name: str
     path: Path
     translator: Translator | None = None
+    language: str = ""  # the target language of a model
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def evaluate_candidates(
     by: Sequence[str] = (),
     worst: int = 0,
     lowercase: bool = False,
+    language: str | None = None,
 ) -> list[Evaluation]:
     """Translate texts and score the translations.
 
@@ -84,6 +86,7 @@ def evaluate_candidates(
         by: "length", "domain" or both; for texts with references.
         worst: number of worst sentences to return for each system; for texts with references.
         lowercase: ignore case.
+        language: target language. Default: the models', or the suffix of the first reference.
     """
     # Files are checked before a model spends time.
     lines = {
@@ -102,7 +105,10 @@ def evaluate_candidates(
     for index, text in enumerate(texts):
         outputs = {candidate.name: lines[candidate.name][index] for candidate in candidates}
         _warn(text, outputs)
-        evaluations.append(evaluate_systems(text, outputs, by, worst, lowercase))
+        known = [language, *(candidate.language for candidate in candidates)]
+        suffix = plain_name(text.files[0]).suffix[1:] if text.files else ""
+        target = next(filter(None, known), suffix)
+        evaluations.append(evaluate_systems(text, outputs, by, worst, lowercase, target))
     return evaluations
 
 
@@ -112,11 +118,13 @@ def evaluate_systems(
     by: Sequence[str],
     worst: int,
     lowercase: bool = False,
+    language: str = "",
 ) -> Evaluation:
     """Score each system's translations of a text; see :func:`evaluate_candidates`."""
     references = text.references
+    metrics = METRICS if references else ()
     systems = [
-        System(name, lines, count(lines, references, lowercase=lowercase) if references else [])
+        System(name, lines, count(lines, references, metrics, lowercase, language))
         for name, lines in translations.items()
     ]
     checks = []
@@ -229,6 +237,12 @@ def _warn(text: EvaluationText, translations: dict[str, list[str]]) -> None:
         logger.warning(
             f"{text.name}: with only {len(text)} sentences, intervals and p are unreliable"
         )
+    for lines in (*translations.values(), *text.references):
+        long = [number for number, line in enumerate(lines, start=1) if len(line) > MAX_TER]
+        if long:
+            reason = f"TER compares only the first {MAX_TER:,} characters of line {long[0]:,}"
+            logger.warning(f"{text.name}: {reason}; split long lines to compare all")
+            break
     # In files these are errors; published test sets are used as they are.
     blank = blank_lines(text.references[0], text.source) if text.source else []
     if blank:

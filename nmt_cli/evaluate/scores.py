@@ -4,8 +4,10 @@ The counts of BLEU, chrF++ and TER in each sentence add up over sentences. Count
 most of all. Done once, it gives the scores of a whole text, its parts, and bootstrap samples.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +16,22 @@ from sacrebleu.metrics.base import Metric
 
 from nmt_cli.errors import InputError
 
+logger = logging.getLogger(__name__)
+
 # BLEU (Papineni et al. 2002), chrF++ (Popović 2017), TER (Snover et al. 2006; lower is better).
 METRICS = ("BLEU", "chrF++", "TER")
 _CHUNK = 1000  # sentences; sacreBLEU keeps every n-gram of the references, some 30 KB per sentence
+# Characters of a line that TER compares: its memory grows with the square of their number, and its
+# time faster.
+MAX_TER = 5000
+# The tokenizers of BLEU for languages that do not separate words by spaces, and for Korean. Those
+# of FLORES, which would suit Thai, are downloads.
+_TOKENIZERS = {
+    **dict.fromkeys(("zh", "zho", "chi", "cmn", "yue"), "zh"),
+    **dict.fromkeys(("ja", "jpn"), "ja-mecab"),
+    **dict.fromkeys(("ko", "kor"), "ko-mecab"),
+    **dict.fromkeys(("th", "tha", "lo", "lao", "km", "khm", "my", "mya"), "char"),
+}
 # Bootstrap samples and seed: sacreBLEU's defaults, which its signatures contain.
 DRAWS, SEED = 1000, 12345
 
@@ -30,12 +45,29 @@ class Score:
     signature: str
 
 
-def evaluate(hypotheses: Sequence[str], references: Sequence[str]) -> list[Score]:
-    """Return BLEU (Papineni et al. 2002) and chrF (Popović 2015) of line-aligned texts."""
+@cache
+def bleu_tokenizer(language: str) -> str:
+    """Return sacreBLEU's tokenizer for a target language such as ``zh`` or ``zh-Hant``."""
+    code = language.lower().replace("_", "-").partition("-")[0]
+    name = _TOKENIZERS.get(code, BLEU.TOKENIZER_DEFAULT)
+    try:
+        BLEU(tokenize=name)
+    except RuntimeError:  # its packages are missing
+        extra = f"sacrebleu[{name.removesuffix('-mecab')}]"
+        logger.warning(f"BLEU counts characters: {name} is not installed; pip install '{extra}'")
+        return "char"
+    return name
+
+
+def evaluate(
+    hypotheses: Sequence[str], references: Sequence[str], language: str = ""
+) -> list[Score]:
+    """Return BLEU (Papineni et al. 2002) and chrF (Popović 2015) of line-aligned texts.
+    The target language decides how BLEU tokenizes."""
     if not hypotheses:
         raise InputError("nothing to evaluate: the files are empty")
     scores = []
-    for name, metric in (("BLEU", BLEU()), ("chrF", CHRF())):
+    for name, metric in (("BLEU", BLEU(tokenize=bleu_tokenizer(language))), ("chrF", CHRF())):
         value = metric.corpus_score(list(hypotheses), [list(references)]).score
         scores.append(Score(name, value, str(metric.get_signature())))
     return scores
@@ -94,19 +126,28 @@ def count(
     references: Sequence[Sequence[str]],
     names: Sequence[str] = METRICS,
     lowercase: bool = False,
+    language: str = "",
 ) -> list[Counts]:
     """Count for the metrics in ``names``, in the order of :data:`METRICS`.
-    TER always ignores case, as is usual; with ``lowercase``, BLEU and chrF++ do, too."""
-    # BLEU's force only silences a warning about tokenized text.
-    metrics = (BLEU(lowercase, force=True), CHRF(word_order=2, lowercase=lowercase), TER())
+    TER always ignores case, as is usual; with ``lowercase``, BLEU and chrF++ do, too. The target
+    ``language`` decides how BLEU and TER tokenize."""
+    tokenizer = bleu_tokenizer(language)
+    is_asian = tokenizer != BLEU.TOKENIZER_DEFAULT
+    metrics = (
+        BLEU(lowercase, force=True, tokenize=tokenizer),  # force only silences a warning
+        CHRF(word_order=2, lowercase=lowercase),
+        TER(normalized=is_asian, asian_support=is_asian),
+    )
     counts = []
     for name, metric in zip(METRICS, metrics, strict=True):
         if name in names:
             rows: list[Sequence[float]] = []
             for start in range(0, len(translations), _CHUNK):
                 chunk = slice(start, start + _CHUNK)
-                texts = [text[chunk] for text in references]
-                rows += metric._extract_corpus_statistics(translations[chunk], texts)
+                texts = [text[chunk] for text in (translations, *references)]
+                if name == "TER":
+                    texts = [[line[:MAX_TER] for line in text] for text in texts]
+                rows += metric._extract_corpus_statistics(texts[0], texts[1:])
             counts.append(Counts(name, np.array(rows, np.float64), metric))
     return counts
 

@@ -1,12 +1,14 @@
 """``nmt export --saved-model``: a TensorFlow SavedModel, strings in, strings out.
 
 The graph contains the tokenizers and the beam search of nmt_cli/search/beam.py as a tf.while_loop
-over the same step function. Comments name shapes: N lines, B segments (usually one per line; an
-over-long line has several, a blank one none), K beams, t steps.
+over the same step function. Of the text path, it has only the sentences, of simpler rules. Comments
+name shapes: N lines, B segments (one per sentence, or several; a blank line has none), K beams, t
+steps.
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -19,15 +21,17 @@ from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model
 from nmt_cli.model.step_graph import StepGraph
 from nmt_cli.recipe.model import END_ID, PAD_ID, START_ID, DecodingConfig
+from nmt_cli.search.lines import Translation
 from nmt_cli.search.options import DecodingOptions, SearchOptions
-from nmt_cli.search.translator import Translation
 from nmt_cli.text.lines import BLANK
-from nmt_cli.text.path import LINE_BREAK, SENTENCE_END
+from nmt_cli.text.reading import LINE_BREAK, WIDE
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import SPECIAL_IDS, TokenizerSpec, load_tokenizers
 from nmt_cli.text.word_piece import read_vocabulary
 
 SIGNATURE = "serving_default"
+# Where a line is split, in RE2: at white space after a word of some length, and before a capital.
+SENTENCE_END = r"((?:[a-zß-ÿ0-9]{3}\.|[!?])[\"'”’»)\]]*)[ \t]+([\"'“‘«(¿¡]*[A-ZÀ-Þ])"
 _INF = float("inf")
 
 
@@ -41,7 +45,8 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
 def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verification:
     """Compare a SavedModel's translations with its model's.
 
-    It searches only once, even if that finds a loop, and does not edit text.
+    It searches only once, even if that finds a loop, and splits lines by other rules: sentences are
+    compared.
     """
     serve = tf.saved_model.load(str(folder)).signatures[SIGNATURE]
 
@@ -53,7 +58,9 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
 
     once = DecodingOptions(no_repeat_ngram=0)
     exported = ExportUnderTest(translate, [once], edits_text=False)
-    return trained.passed(compare_with_model(trained, exported)[0])
+    lines = re.sub(SENTENCE_END, r"\1\n\2", "\n".join(trained.held_out[0])).split("\n")
+    sentences = replace(trained, held_out=(lines, []))
+    return trained.passed(compare_with_model(sentences, exported)[0])
 
 
 class TranslationModule(tf.Module):
@@ -79,25 +86,24 @@ class TranslationModule(tf.Module):
         # Empty text has no column, but recurrent layers read the first one.
         source = tf.pad(source, [[0, 0], [0, tf.maximum(0, 1 - tf.shape(source)[1])]])
         ids, scores = self._search.search(source, lengths)  # ragged, float64 [B]
-        translations = tf.RaggedTensor.from_row_lengths(self.target.decode(ids), counts)
-        joined = tf.strings.reduce_join(translations, separator=" ", axis=-1)
-        joined = tf.where(blank, text, joined)
+        decoded = tf.strings.regex_replace(self.target.decode(ids), LINE_BREAK.pattern, " ")
+        translations = tf.RaggedTensor.from_row_lengths(decoded, counts)
+        joined = tf.strings.reduce_join(translations, separator="\n", axis=-1)
+        joined = tf.strings.regex_replace(joined, f"([{WIDE}-\U0010ffff])\n", "\\1")
+        joined = tf.strings.regex_replace(joined, "\n", " ")
         sums = tf.reduce_sum(tf.RaggedTensor.from_row_lengths(scores, counts), axis=-1)
-        return {
-            "translation": tf.strings.regex_replace(joined, LINE_BREAK.pattern, " "),
-            "score": tf.cast(sums, tf.float32),
-        }
+        return {"translation": tf.where(blank, text, joined), "score": tf.cast(sums, tf.float32)}
 
     def _split(self, text: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
         """Ids of each segment [B, (ids)], and the number of segments of each line [N]."""
         limit = tf.constant(self._decoding.max_source, tf.int64)
-        text = tf.strings.regex_replace(text, "\n", " ")  # used below to separate sentences
-        whole = self.source.encode(text).row_lengths()
-        split = tf.strings.regex_replace(text, SENTENCE_END, "\\1\n")
-        sentences = tf.strings.split(tf.where(whole > limit, split, text), "\n")  # [N, (sentences)]
+        text = tf.strings.regex_replace(text, "\n", " ")
+        split = tf.strings.regex_replace(text, SENTENCE_END, "\\1\n\\2")
+        sentences = tf.strings.split(split, "\n")  # [N, (sentences)]
         ids = self.source.encode(sentences.flat_values)
         lengths = ids.row_lengths()
-        # As text.path.even_parts does; a blank sentence has none.
+        # Few parts of about the same length: a short rest would have no context. A blank
+        # sentence has none.
         parts = tf.maximum(-(-lengths // limit), 1)
         size = tf.maximum(-(-lengths // parts), 1)
         starts = tf.ragged.range(tf.zeros_like(lengths), lengths, size)

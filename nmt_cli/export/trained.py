@@ -84,9 +84,7 @@ class TrainedModel:
     def translator(self, edits_text: bool) -> Translator:
         """Return a translator with the model's settings, as users get it, or without text steps."""
         translator = translator_for(self.step_model, self.tokenizers, self.decoding)
-        if edits_text:
-            return translator
-        return replace(translator, path=replace(translator.path, steps=()))
+        return replace(translator, path=replace(translator.path, edits=edits_text))
 
     def write_card(
         self,

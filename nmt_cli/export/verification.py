@@ -19,6 +19,7 @@ which both models translate:
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,11 @@ from nmt_cli.export.exporter import FLOAT32
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.runtime.check import HARD_LINES, TIE
 from nmt_cli.search.hypotheses import forced_steps
+from nmt_cli.search.lines import Translation
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.step_model import Floats, StepModel
-from nmt_cli.search.translator import Translation, Translator
+from nmt_cli.search.translator import Translator
 from nmt_cli.text.tokenizer import END_ID
 
 FORCED_SENTENCES = 16
@@ -75,7 +77,8 @@ class ExportUnderTest:
             None for a pair that the format cannot read.
         gates: by how much translations may differ from the trained model's; None for not at all.
         own_search: whether the format searches with another program.
-        edits_text: whether the export, or what it is used through, has the text path's steps.
+        edits_text: whether the export, or what it is used through, has the text path's steps. If
+            not, lines that are too long for the model are not compared.
     """
 
     translate: Callable[[Sequence[str], SearchOptions], Iterable[Translation]]
@@ -105,12 +108,15 @@ def compare_with_model(
 
     Returns the checks and the scores of the export on held-out lines.
     """
-    gates = exported.gates
+    gates, translator = exported.gates, trained.translator(exported.edits_text)
     limit = QUANTIZED_SENTENCES if gates else TRANSLATED_SENTENCES
     source, target = (side[:limit] for side in trained.held_out)
-    checks = _compare_log_probs(trained, exported)
+    checks, language = _compare_log_probs(trained, exported), trained.run.recipe.data.target
     lines = source or list(filter(str.strip, HARD_LINES)) if gates else [*source, *HARD_LINES]
-    translator = trained.translator(edits_text=exported.edits_text)
+    if not exported.edits_text:
+        passages = translator.path.read(lines, [False] * len(lines))
+        fits = [len(passage.parts) < 2 for passage in passages]
+        lines, target = list(compress(lines, fits)), list(compress(target, fits))
     for search in exported.searches[-1:] if gates else exported.searches:
         options = SearchOptions.of(trained.decoding, search)
         translator = replace(translator, options=options)
@@ -120,7 +126,7 @@ def compare_with_model(
     texts = [translation.text for translation in theirs]
     if gates:
         original = [translation.text for translation in ours]
-        checks += compare_quality(original, texts, target, gates, exported.precision)
+        checks += compare_quality(original, texts, target, gates, exported.precision, language)
     metrics: list[Metric] = [
         {
             "set": f"first {len(target)} held-out pairs",
@@ -128,7 +134,7 @@ def compare_with_model(
             "value": round(score.value, 2),
             "signature": score.signature,
         }
-        for score in (evaluate(texts[: len(target)], target) if target else [])
+        for score in (evaluate(texts[: len(target)], target, language) if target else [])
     ]
     return checks, metrics
 
@@ -238,6 +244,7 @@ def compare_quality(
     references: Sequence[str],
     gates: Gates,
     precision: str,
+    language: str = "",
 ) -> list[Check]:
     """Compare translations by an approximate export with the trained model's and references."""
     lines, enough = f"{len(original):,} lines", len(references) >= ENOUGH_FOR_BLEU
@@ -256,7 +263,7 @@ def compare_quality(
         return checks
     before, after = compare(
         [
-            System(name, texts, count(texts, [references], ["BLEU"]))
+            System(name, texts, count(texts, [references], ["BLEU"], language=language))
             for name, texts in (("trained", original), ("exported", exported))
         ]
     )

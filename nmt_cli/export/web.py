@@ -6,6 +6,7 @@ downloaded: onnxruntime-web is copied from the folder of npm packages.
 
 import hashlib
 import json
+import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -19,9 +20,10 @@ from nmt_cli.export.trained import TrainedModel
 from nmt_cli.files import write_json
 from nmt_cli.recipe.model import DecodingConfig
 from nmt_cli.search.segments import LOOP, NO_REPEAT, TOKEN_LOOP
-from nmt_cli.text import edits
+from nmt_cli.text import kept, numbers, reading, sentences, steps
+from nmt_cli.text import path as text_path
+from nmt_cli.text.languages import Language, language_of
 from nmt_cli.text.lines import BLANK
-from nmt_cli.text.path import SENTENCE_END
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer, read_spm
 from nmt_cli.web import language_name, page_files
 
@@ -55,7 +57,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         "names": {name: language_name(name) for name in (data.source, data.target)},
         "tokenizer": tokenizers,
         "decoding": asdict(trained.decoding),
-        "text": text_settings(trained.decoding),
+        "text": text_settings(trained.decoding, (data.source, data.target)),
         "repetition": {
             "loop": LOOP.pattern,
             "token_loop": TOKEN_LOOP.pattern,
@@ -75,28 +77,28 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     script.write_text(text.replace("{files}", json.dumps(cached)), encoding="utf-8")
 
 
-def text_settings(decoding: DecodingConfig) -> dict[str, Any]:
-    """Return the settings of the text path, for text.js."""
-    return {
-        "max_source": decoding.max_source,
-        "fold_capitals": decoding.fold_capitals,
-        "repair_code": decoding.repair_code,
+def text_settings(decoding: DecodingConfig, languages: tuple[str, str]) -> Any:
+    """Return the settings of the text path, and the constants of its modules, for text.js."""
+    modules = {"kept": kept, "numbers": numbers, "path": text_path, "reading": reading}
+    modules |= {"sentences": sentences, "steps": steps}
+    source, target = map(language_of, languages)
+    settings = {
+        **asdict(decoding),
         "blank": BLANK.pattern,
-        "sentence_end": SENTENCE_END,
-        "capitals": {
-            # JavaScript's \w knows only ASCII.
-            "code": edits.CODE.pattern.replace(r"\w", r"[\p{L}\p{N}_]"),
-            "min_letters": edits.MIN_LETTERS,
+        "constants": {
+            name: {key.strip("_"): value for key, value in vars(module).items() if key.isupper()}
+            for name, module in modules.items()
         },
-        "code": {
-            "run": edits.CODE_RUN.pattern,
-            "edges": edits.CODE_EDGES.pattern,
-            "mark": edits.CODE_MARK.pattern,
-            "min_characters": edits.MIN_CODE,
-            "min_common": edits.MIN_COMMON,
-            "max_pieces": edits.MAX_PIECES,
-        },
+        "languages": [asdict(source), asdict(target if decoding.convert_numbers else Language())],
+        "numbers": numbers.patterns(source),
     }
+
+    def plain(value: object) -> object:
+        if isinstance(value, re.Pattern):
+            return value.pattern, value.flags
+        return sorted(value) if isinstance(value, frozenset) else None
+
+    return json.loads(json.dumps(settings, default=plain))
 
 
 def _tokenizer_settings(trained: TrainedModel) -> dict[str, Any]:

@@ -1,184 +1,163 @@
-"""HTML and XML: text is translated; tags, attributes, comments and code stay byte for byte.
+"""HTML and XML: text is translated; tags, comments and code stay byte for byte.
 
-Elements of blocks separate texts. Inside a text, a tag is one private character, so that entities
-can be decoded for the model and nothing in the text can be mistaken for a tag. A text that does
-not change keeps its bytes.
+Elements of blocks separate texts, and so do elements side by side without text between them, such
+as menus. A text that does not change keeps its bytes. Of HTML, attributes that people read are
+translated too.
 
-Not translated are attributes, ``translate="no"``, ``class="notranslate"``, code, scripts, styles
-and what follows a tag that never ends. CDATA sections are not text either.
+Not translated are ``translate="no"``, ``class="notranslate"``, code, scripts, styles and what
+follows a tag that never ends. CDATA sections are not text either.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from html import escape, unescape
-from typing import NamedTuple
 
-from nmt_cli.formats import spans
+from nmt_cli.formats.inline import InlineText
 from nmt_cli.formats.placing import Translate
-from nmt_cli.formats.segments import Segment, translate_segments
-from nmt_cli.formats.spans import Finder, Interval, Kind, Span, match_tags
+from nmt_cli.formats.segments import translate_segments
+from nmt_cli.formats.spans import Interval, Kind, line_finder, replaced
+from nmt_cli.formats.tags import NOT_TRANSLATED, RAW, Tags, Token, matches_of, tokens_of
 
+_CODE = frozenset(("code", "kbd", "math", "samp", "svg", "var"))
+_UNTOUCHED = RAW | _CODE | {"pre"}
 # A comment or the like has no name.
-_INLINE = frozenset((
+_INLINE = _CODE | frozenset((
     "", "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "data", "del", "dfn", "em",
-    "font", "i", "img", "input", "ins", "label", "mark", "q", "rb", "rp", "rt", "ruby", "s",
-    "slot", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "wbr",
-))  # fmt: skip
-_VOID = frozenset((
-    "area", "base", "br", "col", "command", "embed", "hr", "img", "input", "keygen", "link",
-    "meta", "param", "source", "track", "wbr",
-))  # fmt: skip
-_RAW = frozenset(("iframe", "noembed", "noframes", "script", "style", "textarea", "xmp"))
-_UNTOUCHED = _RAW | frozenset(("code", "kbd", "math", "pre", "samp", "svg", "var"))
-_UNTOUCHED_BLOCKS = frozenset((
-    "address", "article", "aside", "blockquote", "body", "caption", "dd", "details", "dialog",
-    "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3",
-    "h4", "h5", "h6", "head", "header", "html", "iframe", "legend", "li", "main", "nav", "noembed",
-    "noframes", "ol", "option", "p", "pre", "section", "summary", "table", "tbody", "td",
-    "textarea", "tfoot", "th", "thead", "title", "tr", "ul", "xmp",
+    "font", "i", "img", "ins", "mark", "q", "rb", "rp", "rt", "ruby", "s", "script", "slot",
+    "small", "span", "strike", "strong", "style", "sub", "sup", "time", "tt", "u", "wbr",
 ))  # fmt: skip
 
-# As browsers read it: a quote in a tag counts only after "=". The last alternative is a tag,
-# comment or instruction that never ends.
-_TOKEN = re.compile(
-    r"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<%.*?%>|<\?.*?\?>|<\?[^>]*+>
-    |<![^>\[]*+(?:\[[^\]]*+\])?+[^>]*+>
-    |<(?P<end>/?)(?P<name>[A-Za-z_][^\s/>]*+)(?:=\s*+(?:"[^"]*+"|'[^']*+')|[^>])*+>
-    |<[A-Za-z_/!?%].*""",
-    re.DOTALL | re.VERBOSE,
+_NO_TAGS = Tags()
+_ATTRIBUTE = re.compile(r"""\s([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_READ = frozenset(("alt", "aria-label", "placeholder", "title"))
+_DESCRIPTION = re.compile(
+    r"""(?i)<meta\b[^>]*\s(?:name|property)\s*=\s*["']?(?:\w+:)?(?:description|title)\b"""
 )
-_NOT_TRANSLATED = re.compile(
-    r"""\stranslate\s*=\s*["']?no\b
-    |\sclass\s*=\s*(?:[^\s"'>]*|"[^"]*|'[^']*)(?<![\w-])notranslate(?![\w-])""",
-    re.IGNORECASE | re.VERBOSE,
-)
+
 _WHITE = " \t\r\n\f"
+_ENTITY = re.compile(r"(&[A-Za-z][\w.-]{0,99};)")
 _SPACES = re.compile(f"[{_WHITE}]+")
 
-# Characters in place of tags. A text that already has one is not translated.
-_FIRST_TAG, _LAST_TAG = "\U00100000", "\U0010fffd"
-_TAG = re.compile(f"[{_FIRST_TAG}-{_LAST_TAG}]")
-_MAX_TAGS = 65_000
-_find_in_text = spans.spans_finder(free=[*spans.ADDRESSES, *spans.TEMPLATES])
+# The interval of a text in the document, and the text.
+_Text = tuple[Interval, InlineText]
 
 
-@dataclass(frozen=True)
-class _Token:
-    """Text, a tag, or a comment or the like, which is void and has no name.
-
-    Attributes:
-        stays: the content of the element is not translated.
-    """
-
-    start: int
-    end: int
-    name: str = ""
-    is_text: bool = False
-    is_void: bool = False
-    closes: bool = False
-    stays: bool = False
-
-
-class _Tag(NamedTuple):
-    """The markup that a private character replaces; ``until`` ends an untouched element."""
-
-    raw: str
-    kind: Kind
-    until: str = ""
-
-
-# A part of a document that is translated together.
-_Text = tuple[Interval, Segment, Mapping[str, _Tag]]
-
-
-def translate_html(
-    text: str, name: str, translate: Translate, untouched: Collection[str] = ()
-) -> str:
+def translate_html(text: str, name: str, translate: Translate, tags: Tags = _NO_TAGS) -> str:
     """Translate an HTML document or fragment; any text is HTML, so the ``name`` is not used."""
-    names = _UNTOUCHED | {element.lower() for element in untouched}
-    return _translated(text, translate, names, xml=False)
+    groups = tags.untouched, tags.splitting, tags.non_splitting
+    named, splitting, kept = ({name.lower() for name in names} for names in groups)
+    tags, untouched = Tags(named, splitting, kept, tags.outline), _UNTOUCHED | named
+    tokens = tokens_of(text, untouched, xml=False)
+    # Attributes first: texts can have them in their tags.
+    if new := _translated(text, _attributes(text, tokens), translate):
+        text, tokens = new, tokens_of(new, untouched, xml=False)
+    return _translated(text, _texts(text, tokens, _INLINE | named, tags), translate) or text
 
 
-def translate_xml(
-    text: str, name: str, translate: Translate, untouched: Collection[str] = ()
-) -> str:
+def translate_xml(text: str, name: str, translate: Translate, tags: Tags = _NO_TAGS) -> str:
     """Translate XML: names are case-sensitive, and elements with text beside them separate none."""
-    return _translated(text, translate, frozenset(untouched), xml=True)
+    tokens = tokens_of(text, tags.untouched)
+    return _translated(text, _texts(text, tokens, None, tags), translate) or text
 
 
-def _translated(text: str, translate: Translate, untouched: Collection[str], xml: bool) -> str:
-    tokens = list(_tokens(text, untouched, xml))
-    matches = match_tags(
-        (number, token.name, token.closes)
-        for number, token in enumerate(tokens)
-        if not token.is_text and not token.is_void
-    )
-    inline = _mixed(text, tokens, matches) if xml else _in_lines(tokens)
-    texts = list(_texts(text, tokens, matches, inline))
-    results = translate_segments([segment for _, segment, _ in texts], translate)
-    edits = (
-        (interval, _written(result, tags, xml))
-        for (interval, segment, tags), result in zip(texts, results, strict=True)
-        if result != segment.text
-    )
-    return spans.replaced(text, 0, len(text), edits)
+def _translated(text: str, texts: Iterator[_Text], translate: Translate) -> str:
+    """Return a document with its texts translated; empty if there are none."""
+    found = list(texts)
+    line_of = line_finder(text)
+    segments = [inline.segment(where=f"line {line_of(start)}") for (start, _), inline in found]
+    results = zip(found, translate_segments(segments, translate), strict=True)
+    edits = [(interval, inline.written(result)) for (interval, inline), result in results]
+    return replaced(text, 0, len(text), edits) if edits else ""
 
 
-def _tokens(text: str, untouched: Collection[str], xml: bool) -> Iterator[_Token]:
-    position = text_start = 0
-    while match := _TOKEN.search(text, position):
-        if text_start < match.start():
-            yield _Token(text_start, match.start(), is_text=True)
-        name, closes = match["name"] or "", bool(match["end"])
-        name = name if xml else name.lower()
-        is_void = not name or text.endswith("/>", *match.span()) or (not xml and name in _VOID)
-        stays = name in untouched or bool(_NOT_TRANSLATED.search(match[0]))
-        stays = stays and not is_void and not closes
-        yield _Token(*match.span(), name, False, is_void, closes, stays)
-        position = text_start = match.end()
-        if name in _RAW and not xml and not closes:
-            end_tag = re.compile(rf"</{name}(?=[\s/>])|\Z", re.IGNORECASE).search(text, position)
-            position = end_tag.start() if end_tag else position
-    if text_start < len(text):
-        yield _Token(text_start, len(text), is_text=True)
-
-
-def _in_lines(tokens: Sequence[_Token]) -> set[int]:
-    """Return the numbers of the tags of HTML that do not separate texts."""
-    return {
-        number
-        for number, token in enumerate(tokens)
-        if not token.is_text
-        and (token.name in _INLINE or (token.stays and token.name not in _UNTOUCHED_BLOCKS))
-    }
-
-
-def _mixed(text: str, tokens: Sequence[_Token], matches: Mapping[int, int]) -> set[int]:
-    """Return the numbers of the tags that have text beside them, in the same element."""
-    inline: set[int] = set()
-    levels: list[tuple[list[int], bool]] = [([], False)]
+def _attributes(text: str, tokens: Sequence[Token]) -> Iterator[_Text]:
+    """Find the values of attributes that people read."""
+    matches, until, escape_value = matches_of(tokens), 0, _escaping(text, quote=True)
     for number, token in enumerate(tokens):
-        if token.is_text:
-            tags, has_text = levels[-1]
-            levels[-1] = (tags, has_text or bool(text[token.start : token.end].strip()))
+        if number < until or token.is_text or token.closes or not token.name:
             continue
-        if matches.get(number, number) < number:
-            tags, has_text = levels.pop()
-            inline.update(tags if has_text else ())
-        levels[-1][0].append(number)
-        if matches.get(number, number) > number:
-            levels.append(([], False))
-    for tags, has_text in levels:
-        inline.update(tags if has_text else ())
-    return inline
+        tag = text[token.start : token.end]
+        if token.stays:
+            until = matches.get(number, 0)
+            if token.name not in RAW or NOT_TRANSLATED.search(tag):
+                continue
+        for match in _ATTRIBUTE.finditer(tag):
+            name, (start, end) = match[1].lower(), match.span(match.lastindex or 0)
+            if name in _READ or (name == "content" and _DESCRIPTION.match(tag)):
+                inline = InlineText(escape_value)
+                inline.add_words(tag[start:end], unescape(tag[start:end]))
+                yield (token.start + start, token.start + end), inline
 
 
 def _texts(
-    text: str, tokens: Sequence[_Token], matches: Mapping[int, int], inline: Collection[int]
+    text: str, tokens: Sequence[Token], names: Collection[str] | None, tags: Tags
 ) -> Iterator[_Text]:
-    """Find the texts between blocks."""
-    parts: list[tuple[int, int]] = []  # numbers of tokens: first and last
+    """Find the texts between tags that separate them.
+
+    ``names`` are those of elements that are part of a text if there is text beside them, unless
+    ``tags`` says otherwise; None for all names.
+    """
+    matches, escape_words = matches_of(tokens), _escaping(text)
+    inline = _inline_tags(text, tokens, matches, names, tags)
+    for parts in _parts(tokens, matches, inline):
+        if any(tokens[first].is_text for first, _ in parts):
+            yield _text(text, tokens, matches, parts, escape_words)
+
+
+def _inline_tags(
+    text: str,
+    tokens: Sequence[Token],
+    matches: Mapping[int, int],
+    names: Collection[str] | None,
+    tags: Tags,
+) -> set[int]:
+    """Return the numbers of the tags that do not separate texts.
+
+    Those have text beside them or beside an element around them, in their block or line, or names
+    that never separate texts.
+    """
+    opened, number, line = [-1], -1, -1  # lines are negative, and elements are start tags
+    around: dict[int, int] = {}  # the element or line that each tag is in
+    inline, flowing = set[int](), set[int]()
+    while (number := number + 1) < len(tokens):
+        token, last = tokens[number], matches.get(number, number)
+        if token.is_text:
+            if any(map(str.isalpha, unescape(text[token.start : token.end]))):
+                flowing.add(opened[-1])
+            continue
+        if token.name == "br":
+            inline.add(number)
+        splits = tags.splits(token.name)
+        if splits is None:
+            splits = token.name == "br" or not (names is None or token.name in names)
+        if splits:
+            line -= 1
+            opened = [line]
+            continue
+        if last == opened[-1]:
+            opened.pop()
+        around[number] = opened[-1]
+        if token.stays:
+            number = max(number, last)
+        elif last > number:
+            # Programs write "<b>The </b><i>cat</i>", but not so two items of a menu.
+            before = tokens[number - 1]
+            if names and before.closes and around.get(number - 1) == opened[-1]:
+                is_space = text[before.start - 1] in _WHITE, text[token.end] in _WHITE
+                flowing.update(opened[-1:] if is_space[0] != is_space[1] else ())
+            opened.append(number)
+    for number, outer in around.items():
+        if outer in flowing or tags.splits(tokens[number].name) is False:
+            flowing.add(number)
+            inline.add(number)
+    return inline
+
+
+def _parts(
+    tokens: Sequence[Token], matches: Mapping[int, int], inline: Collection[int]
+) -> Iterator[list[Interval]]:
+    """Find the texts between blocks: the first and the last token of each of their parts."""
+    parts: list[Interval] = []
     number = 0
     while number < len(tokens):
         token = tokens[number]
@@ -193,84 +172,52 @@ def _texts(
         if token.is_text or number in inline:
             parts.append((number, last))
         else:
-            yield from _text(text, tokens, matches, parts)
+            yield parts
             parts = []
         number = last + 1
-    yield from _text(text, tokens, matches, parts)
+    yield parts
 
 
 def _text(
     text: str,
-    tokens: Sequence[_Token],
+    tokens: Sequence[Token],
     matches: Mapping[int, int],
-    parts: Sequence[tuple[int, int]],
-) -> Iterator[_Text]:
-    """Make one text of parts, unless there is nothing to translate."""
-    if not any(tokens[first].is_text for first, _ in parts):
-        return
+    parts: Sequence[Interval],
+    escape: Callable[[str], str],
+) -> _Text:
+    """Make one text of parts."""
     start, end = tokens[parts[0][0]].start, tokens[parts[-1][1]].end
     start += len(text[start:end]) - len(text[start:end].lstrip(_WHITE))
     end = start + len(text[start:end].rstrip(_WHITE))
-    tags: dict[str, _Tag] = {}
-    shown = ""
+    inline = InlineText(escape)
     for first, last in parts:
         token = tokens[first]
         raw = text[max(token.start, start) : min(tokens[last].end, end)]
         if token.is_text:
-            if _TAG.search(unescape(raw)) or len(tags) > _MAX_TAGS:
-                return
-            shown += _SPACES.sub(" ", unescape(raw))
-            continue
-        tag, until = chr(ord(_FIRST_TAG) + len(tags)), chr(ord(_FIRST_TAG) + len(tags) + 1)
-        words = _words(text, tokens[first + 1 : last]) if token.name not in _RAW else ""
-        shown += tag
-        if words:  # an element that stays
-            tags |= {tag: _Tag(raw, Kind.OPEN, until), until: _Tag("", Kind.CLOSE)}
-            shown += words + until
+            for part in _ENTITY.split(raw):
+                if _ENTITY.fullmatch(part) and unescape(part) == part:  # of the document's own
+                    inline.add_element(part, part[1:-1])
+                else:
+                    inline.add_words(part, _SPACES.sub(" ", unescape(part)))
+        elif last > first and token.name not in RAW:
+            inline.add_element(raw, _words(text, tokens[first + 1 : last]))
         elif last > first or (token.is_void and token.name != "br"):
-            tags[tag] = _Tag(raw, Kind.MARK)
+            inline.add_markup(raw, Kind.MARK)
         elif parts[0][0] <= matches.get(first, -1) <= parts[-1][0]:
-            tags[tag] = _Tag(raw, Kind.CLOSE if token.closes else Kind.OPEN)
+            is_script = not token.closes and token.name in ("sub", "sup")
+            inline.add_markup(raw, Kind.CLOSE if token.closes else Kind.OPEN, is_script)
         else:  # a line break, or a tag whose match is not in this text
-            tags[tag] = _Tag(raw, Kind.BREAK)
-    yield (start, end), Segment(shown, _finder(tags)), tags
+            inline.add_markup(raw, Kind.BREAK)
+    return (start, end), inline
 
 
-def _words(text: str, tokens: Sequence[_Token]) -> str:
+def _words(text: str, tokens: Sequence[Token]) -> str:
     """Return the words of an element that stays, for the model to read."""
     words = "".join(unescape(text[token.start : token.end]) for token in tokens if token.is_text)
-    return _TAG.sub("", _SPACES.sub(" ", words)).strip()
+    return _SPACES.sub(" ", words).strip()
 
 
-def _finder(tags: Mapping[str, _Tag]) -> Finder:
-    def find(text: str) -> list[Span]:
-        found, done = list[Span](), 0
-        for match in _TAG.finditer(text):
-            start, end = match.span()
-            if start < done:
-                continue
-            tag = tags.get(match[0], _Tag("", Kind.FIXED))
-            found += [span.shifted(done) for span in _find_in_text(text[done:start])]
-            found.append(Span(start, end, tag.kind))
-            done = end
-            if tag.until and (close := text.find(tag.until, end)) > end:
-                found.append(Span(end, close, Kind.FREE))
-                done = close
-        return found + [span.shifted(done) for span in _find_in_text(text[done:])]
-
-    return find
-
-
-def _written(result: str, tags: Mapping[str, _Tag], xml: bool) -> str:
-    """Put tags and entities back into a translation."""
-    parts, done = [], 0
-    for match in _TAG.finditer(result):
-        if match.start() >= done:
-            tag = tags[match[0]]
-            parts += [_escaped(result[done : match.start()], xml), tag.raw]
-            done = result.index(tag.until, match.end()) + 1 if tag.until else match.end()
-    return "".join([*parts, _escaped(result[done:], xml)])
-
-
-def _escaped(text: str, xml: bool) -> str:
-    return escape(text, quote=False).replace("\xa0", "&#160;" if xml else "&nbsp;")
+def _escaping(document: str, quote: bool = False) -> Callable[[str], str]:
+    """Return what escapes words: no-break spaces as in the document, as XML has no such name."""
+    space = "&nbsp;" if "&nbsp;" in document else "&#160;"
+    return lambda text: escape(text, quote).replace("\xa0", space)

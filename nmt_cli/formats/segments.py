@@ -1,21 +1,22 @@
 """Translate text whose markup and placeholders must survive.
 
-A segment is translated as a whole first. If its translation loses, repeats or reorders a span,
-the text between the spans is translated piece by piece; if even that adds something that reads
-as a span, the source is kept. So every span survives, whatever the model returns.
+A segment is translated as a whole first. If its translation loses, repeats or reorders a span, each
+span separates two texts; if even their translations add something that reads as a span, the source
+is kept. So every span survives, whatever the model returns.
 """
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain
+from typing import NamedTuple
 
-from nmt_cli.formats.placing import Aligned, Translate, parsed, placed
-from nmt_cli.formats.spans import Finder, Interval, Kind, Span, masked, match_tags, replaced
+from nmt_cli.formats.placing import Translate, parsed, placed
+from nmt_cli.formats.spans import Finder, Interval, Kind, Span, masked, pairs_of, replaced
+from nmt_cli.search.lines import Line
+from nmt_cli.search.placing import TooFewWordsError, visible_nodes
 
-# A translation is one line: these become a space.
-_LINE_BREAKS = re.compile(r"[ \t]*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
 # Kinds of spans that may move. If words are aligned, markup goes with its words, nested as before.
 _MOVING = {Kind.FREE}
 _MOVING_WITH_WORDS = {Kind.FREE, Kind.OPEN, Kind.CLOSE, Kind.MARK}
@@ -23,77 +24,83 @@ _MOVING_WITH_WORDS = {Kind.FREE, Kind.OPEN, Kind.CLOSE, Kind.MARK}
 
 @dataclass(frozen=True)
 class Segment:
-    """A text to translate, and the function that finds spans in it and its translations."""
+    """A text to translate, and the function that finds spans in it and its translations.
+    ``where`` is its place in the document, for messages, such as ``line 12``."""
 
     text: str
     find: Finder
+    where: str = ""
+
+
+class _Part(NamedTuple):
+    """A text between breaks, without white space and markup at its edges; the spans in it, counted
+    from its start; and what the model reads of it."""
+
+    interval: Interval
+    spans: Sequence[Span]
+    line: Line
 
 
 def translate_segments(segments: Sequence[Segment], translate: Translate) -> list[str]:
     """Translate segments and keep every span.
 
     Text without a letter is not translated, and white space at the edges stays. ``translate`` is
-    called at most twice, with each text once.
+    called at most twice, or three times if there are terms, with each text once.
     """
-    known: dict[str, Aligned] = {}
     spans = [segment.find(segment.text) for segment in segments]
-    lines = [
-        dict(_lines(segment.text, found, translate.aligns))
-        for segment, found in zip(segments, spans, strict=True)
-    ]
-    _learn(known, (line for parts in lines for line in parts.values()), translate)
-    results = []
-    for segment, found, parts in zip(segments, spans, lines, strict=True):
-        text = segment.text
-        edits = (
-            (part, placed(text[slice(*part)], _inside(found, *part), known[line]))
-            for part, line in parts.items()
-        )
-        results.append(replaced(text, 0, len(text), edits))
+    results, qualities = _translated(segments, spans, translate)
     moving = _MOVING_WITH_WORDS if translate.aligns else _MOVING
-    broken = {
-        index: list(_runs(segment.text, 0, len(segment.text), spans[index]))
-        for index, segment in enumerate(segments)
-        if not _keeps_spans(segment, results[index], moving)
-    }
-    texts = (segments[index].text[slice(*run)] for index, runs in broken.items() for run in runs)
-    _learn(known, texts, translate)
-    for index, runs in broken.items():
-        text = segments[index].text
-        edits = ((run, known[text[slice(*run)]].text) for run in runs)
-        results[index] = replaced(text, 0, len(text), edits)
-        if not _keeps_spans(segments[index], results[index], _MOVING):
-            results[index] = text
+    broken = [
+        index
+        for index, (segment, result) in enumerate(zip(segments, results, strict=True))
+        if not _keeps_spans(segment, result, moving)
+    ]
+    for with_terms in (True, False) if translate.has_terms else (True,):  # they may look like spans
+        separate = [[replace(span, kind=Kind.BREAK) for span in spans[index]] for index in broken]
+        parts = [segments[index] for index in broken]
+        pieces = _translated(parts, separate, translate, with_terms)
+        left = list[int]()
+        for index, result, quality in zip(broken, *pieces, strict=True):
+            results[index], qualities[index] = result, quality
+            if not _keeps_spans(segments[index], result, _MOVING):
+                results[index] = segments[index].text
+                left.append(index)
+        broken = left
+    for segment, result, quality in zip(segments, results, qualities, strict=True):
+        translate.record(segment.where, segment.text, result, quality)
     return results
 
 
-def _learn(known: dict[str, Aligned], texts: Iterable[str], translate: Translate) -> None:
-    """Add the translations of texts that are not known yet."""
-    new = [text for text in dict.fromkeys(texts) if text not in known]
-    answers = map(Aligned.of, translate.lines(new) if new else [])
-    for text, answer in zip(new, answers, strict=True):
-        # An empty answer would lose the text, and with it a paragraph or a message.
-        line = _LINE_BREAKS.sub(" ", answer.text).strip(" \t") or text
-        known[text] = Aligned(line, answer.pairs if line == answer.text else ())
+def _translated(
+    segments: Sequence[Segment],
+    spans: Sequence[Sequence[Span]],
+    translate: Translate,
+    with_terms: bool = True,
+) -> tuple[list[str], list[int | None]]:
+    """Translate the texts between breaks; "" if an element would be empty.
 
-
-def _lines(text: str, spans: Sequence[Span], aligns: bool) -> Iterator[tuple[Interval, str]]:
-    """Find the text between breaks, without markup at its edges, and what the model reads of it."""
-    start, inner = 0, list[Span]()
-    for span in [*spans, Span(len(text), len(text), Kind.BREAK)]:
-        if span.kind is not Kind.BREAK:
-            inner.append(span)
-            continue
-        part, remaining = _without_edges(text, start, span.start, inner)
-        if any(_runs(text, *part, remaining)):
-            line = text[slice(*part)]
-            yield part, parsed(line, _inside(spans, *part))[0] if aligns else line
-        start, inner = span.end, []
-
-
-def _inside(spans: Sequence[Span], start: int, end: int) -> list[Span]:
-    """Return the spans in ``[start:end]``, counted from there."""
-    return [span.shifted(-start) for span in spans if start <= span.start and span.end <= end]
+    Also returns the lowest quality of each segment's texts.
+    """
+    parts = [
+        list(_parts(segment, found, translate.aligns, with_terms))
+        for segment, found in zip(segments, spans, strict=True)
+    ]
+    lines = list(dict.fromkeys(part.line for part in chain(*parts)))
+    answers = dict(zip(lines, translate.lines(lines) if lines else [], strict=True))
+    results, qualities = list[str](), list[int | None]()
+    for segment, texts in zip(segments, parts, strict=True):
+        text = segment.text
+        known = (answers[part.line].quality for part in texts)
+        qualities.append(min((quality for quality in known if quality is not None), default=None))
+        try:
+            edits = [
+                (part.interval, placed(text[slice(*part.interval)], part.spans, answers[part.line]))
+                for part in texts
+            ]
+            results.append(replaced(text, 0, len(text), edits))
+        except TooFewWordsError:
+            results.append("")
+    return results, qualities
 
 
 def _keeps_spans(segment: Segment, result: str, moving: set[Kind]) -> bool:
@@ -106,43 +113,49 @@ def _keeps_spans(segment: Segment, result: str, moving: set[Kind]) -> bool:
     return sides[0] == sides[1]
 
 
-def _runs(text: str, start: int, end: int, spans: Sequence[Span]) -> Iterator[Interval]:
-    """Find the text with letters between spans."""
-    for span in [*spans, Span(end, end, Kind.FIXED)]:
-        run = _stripped(text, start, span.start)
-        if any(map(str.isalpha, text[slice(*run)])):
-            yield run
-        start = span.end
+def _parts(
+    segment: Segment, spans: Sequence[Span], aligns: bool, with_terms: bool
+) -> Iterator[_Part]:
+    """Find the texts with letters between breaks."""
+    start, inner = 0, list[Span]()
+    for span in [*spans, Span(len(segment.text), len(segment.text), Kind.BREAK)]:
+        if span.kind is not Kind.BREAK:
+            inner.append(span)
+            continue
+        interval, inside = _without_edges(segment.text, start, span.start, inner)
+        inside = [span.shifted(-interval[0]) for span in inside]
+        text = segment.text[slice(*interval)]
+        if any(map(str.isalpha, masked(text, inside))):
+            shown = [(span.start, span.end) for span in inside]
+            if aligns:
+                text, nodes = parsed(text, inside)
+                shown = [(node.start, node.end) for node in visible_nodes(nodes)]
+            terms = () if with_terms else None
+            line = Line(text, placeholders=tuple(shown), terms=terms, where=segment.where)
+            yield _Part(interval, inside, line)
+        start, inner = span.end, []
 
 
 def _without_edges(
     text: str, start: int, end: int, spans: Sequence[Span]
 ) -> tuple[Interval, Sequence[Span]]:
     """``text[start:end]`` without white space, marks and enclosing pairs; the spans inside."""
-    pairs = match_tags(
-        (number, "", span.kind is Kind.CLOSE)
-        for number, span in enumerate(spans)
-        if span.kind in (Kind.OPEN, Kind.CLOSE)
-    )
-    single = {
-        number
-        for number, span in enumerate(spans)
-        if span.kind in (Kind.OPEN, Kind.CLOSE, Kind.MARK) and number not in pairs
-    }
+    markup = (Kind.OPEN, Kind.CLOSE, Kind.MARK)
+    others = {number: number for number, span in enumerate(spans) if span.kind in markup}
+    others |= pairs_of(spans)
     first, last = 0, len(spans) - 1
-    start, end = _stripped(text, start, end)
-    while first <= last:
-        at_start, at_end = spans[first].start == start, spans[last].end == end
-        if at_start and first in single:
+    while True:
+        start, end = _stripped(text, start, end)
+        is_first = first <= last and spans[first].start == start
+        is_last = first <= last and spans[last].end == end
+        if is_first and others.get(first) == first:
             start, first = spans[first].end, first + 1
-        elif at_end and last in single:
+        elif is_last and others.get(last) == last:
             end, last = spans[last].start, last - 1
-        elif at_start and at_end and pairs.get(first) == last:
+        elif is_first and is_last and others.get(first) == last:
             start, first, end, last = spans[first].end, first + 1, spans[last].start, last - 1
         else:
-            break
-        start, end = _stripped(text, start, end)
-    return (start, end), spans[first : last + 1]
+            return (start, end), spans[first : last + 1]
 
 
 def _stripped(text: str, start: int, end: int) -> Interval:
@@ -179,19 +192,17 @@ def balanced(
     """
     if len(breaks) < len(weights) - 1:
         weights = [1] * (len(breaks) + 1)
-    hidden_ends = [span.end for span in hidden]
-    hidden_lengths = [0, *accumulate(span.end - span.start for span in hidden)]
-    ends = [*(start for start, _ in breaks), len(text)]
-    lengths = [end - hidden_lengths[bisect_right(hidden_ends, end)] for end in ends]
-    lines = []
-    line_start = used = 0
+    shown = bytearray(b"\1" * len(text))
+    for span in hidden:
+        shown[span.start : span.end] = bytes(span.end - span.start)
+    lengths = [0, *accumulate(shown)]
+    lines, start, first = list[str](), 0, 0
     for number, weight in enumerate(accumulate(weights[:-1]), 1):
         ideal = lengths[-1] * weight / sum(weights)
-        latest = len(breaks) - (len(weights) - number)
-        chosen = min(max(bisect_left(lengths, ideal), used), latest)
-        if chosen > used and ideal - lengths[chosen - 1] < lengths[chosen] - ideal:
-            chosen -= 1
-        start, end = breaks[chosen]
-        lines.append(text[line_start:start])
-        line_start, used = end, chosen + 1
-    return [*lines, text[line_start:]]
+        last = len(breaks) - (len(weights) - number)
+        index = bisect_left(breaks, ideal, first, last, key=lambda gap: lengths[gap[0]])
+        nearest = range(index, max(first, index - 1) - 1, -1)
+        index = min(nearest, key=lambda index: abs(lengths[breaks[index][0]] - ideal))
+        lines.append(text[start : breaks[index][0]])
+        start, first = breaks[index][1], index + 1
+    return [*lines, text[start:]]

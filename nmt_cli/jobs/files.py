@@ -8,14 +8,14 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from nmt_cli.errors import InputError, OptionError, OutputError
-from nmt_cli.files import is_special, open_own, standard_output, sync, unwritable
-from nmt_cli.text.lines import STRICT, SUFFIXES, decode_lines, reading, writing
+from nmt_cli.errors import InputError, OptionError, OutputError, visible
+from nmt_cli.files import failures, is_special, open_own, standard_output, sync
+from nmt_cli.text.lines import STRICT, SUFFIXES, decode_lines, reading, unshortened, writing
 
 if TYPE_CHECKING:
     from nmt_cli.jobs.options import TranslateOptions
@@ -50,15 +50,18 @@ def jobs_of(files: Iterable[Path], folder: Path | None) -> list[Job]:
     return jobs
 
 
-def check_outputs(jobs: Iterable[tuple[Any, Any]], key: Callable[[Any], Hashable]) -> None:
-    """Check that each file has an output of its own; ``key`` identifies a file."""
+def check_outputs(jobs: Sequence[tuple[Any, Any]], key: Callable[[Any], Hashable]) -> None:
+    """Check that each file has an output of its own; ``key`` identifies a file, also by a link."""
     writers: dict[Hashable, Any] = {}
+    sources = {key(source): source for source, _ in jobs}
     for source, output in jobs:
         if key(output) in writers:
             reason = f"{writers[key(output)]} and {source} would both be written to {output}"
             raise OutputError(reason, "translate them into two folders")
-        if key(output) == key(source):
-            raise OutputError(f"{source}: would overwrite itself", "choose another `output`")
+        if other := sources.get(key(output)):
+            overwritten = "itself" if other is source else other
+            reason = f"{source}: would overwrite {overwritten}"
+            raise OutputError(reason, "choose another `output`")
         writers[key(output)] = source
 
 
@@ -115,7 +118,7 @@ def opened(source: Path) -> AbstractContextManager[BinaryIO]:
         return reading(source)
     if sys.stdin is None:
         raise InputError("standard input is closed", "give a FILE")
-    return nullcontext(sys.stdin.buffer)
+    return unshortened(sys.stdin.buffer, "standard input")
 
 
 def open_lines(source: Path, on_error: str = STRICT) -> Iterator[str]:
@@ -137,10 +140,11 @@ class Sink:
 
     def __init__(self, stream: BinaryIO, done: int = 0) -> None:
         self.done, self._stream = done, stream
+        self._shown = visible if stream.isatty() else str  # files and pipes get every character
 
     def write(self, lines: list[str]) -> None:
         """Write the output of one record; the lines come without their ends."""
-        self._stream.write("".join(f"{line}\n" for line in lines).encode())
+        self._stream.write("".join(f"{self._shown(line)}\n" for line in lines).encode())
         self._stream.flush()
 
 
@@ -173,7 +177,7 @@ def file_sink(
     part = _part_of(path)
     record = part.with_name(f"{part.name}.json")
     content = f"{json.dumps({'settings': settings})}\n".encode()
-    try:
+    with failures(path):
         if is_special(path):
             with path.open("wb") as stream:
                 yield Sink(stream)
@@ -196,10 +200,6 @@ def file_sink(
         finally:
             if not part.exists():
                 record.unlink(missing_ok=True)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise unwritable(path, error) from None
 
 
 def _begun(part: Path, record: Path, content: bytes) -> BinaryIO:

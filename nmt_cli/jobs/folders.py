@@ -25,7 +25,7 @@ from nmt_cli.jobs import shards
 from nmt_cli.jobs.files import check_free, check_outputs
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.shards import Counts, Form, RowTranslator, Shard
-from nmt_cli.search.translator import Translator
+from nmt_cli.search.pivot import AnyTranslator
 from nmt_cli.text.lines import decompressed, plain_name, reading, writing
 
 logger = logging.getLogger(__name__)
@@ -176,7 +176,7 @@ class FileJob:
     def translate(
         self,
         shard: Shard,
-        translator: Translator,
+        translator: AnyTranslator,
         options: TranslateOptions,
         counts: Counts,
         form: Form,
@@ -264,6 +264,6 @@ def file_jobs(options: TranslateOptions, model: list[str]) -> list[FileJob]:
         jobs.append(FileJob(source, output, folder, settings(options, model, source)))
     check_outputs(
         [(job.source, job.output) for job in jobs],
-        key=lambda path: (path.system.type_name, path.path),
+        key=lambda path: path.local.resolve() if path.local else (path.system.type_name, path.path),
     )
     return jobs

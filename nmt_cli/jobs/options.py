@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from nmt_cli.errors import OptionError
-from nmt_cli.formats import FORMATS
+from nmt_cli.errors import InputError, OptionError
+from nmt_cli.formats import ARCHIVES, FORMATS
 from nmt_cli.jobs.files import STDIN, shard_range
 from nmt_cli.options import check_settings, option
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.text.lines import STRICT
+from nmt_cli.text.lines import STRICT, plain_name
 
 COLUMN = "column"
 """For ``errors``: keep a row that fails, whatever the reason, with its error in a column."""
@@ -20,7 +20,7 @@ COLUMN = "column"
 if TYPE_CHECKING:
     DocumentFormat = str
 else:
-    DocumentFormat = Literal[(*FORMATS, "auto")]
+    DocumentFormat = Literal[(*FORMATS, *ARCHIVES, "auto")]
 
 # Options that exclude each other, and inputs and outputs that exclude options.
 _CONTRADICTIONS = {
@@ -28,10 +28,13 @@ _CONTRADICTIONS = {
     "input_format=tsv": "json",
     "input_format=csv": "json",
     "input_format=parquet": "json n_best STDIN line_buffered shard",
-    "constraints": "input_format sample",
+    "constraints": "input_format sample glossary",
     "shard": "STDIN",
     "format": "json scores alignments tokens n_best input_format constraints line_buffered shard "
     "errors=column",
+    "TMX": "json scores alignments tokens n_best input_format constraints line_buffered shard "
+    "engine errors=column",
+    "pivot": "engine trace constraints glossary",
     "interactive": "output FILE json input_format constraints line_buffered shard resume format "
     "errors=column",
     "engine": "interactive trace STDIN line_buffered shard format json",
@@ -52,8 +55,8 @@ _WITHOUT_EFFECT = {
     *("files", "output", "force", "resume", "line_buffered", "interactive", "engine", "address")
 }
 # A Path keeps only one of the two slashes.
-_URL = re.compile(r"[a-z][a-z0-9+.-]+:/")
-_SHOWN = {"STDIN": "standard input", "FILE": "FILE", "FILEs": "FILEs"}
+_URL = re.compile(r"[a-z][a-z0-9+.-]{1,30}:/")
+_SHOWN = {"TMX": "output to .tmx", "STDIN": "standard input", "FILE": "FILE", "FILEs": "FILEs"}
 
 _DEFAULTS = DecodingOptions()
 
@@ -65,8 +68,8 @@ class TranslateOptions:
     files: tuple[Path, ...] = ()
     output: Path | None = option(
         None,
-        "File to write, or a folder for several FILEs; .gz, .xz and .zst are compressed. "
-        "Default, and -: standard output.",
+        "File to write, or a folder for several FILEs; .gz, .xz and .zst are compressed, and .tmx "
+        "is a translation memory. Default, and -: standard output.",
         flags="-o",
         group="Output",
     )
@@ -118,6 +121,12 @@ class TranslateOptions:
         "start Ray on this machine only.",
         group="Hardware",
     )
+    pivot: bool = option(
+        False,
+        "Translate with each `model` in turn, through the languages between, instead of averaging "
+        "their probabilities.",
+        group="Input",
+    )
     constraints: bool = option(
         False,
         "Tab-separated phrases after each line must appear in its translation.",
@@ -135,12 +144,22 @@ class TranslateOptions:
         """Whether there may be more than one file."""
         return len(self.files) > 1 or any(file.is_dir() for file in self.files)
 
+    @property
+    def writes_memory(self) -> bool:
+        """Whether the output is a translation memory, and not a document."""
+        output = self.output or Path()
+        return not self.several and plain_name(output).suffix.lower() == ".tmx"
+
     def fingerprint(self, model: list[str], source: str) -> str:
         """Return a hash of what an output depends on; ``model`` is its model's fingerprint."""
         import hashlib  # not at the start of every command
 
         settings = {k: v for k, v in asdict(self).items() if k not in _WITHOUT_EFFECT}
         settings |= {"model": model, "source": source}
+        if glossary := self.decoding.glossary:
+            if not glossary.is_file():  # a pipe can be read once only
+                raise InputError(f"{glossary}: not a regular file", "copy it to one")
+            settings["decoding"]["glossary"] = hashlib.sha256(glossary.read_bytes()).hexdigest()
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
     def check(self) -> None:
@@ -164,6 +183,7 @@ class TranslateOptions:
             **vars(self),
             "n_best": self.decoding.n_best > 1,
             "STDIN": self.reads_stdin,
+            "TMX": self.writes_memory,
             "FILE": self.files,
             "FILEs": not self.reads_stdin,
         }
@@ -171,8 +191,8 @@ class TranslateOptions:
         for name, others in _CONTRADICTIONS.items():
             for other in others.split():
                 if values.get(name) and values.get(other):
-                    shown = _SHOWN.get(other, f"`{other}`")
-                    raise OptionError(f"`{name}` and {shown} cannot be combined")
+                    shown, other = (_SHOWN.get(option, f"`{option}`") for option in (name, other))
+                    raise OptionError(f"{shown} and {other} cannot be combined")
         for name, needed in _REQUIREMENTS.items():
             if values.get(name) and not values[needed]:
                 raise OptionError(f"`{name}` needs {_SHOWN.get(needed, f'`{needed}`')}")

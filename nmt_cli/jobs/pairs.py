@@ -4,7 +4,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice, tee
+from itertools import chain, tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,10 @@ from nmt_cli.errors import InputError, ModelError, OutputError
 from nmt_cli.files import replacing
 from nmt_cli.jobs.files import check_free, open_lines
 from nmt_cli.jobs.records import Lines, Record
+from nmt_cli.search.lines import Translation
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.segments import repeats
-from nmt_cli.search.translator import Translation, Translator
+from nmt_cli.search.translator import Translator
 from nmt_cli.text.lines import is_blank
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ def synthesize_files(
     """Write the lines of files and their translations to ``output.SOURCE``, ``output.TARGET``."""
     lines = chain.from_iterable([open_lines(file) for file in files])
     paths = pair_files(model, output, files, force)
-    peeked = list(islice(lines, 2))
-    translator = model.translator(options, single=len(peeked) < 2)
-    synthesize(chain(peeked, lines), translator, *paths)
+    synthesize(lines, model.translator(options), *paths)
 
 
 def pair_files(
@@ -106,7 +105,7 @@ def pair_of(line: str, translation: Translation) -> Pair:
     text = translation.text.strip()
     if is_blank(line):
         outcome = "blank"
-    elif not text:
+    elif not translation.ids and any(map(str.isalpha, line)):  # the text is that of the line
         outcome = "empty"
     elif repeats(text, line) or ("\ufffd" in text and "\ufffd" not in line):
         outcome = "degenerate"  # U+FFFD is the result of decoding invalid UTF-8

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nmt_cli.errors import InputError, first_line
+from nmt_cli.errors import InputError, NmtError, first_line
 from nmt_cli.jobs import shards
 from nmt_cli.jobs.folders import DataPath
-from nmt_cli.jobs.options import TranslateOptions
+from nmt_cli.jobs.options import COLUMN, TranslateOptions
 from nmt_cli.jobs.shards import RowTranslator, Shard, error_line, extra_fields, extra_names
-from nmt_cli.search.translator import Line, Translation
+from nmt_cli.search.lines import Line, Translation
+from nmt_cli.text.lines import REPLACE, STRICT
 
 _TYPES = {"score": pa.float64(), "error": pa.string()}  # other additional fields are lists of text
 
@@ -52,16 +53,27 @@ class ParquetTable:
     def translate_table(self, table: pa.Table, first: int, rows: RowTranslator) -> pa.Table:
         """Translate a table whose first row has this number."""
         self._check_column(table.schema, rows.name)
-        texts = table[self.field].to_pylist()
-        lines = [Line((text or "").replace("\n", " ").replace("\r", " ")) for text in texts]
-        results = list(rows.translate(lines, first))
+        # Text in files of other programs need not be valid UTF-8.
+        values = table[self.field].cast(pa.large_binary()).to_pylist()
+        texts = [
+            self._text(value or b"", f"{rows.name}, row {number}")
+            for number, value in enumerate(values, first)
+        ]
+        lines = [Line("" if isinstance(text, NmtError) else text) for text in texts]
+        results = [
+            text if isinstance(text, NmtError) else result
+            for text, result in zip(texts, rows.translate(lines, first), strict=True)
+        ]
         translated = [
-            text if isinstance(result, Exception) or result.text == line.text else result.text
-            for text, line, result in zip(texts, lines, results, strict=True)
+            value
+            if isinstance(result, Exception) or result.text.encode() == (value or b"")
+            else result.text.encode()
+            for value, result in zip(values, results, strict=True)
         ]
         index = table.schema.get_field_index(self.field)
         field = table.schema.field(index)
-        table = table.set_column(index, field, pa.array(translated, field.type))
+        column = pa.array(translated, pa.large_binary()).cast(field.type, safe=False)
+        table = table.set_column(index, field, column)
         for name in extra_names(self.options):
             if name in table.column_names:
                 reason = f"{rows.name}: already has a column {name!r}, which an option would add"
@@ -70,6 +82,20 @@ class ParquetTable:
             kind = _TYPES.get(name, pa.list_(pa.string()))
             table = table.append_column(name, pa.array(column, kind))
         return table
+
+    def _text(self, value: bytes, where: str) -> str | NmtError:
+        """Return a row's text; with ``errors=column``, the error of one that is not valid UTF-8."""
+        errors = self.options.errors
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            if errors not in (STRICT, COLUMN):
+                return value.decode("utf-8", "replace") if errors == REPLACE else ""
+            reason = f"{where}: the column {self.field!r} is not valid UTF-8"
+            error = InputError(reason, "fix it, or use `errors=replace`")
+        if errors == STRICT:
+            raise error
+        return error
 
     def _value(self, name: str, result: Translation | Exception) -> object:
         """Return an additional field of a row; None if the row has none."""

@@ -7,6 +7,7 @@ else stays unchanged.
 import csv
 import io
 import json
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,13 +18,14 @@ from nmt_cli.errors import InputError, NmtError
 from nmt_cli.jobs import shards
 from nmt_cli.jobs.options import COLUMN, TranslateOptions
 from nmt_cli.jobs.shards import Form, RowTranslator, Shard, error_line, extra_fields, extra_names
-from nmt_cli.search.translator import Line, Translation
+from nmt_cli.search.lines import Line, Translation
 from nmt_cli.text.lines import BYTE_ORDER_MARK, REPLACE, STRICT, decode_lines, is_blank
 
 if TYPE_CHECKING:
     from nmt_cli.jobs.folders import DataPath
 
 csv.field_size_limit(1 << 30)
+_SURROGATE = re.compile("[\ud800-\udfff]")  # not a pair, which would be one character
 
 
 @dataclass(frozen=True)
@@ -190,9 +192,13 @@ class TsvTable(Lines):
     """Tab-separated columns.
 
     The field is a column's number, from 1, or its name in the header, which passes unchanged.
+
+    Attributes:
+        width: of CSV, the columns of the header or of the first row; 0 until it is read.
     """
 
     keeps_cr = True
+    width = 0
 
     def __init__(self, options: TranslateOptions) -> None:
         super().__init__(options)
@@ -214,18 +220,22 @@ class TsvTable(Lines):
             reason = f"{where}: has {len(values)} columns; `field={self.field}` does not exist"
             raise InputError(reason, "fix the line, or choose another `field`")
         value = values[self.column]
-        source = value.replace("\n", " ").replace("\r", " ")
         before, after = values[: self.column], values[self.column + 1 :]
 
         def as_line(translation: str, extra: dict[str, Any]) -> str:
-            changed = value if translation == source else translation
-            columns = [*before, changed, *after, *map(column_text, extra.values())]
+            columns = [*before, translation, *after]
+            if extra:
+                columns = [*self._padded(columns), *map(column_text, extra.values())]
             return self._row(columns) + end
 
-        return Record(Line(source), as_line)
+        return Record(Line(value), as_line)
 
     def _values(self, text: str, where: str) -> list[str]:
         return [] if is_blank(text) else text.split("\t")
+
+    def _padded(self, values: list[str]) -> list[str]:
+        """Return a row with as many columns as the header has, so that additional ones align."""
+        return values + [""] * (self.width - len(values))
 
     def _header(self, names: list[str], end: str) -> Record | None:
         return None
@@ -257,13 +267,22 @@ class CsvTable(TsvTable):
 
     def failed(self, text: str, extra: dict[str, str]) -> str:
         """Return the record that fails, as far as it can be read, and additional fields."""
-        return self._row([*next(csv.reader([text]), []), *extra.values()])
+        try:
+            values = next(csv.reader([text]), [])
+        except csv.Error:  # an end of a line outside of quotes
+            values = [text]
+        if 0 < self.width < len(values):  # the last column gets what is too much
+            values[self.width - 1 :] = [",".join(values[self.width - 1 :])]
+        return self._row([*self._padded(values), *extra.values()])
 
     def _values(self, text: str, where: str) -> list[str]:
         try:
-            return next(csv.reader([text], strict=True), [])
+            values = next(csv.reader([text], strict=True), [])
+            self.width = self.width or len(values)
+            return values
         except csv.Error as error:
-            raise InputError(f"{where}: is not CSV ({error})", "fix the record") from None
+            reason = str(error).partition(" - ")[0]  # without what to do in Python
+            raise InputError(f"{where}: is not CSV ({reason})", "fix the record") from None
 
     def _header(self, names: list[str], end: str) -> Record | None:
         return Record(Line(""), lambda _, extra: self._row([*names, *extra]) + end)
@@ -292,7 +311,6 @@ class JsonLines(Lines):
             raise InputError(f"{where}: has no field {field!r}", hint)
         start, end, value = spans[field]
         value, spelled = self._valid(value, text[start:end], f"{where}: the field {field!r}")
-        source = value.replace("\n", " ").replace("\r", " ")
 
         def as_json(extra: dict[str, Any], line: str = text) -> str:
             existing = sorted(extra.keys() & spans.keys())
@@ -305,17 +323,17 @@ class JsonLines(Lines):
 
         def as_line(translation: str, extra: dict[str, Any]) -> str:
             # What does not change, such as a blank field, stays as it is spelled.
-            unchanged = translation == source
+            unchanged = translation == value
             changed = spelled if unchanged else json.dumps(translation, ensure_ascii=False)
             return as_json(extra, text[:start] + changed + text[end:])
 
-        return Record(Line(source), as_line, as_json)
+        return Record(Line(value), as_line, as_json)
 
     def _valid(self, value: Any, spelled: str, where: str) -> tuple[str, str]:
         """Return a field's text and its JSON, without unpaired surrogates."""
         if not isinstance(value, str):
             raise InputError(f"{where} is not text", "choose another `field`")
-        if not _has_surrogates(value):
+        if not _SURROGATE.search(value):
             return value, spelled
         if self.policy == STRICT:
             reason = f"{where} has half a surrogate pair"
@@ -325,18 +343,17 @@ class JsonLines(Lines):
         return value, json.dumps(value, ensure_ascii=False)
 
     def failed(self, text: str, extra: dict[str, str]) -> str:
-        """Return the object that fails, or one with the line, and the error."""
+        """Return the object that fails, as it is, or one with the line, and the error."""
+        error = json.dumps(extra["error"], ensure_ascii=False)
         try:
-            record = dict(json.loads(text))
-        except (ValueError, TypeError, RecursionError):
-            record = {"line": text}
-        record["error"] = extra["error"]
-        output = json.dumps(record, ensure_ascii=False)
-        return json.dumps(record) if _has_surrogates(output) else output
-
-
-def _has_surrogates(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+            spans = _spans(text, "")
+        except NmtError:  # not an object
+            return f'{{"line": {json.dumps(text, ensure_ascii=False)}, "error": {error}}}'
+        if "error" in spans:
+            start, end, _ = spans["error"]
+            return text[:start] + error + text[end:]
+        close = text.rindex("}")
+        return f'{text[:close]}{", " * bool(spans)}"error": {error}{text[close:]}'
 
 
 def _spans(text: str, where: str) -> dict[str, tuple[int, int, Any]]:

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
+from nmt_cli.errors import visible
 from nmt_cli.jobs.options import COLUMN, TranslateOptions
-from nmt_cli.search.translator import Line, Translation, Translator
+from nmt_cli.search.lines import Line, Translation
+from nmt_cli.search.pivot import AnyTranslator
 
 if TYPE_CHECKING:
     from nmt_cli.jobs.folders import DataPath
@@ -67,7 +69,7 @@ class RowTranslator:
         max_wait: seconds of work after which translations are yielded.
     """
 
-    translator: Translator
+    translator: AnyTranslator
     options: TranslateOptions
     name: str
     counts: Counts = field(default_factory=Counts)
@@ -126,6 +128,8 @@ def extra_fields(translation: Translation, options: TranslateOptions) -> dict[st
     extra: dict[str, Any] = {}
     if options.scores or options.json:
         extra["score"] = round(translation.score, 6)
+    if options.json or (options.scores and options.input_format == "jsonl"):
+        extra["quality"] = translation.quality
     if options.decoding.alignments:
         extra["alignment"] = [f"{i}-{j}" for i, j in translation.alignment or []]
     if options.tokens or options.json:
@@ -144,4 +148,4 @@ def extra_names(options: TranslateOptions) -> list[str]:
 
 def error_line(error: Exception) -> str:
     """Return an error's message without tabs and line breaks."""
-    return " ".join(str(error).split()) or type(error).__name__
+    return visible(" ".join(str(error).split())) or type(error).__name__

@@ -8,16 +8,17 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nmt_cli.errors import InputError
 from nmt_cli.files import is_special, locked, standard_output
-from nmt_cli.formats import SUFFIXES, format_of, translate_document
+from nmt_cli.formats import ARCHIVES, format_of, translate_file
 from nmt_cli.jobs.files import STDIN, Job, Sink, file_sink, jobs_to_do, name_of, opened, shard_range
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.records import Lines, form_of
 from nmt_cli.jobs.shards import MAX_WAIT, Counts, Form, RowTranslator
-from nmt_cli.text.lines import BYTE_ORDER_MARK, decode_lines, plain_name, writing
+from nmt_cli.text.lines import unshortened, writing
 
 if TYPE_CHECKING:
-    from nmt_cli.models import TranslationModel
+    from nmt_cli.models import AnyModel
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ def no_progress(total: int | None) -> AbstractContextManager[Advance]:
 
 
 def translate_files(
-    options: TranslateOptions, model: "TranslationModel", progress: Progress | None = None
+    options: TranslateOptions, model: "AnyModel", progress: Progress | None = None
 ) -> Counts:
     """Translate files, or standard input; returns what was translated, without counting documents.
 
@@ -43,13 +44,11 @@ def translate_files(
     if not isinstance(form, Lines):
         return _translate_shards(options, form, model, progress)
     jobs = jobs_to_do(options)
-    if options.format:
+    if options.format or options.writes_memory:
         _translate_documents(options, jobs, model)
         return Counts()
-    documents = [path for path, _ in jobs if plain_name(path).suffix.lower() in SUFFIXES]
-    if documents and not options.input_format:
-        reason = "translated as lines of text; `format=auto` keeps its markup"
-        logger.warning(f"{documents[0]}: {reason}")
+    if not options.input_format:
+        _check_no_documents([job.source for job in jobs])
     run = _TextRun(options, model, jobs, type(form))
     total = run.total() if progress else None  # which takes as long as reading the files
     with (progress or no_progress)(total) as advance:
@@ -63,7 +62,7 @@ class _TextRun:
     """Translates files of text record by record."""
 
     options: TranslateOptions
-    model: "TranslationModel"
+    model: "AnyModel"
     jobs: Sequence[Job]
     form: type[Lines]
     counts: Counts = field(default_factory=Counts)
@@ -84,7 +83,8 @@ class _TextRun:
             records = form.split(chain(peeked, source))
             rows = self._rows(name, len(peeked))
             start, end = self._range(job.source, options.shard) if options.shard else (0, None)
-            with self._sink(job, form) as sink:
+            # Before the output takes its name.
+            with self._sink(job, form) as sink, unshortened(source, name):
                 if sink.done:
                     logger.info(f"{job.output}: continuing after line {sink.done:,}")
                     advance(sink.done)
@@ -120,7 +120,7 @@ class _TextRun:
 
 
 def _translate_shards(
-    options: TranslateOptions, form: Form, model: "TranslationModel", progress: Progress | None
+    options: TranslateOptions, form: Form, model: "AnyModel", progress: Progress | None
 ) -> Counts:
     """Translate files whose records cannot be streamed: as Ray does, to folders of shards."""
     from nmt_cli.jobs import shards
@@ -142,29 +142,45 @@ def _translate_shards(
     return counts
 
 
-def _translate_documents(
-    options: TranslateOptions, jobs: Sequence[Job], model: "TranslationModel"
-) -> None:
+def _translate_documents(options: TranslateOptions, jobs: Sequence[Job], model: "AnyModel") -> None:
     """Translate documents, each written as a whole; alignments place the markup."""
     from nmt_cli.formats.placing import Translate
+    from nmt_cli.formats.tmx import translation_memory
 
-    name = None if options.format == "auto" else options.format
-    formats = [name or format_of(job.source) for job in jobs]
+    formats = [_format(job.source, options.format) for job in jobs]
     decoding = replace(options.decoding, alignments=model.has_attention)
-    translate = Translate(model.translator(decoding).translate, model.has_attention)
+    lines = model.translator(decoding).translate
+    has_terms = options.decoding.glossary is not None
+    translate = Translate(lines, model.has_attention, model.languages, has_terms=has_terms)
     for (source, output), format in zip(jobs, formats, strict=True):
+        name = name_of(source)
         with opened(source) as stream:
-            raw = list(stream)
-        # The byte-order mark and the line ends, which decoding drops, belong to the document.
-        mark = BYTE_ORDER_MARK if raw and raw[0].startswith(BYTE_ORDER_MARK.encode()) else ""
-        ends = ["\r\n" if line.endswith(b"\r\n") else "\n" * line.endswith(b"\n") for line in raw]
-        lines = decode_lines(raw, name_of(source), options.errors)
-        text = mark + "".join(line + end for line, end in zip(lines, ends, strict=True))
-        result = translate_document(format, text, name_of(source), translate).encode()
-        if output is None:
-            out = standard_output()
-            out.write(result)
-            out.flush()
+            content = stream.read()
+        if options.writes_memory:
+            result = translation_memory(format, content, name, translate, options.errors)
         else:
-            with writing(output) as stream:
-                stream.write(result)
+            result = translate_file(format, content, name, translate, errors=options.errors)
+        with writing(output) if output else nullcontext(standard_output()) as stream:
+            stream.write(result)
+            stream.flush()
+
+
+def _format(path: Path, name: str | None) -> str:
+    """Return the format with a name, or that of a file; "" for lines, unless the name is auto."""
+    format = format_of(path) if name in (None, "auto") else str(name)
+    if name and not format:
+        hint = "use a suffix such as .srt, .po, .json or .html, or name the `format`"
+        raise InputError(f"{path}: unknown document format", hint)
+    return format
+
+
+def _check_no_documents(paths: Sequence[Path]) -> None:
+    """Warn of documents that are translated as lines; those of bytes have none."""
+    documents = [path for path in paths if format_of(path)]
+    for path in documents:
+        if format_of(path) in ARCHIVES:
+            raise InputError(f"{path}: is a document, not lines of text", "add `format=auto`")
+    if documents:
+        others = f" and {len(documents) - 1:,} more" if len(documents) > 1 else ""
+        reason = "translated as lines of text; `format=auto` keeps its markup"
+        logger.warning(f"{documents[0]}{others}: {reason}")

@@ -80,10 +80,8 @@ class Attention(keras.layers.Layer):
     def _split_heads(self, joined: Any, length: Any, sizes: list[int]) -> list[Any]:
         """Split [B, T, columns] or rows [B * T, columns] into a tensor [B, h, T, size / h] for each
         size."""
-        cuts: int | list[int] = len(sizes)  # a number for equal sizes, which exports can fuse
-        if len(set(sizes)) > 1:
-            cuts = list(accumulate(sizes[:-1]))
-        columns = [joined] if len(sizes) == 1 else ops.split(joined, cuts, axis=-1)
+        cuts = list(accumulate(sizes[:-1]))
+        columns = ops.split(joined, cuts, axis=-1) if cuts else [joined]
         split = [
             ops.reshape(part, (-1, length, self.heads, size // self.heads))
             for part, size in zip(columns, sizes, strict=True)

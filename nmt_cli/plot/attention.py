@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from nmt_cli.errors import InputError, ModelError
 from nmt_cli.plot.figure import matrix, new_figure
-from nmt_cli.search.hypotheses import Alignment, AttentionMaps
+from nmt_cli.search.alignment import AttentionMaps
 from nmt_cli.text.tokenizer import TokenizerPair
 
 _TITLES = {
@@ -54,15 +54,16 @@ def attention_figure(
     return figure
 
 
-def alignment_figure(alignment: Alignment) -> Figure:
+def alignment_figure(maps: AttentionMaps) -> Figure:
     """Draw one matrix: target words down, source words across."""
-    if not alignment.weights.size:
+    weights = maps.word_weights
+    if not weights.size:
         raise InputError("the translation is empty: there are no words to align", "give `target`")
-    rows, columns = alignment.target, alignment.source
+    rows, columns = ([word for word, _ in side] for side in (maps.target_words, maps.source_words))
     figure = new_figure(max(3.5, 0.4 * len(columns) + 2.2), max(3.0, 0.4 * len(rows) + 1.6))
     axes = figure.subplots()
-    image = matrix(axes, alignment.weights, rows, columns)
-    for row, values in enumerate(alignment.weights):
+    image = matrix(axes, weights, rows, columns)
+    for row, values in enumerate(weights):
         axes.plot(int(np.argmax(values)), row, ".", color="white", markersize=4)
     axes.set(xlabel="source", ylabel="translation")
     axes.set_title("Alignment by attention", fontsize=11)

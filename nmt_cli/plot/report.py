@@ -19,8 +19,7 @@ from nmt_cli.models import TranslationModel
 from nmt_cli.plot.attention import alignment_figure, attention_figure
 from nmt_cli.plot.figure import picture
 from nmt_cli.plot.training import Records, history_figure, log_records
-from nmt_cli.search.hypotheses import align
-from nmt_cli.search.translator import Translation
+from nmt_cli.search.lines import Translation
 from nmt_cli.training.run import Run
 
 logger = logging.getLogger(__name__)
@@ -58,7 +57,7 @@ def write_report(folder: Path, page: Path, lines: int) -> None:
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             version=__version__,
             facts=facts,
-            scores=evaluate(texts, references),
+            scores=evaluate(texts, references, run.recipe.data.target),
             lines=len(source),
             history=_url(history_figure({run.recipe.label: records})),
             samples=sentences[:SAMPLES],
@@ -83,7 +82,7 @@ def _drawings(
     for _, line, translation in sorted(readable, key=lambda sentence: -sentence[0])[:DRAWN]:
         maps = model.attention(line)
         heads = _url(attention_figure(maps, model.tokenizers))
-        alignment = _url(alignment_figure(align(maps)))
+        alignment = _url(alignment_figure(maps))
         drawings.append((line, translation.text, heads, alignment))
     return drawings
 

@@ -3,8 +3,11 @@
 import logging
 import os
 import secrets
+import shutil
+import signal
 import socket
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -18,18 +21,22 @@ os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
 
 import ray
 import ray.data
+from ray._private import worker
 from ray.data import ActorPoolStrategy
 
 from nmt_cli import models
 from nmt_cli.bundle import MANIFEST
 from nmt_cli.bundle.packages import model_folder
-from nmt_cli.errors import ModelError, ResourceError, first_line
-from nmt_cli.files import failures
+from nmt_cli.errors import ModelError, NmtError, ResourceError, first_line
+from nmt_cli.files import failures, locked
 from nmt_cli.host import cores, variable, without_stderr
 
 logger = logging.getLogger(__name__)
+# Ray would write its errors to stdout in the course of retries, even without `log_to_driver`.
+worker.print_to_stdstream = lambda data, ignore_prefix: None
 
 OBJECT_STORE = 256 << 20  # bytes, with Ray on this machine only
+WATCH_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -58,12 +65,8 @@ class RaySettings:
         with ExitStack() as stack:
             options: dict[str, Any] = {"address": self.address}
             if not self.address:
-                # The paths of Ray's sockets in it have at most 107 characters.
-                root = tempfile.gettempdir() if len(tempfile.gettempdir()) < 32 else "/tmp"
+                folder = stack.enter_context(_folder())
                 reserved = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-                folder = tempfile.TemporaryDirectory(
-                    prefix="nmt-", dir=root, ignore_cleanup_errors=True
-                )
                 options = {
                     "address": "local",
                     "num_cpus": self.threads or cores(),
@@ -71,7 +74,7 @@ class RaySettings:
                     # Without a free port, no process looks up in which cloud this machine is.
                     "include_dashboard": False,
                     "dashboard_port": reserved.getsockname()[1],
-                    "_temp_dir": stack.enter_context(folder),
+                    "_temp_dir": str(folder),
                 }
                 # Ray would write a token at home, and give actors the lowest priority. Its ports
                 # are open, but nobody else has the token.
@@ -81,13 +84,17 @@ class RaySettings:
                 if self.address and self.address != "auto":  # Ray would wait for minutes
                     host, _, port = self.address.rpartition(":")
                     socket.create_connection((host, int(port)), timeout=10).close()
+                handler = signal.getsignal(signal.SIGTERM)  # Ray's would print its stack
                 with without_stderr():
                     ray.init(**options, log_to_driver=False, logging_level=logging.CRITICAL)
+                signal.signal(signal.SIGTERM, handler)
             except Exception as error:  # of many kinds
                 reason = f"`address={options['address']}`: no Ray cluster ({first_line(error)})"
                 hint = "use HOST:PORT of one started with 'ray start --head', or omit `address`"
                 raise ResourceError(reason, hint) from None
             stack.callback(ray.shutdown)
+            if not self.address:
+                stack.enter_context(_watched(folder))
             yield
 
     def actors(self) -> tuple[dict[str, Any], int]:
@@ -109,6 +116,46 @@ class RaySettings:
         pool = ActorPoolStrategy(min_size=1, max_size=workers, initial_size=workers)
         shares = {"num_cpus": share, "num_gpus": gpus // workers or gpus / workers}
         return {**shares, "compute": pool}, max(1, threads // workers)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """Create a temporary folder for Ray, and remove those of jobs that were killed."""
+    # The paths of Ray's sockets in it have at most 107 characters.
+    root = Path(tempfile.gettempdir() if len(tempfile.gettempdir()) < 31 else "/tmp")
+    for left in root.glob("nmt-r????????"):
+        with suppress(NmtError), locked(left):
+            shutil.rmtree(left, ignore_errors=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="nmt-r", dir=root, ignore_cleanup_errors=True) as name,
+        locked(Path(name)),
+    ):
+        yield Path(name)
+
+
+@contextmanager
+def _watched(folder: Path) -> Iterator[None]:
+    """End this process with a message if one of Ray's dies: Ray would end it without any."""
+    finished = threading.Event()
+
+    def watch() -> None:
+        while not finished.wait(WATCH_SECONDS):
+            if dead := worker._global_node.dead_processes():
+                hint = "check the free memory; `resume` continues the job"
+                logger.error(f"nmt: Ray's process {dead[0][0]} died; {hint}")
+                with suppress(Exception):
+                    worker._global_node.kill_all_processes(check_alive=False, allow_graceful=False)
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.with_name(f".{folder.name}.lock").unlink(missing_ok=True)
+                os._exit(1)  # the main thread may be waiting for Ray
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        watcher.join()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import ray
 from ray.exceptions import ActorDiedError
 
 from nmt_cli import models
-from nmt_cli.errors import NmtError, ResourceError
+from nmt_cli.errors import NmtError, ResourceError, visible
 from nmt_cli.files import locked
 from nmt_cli.jobs import shards
 from nmt_cli.jobs.folders import DataPath, FileJob, file_jobs, settings, sources
@@ -150,7 +150,7 @@ class Work:
                 yield {**row, **vars(shard)}
             yield {**row, "start": count, "end": end, "last": True}
         except NmtError as error:
-            yield {**row, "problem": str(error)}
+            yield {**row, "problem": visible(str(error))}  # Arrow takes no surrogates
 
 
 class Actor:
@@ -174,8 +174,8 @@ class Actor:
                 job = work.jobs[row["job"]]
                 job.translate(shard, self._translator, work.options, counts, work.form())
         except NmtError as error:
-            problem = str(error)
-        messages = [record.getMessage() for record in self._log.buffer]
+            problem = visible(str(error))
+        messages = [visible(record.getMessage()) for record in self._log.buffer]
         self._log.flush()
         kept = {name: row[name] for name in ("job", "start", "end", "last")}
         return {**kept, **vars(counts), "problem": problem, "messages": messages}

@@ -351,10 +351,17 @@ class DecodingConfig:
     )
     length_extra: Length = option(10, "See length_ratio.")
     max_source: Annotated[int, Meta(ge=2, le=1 << 16)] = option(
-        128, "Longer sources are split at sentence ends."
+        128, "Longer sentences are cut between clauses."
     )
-    fold_capitals: bool = option(False, "Translate all-caps lines in lower case.")
-    repair_code: bool = option(False, "Correct misspelled identifiers and long numbers.")
+    split_sentences: bool = option(True, "Translate the sentences of a line one by one.")
+    fold_capitals: bool = option(False, "Translate words in capitals in lower case.")
+    set_off_signs: bool = option(
+        False, "Translate words after brackets, quotation marks and slashes as other words."
+    )
+    convert_numbers: bool = option(
+        True, "Write numbers with the separators of the target language."
+    )
+    repair_code: bool = option(False, "Keep code, addresses and placeholders.")
 
 
 # By the value of model.architecture, which is also the name of its module in nmt_cli/model/.

@@ -9,7 +9,7 @@ from nmt_cli.bundle import MANIFEST, TOKENIZER
 from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.bundle.reading import HINT, checking_files, read_manifest
 from nmt_cli.errors import ModelError, OptionError
-from nmt_cli.host import cores
+from nmt_cli.host import cores, reuse_memory
 from nmt_cli.recipe.model import ModelConfig
 from nmt_cli.runtime.step_model import OnnxStepModel, attention_graph, find_provider
 from nmt_cli.text.tokenizer import TokenizerPair, TokenizerSpec, load_tokenizers
@@ -44,6 +44,7 @@ class Bundle:
     Args:
         threads, workers: see :func:`share_threads`.
         device, provider: see :func:`nmt_cli.runtime.step_model.find_provider`.
+        private: see OnnxStepModel.
     """
 
     kind = "bundle"
@@ -55,8 +56,10 @@ class Bundle:
         workers: int | None = None,
         device: str = "cpu",
         provider: str | None = None,
+        private: bool = False,
     ) -> None:
-        self._threads, self._workers = threads, workers
+        reuse_memory()
+        self._threads, self._workers, self._private = threads, workers, private
         self._provider = find_provider(device, provider)
         self.folder, self.manifest = folder, read_manifest(folder)
         self.languages = self.manifest.source_language, self.manifest.target_language
@@ -95,7 +98,7 @@ class Bundle:
         if threads not in self.loaded:
             loader = ThreadPoolExecutor(1)
             self.loaded[threads] = loader.submit(
-                OnnxStepModel, self.folder, self.manifest, threads, self._provider
+                OnnxStepModel, self.folder, self.manifest, threads, self._provider, self._private
             )
             loader.shutdown(wait=False)
         return self.loaded[threads]

@@ -6,6 +6,7 @@ have, and weights outside the folder. All its failures and malformed outputs are
 ModelError.
 """
 
+import hashlib
 import math
 import os
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from nmt_cli.bundle import ENCODER, LEXICON, MANIFEST
+from nmt_cli.bundle import ENCODER, LEXICON, MANIFEST, WEIGHTS
 from nmt_cli.bundle.manifest import GraphSpec, Manifest, TensorSpec, id_bytes, mismatch
 from nmt_cli.errors import ModelError, OptionError, ResourceError, first_line
 from nmt_cli.runtime.state import DeviceState, HostState, encode_on_device
@@ -54,14 +55,22 @@ class OnnxStepModel:
         folder, manifest: of a bundle whose files have been checked.
         threads: inside each operator.
         provider: ONNX Runtime's execution provider.
+        private: read graphs and weights into memory: a mapped file that another program truncates
+            ends the process.
     """
 
     def __init__(
-        self, folder: Path, manifest: Manifest, threads: int = 1, provider: str = CPU
+        self,
+        folder: Path,
+        manifest: Manifest,
+        threads: int = 1,
+        provider: str = CPU,
+        private: bool = False,
     ) -> None:
         self._folder, self._manifest, self._provider = folder, manifest, provider
         self._threads = threads
         self._sessions: dict[str, Any] = {}
+        self._files = _files_of(folder, manifest) if private else {}
         self._vocab_size = self._candidates = manifest.vocabulary["target"]
         self._shortlists: Shortlists | None = None
         # On a GPU, the product with the whole vocabulary is cheap.
@@ -102,11 +111,16 @@ class OnnxStepModel:
             options.add_session_config_entry("session.force_spinning_stop", "1")
         try:
             # ONNX Runtime takes UTF-8, whatever the locale.
-            name = os.fsencode(path).decode("utf-8")
+            source: str | bytes = os.fsencode(path).decode("utf-8")
+            if self._files:
+                source, weights = self._files[file], self._files[WEIGHTS]
+                options.add_external_initializers_from_files_in_memory(
+                    [WEIGHTS], [weights], [len(weights)]
+                )
             # The CPU runs the operators that another provider lacks.
             providers = list(dict.fromkeys([provider, CPU]))
             with _ONE_AT_A_TIME:
-                session = onnxruntime.InferenceSession(name, options, providers=providers)
+                session = onnxruntime.InferenceSession(source, options, providers=providers)
         except UnicodeDecodeError:
             raise ModelError(
                 f"{path}: ONNX Runtime reads only paths that are valid UTF-8", "rename the folder"
@@ -249,6 +263,16 @@ def _check_signature(session: Any, graph: GraphSpec, path: Path) -> None:
         ]
         if problem := mismatch(actual, declared):
             raise ModelError(f"{path}: not the graph that {MANIFEST} describes ({problem})", HINT)
+
+
+def _files_of(folder: Path, manifest: Manifest) -> dict[str, bytes]:
+    """Read the weights and graphs of a bundle, which must not have changed."""
+    files = dict[str, bytes]()
+    for name in (WEIGHTS, *(graph.file for graph in manifest.graphs.values())):
+        files[name] = (folder / name).read_bytes()
+        if hashlib.sha256(files[name]).hexdigest() != manifest.files[name].sha256:
+            raise ModelError(f"{folder / name}: was changed while it was read", HINT)
+    return files
 
 
 def attention_graph(folder: Path, manifest: Manifest) -> GraphSpec:

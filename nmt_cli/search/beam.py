@@ -16,7 +16,7 @@ Semantics, the same for every model and for the exported SavedModel:
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from nmt_cli.search.step_model import (
     Ids,
     Mask,
     StepModel,
-    aligning_layer,
+    aligning_weights,
     top_candidates,
     worth_dropping,
 )
@@ -85,7 +85,7 @@ def beam_search(
     while beams.open:
         ancestry = beams.ancestry()
         if beams.coverage is not None:
-            beams.coverage += aligning_layer(model.attention(state, beams.last, ancestry))
+            beams.coverage += aligning_weights(model.attention(state, beams.last, ancestry))
         if has_rules:
             log_probs, state = model.log_probs(state, beams.last, ancestry)
             chosen = choose(beams, log_probs, processors)
@@ -136,18 +136,21 @@ def greedy_search(
         if worth_dropping(len(rows), len(keep)):
             rows, last, sums = rows[keep], last[keep], sums[keep]
             state = model.select(state, keep)
-    return [
-        [_hypothesis(tokens[row, :length], totals[row, :length], options)]
-        for row, length in enumerate(lengths)
-    ]
+    hypotheses: Hypotheses = []
+    for row, length in enumerate(lengths.tolist()):
+        score = _penalized(totals[row, length - 1], length, options)
+        hypotheses.append([_hypothesis(tokens[row, :length], totals[row, :length], score)])
+    return hypotheses
 
 
-def _hypothesis(
-    tokens: Ids, totals: Floats, options: SearchOptions, coverage: float = 0.0
-) -> Hypothesis:
+def _penalized(total: float, length: int, options: SearchOptions) -> float:
+    """Return the score of tokens that have this summed log-probability."""
+    return float(total) / float(penalty(length, options.length_penalty))
+
+
+def _hypothesis(tokens: Ids, totals: Floats, score: float) -> Hypothesis:
     """Return the hypothesis of tokens with their summed log-probabilities."""
     ids, sums = tokens.tolist(), totals.tolist()
-    score = sums[-1] / float(penalty(len(ids), options.length_penalty)) + coverage
     scores = [after - before for before, after in pairwise([0.0, *sums])]
     return Hypothesis(ids[:-1] if ids[-1] == END_ID else ids, score, scores)
 
@@ -237,8 +240,8 @@ class Beams:
         if ends.any():
             ends &= sums > -np.inf
             ends[self.done] = False
-            for sentence, slot in np.argwhere(ends):
-                self._keep(sentence, self._hypothesis(sentence, slot))
+            for sentence, slot in np.argwhere(ends).tolist():
+                self._keep(sentence, slot)
             self.finished += ends.sum(axis=1)
             sums[ends] = -np.inf
         self._close()
@@ -259,12 +262,14 @@ class Beams:
         self.tokens[:, used : used + beams] = chosen.tokens
         self.cumulative[:, used : used + beams] = chosen.sums
 
-    def _keep(self, sentence: np.integer[Any], finished: Hypothesis) -> None:
+    def _keep(self, sentence: int, slot: int) -> None:
         """Keep a finished hypothesis if it is among its sentence's best; ties: the first one."""
-        if finished.score <= self.thresholds[sentence]:
+        score = self._score(sentence, slot)
+        if score <= self.thresholds[sentence]:
             return
         kept = self.best[self.rows[sentence]]
-        kept.insert(sum(other.score >= finished.score for other in kept), finished)
+        index = sum(other.score >= score for other in kept)
+        kept.insert(index, self._hypothesis(sentence, slot, score))
         del kept[self.options.n_best :]
         if len(kept) == self.options.n_best:
             self.thresholds[sentence] = kept[-1].score
@@ -277,25 +282,31 @@ class Beams:
         settled &= ~self.done
         if not settled.any():
             return
-        for sentence in np.flatnonzero(settled):
+        for sentence in np.flatnonzero(settled).tolist():
             kept = self.best[self.rows[sentence]]
-            order = np.argsort(-self.sums[sentence], kind="stable")
+            if len(kept) == self.options.n_best:
+                continue
+            order = np.argsort(-self.sums[sentence], kind="stable").tolist()
             for slot in order[: self.options.n_best - len(kept)]:
                 if not kept or self.sums[sentence, slot] > -np.inf:
-                    kept.append(self._hypothesis(sentence, slot))
+                    score = self._score(sentence, slot)
+                    kept.append(self._hypothesis(sentence, slot, score))
         self.done |= settled
         self.sums[settled] = -np.inf
         self.open = len(self.done) - int(self.done.sum())
 
-    def _hypothesis(self, sentence: np.integer[Any], slot: np.integer[Any]) -> Hypothesis:
-        mask = self.history_mask[sentence, slot, : (self.steps + 1) * len(self._diagonal)]
-        past = np.flatnonzero(mask)[1:]  # without START
-        coverage = 0.0
+    def _score(self, sentence: int, slot: int) -> float:
+        total = self.cumulative[sentence, self.steps * len(self._diagonal) + slot]
+        score = _penalized(total, self.steps, self.options)
         if self.coverage is not None:
             covered = self.coverage[sentence, slot]
-            coverage = coverage_penalty(covered, self.options.coverage_penalty)
-        tokens, totals = self.tokens[sentence, past], self.cumulative[sentence, past]
-        return _hypothesis(tokens, totals, self.options, coverage)
+            score += coverage_penalty(covered, self.options.coverage_penalty)
+        return score
+
+    def _hypothesis(self, sentence: int, slot: int, score: float) -> Hypothesis:
+        mask = self.history_mask[sentence, slot, : (self.steps + 1) * len(self._diagonal)]
+        past = np.flatnonzero(mask)[1:]  # without START
+        return _hypothesis(self.tokens[sentence, past], self.cumulative[sentence, past], score)
 
     def drop_done(self) -> NDArray[np.int64] | None:
         """Drop the sentences that are done once they are many; return the others if so."""

@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_cli.search.step_model import Candidates, Floats, Ids, StepModel, aligning_layer
+from nmt_cli.search.step_model import Candidates, Floats, Ids, StepModel, aligning_weights
 from nmt_cli.text.tokenizer import END_ID, START_ID
 
 # Lower bound of coverage, which keeps its logarithm finite.
 _MIN_COVERAGE = 1e-9
-
-WordTokens = list[tuple[str, list[int]]]
 
 
 @dataclass(frozen=True)
@@ -103,60 +101,6 @@ def best(sums: Floats, candidates: Candidates) -> Continuations:
     return Continuations(order // candidates.ids.shape[2], ids[rows, order], totals[rows, order])
 
 
-@dataclass(frozen=True)
-class AttentionMaps:
-    """Weights by layer and head; each row sums to 1.
-
-    Attributes:
-        source: ids that the encoder read, [S].
-        target: ids of the translation with END, [T]: the decoder's output at each step.
-        cross: [L, h, T, S].
-        source_words, target_words: words of both texts, and the positions of their tokens.
-        encoder: self-attention [L, h, S, S]; None if the model has none or does not provide it.
-        decoder: self-attention [L, h, T, T], whose columns are the decoder's inputs; likewise.
-    """
-
-    source: list[int]
-    target: list[int]
-    cross: Floats
-    source_words: WordTokens = field(default_factory=list)
-    target_words: WordTokens = field(default_factory=list)
-    encoder: Floats | None = None
-    decoder: Floats | None = None
-
-
-@dataclass(frozen=True)
-class Alignment:
-    """Words of both sides, and weights [target words, source words], whose rows sum to 1."""
-
-    source: list[str]
-    target: list[str]
-    weights: Floats
-
-
-def align(maps: AttentionMaps) -> Alignment:
-    """Align the words of both sides by the attention of the aligning layer."""
-    (layer,) = aligning_layer(maps.cross[None])
-    source = [(word, tokens) for word, tokens in maps.source_words if tokens]
-    target = [(word, tokens) for word, tokens in maps.target_words if tokens]
-    sides = [tokens for _, tokens in source], [tokens for _, tokens in target]
-    weights = word_weights(layer, *sides)
-    return Alignment([word for word, _ in source], [word for word, _ in target], weights)
-
-
-def word_weights(layer: Floats, source: list[list[int]], target: list[list[int]]) -> Floats:
-    """Sum up attention weights, [T, S], by word: [target words, source words], rows sum to 1.
-
-    A target word's row is the mean of its tokens' rows; a source word's column is the sum of its
-    tokens' columns. ``source`` and ``target`` are the positions of each word's tokens.
-    """
-    rows = [layer[tokens].mean(axis=0) for tokens in target]
-    weights = np.array([[row[tokens].sum() for tokens in source] for row in rows])
-    weights = weights.reshape(len(target), len(source))
-    sums = weights.sum(axis=1, keepdims=True)
-    return (weights / np.maximum(sums, 1e-9)).astype(np.float32)
-
-
 def forced_steps(
     model: StepModel, source: Ids, targets: Ids, attention: bool = False
 ) -> Iterator[tuple[Floats, Floats | None]]:
@@ -183,7 +127,7 @@ def force(
     for step, (log_probs, weights) in enumerate(forced_steps(model, source, table, attention)):
         scores[:, step] = log_probs[np.arange(len(table)), table[:, step]]
         if weights is not None:
-            aligned.append(aligning_layer(weights))
+            aligned.append(aligning_weights(weights))
     maps = np.stack(aligned, axis=1) if aligned else None  # [B, T, S]
     sums = np.add.accumulate(scores, axis=1)  # in float32 and in order, as the search adds
     return [
@@ -195,16 +139,3 @@ def force(
         )
         for row, ids in enumerate(targets)
     ]
-
-
-def forced_attention(model: StepModel, source: list[int], target: Sequence[int]) -> AttentionMaps:
-    """Return the attention for source ids with special tokens and a translation without END."""
-    with_end = [*target, END_ID]
-    rows = np.array([source], np.int32)
-    steps = forced_steps(model, rows, np.array([with_end], np.int32), attention=True)
-    cross = np.stack([weights[0] for _, weights in steps if weights is not None], axis=2)
-    read = np.array([[START_ID, *target]], np.int32)
-    sides = {side: weights[0] for side, weights in model.self_attention(rows, read).items()}
-    return AttentionMaps(
-        source, with_end, cross, encoder=sides.get("encoder"), decoder=sides.get("decoder")
-    )

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
@@ -50,9 +51,18 @@ class DecodingOptions:
         "Allow no sequence of N tokens twice; 0 for no limit. Default: search again with 3, "
         "then 2, if a translation repeats itself.",
     )
+    split_sentences: bool = option(
+        True, "Translate the sentences of a line one by one, if the model does so by default."
+    )
     prefix: str = option("", "Begin each translation with TEXT.", metavar="TEXT")
     suppress: tuple[str, ...] = option(
         (), "A word or phrase that must not appear in a translation; repeatable.", metavar="TEXT"
+    )
+    glossary: Path | None = option(
+        None,
+        "Translate the terms in FILE as it says: TSV or CSV lines of a term and its translation, "
+        "or TBX.",
+        metavar="FILE",
     )
     unk: Literal["keep", "avoid", "copy"] = option(
         "keep", "Unknown words: keep the unknown token, avoid it, or copy the source word."
@@ -97,6 +107,9 @@ class DecodingOptions:
                 raise OptionError(f"`{name}` needs `sample`")
         if self.sample and self.beam_size is not None:
             raise OptionError("sampling uses no beam: omit `beam_size` or `sample`")
+        if self.glossary and (self.sample or self.prefix):
+            other = "sample" if self.sample else "prefix"
+            raise OptionError(f"`glossary` and `{other}` cannot be combined")
         if any(not phrase.strip() for phrase in self.suppress):
             raise OptionError("`suppress` needs a word or phrase")
 

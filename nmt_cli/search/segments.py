@@ -39,7 +39,6 @@ NO_REPEAT = (3, 2)
 
 Rows = list[int]
 Result = TypeVar("Result")
-Options = TypeVar("Options")
 
 
 @runtime_checkable
@@ -76,14 +75,23 @@ class BeamSearch:
 
     def search(self, batch: Sequence[Segment], options: SearchOptions) -> Hypotheses:
         """Search, and again where the best hypothesis is empty or repeats itself."""
-        return with_retries(self._once, batch, options, self._tokenizers)
+        return search_segments(self._once, batch, options, self._tokenizers)
 
     def _once(self, batch: Sequence[Segment], options: SearchOptions) -> Hypotheses:
         rules = self._rules
         if rules[0] is not options:
             rules = self._rules = options, processors_of(options, self._tokenizers.target)
-        source = padded([segment.ids for segment in batch])
-        return beam_search(self.model, source, options, batch, rules[1], self._trace)
+        # Rules need the probabilities of all tokens, which may differ from those of shortlists.
+        groups: list[Rows] = [[], []]
+        for row, segment in enumerate(batch):
+            groups[segment.required > 0].append(row)
+        results = dict[int, list[Hypothesis]]()
+        for rows in filter(None, groups):
+            segments = [batch[row] for row in rows]
+            source = padded([segment.ids for segment in segments])
+            found = beam_search(self.model, source, options, segments, rules[1], self._trace)
+            results.update(zip(rows, found, strict=True))
+        return [results[row] for row in range(len(batch))]
 
     def force(self, pairs: Pairs, attention: bool) -> Sequence[Hypothesis]:
         """Score given translations."""
@@ -96,20 +104,16 @@ def repeats(text: str, source: str) -> bool:
     return LOOP.search(text) is not None and LOOP.search(source) is None
 
 
-def with_retries(
+def search_segments(
     search: Callable[[Sequence[Segment], SearchOptions], Hypotheses],
     batch: Sequence[Segment],
     options: SearchOptions,
     tokenizers: TokenizerPair,
 ) -> Hypotheses:
-    """Search, and again where the best hypothesis is empty or repeats itself.
-    Samples, and translations whose repetition the options limit, are searched once."""
-    results = search(batch, options)
-    if options.sample or options.no_repeat_ngram is not None:
-        return results
+    """Search, and again where the best hypothesis is empty or repeats itself."""
 
-    def again(rows: list[int], stricter: SearchOptions) -> Hypotheses:
-        return search([batch[row] for row in rows], stricter)
+    def search_rows(rows: Sequence[int], options: SearchOptions) -> Hypotheses:
+        return search([batch[row] for row in rows], options)
 
     def is_loop(row: int, hypotheses: list[Hypothesis]) -> bool:
         ids = hypotheses[0].ids
@@ -119,27 +123,28 @@ def with_retries(
         (target,) = tokenizers.target.decode([ids])
         return repeats(target, source)
 
-    not_empty = [replace(options, min_length=1)]
-    search_again(results, lambda _, hypotheses: not hypotheses[0].ids, not_empty, again)
-    stricter = [replace(options, no_repeat_ngram=size) for size in NO_REPEAT]
-    search_again(results, is_loop, stricter, again)
-    return results
+    return with_retries(search_rows, len(batch), options, lambda _, best: not best[0].ids, is_loop)
 
 
-def search_again(
-    results: list[Result],
-    is_wrong: Callable[[int, Result], bool],
-    stricter: Sequence[Options],
-    search: Callable[[list[int], Options], Sequence[Result]],
-) -> None:
-    """Replace wrong results in place, trying stricter options in order until they help."""
-    rows = list(range(len(results)))
-    for options in stricter:
-        rows = [row for row in rows if is_wrong(row, results[row])]
-        if not rows:
-            return
-        for row, result in zip(rows, search(rows, options), strict=True):
+def with_retries(
+    search: Callable[[Sequence[int], SearchOptions], list[Result]],
+    count: int,
+    options: SearchOptions,
+    is_empty: Callable[[int, Result], bool],
+    is_loop: Callable[[int, Result], bool],
+) -> list[Result]:
+    """Search rows, and again those whose result is empty or repeats itself.
+    Samples, and translations whose repetition the options limit, are searched once."""
+    results = search(range(count), options)
+    if options.sample or options.no_repeat_ngram is not None:
+        return results
+    attempts = [(is_empty, replace(options, min_length=1))]
+    attempts += [(is_loop, replace(options, no_repeat_ngram=size)) for size in NO_REPEAT]
+    for is_wrong, stricter in attempts:
+        rows = [row for row, result in enumerate(results) if is_wrong(row, result)]
+        for row, result in zip(rows, search(rows, stricter) if rows else (), strict=True):
             results[row] = result
+    return results
 
 
 def padded(pieces: Sequence[Sequence[int]]) -> Ids:

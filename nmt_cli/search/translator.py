@@ -4,21 +4,25 @@ import logging
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, compress, islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from nmt_cli.errors import InputError, NmtError
-from nmt_cli.search.hypotheses import Hypotheses, Hypothesis, Pairs, Segment, penalty, word_weights
+from nmt_cli.search.hypotheses import Hypothesis, Pairs, Segment, penalty
+from nmt_cli.search.lines import Line, Translation
 from nmt_cli.search.options import DecodingOptions, SearchOptions
+from nmt_cli.search.parts import translation_of
 from nmt_cli.search.segments import BeamSearch, SegmentSearch, in_batches
 from nmt_cli.search.step_model import StepModel
-from nmt_cli.text.edits import Span
+from nmt_cli.search.terms import place_terms
+from nmt_cli.search.work import Work
+from nmt_cli.text.glossary import Glossary, lacking, read_glossary
 from nmt_cli.text.lines import is_blank
-from nmt_cli.text.path import Passage, TextPath, Words
-from nmt_cli.text.tokenizer import END_ID, UNK_ID, Tokenizer, TokenizerPair, encode_lines
+from nmt_cli.text.path import TextPath
+from nmt_cli.text.tokenizer import END_ID, UNK_ID, TokenizerPair, encode_lines
+from nmt_cli.text.units import Passage, Unit
 
 if TYPE_CHECKING:
     from nmt_cli.recipe.model import DecodingConfig
@@ -31,55 +35,11 @@ WINDOW = 2048
 WINDOW_CHARACTERS = 2_000_000
 # Initial speed estimate, in characters per second (a large model on one core). A file of a few
 # hundred lines is not cut into many small windows.
-FIRST_SPEED = 1000.0
+FIRST_SPEED = 2000.0
 # Source tokens of a batch, padding included, at beam 1; wider beams get proportionally fewer rows.
 BATCH_TOKENS = 2048
 
-# No line has more segments: line and segment number together identify a segment.
-_MAX_SEGMENTS = 1 << 20
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line and the phrases that its translation must contain."""
-
-    text: str
-    phrases: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Translation:
-    """One translation of a line.
-
-    Attributes:
-        text: the line itself if it is blank.
-        score: sum of the penalised log-probabilities of its parts; 0 for a blank line.
-        ids: token ids of all parts, END excluded.
-        tokens: the tokens, including the END of each part.
-        token_scores: their log-probabilities.
-        alignment: (source word, target word), counted from 0, in target order; None if not
-            requested. Words are separated by white space.
-        source_words, target_words: the spans of all words of the line and of ``text``, if an
-            alignment was requested.
-        others: further translations, best first, if several were requested.
-        seconds: search time, the line's share of its batches.
-    """
-
-    text: str
-    score: float
-    ids: list[int]
-    tokens: list[str] = field(default_factory=list)
-    token_scores: list[float] = field(default_factory=list)
-    alignment: list[tuple[int, int]] | None = None
-    source_words: list[Span] = field(default_factory=list)
-    target_words: list[Span] = field(default_factory=list)
-    others: list["Translation"] = field(default_factory=list)
-    seconds: float = field(default=0.0, compare=False)
-
-    @property
-    def n_best(self) -> list["Translation"]:
-        """All translations of the line, best first."""
-        return [self, *self.others]
+_Task = tuple[Work, Unit, Segment]
 
 
 @dataclass(frozen=True)
@@ -91,6 +51,7 @@ class Translator:
         path: what happens to lines before they are segments, and to translations.
         workers: batches searched in parallel, each in its own thread.
         name: of the input, for messages: precedes ``line 3``.
+        glossary: whose terms lines without terms of their own may have.
     """
 
     search: SegmentSearch
@@ -99,6 +60,7 @@ class Translator:
     workers: int = 1
     batch_tokens: int = BATCH_TOKENS
     name: str = ""
+    glossary: Glossary | None = None
 
     @property
     def tokenizers(self) -> TokenizerPair:
@@ -127,107 +89,118 @@ class Translator:
         """
         lines, number, speed = iter(lines), first_number, FIRST_SPEED
         began = time.monotonic()
-        while window := _read_ahead(lines, min(speed * seconds, WINDOW_CHARACTERS)):
+        while window := self._read_ahead(lines, min(speed * seconds, WINDOW_CHARACTERS)):
             yield from self._window(window, number)
             number += len(window)
             ended = time.monotonic()
             # Blank or short lines say little about those that follow.
             characters = sum(len(line.text) + 1 for line in window)
-            speed = min(4 * speed, characters / max(ended - began, 1e-9))
+            speed = min(8 * speed, characters / max(ended - began, 1e-9))
             began = ended
 
-    def _window(self, lines: list[Line], first_number: int) -> Iterator[Translation]:
-        segments, translated = list[Segment](), list[Passage]()
-        failure: NmtError | None = None
-        prefix = self._encoded(self.options.prefix, "prefix") if self.options.prefix else ()
-        passages = self.path.read(
-            [line.text for line in lines], [not line.phrases and not prefix for line in lines]
-        )
-        numbered = zip(lines, passages, strict=True)
-        for number, (line, passage) in enumerate(numbered, start=first_number):
-            if len(passage.parts) > 1:
-                logger.warning(
-                    f"{self.name}line {number}: longer than {self.path.max_source} tokens, "
-                    f"translated in {len(passage.parts)} parts"
-                )
-            try:
-                segments += self._segments(line, number, passage, prefix)
-            except NmtError as error:  # translate the lines before it first
-                failure = error
+    def _read_ahead(self, lines: Iterator[str | Line], characters: float) -> list[Line]:
+        read: list[Line] = []
+        for item in lines:
+            line = Line(item) if isinstance(item, str) else item
+            if self.glossary and line.terms == ():
+                line = replace(line, terms=self.glossary.found(line.text))
+            read.append(line)
+            characters -= len(line.text) + 1  # with its end
+            if len(read) == WINDOW or characters <= 0:
                 break
-            translated.append(passage)
-        results = iter(self._search(segments))
-        for passage in translated:
-            parts = list(islice(results, len(passage.parts)))
-            translation = self._translation(passage, [hypotheses for hypotheses, _ in parts])
-            yield replace(translation, seconds=sum((seconds for _, seconds in parts), 0.0))
+        return read
+
+    def best(self, line: str) -> tuple[Passage, dict[Unit, Hypothesis]]:
+        """Translate one line, and return what the model read of it, and wrote for each part."""
+        ((work,), _) = self._searched([Line(line)], 1)
+        return work.passage, work.ranked(0)
+
+    def _window(self, lines: list[Line], first_number: int) -> Iterator[Translation]:
+        work, failure = self._searched(lines, first_number)
+        for item in work:
+            # The second best of a line joins the second best of its units, and so on.
+            ranked = [
+                translation_of(self.path, item.passage, item.ranked(rank), self.options)
+                for rank in range(self.options.n_best)
+            ]
+            problems = {
+                f"{term.source!r:.80} is not translated as {term.target!r:.80}"
+                for term in lacking(item.terms, ranked[0].text)
+            }
+            for problem in sorted(problems):
+                logger.warning(f"{item.where}: {problem}, as the glossary says")
+            yield replace(ranked[0], others=ranked[1:], seconds=item.seconds)
         if failure:
             raise failure
 
-    def _translation(self, passage: Passage, results: Sequence[list[Hypothesis]]) -> Translation:
-        """Build the translation of a line from the hypotheses of each of its parts, best first.
-
-        The second best of a line joins the second best of its parts, and so on. A blank line, which
-        has no parts, stays as it is.
-        """
-        source = self.path.source_words(passage) if self.options.alignments else None
-        ranked = [
-            self._joined(passage, [found[min(rank, len(found) - 1)] for found in results], source)
-            for rank in range(self.options.n_best)
-        ]
-        return replace(ranked[0], others=ranked[1:])
-
-    def _joined(
-        self, passage: Passage, chosen: Sequence[Hypothesis], source: Words | None
-    ) -> Translation:
-        tokenizer = self.tokenizers.target
-        texts = [hypothesis.text for hypothesis in chosen]
-        copied: dict[int, list[Span]] = {}
-        for index, hypothesis in enumerate(chosen):
-            if self.options.unk == "copy" and UNK_ID in hypothesis.ids:
-                words = self.path.tokenizer_words(passage, index)
-                texts[index], copied[index] = _with_copies(hypothesis, words, tokenizer)
-        text = self.path.written(passage, texts)
-        token_ids = [
-            id_
-            for hypothesis in chosen
-            for id_ in [*hypothesis.ids, END_ID][: len(hypothesis.token_scores)]
-        ]
-        translation = Translation(
-            text.text,
-            sum((hypothesis.score for hypothesis in chosen), 0.0),
-            [id_ for hypothesis in chosen for id_ in hypothesis.ids],
-            tokenizer.tokens(token_ids),
-            [score for hypothesis in chosen for score in hypothesis.token_scores],
+    def _searched(self, lines: list[Line], first_number: int) -> tuple[list[Work], NmtError | None]:
+        """Search the translations of lines, up to the first with an error."""
+        work, waiting, failure = list[Work](), list[_Task](), None
+        prefix = self._encoded(self.options.prefix, "prefix") if self.options.prefix else ()
+        passages = self.path.read(
+            [line.text for line in lines],
+            [not line.phrases and not prefix for line in lines],
+            [line.placeholders for line in lines],
         )
-        if not source:
-            return translation
-        spans = [
-            copied.get(index) or tokenizer.decode_spans(hypothesis.ids)[1]
-            for index, hypothesis in enumerate(chosen)
-        ]
-        target = self.path.target_words(text, list(zip(texts, spans, strict=True)))
-        alignment = _aligned(source, target, chosen)
-        return replace(
-            translation, alignment=alignment, source_words=source.spans, target_words=target.spans
-        )
+        numbered = zip(lines, passages, strict=True)
+        for number, (line, passage) in enumerate(numbered, start=first_number):
+            where = self.name + (line.where or f"line {number}")
+            cuts = sum(unit.is_cut for unit in passage.units)
+            if cuts:
+                logger.warning(
+                    f"{where}: has a sentence longer than {self.path.max_source} tokens, "
+                    f"translated in {cuts} parts"
+                )
+            terms = self.path.free_terms(passage, line.terms or ())
+            item = Work(passage, number, where, terms)
+            try:
+                waiting += self._segments(item, line.phrases, prefix)
+            except NmtError as error:  # translate the lines before it first
+                failure = error
+                break
+            work.append(item)
+        while waiting:
+            results = self._search([segment for _, _, segment in waiting])
+            searched, waiting = waiting, []
+            for (item, unit, _), (hypotheses, seconds) in zip(searched, results, strict=True):
+                item.results[unit], item.seconds = hypotheses, item.seconds + seconds
+                further = item.further(self.path, unit)
+                waiting += [(item, new, item.segment(new)) for new in further if new.ids]
+        if any(item.terms for item in work):
+            limit = self.options.max_length
+            place_terms(self.path, work, self._hypotheses, self._forced, limit)
+        self._add_attention(work)
+        return work, failure
 
-    def _segments(
-        self, line: Line, number: int, passage: Passage, prefix: tuple[int, ...]
-    ) -> list[Segment]:
-        """The segments of a line; the prefix belongs to the first."""
-        if not passage.parts:  # a blank line stays as it is
+    def _hypotheses(self, segments: list[Segment]) -> list[list[Hypothesis]]:
+        return [hypotheses for hypotheses, _ in self._search(segments)]
+
+    def _forced(self, pairs: Pairs) -> list[Hypothesis]:
+        """Return given translations as the search would, with attention if the model has it."""
+        forced = self.force(pairs, attention=self.path.aligns)
+        texts = self.tokenizers.target.decode([ids for _, ids in pairs])
+        alpha = self.options.length_penalty
+        return [
+            replace(
+                hypothesis,
+                text=text,
+                score=hypothesis.score / float(penalty(len(hypothesis.ids) + 1, alpha)),
+            )
+            for hypothesis, text in zip(forced, texts, strict=True)
+        ]
+
+    def _segments(self, work: Work, phrases: Sequence[str], prefix: tuple[int, ...]) -> list[_Task]:
+        """Return the segments of a line; the prefix belongs to the first."""
+        parts, where = work.passage.parts, work.where
+        if not parts:  # a blank line stays as it is
             return []
-        where = f"{self.name}line {number}"
-        if line.phrases and len(passage.parts) > 1:
+        if phrases and len(parts) > 1:
             reason = f"{where}: has constraints, and is longer than the model reads at a time"
             raise InputError(reason, "put its sentences on separate lines")
-        phrases = tuple(dict.fromkeys(self._encoded(phrase, where) for phrase in line.phrases))
-        first = number * _MAX_SEGMENTS
-        segments = [
-            Segment(ids, first + index, () if index else prefix, phrases)
-            for index, ids in enumerate(passage.parts)
-        ]
+        encoded = tuple(dict.fromkeys(self._encoded(phrase, where) for phrase in phrases))
+        segments = list(map(work.segment, parts))
+        if prefix or encoded:
+            segments[0] = replace(segments[0], prefix=prefix, phrases=encoded)
         required = segments[0].required
         if required >= self.options.max_length:
             raise InputError(
@@ -235,7 +208,7 @@ class Translator:
                 f"`max_length={self.options.max_length}` includes the end token",
                 "use shorter constraints or a larger `max_length`",
             )
-        return segments
+        return [(work, unit, segment) for unit, segment in zip(parts, segments, strict=True)]
 
     def _encoded(self, phrase: str, where: str) -> tuple[int, ...]:
         (ids,) = self.tokenizers.target.encode([phrase])
@@ -261,18 +234,17 @@ class Translator:
 
         sizes = [len(segment.ids) for segment in segments]
         budget = max(1, self.batch_tokens // self.options.beam_size)
-        results = in_batches(sizes, budget, self.workers, timed)
-        self._add_attention(segments, [hypotheses for hypotheses, _ in results])
-        return results
+        return in_batches(sizes, budget, self.workers, timed)
 
-    def _add_attention(self, segments: list[Segment], results: Hypotheses) -> None:
-        options = self.options
-        needed = [
-            (segment.ids, hypotheses, rank)
-            for segment, hypotheses in zip(segments, results, strict=True)
-            for rank, hypothesis in enumerate(hypotheses)
-            if options.alignments or (options.unk == "copy" and UNK_ID in hypothesis.ids)
-        ]
+    def _add_attention(self, work: Sequence[Work]) -> None:
+        """Add attention to the hypotheses that need it: for alignments, copies, and pairs."""
+        options, needed = self.options, list[tuple[list[int], list[Hypothesis], int]]()
+        for unit, hypotheses in chain(*(item.results.items() for item in work)):
+            for rank, hypothesis in enumerate(hypotheses):
+                is_needed = options.alignments or bool(unit.reading.pairs)
+                is_needed |= options.unk == "copy" and UNK_ID in hypothesis.ids
+                if is_needed and hypothesis.attention is None:
+                    needed.append((unit.ids, hypotheses, rank))
         pairs = [(source, hypotheses[rank].ids) for source, hypotheses, rank in needed]
         forced = self.force(pairs, attention=True)
         for (_, hypotheses, rank), scored in zip(needed, forced, strict=True):
@@ -318,54 +290,20 @@ def translator_for(
     decoding: "DecodingConfig",
     options: DecodingOptions | None = None,
     workers: int = 1,
+    languages: tuple[str, str] = ("", ""),
+    aligns: bool = False,
 ) -> Translator:
     """Make a translator with a model's settings; a step model is searched with beam search.
-    ``decoding`` has the defaults of the options, and the steps of the text path."""
+
+    Args:
+        decoding: the defaults of the options, and the steps of the text path.
+        workers: batches to search in parallel.
+        languages: source and target, for what the text path knows of them.
+        aligns: whether the text path may use the attention of the model.
+    """
     search = model if isinstance(model, SegmentSearch) else BeamSearch(model, tokenizers)
-    path = TextPath.of(tokenizers, decoding)
-    return Translator(search, path, SearchOptions.of(decoding, options), workers)
-
-
-def _read_ahead(lines: Iterator[str | Line], characters: float) -> list[Line]:
-    read: list[Line] = []
-    for line in lines:
-        read.append(Line(line) if isinstance(line, str) else line)
-        characters -= len(read[-1].text) + 1  # with its end
-        if len(read) == WINDOW or characters <= 0:
-            break
-    return read
-
-
-def _aligned(source: Words, target: Words, chosen: Sequence[Hypothesis]) -> list[tuple[int, int]]:
-    """Return for each target word the source word with the largest weight: (source, target)."""
-    pairs = list[tuple[int, int]]()
-    for index, hypothesis in enumerate(chosen):
-        # Words without tokens in this part are in other parts of the line.
-        read, written = (
-            {word: tokens for word, tokens in enumerate(words.tokens[index]) if tokens}
-            for words in (source, target)
-        )
-        if read and written and hypothesis.attention is not None:
-            sides = list(read.values()), list(written.values())
-            weights, numbers = word_weights(hypothesis.attention, *sides), list(read)
-            best = (numbers[column] for column in weights.argmax(axis=1))
-            pairs += zip(best, written, strict=True)
-    return pairs
-
-
-def _with_copies(
-    hypothesis: Hypothesis, source: Sequence[tuple[str, list[int]]], target: Tokenizer
-) -> tuple[str, list[Span]]:
-    """Put aligned source words in place of unknown words, and find the spans of tokens."""
-    groups = target.words(hypothesis.ids)
-    words = target.decode([[hypothesis.ids[token] for token in group] for group in groups])
-    if source and hypothesis.attention is not None:
-        weights = word_weights(hypothesis.attention, [tokens for _, tokens in source], groups)
-        for index, group in enumerate(groups):
-            if any(hypothesis.ids[token] == UNK_ID for token in group):
-                words[index] = source[int(np.argmax(weights[index]))][0]
-    spans, end = list[Span](), 0
-    for word, group in zip(words, groups, strict=True):
-        spans += [(end, end + len(word))] * len(group)
-        end += len(word) + 1
-    return " ".join(words), spans
+    path = TextPath.of(tokenizers, decoding, languages, aligns)
+    chosen = SearchOptions.of(decoding, options)
+    path = replace(path, splits=path.splits and chosen.split_sentences)
+    glossary = read_glossary(Path(chosen.glossary), languages) if chosen.glossary else None
+    return Translator(search, path, chosen, workers, glossary=glossary)

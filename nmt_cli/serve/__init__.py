@@ -1,1 +1,1 @@
-"""Serve models over HTTP: a page, the interfaces of LibreTranslate and DeepL (``nmt serve``)."""
+"""``nmt serve``: a page, and the interfaces of LibreTranslate, DeepL and Apertium over HTTP."""

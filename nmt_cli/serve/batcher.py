@@ -1,6 +1,8 @@
-"""The models of a server, and the queue that collects sentences of all requests for them."""
+"""The queue that collects sentences of all requests, the cache, and the metrics."""
 
-import logging
+import hashlib
+import math
+import pickle
 import threading
 import time
 from collections import OrderedDict
@@ -8,169 +10,37 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from itertools import accumulate, islice
+from operator import attrgetter
 
 import prometheus_client as prometheus
 from starlette.exceptions import HTTPException
 
-from nmt_cli.bundle import MANIFEST
-from nmt_cli.errors import ModelError, NmtError
-from nmt_cli.models import TranslationModel, kind_of
-from nmt_cli.models import open as open_model
+from nmt_cli.search.lines import Line, Translation
 from nmt_cli.search.options import DecodingOptions
-from nmt_cli.search.translator import FIRST_SPEED, Translation, Translator
-
-logger = logging.getLogger(__name__)
+from nmt_cli.serve.models import Direction
 
 # How long the first sentence waits for others, if a thread is free for it.
 WINDOW_SECONDS = 0.002
-# Sentences that a thread takes at a time: with more, a short one would wait too long.
-MAX_SENTENCES = 64
-# Approximate overhead of a cached text, in characters.
-_OVERHEAD = 500
+# Sentences that a thread takes at a time, and their work: with more, others would wait too long.
+# The work of a sentence is its characters and these further ones.
+MAX_SENTENCES, MAX_WORK, _SENTENCE_WORK = 64, 4000, 30
+# The work of a request that is as urgent as single sentences, and of the batches that begin with
+# what is urgent.
+_FREE_WORK = _URGENT_WORK = 1500
+# Every third batch is taken by turns, the others by age.
+_TURNS = 3
+# Sentences among which a thread looks for some of similar length.
+_LOOK_AHEAD = 128
+# Work per second that a thread is assumed to do until it was measured, and by how much a batch
+# makes earlier measurements count less.
+_FIRST_SPEED, _DECAY = 2000.0, 0.8
+# Bytes that Python takes for an entry of the cache, beside its pickled translation.
+_OVERHEAD = 300
 _BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64]  # buckets of a metric
 
 Answer = Future[Translation]
-_CacheKey = tuple[str, DecodingOptions, str]
-
-
-class ServedModel:
-    """A bundle and the languages it translates between.
-
-    Attributes:
-        source, target: codes of the languages, in lower case.
-        has_attention: whether its translations can have alignments.
-        version: of its files; a replaced bundle has another one.
-        size: bytes of its files.
-        used: when it last translated.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        if kind_of(folder) != "bundle":
-            hint = "export it with nmt export --onnx"
-            raise ModelError(f"{folder}: only bundles can be served", hint)
-        self.folder = folder
-        self._lock = threading.Lock()
-        self._file = _manifest_file(folder)
-        self._set(open_model(folder, threads=1, workers=1))
-        self.used = 0.0
-
-    def _set(self, model: TranslationModel) -> None:
-        self._model, self._translators = model, dict[DecodingOptions, Translator]()
-        self.has_attention, self.beam_size = model.has_attention, model.decoding.beam_size
-        self.source, self.target = (code.lower() for code in model.languages)
-        self.version = " ".join(model.fingerprint())
-        self.size = sum(path.stat().st_size for path in self.folder.glob("*") if path.is_file())
-
-    @property
-    def is_loaded(self) -> bool:
-        """Whether its graphs are in memory."""
-        return bool(self._translators)
-
-    def translator(self, options: DecodingOptions) -> Translator:
-        """Return a translator with these options; the model is loaded if it is not."""
-        self.used = time.monotonic()
-        with self._lock:
-            if options not in self._translators:
-                self._translators[options] = self._model.translator(options)
-            return self._translators[options]
-
-    def release(self) -> None:
-        """Free its memory once no batch uses it; the next one loads it again."""
-        with self._lock:
-            self._translators.clear()
-            self._model.close()
-
-    def reload_if_changed(self) -> None:
-        """Open the bundle again if it was replaced and can be read.
-
-        Batches that are being translated keep the old one.
-        """
-        file = _manifest_file(self.folder)
-        if file == self._file:
-            return
-        try:
-            model = open_model(self.folder, threads=1, workers=1)
-            if tuple(code.lower() for code in model.languages) != (self.source, self.target):
-                raise ModelError(f"{self.folder}: now translates between other languages")
-        except NmtError as error:
-            if file is not None:
-                logger.warning(f"{error.args[0]}; still serving the previous bundle")
-        else:
-            with self._lock:
-                self._set(model)
-            logger.warning(f"{self.folder}: reloaded")
-        self._file = file
-
-
-class Models:
-    """All models of a server.
-
-    Args:
-        folders: of the bundles.
-        memory: bytes of models that may be loaded at the same time; 0 for no limit. The least
-            recently used model is unloaded.
-
-    Attributes:
-        sources, all_targets, languages: codes of the source languages, of the target languages
-            and of both, sorted.
-    """
-
-    def __init__(self, folders: Sequence[Path], memory: int) -> None:
-        self._memory = memory
-        self.served = [ServedModel(folder) for folder in dict.fromkeys(folders)]
-        by_languages: dict[tuple[str, str], Path] = {}
-        for model in self.served:
-            other = by_languages.setdefault((model.source, model.target), model.folder)
-            if other != model.folder:
-                reason = f"both translate from {model.source} to {model.target}"
-                raise ModelError(f"{other} and {model.folder} {reason}", "serve one of them")
-        self.sources = sorted({model.source for model in self.served})
-        self.all_targets = sorted({model.target for model in self.served})
-        self.languages = sorted({*self.sources, *self.all_targets})
-
-    def targets(self, source: str) -> list[str]:
-        """Return the codes of the languages that a language can be translated to, sorted."""
-        return sorted(model.target for model in self.served if model.source == source)
-
-    def find(self, source: str, target: str) -> ServedModel | None:
-        """Return the model for two languages.
-
-        A code with a region also finds the language without it, and the reverse.
-        """
-        near = [
-            model
-            for model in self.served
-            if (_base(model.source), _base(model.target)) == (_base(source), _base(target))
-        ]
-        exact = source.lower(), target.lower()
-        return max(
-            near,
-            key=lambda model: (model.source == exact[0]) + (model.target == exact[1]),
-            default=None,
-        )
-
-    def make_room(self, needed: ServedModel) -> None:
-        """Unload the least recently used models until there is room for this one."""
-        loaded = [model for model in self.served if model.is_loaded and model is not needed]
-        excess = sum(model.size for model in [needed, *loaded]) - self._memory
-        for model in sorted(loaded, key=lambda model: model.used) if self._memory else ():
-            if excess > 0:
-                model.release()
-                excess -= model.size
-
-
-def _base(code: str) -> str:
-    return code.lower().replace("_", "-").partition("-")[0]
-
-
-def _manifest_file(folder: Path) -> tuple[int, int] | None:
-    """Identify the manifest's file, which differs once a bundle is replaced; None without one."""
-    try:
-        status = (folder / MANIFEST).stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns
+_CacheKey = tuple[str, DecodingOptions, Line]
 
 
 class TooManyRequests(HTTPException):
@@ -206,38 +76,87 @@ class Metrics:
         return prometheus.generate_latest(self._registry)
 
 
-# Sentences with the same model and options may share a batch.
-_Group = tuple[ServedModel, DecodingOptions]
+@dataclass(eq=False)
+class Flow:
+    """The sentences of a request, which take turns with those of others until its time is over.
+
+    Attributes:
+        ends: the monotonic time after which nobody waits for them.
+        start: of its next sentence, in work that each flow may have had done.
+        waiting: its sentences in the queue.
+        waits: whether it waits for room in the queue.
+    """
+
+    ends: float = math.inf
+    start: float = -math.inf
+    waiting: int = 0
+    waits: bool = False
+
+    def check(self) -> None:
+        """Raise TimeoutError if its time is over."""
+        if time.monotonic() > self.ends:
+            raise TimeoutError
 
 
 @dataclass(eq=False)
 class _Sentence:
-    text: str
+    line: Line
+    flow: Flow
+    queue: "_Queue"
+    start: float = 0.0  # when it is its turn; see Flow
     answer: Answer = field(default_factory=Future)
     arrived: float = field(default_factory=time.monotonic)
+
+    @property
+    def work(self) -> int:
+        return len(self.line.text) + _SENTENCE_WORK
+
+
+@dataclass(eq=False)
+class _Queue:
+    """Sentences with the same model and options, which may share a batch, by turns.
+
+    Attributes:
+        work: of all its sentences.
+        done, seconds: work of batches and what it took, the latest counting most.
+    """
+
+    model: Direction
+    options: DecodingOptions
+    sentences: list[_Sentence] = field(default_factory=list)
+    work: int = 0
+    done: float = _FIRST_SPEED
+    seconds: float = 1.0
 
 
 class Batcher:
     """Collects sentences of many requests, and hands them to translators in a few threads.
 
-    A free thread takes the oldest sentence and those of a similar length that need the same model
-    and options; the translator makes the batches. A translation depends only on its sentence, so
-    neither batches nor the cache change one.
+    A free thread takes a sentence and those of a similar length that need the same model and
+    options; the translator makes the batches. That is the oldest sentence or, in every third batch,
+    the next of the request of which least was done: single sentences do not wait for long texts,
+    which are translated in one and a half times the time at most. A translation depends only on its
+    sentence, so neither batches nor the cache change one.
 
     Args:
         threads: translators that run at the same time.
         max_waiting: characters in the queue, beyond which requests are refused.
-        cache: size of the cache, in characters of sentences and translations; 0 for none.
+        cache: bytes of the cache; 0 for none.
+        timeout: seconds in which a request must be translated, or it is refused.
     """
 
-    def __init__(self, threads: int, max_waiting: int, cache: int, metrics: Metrics) -> None:
-        self._max_waiting, self._metrics = max_waiting, metrics
+    def __init__(
+        self, threads: int, max_waiting: int, cache: int, metrics: Metrics, timeout: float
+    ) -> None:
+        self._max_waiting, self._metrics, self._timeout = max_waiting, metrics, timeout
         self._cache = _Cache(cache)
-        self._queues: OrderedDict[_Group, list[_Sentence]] = OrderedDict()
+        self._queues = dict[tuple[Direction, DecodingOptions], _Queue]()
+        self._by_age: OrderedDict[_Sentence, None] = OrderedDict()
+        self._flows = set[Flow]()  # that have sentences in queues
         self._waiting = self._idle = 0  # characters, threads
         metrics.waiting.set_function(lambda: self._waiting)
-        self._speed = FIRST_SPEED  # characters per second of all threads
-        self._closed = False
+        self._start = 0.0  # of the sentence whose turn was last
+        self._turn, self._closed = 0, False
         self._changed = threading.Condition()
         self._threads = [
             threading.Thread(target=self._work, name=f"translate-{number}", daemon=True)
@@ -247,29 +166,50 @@ class Batcher:
             thread.start()
 
     def submit(
-        self, model: ServedModel, options: DecodingOptions, texts: Sequence[str]
+        self, model: Direction, options: DecodingOptions, lines: Sequence[Line], flow: Flow
     ) -> list[Answer]:
         """Queue sentences, or refuse all; return their translations, which can be cancelled."""
         answers, new = list[Answer](), list[_Sentence]()
-        for text in texts:
-            sentence = _Sentence(text)
-            if cached := self._cache.get((model.version, options, text)):
+        with self._changed:
+            queue = self._queues.setdefault((model, options), _Queue(model, options))
+        for line in lines:
+            sentence = _Sentence(line, flow, queue)
+            if cached := self._cache.get((model.version, options, line)):
                 sentence.answer.set_result(cached)
             else:
                 new.append(sentence)
             answers.append(sentence.answer)
-        size = _characters(new)
-        self._metrics.cached.inc(len(texts) - len(new))
+        self._metrics.cached.inc(len(lines) - len(new))
+        if not new:
+            return answers
         with self._changed:
-            # One request may be larger than the queue, if nothing waits before it.
-            if new and self._waiting and self._waiting + size > self._max_waiting:
-                seconds = 1 + int(self._waiting / self._speed)
-                raise TooManyRequests("too many sentences are waiting", seconds)
-            if new:
-                self._queues.setdefault((model, options), []).extend(new)
-                self._waiting += size
-                self._changed.notify(len(new))
+            work = sum(sentence.work for sentence in new)
+            self._admit(work, _characters(new), queue, flow)
+            for sentence in new:
+                flow.start = max(flow.start, self._start - _FREE_WORK)
+                sentence.start = max(flow.start, self._start)
+                flow.start += sentence.work
+            queue.sentences += new
+            queue.sentences.sort(key=attrgetter("start"))
+            queue.work += work
+            self._by_age.update(dict.fromkeys(new))
+            self._waiting += _characters(new)
+            flow.waiting += len(new)
+            self._flows.add(flow)
+            self._changed.notify(len(new))
         return answers
+
+    def _admit(self, work: int, characters: int, queue: _Queue, flow: Flow) -> None:
+        """Refuse work that could not be done in time, or that is too much, unless none waits."""
+        if not self._by_age:
+            return
+        threads = len(self._threads)
+        before = sum(other.work * other.seconds / other.done for other in self._queues.values())
+        own = work * queue.seconds / queue.done
+        by_turns = _TURNS * own * len({*self._flows, flow})
+        seconds = min((before + own) * _TURNS / (_TURNS - 1), by_turns) / threads
+        if self._waiting + characters > self._max_waiting or seconds > self._timeout:
+            raise TooManyRequests("too many sentences are waiting", 1 + int(before / threads))
 
     def close(self) -> None:
         """Translate what is queued, then end the threads."""
@@ -280,97 +220,145 @@ class Batcher:
             thread.join()
 
     def _work(self) -> None:
-        while work := self._next():
-            (model, options), sentences = work
-            began = time.monotonic()
-            self._translate(model, options, sentences)
-            seconds = max(time.monotonic() - began, 1e-6)
-            speed = _characters(sentences) / seconds * len(self._threads)
-            self._speed += 0.2 * (speed - self._speed)
+        while sentences := self._next():
+            self._translate(sentences)
 
-    def _next(self) -> tuple[_Group, list[_Sentence]] | None:
+    def _next(self) -> list[_Sentence] | None:
         """Wait for sentences and take some; return None once closed and empty."""
         with self._changed:
             self._idle += 1
             try:
-                while self._queues or not self._closed:
-                    if not self._queues:
+                while self._by_age or not self._closed:
+                    if not self._by_age:
                         self._changed.wait()
                         continue
-                    group, queue = min(self._queues.items(), key=lambda item: item[1][0].arrived)
-                    seconds = WINDOW_SECONDS - (time.monotonic() - queue[0].arrived)
-                    if seconds > 0 and len(queue) < MAX_SENTENCES and not self._closed:
+                    candidates = self._candidates()
+                    seconds = WINDOW_SECONDS - (time.monotonic() - candidates[0].arrived)
+                    is_full = len(candidates) >= MAX_SENTENCES
+                    if seconds > 0 and not is_full and not self._closed:
                         self._changed.wait(seconds)
-                    elif sentences := self._take(group, queue):
-                        return group, sentences
+                        continue
+                    limit = MAX_WORK if self._turn else _URGENT_WORK
+                    self._turn = (self._turn + 1) % _TURNS
+                    if sentences := self._take(candidates, self._idle, limit):
+                        return sentences
                 return None
             finally:
                 self._idle -= 1
 
-    def _take(self, group: _Group, queue: list[_Sentence]) -> list[_Sentence]:
-        """Take the oldest sentence and those nearest to it in length: one idle thread's share."""
-        oldest, *others = queue
-        others.sort(key=lambda sentence: abs(len(sentence.text) - len(oldest.text)))
-        count = min(MAX_SENTENCES, -(-len(queue) // self._idle))
-        chosen = {oldest, *others[: count - 1]}
-        taken = [sentence for sentence in queue if sentence in chosen]
-        rest = [sentence for sentence in queue if sentence not in chosen]
-        if rest:
-            self._queues[group] = rest
-        else:
-            del self._queues[group]
+    def _candidates(self) -> list[_Sentence]:
+        """Return sentences that may share a batch, the first of which must be in it."""
+        queues = [queue for queue in self._queues.values() if queue.sentences]
+        queue = min(queues, key=lambda queue: queue.sentences[0].start)
+        self._start = max(self._start, queue.sentences[0].start)
+        if not self._turn:
+            return queue.sentences[:_LOOK_AHEAD]
+        queue = next(iter(self._by_age)).queue
+        oldest = (sentence for sentence in self._by_age if sentence.queue is queue)
+        return list(islice(oldest, _LOOK_AHEAD))
+
+    def _take(self, candidates: list[_Sentence], threads: int, limit: int) -> list[_Sentence]:
+        """Take the first sentence and those nearest to it in length: a thread's share."""
+        first, *others = candidates
+        queue = first.queue
+        share = min(MAX_SENTENCES, -(-len(queue.sentences) // threads))
+        others.sort(key=lambda other: abs(other.work - first.work))
+        works = accumulate((other.work for other in others[: share - 1]), initial=first.work)
+        count = sum(work <= limit for work in works)
+        chosen = {first, *others[: max(count - 1, 0)]}
+        taken = [sentence for sentence in candidates if sentence in chosen]
+        queue.sentences = [sentence for sentence in queue.sentences if sentence not in chosen]
+        for sentence in taken:
+            del self._by_age[sentence]
+            sentence.flow.waiting -= 1
+            if not sentence.flow.waiting:
+                self._flows.discard(sentence.flow)
+        queue.work -= sum(sentence.work for sentence in taken)
         self._waiting -= _characters(taken)
         # Sentences of clients that disconnected are cancelled.
         return [sentence for sentence in taken if sentence.answer.set_running_or_notify_cancel()]
 
-    def _translate(
-        self, model: ServedModel, options: DecodingOptions, sentences: list[_Sentence]
-    ) -> None:
-        version = model.version
+    def _translate(self, sentences: list[_Sentence], is_nested: bool = False) -> None:
+        queue = sentences[0].queue
+        work, paused = sum(sentence.work for sentence in sentences), 0.0
+
+        def pause() -> None:
+            """Stop if nobody waits any more; let others pass a line that takes long."""
+            nonlocal paused
+            now = time.monotonic()
+            if all(sentence.flow.ends < now for sentence in sentences):
+                raise TimeoutError
+            if work > MAX_WORK and not is_nested:
+                self._let_pass()
+                paused += time.monotonic() - now
+
+        version = queue.model.version
         try:
-            texts = [sentence.text for sentence in sentences]
-            translations = list(model.translator(options).translate(texts))
+            translator = queue.model.translator(queue.options, pause)
+            began = time.monotonic()
+            translations = list(translator.translate([sentence.line for sentence in sentences]))
         except Exception as error:
             if len(sentences) > 1:  # find the sentence that fails; the others succeed
                 for sentence in sentences:
-                    self._translate(model, options, [sentence])
+                    self._translate([sentence], is_nested)
                 return
             sentences[0].answer.set_exception(error)
             return
+        if not self._idle:  # one thread by itself is faster
+            queue.done = _DECAY * queue.done + work
+            queue.seconds = _DECAY * queue.seconds + time.monotonic() - began - paused
         self._metrics.batches.observe(len(sentences))
         self._metrics.tokens.inc(sum(len(translation.ids) for translation in translations))
         for sentence, translation in zip(sentences, translations, strict=True):
-            self._cache.put((version, options, sentence.text), translation)
+            self._cache.put((version, queue.options, sentence.line), translation)
             sentence.answer.set_result(translation)
+
+    def _let_pass(self) -> None:
+        """Translate a few shorter sentences, if any wait."""
+        with self._changed:
+            short = [
+                [other for other in queue.sentences[:_LOOK_AHEAD] if other.work <= MAX_WORK]
+                for queue in self._queues.values()
+            ]
+            if not any(short):
+                return
+            candidates = min(filter(None, short), key=lambda others: others[0].start)
+            sentences = self._take(candidates, 1, _URGENT_WORK)
+        if sentences:
+            self._translate(sentences, is_nested=True)
 
 
 def _characters(sentences: Iterable[_Sentence]) -> int:
-    return sum(len(sentence.text) for sentence in sentences)
+    return sum(len(sentence.line.text) for sentence in sentences)
 
 
 class _Cache:
-    """Translations of the most recently used sentences, up to a number of characters."""
+    """Translations of the most recently used sentences, up to a number of bytes.
+
+    They are pickled, which makes them small and their sizes known.
+    """
 
     def __init__(self, max_size: int) -> None:
         self._max_size, self._size = max_size, 0
-        self._translations: OrderedDict[_CacheKey, Translation] = OrderedDict()
+        self._pickled: OrderedDict[bytes, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: _CacheKey) -> Translation | None:
+        digest = _digest(key)
         with self._lock:
-            if key in self._translations:
-                self._translations.move_to_end(key)
-            return self._translations.get(key)
+            if pickled := self._pickled.get(digest):
+                self._pickled.move_to_end(digest)
+        return pickle.loads(pickled) if pickled else None
 
     def put(self, key: _CacheKey, translation: Translation) -> None:
+        digest, pickled = _digest(key), pickle.dumps(translation)
         with self._lock:
-            if key not in self._translations:
-                self._translations[key] = translation
-                self._size += _cache_size(key, translation)
+            if digest not in self._pickled:
+                self._pickled[digest] = pickled
+                self._size += len(pickled) + _OVERHEAD
             while self._size > self._max_size:
-                self._size -= _cache_size(*self._translations.popitem(last=False))
+                self._size -= len(self._pickled.popitem(last=False)[1]) + _OVERHEAD
 
 
-def _cache_size(key: _CacheKey, translation: Translation) -> int:
-    texts = (key[2], *(hypothesis.text for hypothesis in translation.n_best))
-    return sum(len(text) + _OVERHEAD for text in texts)
+def _digest(key: _CacheKey) -> bytes:
+    return hashlib.sha256(repr(key).encode(errors="surrogatepass")).digest()

@@ -1,91 +1,113 @@
-"""The interface of DeepL, version 2 (https://developers.deepl.com/docs), for its clients."""
+"""The interface of DeepL (https://developers.deepl.com/docs), for its clients."""
 
+import re
 from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Mount
 
-from nmt_cli.serve.api import Call, Interface
-from nmt_cli.serve.batcher import ServedModel
+from nmt_cli.formats.tags import Tags
+from nmt_cli.serve.api import Call
+from nmt_cli.serve.deepl_base import DeepLInterface, choice, names, unsupported
+from nmt_cli.serve.deepl_glossaries import GlossaryEndpoints
+from nmt_cli.serve.documents import Documents
+from nmt_cli.serve.models import Direction
+from nmt_cli.serve.service import Limits, Service
+from nmt_cli.text.languages import base_language
 from nmt_cli.web import language_name
 
 PATHS = ("/v2/", "/v3/")
-_MAX_TEXTS = 50  # per request, as at DeepL
-_SCHEME = "DeepL-Auth-Key "
-# Unsupported parameters.
-_UNSUPPORTED = ("glossary_id", "glossary_ids", "style_id", "translation_memory_id")
+_NO_LIMIT = 10**12
+_MODEL_TYPES = ("", "quality_optimized", "latency_optimized", "prefer_quality_optimized")
+# Features of languages by the resources that have any languages.
+_FEATURES = {
+    "translate_text": ("auto_detection", "tag_handling", "glossary"),
+    "translate_document": ("auto_detection", "glossary"),
+    "glossary": (),
+}
+_EMPTY_RESOURCES = ("style_rules", "translation_memory", "voice", "write")
+_SPACES = re.compile(r"(?<=\S)\s++(?=\S)")
 
 
-class DeepL(Interface):
+class DeepL(DeepLInterface):
     """The endpoints of DeepL."""
 
-    error_field = "message"
-    missing_field = 400, "Parameter '{name}' not specified."
-    missing_key = 403, "Authorization failed. Please supply a valid DeepL-Auth-Key."
-    unknown_key = missing_key
-    too_large = 413, "Request Entity Too Large"
-    unknown_target = 400, "Value for 'target_lang' not supported."
+    def __init__(self, service: Service) -> None:
+        super().__init__(service)
+        self.documents = Documents(service)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of DeepL."""
+        glossaries = GlossaryEndpoints(self.service)
         version_2 = [
+            *glossaries.routes(2),
+            *self.documents.routes(),
             self.endpoint("/translate", self.translate, "text", methods=("POST",)),
             self.endpoint("/languages", self.languages, methods=("GET", "POST")),
-            self.endpoint("/glossary-language-pairs", self.glossary_pairs),
             self.endpoint("/usage", self.usage, methods=("GET", "POST")),
         ]
-        version_3 = self.endpoint("/v3/languages", self.resource_languages, "resource")
-        return [Mount("/v2", routes=version_2), version_3]
-
-    def key_of(self, call: Call) -> str:
-        """Return the key of the header or, if that has none, of ``auth_key``."""
-        header = call.request.headers.get("authorization", "")
-        key = header.removeprefix(_SCHEME) if header.startswith(_SCHEME) else ""
-        return key.strip() or call.text("auth_key")
+        version_3 = [
+            *glossaries.routes(3),
+            self.endpoint("/languages", self.resource_languages, "resource"),
+            self.endpoint("/languages/resources", self.resources),
+            self.endpoint("/translation_memories", self.nothing),
+            self.endpoint("/style_rules", self.nothing),
+        ]
+        return [Mount("/v2", routes=version_2), Mount("/v3", routes=version_3)]
 
     async def translate(self, call: Call) -> dict[str, Any]:
         """Translate texts."""
         texts = call.texts("text")
-        if len(texts) > _MAX_TEXTS:
-            raise HTTPException(400, "Too many texts in request.")
-        size = self.check_size(texts)
-        for name in _UNSUPPORTED:
-            if call.fields.get(name):
-                raise _unsupported(name)
-        if call.text("formality") in ("more", "less"):
-            raise HTTPException(400, "'formality' is not supported for given 'target_lang'.")
-        format = call.text("tag_handling")
-        if format not in ("", "html", "xml"):
-            raise _unsupported("tag_handling")
-        models = self._models_for(call, texts)
-        untouched = _names(call.fields.get("ignore_tags"))
-        work = self.service.translate(models, texts, format, untouched=untouched)
+        format = choice(call, "tag_handling", ("", "html", "xml"))
+        choice(call, "tag_handling_version", ("", "v1", "v2"))
+        splitting = choice(call, "split_sentences", ("", "0", "1", "nonewlines"))
+        model_type = choice(call, "model_type", _MODEL_TYPES)
+        self.check_options(call)
+        terms = self.terms(call)
+        models = await self._models_for(call, texts)
+        self.charge(call, texts)
+        tags = Tags(
+            names(call, "ignore_tags"),
+            names(call, "splitting_tags"),
+            names(call, "non_splitting_tags"),
+            str(call.fields.get("outline_detection")).lower() not in ("0", "false"),
+        )
+        given = texts
+        if not format and splitting in ("0", "nonewlines"):
+            pairs = zip(models, texts, strict=True)
+            given = [_on_one_line(text) if model else text for model, text in pairs]
+        work = self.service.translate(
+            models, given, format, tags=tags, glossary=terms, split_sentences=splitting != "0"
+        )
         translations = await self.in_time(call, work)
-        self.access.used[call.key] += size
-        answers: list[dict[str, Any]] = []
-        for text, model, (best,) in zip(texts, models, translations, strict=True):
-            language = model.source.partition("-")[0].upper()
-            answers.append({"detected_source_language": language, "text": best.text})
-            if call.is_true("show_billed_characters"):
-                answers[-1]["billed_characters"] = len(text)
-        return {"translations": answers}
+        target = call.text("target_lang")
+        used = {"model_type_used": model_type.removeprefix("prefer_")} if model_type else {}
+        return {
+            "translations": [
+                {
+                    "detected_source_language": base_language(
+                        model.source if model else target
+                    ).upper(),
+                    "text": best.text,
+                    "billed_characters": len(text),
+                    **used,
+                }
+                for text, model, (best,) in zip(texts, models, translations, strict=True)
+            ]
+        }
 
-    def _models_for(self, call: Call, texts: list[str]) -> list[ServedModel]:
-        """Return the model of each text; the source language may be missing."""
+    async def _models_for(self, call: Call, texts: list[str]) -> list[Direction | None]:
+        """Return the model of each text, None if it stays; the source language may be missing."""
         self.require(call, "target_lang")
         source, target = call.text("source_lang").lower(), call.text("target_lang").lower()
         self.sources_for(target)
-        detected = [(source, 1.0)] * len(texts) if source else self.detect(texts, target)
-        models = [self.models.find(code, target) for code, _ in detected]
-        if None in models:
-            raise _unsupported("source_lang")
-        return [model for model in models if model]
+        detected = [(source, 1.0)] * len(texts) if source else await self.detect(texts, target)
+        return [self.find(code, target) for code, _ in detected]
 
     async def languages(self, call: Call) -> list[dict[str, Any]]:
         """Return the source languages, or with ``type=target`` the target languages."""
         side = call.text("type") or "source"
         if side not in ("source", "target"):
-            raise _unsupported("type")
+            raise unsupported("type")
         codes, details = self.models.sources, {}
         if side == "target":
             codes, details = self.models.all_targets, {"supports_formality": False}
@@ -94,36 +116,51 @@ class DeepL(Interface):
         ]
 
     async def resource_languages(self, call: Call) -> list[dict[str, Any]]:
-        """Version 3: all languages of a resource; only text translation has any."""
+        """Version 3: all languages of a resource, with its features."""
+        resource = choice(call, "resource", (*_FEATURES, *_EMPTY_RESOURCES))
         return [
             {
                 "lang": code,
                 "name": language_name(code),
                 "usable_as_source": code in self.models.sources,
                 "usable_as_target": code in self.models.all_targets,
-                "features": {},
+                "status": "stable",
+                "features": {name: {"status": "stable"} for name in _FEATURES[resource]},
             }
             for code in self.models.languages
-            if call.text("resource") == "translate_text"
+            if resource in _FEATURES
         ]
 
-    async def glossary_pairs(self, call: Call) -> dict[str, list[Any]]:
-        """Return no pairs of languages; Weblate checks this first, and then uses no glossary."""
-        return {"supported_languages": []}
+    async def resources(self, call: Call) -> list[dict[str, Any]]:
+        """Version 3: the features of resources, and which languages of a pair need them."""
+        return [
+            {
+                "name": resource,
+                "features": [
+                    {"name": name, "needs_source_support": True}
+                    | ({} if name == "auto_detection" else {"needs_target_support": True})
+                    for name in features
+                ],
+            }
+            for resource, features in _FEATURES.items()
+        ]
+
+    async def nothing(self, call: Call) -> dict[str, Any]:
+        """Version 3: an empty list of what the path names."""
+        return {call.request.url.path.rpartition("/")[2]: [], "total_count": 0}
 
     async def usage(self, call: Call) -> dict[str, int]:
-        """Return how many characters were translated with the key since the server started."""
-        # Clients expect a limit; there is none.
-        return {"character_count": self.access.used[call.key], "character_limit": 10**12}
+        """Return how many characters were translated with the key on this day, and its limit."""
+        limits = self.access.keys.get(call.key, Limits())
+        # Clients expect a limit, even if there is none.
+        limit = limits.characters or _NO_LIMIT
+        return {"character_count": self.access.used(call.key), "character_limit": limit}
 
 
-def _unsupported(name: str) -> HTTPException:
-    return HTTPException(400, f"Value for '{name}' not supported.")
+def _on_one_line(text: str) -> str:
+    """Return a text with a space instead of line breaks, except at its edges."""
 
+    def joined(spaces: re.Match[str]) -> str:
+        return spaces[0] if spaces[0].splitlines() == [spaces[0]] else " "
 
-def _names(value: object) -> list[str]:
-    """Return names of elements, from a list or from text with commas between them."""
-    names = value.split(",") if isinstance(value, str) else value
-    if not isinstance(names, list):
-        return []
-    return [str(name).strip() for name in names if str(name).strip()]
+    return _SPACES.sub(joined, text)

@@ -17,6 +17,30 @@ class ServeOptions:
     port: Annotated[int, Meta(ge=0, le=65535)] = option(
         5000, "Port to listen on; 0 for a free one."
     )
+    proxy: str = option(
+        "",
+        "Address of a reverse proxy, whose X-Forwarded-For header names the client's address.",
+        metavar="ADDRESS",
+    )
+    url: str = option(
+        "",
+        "Public URL of the server, for links to translated files; default: where it listens.",
+        metavar="URL",
+    )
+    origins: str = option(
+        "*",
+        "Web sites whose pages may use the server (CORS), separated by commas; * for all.",
+        metavar="ORIGINS",
+    )
+    glossaries: Path | None = option(
+        None, "Database of the glossaries of clients; default: in memory only.", metavar="FILE"
+    )
+    suggestions: Path | None = option(
+        None,
+        "Accept suggested translations (POST /suggest), and append them to this TSV file: source "
+        "text, suggestion, and the codes of their languages.",
+        metavar="FILE",
+    )
     threads: Annotated[int, Meta(ge=1, le=1024)] | None = option(
         None, "Batches translated at the same time; default: one per core.", group="Hardware"
     )
@@ -31,6 +55,10 @@ class ServeOptions:
         0, "Limit per key or, without keys, per address; 0 for none.", group="Limits"
     )
     max_characters: PositiveInt = option(50_000, "Maximum characters per request.", group="Limits")
+    max_document: PositiveInt = option(
+        10, "Maximum size of a document, in megabytes.", metavar="MB", group="Limits"
+    )
+    max_texts: PositiveInt = option(2000, "Maximum texts per request.", group="Limits")
     max_waiting: PositiveInt = option(
         1_000_000, "Maximum characters queued; beyond it, requests get status 429.", group="Limits"
     )

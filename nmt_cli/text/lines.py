@@ -5,6 +5,7 @@ other characters that occur inside real sentences.
 """
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -97,13 +98,30 @@ def plain_name(path: Path) -> Path:
 def reading(path: Path) -> AbstractContextManager[BinaryIO]:
     """Open a file at once, decompressed if its name says that it is compressed."""
     try:
-        return decompressed(path, path.open("rb"))
+        return _whole(path, path.open("rb"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder, not a file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+@contextmanager
+def _whole(path: Path, stream: BinaryIO) -> Iterator[BinaryIO]:
+    """Do the same as :func:`decompressed` and :func:`unshortened`."""
+    with decompressed(path, stream) as inside, unshortened(stream, str(path)):
+        yield inside
+
+
+@contextmanager
+def unshortened(stream: BinaryIO, name: str) -> Iterator[BinaryIO]:
+    """Check, after the file has been read, that no program has shortened it meanwhile."""
+    size = os.fstat(stream.fileno()).st_size
+    yield stream
+    if os.fstat(stream.fileno()).st_size < size:
+        reason = f"{name}: became shorter while it was read, so that text may be missing"
+        raise InputError(reason, "run the command again when no other program writes it")
 
 
 @contextmanager

@@ -7,21 +7,22 @@ with the same result are one.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sentencepiece
 from sentencepiece import SentencePieceProcessor
 
-from nmt_cli.errors import ModelError
+from nmt_cli.errors import ModelError, first_line
 from nmt_cli.files import read_limited
 from nmt_cli.text.edits import MappedText, Span
 from nmt_cli.text.tokenizer import (
     END_ID,
+    MAX_PIECE,
     MAX_VOCABULARY_BYTES,
     PAD_ID,
     SPECIAL_IDS,
@@ -32,6 +33,10 @@ from nmt_cli.text.tokenizer import (
 
 # Later versions mix a secret of the process into the seed.
 LAST_REPEATABLE = (0, 2, 1)
+
+# Fields of ModelProto, and of NormalizerSpec.
+_PIECE, _NORMALIZER, _DENORMALIZER, _RULES_FIELD = 1, 3, 5, 2
+_PIECE_KEY = 0x0A  # its number, and that it has a length
 
 _PROTO = "serialized_proto"  # the only form with offsets that all versions of the library have
 
@@ -87,8 +92,14 @@ class SentencePieceTokenizer:
     def __init__(self, path: Path, tag: str = "", punctuation: str = "") -> None:
         """See :class:`TokenizerSpec` for the tag, which the model must have, and punctuation."""
         self._processor = _load_processor(path)
-        self._piece: Callable[[int], str] = cache(self._processor.id_to_piece)
         self.vocab_size: int = self._processor.get_piece_size()
+        try:
+            self._pieces: list[str] = self._processor.id_to_piece(list(range(self.vocab_size)))
+            self._processor.decode([UNK_ID])  # the model has its text
+        except UnicodeDecodeError:
+            raise ModelError(
+                f"{path}: has pieces that are not valid UTF-8", "copy it again"
+            ) from None
         self.special_ids = SPECIAL_IDS
         self._punctuation = punctuation
         self._tag, self._tag_id = tag, self._processor.piece_to_id(tag_piece(tag))
@@ -163,7 +174,7 @@ class SentencePieceTokenizer:
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Return the piece of each id; "▁" in a piece is a space."""
-        return [self._piece(int(i)) for i in ids]
+        return [self._pieces[int(i)] for i in ids]
 
     def words(self, ids: Sequence[int]) -> list[list[int]]:
         """Return the positions of each word's pieces: a word begins with a space."""
@@ -187,9 +198,9 @@ def _text_and_spans(serialized: bytes) -> tuple[str, list[Span]]:
     from sentencepiece import sentencepiece_pb2  # translating without alignments does not need it
 
     message = sentencepiece_pb2.SentencePieceText.FromString(serialized)
-    # The library counts bytes.
-    sizes = (len(character.encode()) for character in message.text)
-    numbers = {start: number for number, start in enumerate(accumulate(sizes, initial=0))}
+    # The library counts bytes, and a hostile model may cut characters.
+    numbers = [number for number, character in enumerate(message.text) for _ in character.encode()]
+    numbers.append(len(message.text))
     return message.text, [(numbers[piece.begin], numbers[piece.end]) for piece in message.pieces]
 
 
@@ -210,11 +221,12 @@ def normalized(line: str, language: str) -> MappedText:
 
 
 def _load_processor(path: Path) -> SentencePieceProcessor:
-    processor = SentencePieceProcessor()
+    processor, content = SentencePieceProcessor(), read_model(path)
     try:
-        processor.LoadFromSerializedProto(read_limited(path, MAX_VOCABULARY_BYTES))
-    except (RuntimeError, OSError, ValueError) as error:
-        raise ModelError(f"{path}: is not a SentencePiece model, or cannot be read") from error
+        processor.LoadFromSerializedProto(content)
+    except RuntimeError as error:  # whose message is about the library's own code
+        reason = f"{path}: is not a SentencePiece model, or is damaged"
+        raise ModelError(reason, "copy it again") from error
     ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
     if ids != (PAD_ID, UNK_ID, START_ID, END_ID):
         reason = f"{path}: its padding, unknown, start and end ids are {ids}, not (0, 1, 2, 3)"
@@ -222,15 +234,91 @@ def _load_processor(path: Path) -> SentencePieceProcessor:
     return processor
 
 
+def read_model(path: Path) -> bytes:
+    """Read a SentencePiece model, of which the library checks too little to load any file.
+
+    Raises:
+        ModelError: it cannot be read, or has what would end the process or exhaust its memory.
+    """
+    try:
+        content = read_limited(path, MAX_VOCABULARY_BYTES)
+        for number, field in _fields(content):
+            if number == _PIECE and len(field) > MAX_PIECE:
+                raise ValueError(f"a piece has more than {MAX_PIECE:,} bytes")
+            if number in (_NORMALIZER, _DENORMALIZER):
+                rules = [value for name, value in _fields(field) if name == _RULES_FIELD and value]
+                if not all(number == _NORMALIZER and _are_intact(value) for value in rules):
+                    raise ValueError("its rules of normalization cannot be used")
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such file", "the folder is incomplete") from None
+    except (OSError, ValueError, IndexError) as error:
+        problem = "it ends too early" if isinstance(error, IndexError) else first_line(error)
+        reason = f"{path}: is not a SentencePiece model, or is damaged ({problem})"
+        raise ModelError(reason, "copy it again") from None
+    return content
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of the fields of a protobuf message that have a length.
+
+    Pieces of less than 128 bytes, nearly all fields, are left out, to save time: the library of
+    protobuf takes longer to import than to load a model.
+    """
+    index = 0
+
+    def number() -> int:
+        nonlocal index
+        value = shift = 0
+        while (byte := message[index]) > 127 and shift < 63:
+            value, shift, index = value | (byte & 127) << shift, shift + 7, index + 1
+        index += 1
+        return value | byte << shift
+
+    while index < len(message):
+        key, size = message[index], message[index + 1]
+        if key == _PIECE_KEY and size < 128:
+            index += 2 + size
+            continue
+        key = number() & 0xFFFFFFFF
+        size = {1: 8, 5: 4}.get(key & 7) or number()
+        if key & 7 and size > len(message) - index:
+            raise IndexError
+        if key & 7 == 2:
+            yield key >> 3, message[index : index + size]
+        elif key & 7 not in (0, 1, 5):
+            raise ValueError("it has fields of unknown types")
+        index += size if key & 7 else 0
+    if index > len(message):
+        raise IndexError
+
+
+def _are_intact(rules: bytes) -> bool:
+    """Check rules of normalization: the size of a trie, the trie, and texts that end in NUL.
+
+    The trie is a double array of darts-clone: the library follows its offsets, and those of the
+    texts, wherever they lead.
+    """
+    end = 4 + int.from_bytes(rules[:4], "little")
+    texts = rules[end:]
+    longest = max(map(len, texts.decode().split("\0")))
+    if end % 1024 != 4 or not texts.endswith(b"\0") or longest > MAX_PIECE:
+        return False
+    units = np.frombuffer(rules[4:end], "<u4").astype(np.int64)
+    children = np.arange(len(units)) ^ ((units >> 10) << ((units & 0x200) >> 6))
+    inner = units < 1 << 31
+    if (children[inner] >= len(units)).any():
+        return False
+    values = units[children[inner & (units & 0x100 > 0)]] & 0x7FFFFFFF
+    return bool((values < len(texts)).all())
+
+
 def read_spm(path: Path) -> Any:
     """Read a SentencePiece model as sentencepiece_model_pb2.ModelProto."""
     from sentencepiece import sentencepiece_model_pb2  # translating does not need it
 
-    model = sentencepiece_model_pb2.ModelProto()
+    content, model = read_model(path), sentencepiece_model_pb2.ModelProto()
     try:
-        model.ParseFromString(read_limited(path, MAX_VOCABULARY_BYTES))
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file", "the folder is incomplete") from None
+        model.ParseFromString(content)
     except Exception as error:  # protobuf's exceptions differ between its versions
-        raise ModelError(f"{path}: not a SentencePiece model, or cannot be read") from error
+        raise ModelError(f"{path}: is not a SentencePiece model, or is damaged") from error
     return model

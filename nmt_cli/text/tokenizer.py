@@ -1,5 +1,6 @@
 """The interface of tokenizers, and the folders that hold a pair of them."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from nmt_cli.text.edits import Span
 from nmt_cli.text.lines import is_blank
 
 MAX_VOCABULARY_BYTES = 32 << 20  # a million pieces take about 25 MB
+MAX_PIECE = 1000  # characters; longer ones overflow the stack of SentencePiece's library
 SPECIAL_IDS = frozenset({PAD_ID, START_ID, END_ID})  # without text: decoding drops them
 
 
@@ -80,7 +82,7 @@ class TokenizerPair:
 SPEC_FILE = "tokenizer.json"
 
 # Of a file in the same folder; bundles may come from anyone.
-_FileName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^/\\:\x00]+$")]
+_FileName = Annotated[str, Meta(pattern=r"^(?!\.{1,2}$)[^/\\:\x00-\x1f\x7f]+$", max_length=255)]
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ class TokenizerSpec:
         except (msgspec.MsgspecError, RecursionError, ValueError) as error:
             raise ModelError(f"{path}: is damaged ({str(error).replace('`', '')})") from error
         for name in (spec.source, spec.target):
-            if not (folder / name).is_file():
+            if not os.path.isfile(folder / name):  # also if the name is too long for the disk
                 raise ModelError(f"{folder / name}: no such file, but {SPEC_FILE} names it")
         return spec
 

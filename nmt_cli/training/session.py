@@ -35,6 +35,8 @@ from nmt_cli.training.validation import ValidationResult, Validator
 
 logger = logging.getLogger(__name__)
 
+# A training has diverged if its loss is this many times that of equal chances for all tokens.
+DIVERGED = 10
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -146,7 +148,7 @@ class Session(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def save(self) -> None:
-        """Write the step's checkpoint and delete old ones; fail if the loss is not finite."""
+        """Write the step's checkpoint and delete old ones; fail if the training has diverged."""
         self._check_loss()
         self._write(self._run.checkpoint(self.state.step))
         if self._devices.is_main:
@@ -243,12 +245,13 @@ class Session(keras.callbacks.Callback):
         self._interval_began = time.monotonic()
 
     def _check_loss(self) -> None:
-        """Raise NmtError if a loss since the last log line is infinite or NaN."""
+        """Raise NmtError if a loss since the last log line is NaN, infinite or far too high."""
+        limit = DIVERGED * math.log(self.model.output_shape[-1])
         # Keras' running mean stays infinite or NaN, so the last one shows whether any was.
-        if not self._losses or math.isfinite(_to_float(self._losses[-1])):
+        if not self._losses or _to_float(self._losses[-1]) <= limit:
             return
         losses = [_to_float(loss) for loss in self._losses]
-        first = next(index for index, loss in enumerate(losses) if not math.isfinite(loss))
+        first = next(index for index, loss in enumerate(losses) if not loss <= limit)
         before = self._batches - len(losses) + first
         step = self._start.step + before // self._config.accumulate + 1
         position = self._interval[first].position
@@ -256,8 +259,9 @@ class Session(keras.callbacks.Callback):
         lines = ", ".join(str(row + 1) for row in rows)
         kept = f"; {self._run.last} is good" if self._run.checkpoints() else ""
         raise NmtError(
-            f"the loss is {losses[first]} at step {step:,}, batch {position.index + 1} of epoch "
-            f"{position.epoch + 1}: lines {lines} of the prepared training text",
+            f"the training has diverged: the loss is {losses[first]:g} at step {step:,}, "
+            f"batch {position.index + 1} of epoch {position.epoch + 1}: "
+            f"lines {lines} of the prepared training text",
             f"start again with a lower training.learning_rate or with training.clip_norm{kept}",
         )
 

@@ -51,6 +51,7 @@ class Validator:
         self._dev = Batches(*prepared.arrays("dev"), tokens, run.recipe.seed)
         text, count = prepared.text("dev"), training.validate_sentences
         self._source, self._target = text.source[:count], text.target[:count]
+        self._language = run.recipe.data.target
         self._twin = model
         with local_scope(devices):
             # A float32 copy, where that differs from the model in training or runs on one device.
@@ -88,7 +89,8 @@ class Validator:
             with without_warnings():
                 results = list(self._translator.translate(self._source))
             translations = [result.text for result in results]
-        bleu, chrf = (score.value for score in evaluate(translations, self._target))
+        scores = evaluate(translations, self._target, self._language)
+        bleu, chrf = (score.value for score in scores)
         lines = zip(self._source, self._target, translations, strict=True)
         names = ("source", "reference", "translation")
         samples = [dict(zip(names, texts, strict=True)) for texts in islice(lines, SAMPLES)]

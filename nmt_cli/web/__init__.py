@@ -16,11 +16,17 @@ def page_files(page: Literal["serve", "export"]) -> dict[str, Path]:
 def language_name(code: str) -> str:
     """Return the English name of a language, or its code if it is unknown."""
     base, _, region = code.lower().partition("-")
-    name = _language_names().get(base, code)
+    name = _table("languages.tsv").get(base, code)
     return f"{name} ({region.upper()})" if region else name
 
 
+def two_letter_code(code: str) -> str:
+    """Return a code in lower case, with two letters for a language that has such a code."""
+    base, separator, region = code.lower().replace("_", "-").partition("-")
+    return _table("codes.tsv").get(base, base) + separator + region
+
+
 @cache
-def _language_names() -> dict[str, str]:
-    lines = (_FOLDER / "languages.tsv").read_text(encoding="utf-8").splitlines()
+def _table(name: str) -> dict[str, str]:
+    lines = (_FOLDER / name).read_text(encoding="utf-8").splitlines()
     return dict(line.split("\t") for line in lines)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,9 @@ def test_forced_translations_have_the_given_length(models, beam_size, batch):
 @pytest.mark.slow
 def test_translations_are_the_same_in_any_batch(models):
     nmt_side = Ours(job(models, OURS, 24, forced=False, workers=2))
+    # A barely trained model often writes no letters, and the text path then tries other ways.
+    path = replace(nmt_side._translator.path, edits=False)
+    nmt_side._translator = replace(nmt_side._translator, path=path)
     single, batched, own_batching = (nmt_side.run(4, batch, 0)[1] for batch in (1, 3, OWN))
     assert single == batched == own_batching
     other_side = Theirs(job(models, THEIRS, 24, forced=False))

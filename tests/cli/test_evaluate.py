@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -391,6 +392,24 @@ class TestModels:
         recipe.write_text(recipe.read_text(encoding="utf-8").replace("test = []", 'test = ["two"]'))
         result = nmt(*words, cwd=workdir)
         assert_fails(result, f"the recipes of {self.RUN} and runs/other name different test sets")
+
+
+def test_a_very_long_line_takes_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one line\n" + "is " * 50_000 + "\n")
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+
+    words = ["evaluate", "--translation", "a.txt", "--reference", "a.txt"]
+    done = nmt(*words, cwd=tmp_path, limit=limit)
+    assert done.code == 0, done.err
+    warning = "a.txt: TER compares only the first 5,000 characters of line 2; split"
+    assert warning in done.err
+    assert [row.split("\t")[1:3] for row in done.out.decode().splitlines()] == [
+        ["BLEU", "100.00"],
+        ["chrF++", "100.00"],
+        ["TER", "0.00"],
+    ]
 
 
 def test_without_sacrebleu_the_extra_is_named(tmp_path: Path) -> None:

@@ -135,10 +135,10 @@ class TestBundle:
 
     def test_arbitrary_provenance(self, bundle: Path, tmp_path: Path) -> None:
         folder = Path(shutil.copytree(bundle, tmp_path / "toy"))
-        strange = {"corpora": 3, "steps": [], "seed": {"a": [1]}, "licence": "CC-BY-4.0"}
+        strange = {"corpora": [], "teacher": 3, "seed": {"a": [1]}, "licence": "CC-BY-4.0"}
         harm.write(folder, {**harm.read(folder), "provenance": strange})
         rows = inspected(folder)
-        assert rows["provenance.corpora"] == ["3"]
+        assert rows["provenance.teacher"] == ["3"]
         assert rows["provenance.licence"] == ["CC-BY-4.0"]
 
     def test_a_damaged_manifest(self, bundle: Path, tmp_path: Path) -> None:
@@ -280,3 +280,20 @@ class TestRecipes:
     def test_a_bad_recipe(self, corpus: Path) -> None:
         result = nmt("inspect", "toy.toml", "--set", "model.d_model=25", cwd=corpus)
         assert_fails(result, "model.d_model")
+
+
+def test_control_characters_of_a_bundle_are_not_printed(
+    tiny_bundle: Callable[[str], Path], tmp_path: Path
+) -> None:
+    bundle = Path(shutil.copytree(tiny_bundle("float32"), tmp_path / "bundle"))
+    tree = harm.read(bundle)
+    harm.write(bundle, tree | {"provenance": {"corpora": ["\x1b]0;title\x07", "\x9b2J"]}})
+    for words in ([], ["--json"]):
+        done = nmt("inspect", bundle, *words, cwd=tmp_path)
+        assert b"\\u001b]0;title\\u0007" in done.out
+        assert not set(done.out.decode()) & set("\x1b\x07\x9b")
+    tree["source_language"] = "\x1b[2J"
+    harm.write(bundle, tree)
+    done = nmt("inspect", bundle, cwd=tmp_path)
+    assert done.code == 1
+    assert "\x1b" not in done.err

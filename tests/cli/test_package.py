@@ -94,6 +94,49 @@ def test_a_damaged_bundle_is_not_packaged(bundle: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "deep/../../click/__init__.py",
+        "/tmp/weights.bin",
+        "__init__.py",
+        "decoder.py",
+        "tokenizer/__init__.py",
+        "tokenizer/tokens.so",
+        "tokenizer\\tokens.txt",
+        "C:weights.bin",
+        "tokenizer/C:tokens.txt",
+        "tokenizer/a,b.txt",
+        "tokenizer/a\x1b[2J.txt",
+        "tokenizer/sub/tokens.txt",
+        "..",
+        "",
+    ],
+)
+def test_names_of_other_files_are_not_packaged(bundle: Path, tmp_path: Path, name: str) -> None:
+    """Each file exists inside the bundle, with the right hash."""
+    (bundle / "tokenizer" / "sub" / "sub").mkdir(parents=True)
+    (bundle / "tokenizer" / "click").mkdir()
+    (bundle / "deep").symlink_to("tokenizer/sub/sub")  # deep/../.. is tokenizer
+    path = bundle / name
+    if not path.is_dir() and path.parent.is_dir():
+        path.write_text("print('code of a stranger')\n")
+    record = {"sha256": "0" * 64, "bytes": 0}
+    harm.write(bundle, {**(tree := harm.read(bundle)), "files": {**tree["files"], name: record}})
+    if path.is_file():
+        harm.hide(bundle)
+    done = nmt("package", bundle, cwd=tmp_path)
+    assert_fails(done, "manifest.json: damaged (files: ")
+    assert "\x1b" not in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+
+
+def test_a_link_out_of_the_bundle_is_not_packaged(bundle: Path, tmp_path: Path) -> None:
+    secret = shutil.move(bundle / "MODEL_CARD.md", tmp_path / "secret")
+    (bundle / "MODEL_CARD.md").symlink_to(secret)
+    assert_fails(nmt("package", bundle, cwd=tmp_path), "'MODEL_CARD.md' lies outside the bundle")
+
+
 def test_installed_models_are_listed(site: Path, tmp_path: Path) -> None:
     size = sum(path.stat().st_size for path in (site / "nmt_model_pt_en").rglob("*.*")) / 1e6
     done = nmt("models", cwd=tmp_path)
@@ -106,6 +149,29 @@ def test_no_installed_models(tmp_path: Path) -> None:
     done = nmt("models", cwd=tmp_path)
     assert (done.code, done.out) == (0, b"")
     assert done.err.startswith("no models are installed; nmt package makes wheels of models")
+
+
+@pytest.mark.parametrize("entries", ["garbage", "x = a.b", "x = __main__", "x = \udcff"])
+def test_a_damaged_package_does_not_hide_other_models(
+    site: Path, tmp_path: Path, entries: str
+) -> None:
+    (site / "a-1.dist-info").mkdir()
+    content = f"[nmt_cli.models]\n{entries}\n".encode("utf-8", "surrogateescape")
+    (site / "a-1.dist-info" / "entry_points.txt").write_bytes(content)
+    done = nmt("models", cwd=tmp_path)
+    assert (done.code, done.out[:7], done.err) == (0, b"pt-en  ", "")
+
+
+def test_a_damaged_bundle_does_not_hide_other_models(
+    bundle: Path, site: Path, tmp_path: Path
+) -> None:
+    nmt("package", bundle, "--name", "en-pt", cwd=tmp_path)
+    with ZipFile(tmp_path / "nmt_model_en_pt-1.0.0-py3-none-any.whl") as wheel:
+        wheel.extractall(site)
+    (site / "nmt_model_en_pt" / "manifest.json").write_text("{}")
+    done = nmt("models", cwd=tmp_path)
+    assert (done.code, done.out[:7]) == (0, b"pt-en  ")
+    assert done.err.startswith(f"en-pt: left out: {site}/nmt_model_en_pt/manifest.json: damaged (")
 
 
 def test_an_installed_model_is_used_by_name(bundle: Path, site: Path, tmp_path: Path) -> None:

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from nmt_cli import models
 from nmt_cli.cli import cli
 from nmt_cli.errors import NmtError
+from nmt_cli.plot.report import _drawings
 from tests.cli.conftest import assert_fails, nmt
 from tests.cli.test_shell import BUNDLE, RUN
+from tests.test_shipped import EXPORTS
 
 
 @pytest.fixture
@@ -161,11 +164,9 @@ window.addEventListener("load", () => {
 
 
 def test_a_report_is_one_self_contained_page(here: Path, tmp_path: Path) -> None:
-    recipe = here / RUN / "recipe.toml"  # a barely trained model never ends a translation
-    recipe.write_text(recipe.read_text().replace("max_length = 32", "max_length = 10"))
     source = here / RUN / "held_out.source.txt"
     lines = source.read_text(encoding="utf-8").splitlines()
-    lines[:3] = "<b>o gato</b> & a água", "o gato.", "a flor."  # two are short enough to draw
+    lines[0] = "<b>o gato</b> & a água"
     source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     done = CliRunner().invoke(cli, ["report", RUN, "--lines", "20"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
@@ -190,8 +191,18 @@ def test_a_report_is_one_self_contained_page(here: Path, tmp_path: Path) -> None
     )
     assert shown.returncode == 0, shown.stderr[-500:]
     images = page.count("<img ")
-    assert images >= 3
+    assert images >= 1
     assert f"<title>images {images} of {images}, overflow false, foreign 0</title>" in shown.stdout
+
+
+def test_a_report_draws_the_longest_sentences_that_can_be_read() -> None:
+    source = ["Sim.", "O gato está aqui.", "a água " * 12, "Eu gosto do livro azul."]
+    with models.open(EXPORTS / "pt-en") as model:
+        drawings = _drawings(model, source, list(model.translate(source)))
+    assert [line for line, *_ in drawings] == [source[3], source[1]]
+    for _, translation, *images in drawings:
+        assert translation.endswith(".")
+        assert all(image.startswith("data:image/png;base64,") for image in images)
 
 
 def test_a_report_does_not_overwrite_other_files(here: Path, tmp_path: Path) -> None:

@@ -133,11 +133,12 @@ class TestTranslate:
         assert (result.code, result.out, result.err) == (0, b"", "")
 
     def test_a_long_line_is_split_with_a_warning(self, workdir: Path) -> None:
-        text = ("o gato está aqui. " * 60).encode() + b"\n"
+        text = ("o gato está aqui, " * 60).encode() + b"\n"
         result = nmt("translate", "-m", BUNDLE, "--beam-size", 1, cwd=workdir, stdin=text)
         assert result.code == 0
         assert result.out.count(b"\n") == 1
-        assert result.err.startswith("line 1: longer than 128 tokens, translated in ")
+        message = "line 1: has a sentence longer than 128 tokens, translated in "
+        assert result.err.startswith(message)
 
     def test_a_closed_reader_ends_it_silently(self, workdir: Path) -> None:
         text = (workdir / "toy.pt").read_bytes() * 30

@@ -10,12 +10,14 @@ import subprocess
 import time
 from collections import Counter
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from tests.cli.conftest import NMT, assert_fails, nmt, snapshot
 
 RUN, BUNDLE = "runs/toy-pt-en", "exports/toy-pt-en"
+PT_EN = Path(__file__).parents[2] / "exports" / "pt-en"
 TEXT = "o gato está aqui.\n\na mesa custa dez euros!\no pão já não existe hoje.\n".encode()
 
 
@@ -210,10 +212,10 @@ class TestFiles:
     def test_warnings_name_the_files_of_a_folder(self, workdir: Path) -> None:
         (workdir / "in").mkdir()
         for name in ("a.txt", "b.txt"):
-            (workdir / "in" / name).write_text("o gato. " * 400 + "\n", encoding="utf-8")
+            (workdir / "in" / name).write_text("o gato, " * 400 + "\n", encoding="utf-8")
         result = nmt("translate", "in", cwd=workdir)
-        assert "in/a.txt, line 1: longer than" in result.err
-        assert "in/b.txt, line 1: longer than" in result.err
+        assert "in/a.txt, line 1: has a sentence longer than" in result.err
+        assert "in/b.txt, line 1: has a sentence longer than" in result.err
 
     def test_lines_before_a_bad_line_are_written(self, workdir: Path) -> None:
         text = TEXT * 600 + b"o c\xe3o\n"
@@ -251,6 +253,28 @@ class TestFiles:
         written = nmt("translate", "toy.pt", "-o", "o.en", cwd=workdir, command=full)
         assert (written.code, (workdir / "o.en").read_bytes()) == (0, plain)
 
+    def test_documents_in_utf_16_and_of_android(self, workdir: Path) -> None:
+        text = '\ufeff/* c */\r\n"k" = "o gato";\r\n'
+        resources = (
+            '<resources><string name="a">o gato</string><color name="b">o</color></resources>\n'
+        )
+        for encoding in ("utf-16-le", "utf-16-be"):
+            (workdir / "a.strings").write_bytes(text.encode(encoding))
+            (workdir / "a.xml").write_text(resources)
+            words = ["translate", "a.strings", "a.xml", "--format", "auto", "-o", "o", "--force"]
+            result = nmt(*words, cwd=workdir)
+            assert result.code == 0, result.err
+            new = (workdir / "o" / "a.strings").read_bytes().decode(encoding)
+            assert re.fullmatch('\ufeff/\\* c \\*/\r\n"k" = ".+";\r\n', new)
+            assert (
+                (workdir / "o" / "a.xml")
+                .read_text()
+                .endswith('<color name="b">o</color></resources>\n')
+            )
+        (workdir / "a.strings").write_bytes(text.encode("utf-16-le")[:-1])
+        result = nmt("translate", "a.strings", "--format", "auto", cwd=workdir)
+        assert_fails(result, "a.strings: invalid UTF-16; convert the file to UTF-8")
+
     def test_standard_output_by_name(self, workdir: Path) -> None:
         plain = nmt("translate", "toy.pt", cwd=workdir).out
         assert nmt("translate", "toy.pt", "-o", "-", cwd=workdir).out == plain
@@ -276,12 +300,41 @@ class TestFiles:
         result = nmt("translate", "d/a.md", "-o", "lines", cwd=workdir)
         assert "d/a.md: translated as lines of text; --format auto keeps its markup" in result.err
         assert result.code == 0
+        (workdir / "d" / "c.po.gz").write_bytes(gzip.compress(b'msgid "a"\n'))
+        words = ["translate", "toy.pt", "d/c.po.gz", "d/b.srt", "-o", "lines2"]
+        result = nmt(*words, cwd=workdir)
+        assert "d/c.po.gz and 1 more: translated as lines of text; --format auto" in result.err
+
+    def test_zipped_documents(self, workdir: Path) -> None:
+        name, text = "content.xml", "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+        part = f'<a xmlns:text="{text}"><text:p>o gato</text:p><b>é</b></a>'
+        with ZipFile(workdir / "a.odt", "w") as archive:
+            archive.writestr("mimetype", "a\r\nb")
+            archive.writestr(name, part)
+        result = nmt("translate", "a.odt", "--format", "auto", "-o", "b.odt", cwd=workdir)
+        assert result.code == 0, result.err
+        with ZipFile(workdir / "b.odt") as archive:
+            assert archive.namelist() == ["mimetype", name]
+            assert archive.read("mimetype") == b"a\r\nb"
+            new = archive.read(name).decode()
+            assert re.sub("(?<=:p>).+?(?=</text)", "o gato", new) == part
+        data = (workdir / "a.odt").read_bytes()
+        result = nmt("translate", "--format", "odt", cwd=workdir, stdin=data)
+        assert result.out == (workdir / "b.odt").read_bytes()
+        words = ["translate", "-m", PT_EN, "a.odt", "-o", "a.tmx"]
+        assert nmt(*words, cwd=workdir).code == 0
+        assert "<seg>o gato</seg>" in (workdir / "a.tmx").read_text(encoding="utf-8")
+        for words in (["a.odt"], ["toy.pt", "a.odt", "-o", "f"]):
+            result = nmt("translate", *words, cwd=workdir)
+            assert_fails(result, "a.odt: is a document, not lines of text; add --format auto")
+        result = nmt("translate", "toy.pt", "--format", "docx", cwd=workdir)
+        assert_fails(result, "toy.pt: cannot be read as a zip archive")
 
 
 class TestResults:
-    def test_tags_go_with_their_words(self, workdir: Path, with_attention: Path) -> None:
+    def test_tags_go_with_their_words(self, workdir: Path) -> None:
         text = "<p>o <b>gato</b> está <i>aqui</i>.</p>"
-        words = ["translate", "-m", with_attention]
+        words = ["translate", "-m", PT_EN]
         marked_up = nmt(*words, "--format", "html", cwd=workdir, stdin=text.encode()).out.decode()
         assert Counter(re.findall("<.*?>", marked_up)) == Counter(re.findall("<.*?>", text))
         plain = nmt(*words, cwd=workdir, stdin=b"o gato est\xc3\xa1 aqui.\n").out.decode()
@@ -303,6 +356,8 @@ class TestResults:
         assert len(first["tokens"]) == len(first["token_scores"])
         assert all(pair.count("-") == 1 for pair in first["alignment"])
         assert first["seconds"] > 0
+        assert first["quality"] in range(101)
+        assert blank["quality"] is None
 
     def test_columns(self, workdir: Path, with_attention: Path) -> None:
         words = [
@@ -506,4 +561,5 @@ class TestScore:
         assert float(scores[1]) < 0
         assert "1 pairs are longer than the model reads at a time: nan" in result.err
         records = nmt("score", "s", "t", "--json", cwd=workdir).out.splitlines()
-        assert json.loads(records[2]) == {"score": None, "tokens": [], "token_scores": []}
+        unscored = {"score": None, "quality": None, "tokens": [], "token_scores": []}
+        assert json.loads(records[2]) == unscored

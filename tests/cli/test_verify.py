@@ -73,7 +73,9 @@ def test_a_skipped_verification_can_be_done_later(workdir: Path) -> None:
     assert result.code == 0, result.err
     assert b"passed  divergence of the probabilities" in result.out
     result = nmt("translate", "-m", folder, cwd=workdir, stdin=b"o gato\n")
-    assert (result.code, result.err) == (0, "")
+    # The barely trained model may write no letters, which is another message.
+    assert result.code == 0
+    assert "nmt verify" not in result.err
 
 
 def test_onnx_options_do_not_apply_to_a_saved_model(workdir: Path) -> None:

@@ -11,6 +11,7 @@ from nmt_cli.data import corpus
 from nmt_cli.data.corpus import Corpus, read_corpus
 from nmt_cli.errors import NmtError
 from nmt_cli.recipe.config import DataConfig
+from nmt_cli.text.lines import SUFFIXES, writing
 
 DATA = Path(os.environ.get("NMT_TEST_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 TED = "ted_hrlr_translate/pt_to_en"
@@ -41,6 +42,20 @@ def test_two_files(tmp_path: Path) -> None:
     assert read_corpus(str(tmp_path / "sub" / "v1.2"), config("/elsewhere")) == pairs
     swapped = read_corpus("sub/v1.2", config(tmp_path, source="en", target="pt"))
     assert (swapped.source, swapped.target) == (pairs.target, pairs.source)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_compressed_files(tmp_path: Path, suffix: str) -> None:
+    for name, text in {"a.pt": "um\n", "a.en": "one\n", "b.tsv": "um\tone\n"}.items():
+        with writing(tmp_path / f"{name}{suffix}") as stream:
+            stream.write(text.encode())
+    assert read_corpus("a", config(tmp_path)) == Corpus("a", ["um"], ["one"])
+    for name in ("b.tsv", f"b.tsv{suffix}"):
+        assert read_corpus(name, config(tmp_path)) == Corpus("b", ["um"], ["one"])
+    (tmp_path / "a.en").write_text("two\n")  # precedes the compressed one
+    assert read_corpus("a", config(tmp_path)).target == ["two"]
+    (tmp_path / f"a.pt{suffix}").write_bytes(b"um\n")
+    assert "cannot be decompressed" in refusal("a", config(tmp_path)).message
 
 
 def test_two_files_that_do_not_match(tmp_path: Path) -> None:

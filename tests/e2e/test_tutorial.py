@@ -35,6 +35,8 @@ def test_the_tutorial(tmp_path: Path) -> None:
                     port = servers.enter_context(server)
                     continue
                 printed = run(command.replace(":5000", f":{port}"), folder, variables)
+                # The untrained model writes no letters for some lines.
+                printed = [line for line in printed if not line.endswith("is left as it is")]
                 if kind == "console":
                     missing = set(masked(kept(expected))) - set(masked(printed))
                     assert not missing, f"{command}\n{printed}"

@@ -1,11 +1,13 @@
 """A run made of a bundle has the bundle's weights, and can be trained further."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 import nmt_cli
@@ -16,6 +18,7 @@ from nmt_cli.export.importing.runs import import_bundle
 from nmt_cli.text.lines import read_lines
 from nmt_cli.training.checkpoint import inference_weights, read_checkpoint
 from nmt_cli.training.run import Run
+from tests.bundle import harm
 from tests.harness import nmt
 from tests.systems import export_bundle, toy_data, untrained_run
 
@@ -120,3 +123,38 @@ def test_what_cannot_be_imported_is_named(
     with pytest.raises(ModelError, match="does not record where its graphs store decoder_0/ssru"):
         import_bundle(bundle, tmp_path / "other")
     assert not (tmp_path / "other").exists()
+
+
+def test_sizes_of_a_bundle_are_compared_with_its_files(
+    tiny_bundle: Callable[[str], Path], tmp_path: Path
+) -> None:
+    bundle = Path(shutil.copytree(tiny_bundle("float32"), tmp_path / "bundle"))
+    tree = harm.read(bundle)
+    harm.write(bundle, tree | {"architecture": tree["architecture"] | {"encoder_layers": 1000}})
+    with pytest.raises(NmtError, match=r"bundle: its settings need 8,\d+,\d+ weights, its files"):
+        import_bundle(bundle, tmp_path / "run")
+
+
+def test_weights_of_a_bundle_are_in_its_own_file_and_not_larger(
+    tiny_bundle: Callable[[str], Path], tmp_path: Path
+) -> None:
+    bundle = Path(shutil.copytree(tiny_bundle("float32"), tmp_path / "bundle"))
+    tree = harm.read(bundle)
+    tensors = tree["stored_weights"]["tensors"]
+    large = max(tensors, key=lambda name: "embedding" in name)
+    harm.write(
+        bundle, tree | {"stored_weights": {"tensors": dict.fromkeys(tensors, tensors[large])}}
+    )
+    with pytest.raises(ModelError, match=r"onnx does not store .* as recorded"):
+        import_bundle(bundle, tmp_path / "run")
+    harm.write(bundle, tree)
+    model = onnx.load(str(bundle / ENCODER), load_external_data=False)
+    for tensor in model.graph.initializer:
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = "../outside.bin"
+    (bundle / ENCODER).write_bytes(model.SerializeToString())
+    os.mkfifo(tmp_path / "outside.bin")
+    harm.hide(bundle)
+    with pytest.raises(ModelError, match=r"onnx does not store .* as recorded"):
+        import_bundle(bundle, tmp_path / "run")

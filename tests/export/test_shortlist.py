@@ -8,6 +8,8 @@ import pytest
 from nmt_cli.bundle.reading import read_manifest
 from nmt_cli.errors import ModelError, OptionError
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
+from nmt_cli.export.onnx.bundle import GATES
+from nmt_cli.export.verification import Gates
 from nmt_cli.runtime.step_model import OnnxStepModel
 from nmt_cli.search.options import DecodingOptions
 from nmt_cli.search.segments import BeamSearch
@@ -26,8 +28,10 @@ from tests.translators import load_bundle, real_sentences
     ],
 )
 def test_shortlists_of_the_whole_vocabulary_change_nothing(
-    tmp_path: Path, model: dict[str, object], precision: str
+    tmp_path: Path, model: dict[str, object], precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Untrained models may write no letters, so that small differences leave lines as they are.
+    monkeypatch.setitem(GATES, precision, Gates(bleu=100, chrf=0, divergence=0.05))
     run = untrained_run(tmp_path, model=model)
     folder = export_bundle(run, tmp_path / "bundle", precision, verify=True, shortlist=384)
     manifest, lines = read_manifest(folder), real_sentences(20)

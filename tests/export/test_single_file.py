@@ -14,25 +14,28 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 import pytest
+from click.testing import CliRunner
 
+from nmt_cli.cli import cli
 from nmt_cli.errors import NmtError, OptionError, OutputError
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import search, single_file
+from nmt_cli.export.onnx.bundle import GATES
 from nmt_cli.export.onnx.search import text_graph
 from nmt_cli.export.onnx.single_file import search_text as search_text_file
+from nmt_cli.export.verification import Gates
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.runtime.load import Bundle
 from nmt_cli.search.beam import beam_search
 from nmt_cli.search.hypotheses import Hypothesis
+from nmt_cli.search.lines import Translation
 from nmt_cli.search.options import DecodingOptions, SearchOptions
 from nmt_cli.search.rules import processors_of
 from nmt_cli.search.segments import padded
-from nmt_cli.search.translator import Translation
 from nmt_cli.text.tokenizer import END_ID, PAD_ID
 from nmt_cli.training.run import Run
 from tests.bundle import harm
 from tests.export.graphs import loaded
-from tests.harness import nmt
 from tests.systems import untrained_run
 from tests.test_docs import ROOT
 from tests.translators import load_bundle
@@ -154,6 +157,7 @@ def test_it_finds_what_the_bundle_finds(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     folder = tiny_bundle(precision)
+    capfd.readouterr()  # of the export
     results = assert_same_search(folder, tmp_path)
     assert capfd.readouterr().err == ""  # ONNX Runtime has no warnings
     # In n-best lists, none, some and all hypotheses are finished.
@@ -236,7 +240,7 @@ def test_the_example_of_the_documentation_runs(
         " | ".join(tokenizers.target.decode([hypothesis.ids for hypothesis in hypotheses]))
         for hypotheses in beam_search(bundle.model, padded(sources), options)
     ]
-    assert capsys.readouterr().out.splitlines() == expected
+    assert capsys.readouterr().out.split("\n")[:-1] == expected
 
 
 @needs_extensions
@@ -249,6 +253,7 @@ def test_text_in_and_text_out(
     folder, target = tiny_bundle("float32"), tmp_path / "exports" / "mine-de-en-single-file"
     target.mkdir(parents=True)
     translator = load_bundle(folder, DecodingOptions(beam_size=3, n_best=2))
+    translator = replace(translator, path=replace(translator.path, edits=False))
     expected = list(translator.translate(LINES))
     assert texts(search_text(folder, target, translator.options, LINES)) == texts(expected)
     assert capfd.readouterr().err == ""
@@ -292,14 +297,20 @@ def test_a_file_contains_only_sentencepiece(
 @pytest.mark.parametrize(
     "precision", ["float32", "int8", pytest.param("with tokenizer", marks=needs_extensions)]
 )
-def test_a_verified_export(tiny_run: Run, tmp_path: Path, precision: str) -> None:
-    words = [tiny_run.folder, "--onnx", "--single-file", "--checkpoint", tiny_run.last, "-o", "out"]
+def test_a_verified_export(
+    tiny_run: Run, tmp_path: Path, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # An untrained model may write no letters, so that small differences of scores leave lines as
+    # they are.
+    monkeypatch.setitem(GATES, "int8", Gates(bleu=100, chrf=0, divergence=0.05))
+    words = [tiny_run.folder, "--onnx", "--single-file", "--checkpoint", tiny_run.last]
     if precision == "int8":
         words += ["--quantize", "int8"]
     elif precision == "with tokenizer":
         words, precision = [*words, "--with-tokenizer"], "float32"
-    done = nmt("export", *words, cwd=tmp_path)
-    assert done.code == 0, done.err
+    words += ["-o", tmp_path / "out"]
+    done = CliRunner().invoke(cli, ["export", *map(str, words)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
     card = (tmp_path / "out" / "MODEL_CARD.md").read_text(encoding="utf-8")
     assert "xx to yy, as one ONNX file\n\nA Transformer" in card
     assert f"in {precision}, exported by nmt" in card

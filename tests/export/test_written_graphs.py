@@ -22,7 +22,7 @@ from nmt_cli.search.options import DecodingOptions
 from nmt_cli.text.tokenizer import START_ID
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
-from tests.translators import load_bundle
+from tests.translators import load_bundle, unedited
 
 PRECISIONS = ("float32", "int8", "float16")
 PAGE = 4096
@@ -61,7 +61,7 @@ def test_graphs_have_only_standard_and_fused_operators(tiny_bundle: Bundle, prec
         assert [opset.version for opset in proto.opset_import if opset.domain == ""] == [24]
         count = operators(proto)
         assert count["LayerNormalization"] == norms
-        assert not {"ReduceMean", "Sqrt", "Less", "Softmax", "Loop", "If"} & set(count)
+        assert not {"ReduceMean", "Sqrt", "Softmax", "Loop", "If"} & set(count)
         assert count["Attention"] == (1 if name == ENCODER else 2 * 2)
         assert count["TensorScatter"] == (0 if name == ENCODER else 2 * 2)
         onnx.checker.check_model(str(tiny_bundle(precision) / name))
@@ -113,10 +113,7 @@ def test_the_weights_are_those_of_the_model(tiny_bundle: Bundle, tiny_run: Run) 
     arrays = [weight.numpy() for weight in model.weights]
     large = sorted(array.tobytes() for array in arrays if array.nbytes >= 1024)
     stored = sorted(blocks(tiny_bundle("float32")).values())
-    assert sorted(map(len, stored)) == sorted(map(len, large))
-    # All are unchanged, except that each layer's query projection is scaled by 1 / sqrt(k).
-    layers = 1 + 2 * 2
-    assert len(set(large) - set(stored)) == layers
+    assert stored == large
 
 
 @pytest.mark.parametrize("name", [ENCODER, DECODER])
@@ -241,10 +238,13 @@ class TestHalf:
 
     def test_its_scores_are_close_to_float32(self, tiny_bundle: Bundle) -> None:
         lines = ["um dois três", "casa", "", "o gato, dez cafés!", "sol água pão " * 5]
-        wide, half = (
-            list(load_bundle(tiny_bundle(precision), DecodingOptions(beam_size=4)).translate(lines))
-            for precision in ("float32", "float16")
-        )
+        results = []
+        for precision in ("float32", "float16"):
+            # A line whose translation lacks something might be read again with one of them only.
+            options = DecodingOptions(beam_size=4)
+            translator = unedited(load_bundle(tiny_bundle(precision), options))
+            results.append(list(translator.translate(lines)))
+        wide, half = results
         assert [translation.score for translation in half] == pytest.approx(
             [translation.score for translation in wide], abs=0.2
         )

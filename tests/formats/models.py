@@ -1,10 +1,11 @@
 """Fake models: honest ones, and hostile ones that damage what they receive."""
 
 import random
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from nmt_cli.formats.placing import Translate
-from nmt_cli.search.translator import Translation
+from nmt_cli.search.lines import Translation
 
 
 def answering(answers: Sequence[str]) -> Translate:
@@ -14,7 +15,7 @@ def answering(answers: Sequence[str]) -> Translate:
 
 def by_text(answer: Callable[[str], str]) -> Translate:
     """Return a model that translates each text with a function."""
-    return Translate(lambda texts: [Translation(answer(text), 0.0, []) for text in texts])
+    return Translate(lambda lines: [Translation(answer(line.text), 0.0, []) for line in lines])
 
 
 unchanged = by_text(str)
@@ -28,7 +29,7 @@ def recorded(model: Translate = unchanged) -> tuple[list[list[str]], Translate]:
     calls: list[list[str]] = []
 
     def translate(texts: Sequence[str]) -> Iterable[Translation]:
-        calls.append(list(texts))
+        calls.append([line.text for line in texts])
         return model.lines(texts)
 
     return calls, Translate(translate)
@@ -68,3 +69,22 @@ def hostile(seed: int) -> Translate:
         return "".join(word + chance.choice([" ", *_BAD]) for word in words)
 
     return by_text(answer)
+
+
+def shuffled(seed: int) -> Translate:
+    """Return a model that reorders, drops and adds words, and aligns them at random."""
+
+    def answer(text: str) -> Translation:
+        chance = random.Random(f"{seed} {text}")
+        words = [match.span() for match in re.finditer(r"\S+", text)]
+        new = [text[slice(*word)].upper() for word in words]
+        chance.shuffle(new)
+        new = new[: chance.randrange(len(new)) + 1] + ["MAIS"] * chance.randrange(2)
+        result = " ".join(new)
+        targets = [match.span() for match in re.finditer(r"\S+", result)]
+        pairs = [(chance.randrange(len(words)), target) for target in range(len(targets))]
+        return Translation(
+            result, 0.0, [], alignment=pairs, source_words=words, target_words=targets
+        )
+
+    return Translate(lambda lines: [answer(line.text) for line in lines], aligns=True)

@@ -9,7 +9,7 @@ import pytest
 
 from nmt_cli.formats import translate_document
 from nmt_cli.formats.placing import Translate
-from nmt_cli.search.translator import Translation
+from nmt_cli.search.lines import Line, Translation
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
@@ -32,22 +32,45 @@ def answered(text: str, order: Sequence[int]) -> Translation:
         ("<b>a</b> b", "10", "B <b>A</b>"),
         ("a <b>b <i>c</i></b> d", "0213", "A <b><i>C</i> B</b> D"),
         ("<b>a</b> x <i>b</i>", "210", "<i>B</i> X <b>A</b>"),
-        ("<b>a</b><i>b</i> c", "01", "<b>AB</b><i></i> C"),
-        ("a <b>b</b> c", "02", "A <b></b> C"),
+        ("<b>a</b><i>b</i> c", "01", "<b>AB</b> <i>C</i>"),
+        ("a <b>b</b> c", "02", "A <b>C</b>"),
         ("a <b>b</b>, c", "021", "A C <b>B</b>,"),
         ("<b>a b c</b>", "210", "<b>C B A</b>"),
         ("a <img> b", "10", "B A <img>"),
         ("<img> a b", "10", "<img> B A"),
         ("a<b></b> b", "01", "A<b></b> B"),
-        ("H<sub>2</sub>O b", "10", "B <sub>H2O</sub>"),
-        ("a <b>b c d</b> e", "12034", "<b>B C A D</b> E"),
+        ("H<sub>2</sub>O b", "10", "B H<sub>2</sub>O"),
+        ("a <b>b c d</b> e", "12034", "<b>B C</b> A D E"),
         ("a &amp; <b>&lt;b</b>", "210", "<b>&lt;B</b> &amp; A"),
         ("a <code>x y</code> b", "3120", "B <code>x y</code> A"),
     ],
 )
 def test_placing(text: str, order: str, result: str) -> None:
     positions = list(map(int, order))
-    model = Translate(lambda texts: [answered(line, positions) for line in texts], aligns=True)
+    model = Translate(lambda lines: [answered(line.text, positions) for line in lines], aligns=True)
+    assert translate_document("html", text, "a", model) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("Paris<sup>*</sup> and works", "PARIS<sup>*</sup> E TRABALHA"),
+        ("Paris<sup>*</sup>, and works", "PARIS<sup>*</sup> E TRABALHA"),
+        ("Paris <img> and works", "PARIS <img> E TRABALHA"),
+    ],
+)
+def test_marks_follow_the_word_that_attends_most(text: str, result: str) -> None:
+    """The conjunction attends to the word before it, as those of the trained models do."""
+
+    def answer(line: Line) -> Translation:
+        sources = words_of(line.text)
+        attention = [(0, 0, 0.9), (0, 1, 0.6), (1, 1, 0.4), (2, 2, 0.8)]
+        new = "PARIS E TRABALHA"
+        return Translation(
+            new, 0.0, [], attention=attention, source_words=sources, target_words=words_of(new)
+        )
+
+    model = Translate(lambda lines: map(answer, lines), aligns=True)
     assert translate_document("html", text, "a", model) == result
 
 
@@ -68,7 +91,7 @@ def random_model(seed: int) -> Translate:
             return replace(aligned, alignment=pairs)
         return aligned
 
-    return Translate(lambda texts: [answer(text) for text in texts], aligns=True)
+    return Translate(lambda lines: [answer(line.text) for line in lines], aligns=True)
 
 
 def random_document(chance: random.Random, depth: int = 0) -> str:
@@ -100,7 +123,7 @@ def check_document(seed: int) -> None:
             opened.append(tag[1:])
     plain = " ".join(re.findall(r"\w+", re.sub(r"<[^>]*>|&\w+;", " ", text)))
     if plain:
-        [translation] = model.lines([plain])
+        [translation] = model.lines([Line(plain)])
         assert translate_document("html", plain, "a", model) == translation.text
 
 

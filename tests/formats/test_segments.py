@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_cli.formats.po import placeholders_finder
+from nmt_cli.formats.messages import placeholders_finder
 from nmt_cli.formats.segments import Segment, translate_segments
-from nmt_cli.formats.spans import Finder, Kind, pair_tags
+from nmt_cli.formats.spans import Finder, Kind, Span, paired
 from nmt_cli.formats.srt import find_spans as srt_spans
 from tests.formats.models import answering, by_text, hostile, marked, recorded, unchanged, upper
 
@@ -46,8 +46,9 @@ def test_kept_spans(text: str, spans: list[str]) -> None:
 
 def test_spans_kept_only_in_some_formats() -> None:
     assert kept("100% of all", FORMAT) == ["% o"]
-    assert kept("%1 of %L2", QT) == ["%1", "%L2"]
-    assert kept("%1 of %L2", PLAIN) == []
+    assert kept("%1 of %L2", PLAIN) == ["%1", "%L2"]
+    assert kept("%1s of a%L2", QT) == ["%1", "%L2"]
+    assert kept("%1s of a%L2", PLAIN) == ["%1s"]
     assert kept(r"{\an8}♪ <i>la</i> 5%d\Nso ♪", srt_spans) == [
         r"{\an8}", "♪", "<i>", "</i>", r"\N", "♪",
     ]  # fmt: skip
@@ -56,7 +57,7 @@ def test_spans_kept_only_in_some_formats() -> None:
 def test_matching_tags_are_paired() -> None:
     text = "<i>a</b><x/>b</i></i><p><q></p>"
     places = [(0, 3), (4, 8), (8, 12), (13, 17), (17, 21), (21, 24), (24, 27), (27, 31)]
-    kinds = [span.kind for span in pair_tags(text, places)]
+    kinds = [span.kind for span in paired(text, [Span(*place, Kind.FIXED) for place in places])]
     fixed = Kind.FIXED
     assert kinds == [Kind.OPEN, fixed, fixed, Kind.CLOSE, fixed, Kind.OPEN, fixed, Kind.CLOSE]
 

@@ -4,6 +4,7 @@ tests/huggingface/write_fixtures.py recorded what transformers does.
 """
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -122,6 +123,11 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1000])
 
 
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 # What is wrong with a folder, and the message.
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no config": (
@@ -150,7 +156,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a text as target.spm": (
         lambda folder: (folder / "target.spm").write_text("not a model"),
-        r"target.spm: not a SentencePiece model",
+        r"target.spm: is not a SentencePiece model",
     ),
     "no vocab.json": (
         lambda folder: (folder / "vocab.json").unlink(),
@@ -160,6 +166,31 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: edited(folder, vocab_size=7),
         r"vocab.json: has \d+ entries, but config.json 7, with ids from 0; the files are of",
     ),
+    "a huge vocabulary": (
+        lambda folder: edited(folder, vocab_size=10**12),
+        r"vocab.json: has 62 entries, but config.json 1,000,000,000,000, with ids from 0",
+    ),
+    "a thousand layers": (
+        lambda folder: edited(folder, decoder_layers=1000),
+        r"marian: its settings need 3,614,064 weights, its files have 16,446 values; the files are",
+    ),
+    "huge layers": (
+        lambda folder: edited(folder, encoder_ffn_dim=10**9, decoder_ffn_dim=10**9),
+        r"marian: its settings need 132,000,008,000 weights, its files have 16,446 values",
+    ),
+    "ids that are lists": (
+        lambda folder: (folder / "vocab.json").write_text('{"a": [1]}'),
+        r"vocab.json: Expected int, got array",
+    ),
+    "a pipe as vocab.json": (
+        lambda folder: pipe(folder / "vocab.json"),
+        "vocab.json: .*not a file",
+    ),
+    "a pipe as source.spm": (
+        lambda folder: pipe(folder / "source.spm"),
+        "source.spm: .*not a file",
+    ),
+    "a pipe as weights": (lambda folder: pipe(folder / "model.safetensors"), "marian: has neither"),
     "END beyond the vocabulary": (
         lambda folder: edited(folder, eos_token_id=900),
         r"vocab.json: padding, unknown, start and end tokens are \d+, 1, \d+ and 900 in config",

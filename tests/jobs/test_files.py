@@ -314,6 +314,19 @@ def test_each_line_is_handed_to_the_system_at_once() -> None:
             assert stream.read(100) == f"{line}\nx\n".encode()
 
 
+def test_a_terminal_gets_no_control_characters() -> None:
+    class Terminal(io.BytesIO):
+        def isatty(self) -> bool:
+            return True
+
+    lines = ["\x1b[2Ja\tb\r", "\x9b2J\rá"]
+    plain, terminal = io.BytesIO(), Terminal()
+    for stream in (plain, terminal):
+        Sink(stream).write(lines)
+    assert plain.getvalue().decode() == "\x1b[2Ja\tb\r\n\x9b2J\rá\n"
+    assert terminal.getvalue().decode() == "\\u001b[2Ja\tb\r\n\\u009b2J\\u000dá\n"
+
+
 def test_a_complete_file_is_compressed(tmp_path: Path) -> None:
     path = tmp_path / "out.gz"
     interrupted(path, ["a"])

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.errors import NmtError, OutputError
+from nmt_cli.jobs.files import jobs_to_do
 from nmt_cli.jobs.folders import COMPLETE, DataPath, FileJob, file_jobs
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.search.options import DecodingOptions
@@ -112,6 +113,21 @@ class TestFileJobs:
                 outputs(*files)
         with pytest.raises(NmtError, match=r"a\.txt: would overwrite itself"):
             outputs(f"{folder}/a.txt", output=folder)
+
+    def test_a_link_to_an_input_is_not_replaced(self, tmp_path: Path) -> None:
+        for name in ("a.txt", "b.txt"):
+            (tmp_path / name).write_text("text\n")
+        (tmp_path / "link.txt").symlink_to("a.txt")
+        given = {"files": (tmp_path / "a.txt",), "output": tmp_path / "link.txt", "force": True}
+        with pytest.raises(NmtError, match=r"a\.txt: would overwrite itself"):
+            file_jobs(chosen(**given), ["model"])
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "a.txt").symlink_to("../b.txt")
+        given |= {"files": (tmp_path / "a.txt", tmp_path / "b.txt"), "output": tmp_path / "out"}
+        with pytest.raises(NmtError, match=r"a\.txt: would overwrite .*b\.txt"):
+            file_jobs(chosen(**given), ["model"])
+        with pytest.raises(NmtError, match=r"a\.txt: would overwrite .*b\.txt"):
+            jobs_to_do(chosen(**given, engine=None))
 
     def test_settings_depend_on_all_that_matters(self, tmp_path: Path) -> None:
         path = tmp_path / "in.txt"

@@ -23,6 +23,7 @@ PARQUET = {"input_format": "parquet", "field": "x"}
             "`engine` and `interactive` cannot be combined",
         ),
         ({"json": True}, "`engine` and `json` cannot be combined"),
+        ({**LOCAL, "output": Path("a.tmx"), "json": True}, "output to .tmx and `json` cannot be"),
         ({"format": "srt"}, "`engine` and `format` cannot be combined"),
         ({"files": ()}, "`engine` and standard input cannot be combined"),
         ({"output": None}, "`engine` needs `output`"),

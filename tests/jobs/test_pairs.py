@@ -9,7 +9,7 @@ import pytest
 from nmt_cli.errors import NmtError
 from nmt_cli.jobs.pairs import pair_of, synthesize
 from nmt_cli.search import translator
-from nmt_cli.search.translator import Translation
+from nmt_cli.search.lines import Translation
 from nmt_cli.text.lines import read_lines
 from nmt_cli.text.tokenizer import END_ID
 from tests.search.fakes import (
@@ -24,9 +24,9 @@ COPIER = fake_translator(FakeStepModel(copying))
 
 
 def special(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
-    """Translate "?" to nothing, "!" to a loop and "#" to U+FFFD; copy everything else."""
+    """Translate "Q" to nothing, "L" to a loop and "B" to U+FFFD; copy everything else."""
     first = chr(source[0] - FIRST_CHARACTER_ID)
-    output = {"?": "", "!": "so it goes, " * 6, "#": "so \ufffd"}.get(first)
+    output = {"Q": "", "L": "so it goes, " * 6, "B": "so \ufffd"}.get(first)
     if output is None:
         return copying(source, history)
     token = END_ID
@@ -44,7 +44,7 @@ def test_sides_stay_aligned_and_useless_pairs_are_left_out(
 ) -> None:
     once = replace(options(1), no_repeat_ngram=0)
     model = fake_translator(FakeStepModel(special), once)
-    lines = ["one ", "", "?", "two", " \u3000", "!", "#", "three\u2028more", "!"]
+    lines = ["one ", "", "Q", "two", " \u3000", "L", "B", "three\u2028more", "L"]
     counts = synthesize(lines, model, tmp_path / "x.pt", tmp_path / "x.en")
     assert counts == {"blank": 2, "empty": 1, "degenerate": 3, "written": 3}
     assert written(tmp_path) == [("one ", "one"), ("two", "two"), ("three\u2028more",) * 2]
@@ -61,7 +61,7 @@ def test_at_most_one_window_is_read_ahead(tmp_path: Path, monkeypatch: pytest.Mo
     def lines() -> Iterator[str]:
         nonlocal read
         for read in range(1, 101):
-            yield f"line {read}"
+            yield f"line {chr(read + 300)}"
 
     class Counting(FakeStepModel):
         def encode(self, source):  # type: ignore[no-untyped-def]
@@ -72,7 +72,9 @@ def test_at_most_one_window_is_read_ahead(tmp_path: Path, monkeypatch: pytest.Mo
     model = fake_translator(Counting(copying))
     assert synthesize(lines(), model, tmp_path / "x.pt", tmp_path / "x.en")["written"] == 100
     assert read_before == [*range(8, 100, 8), 100]
-    assert [pair[0] for pair in written(tmp_path)] == [f"line {row}" for row in range(1, 101)]
+    assert [pair[0] for pair in written(tmp_path)] == [
+        f"line {chr(row + 300)}" for row in range(1, 101)
+    ]
 
 
 @pytest.mark.parametrize("lines", [[], ["", " "]])
@@ -112,4 +114,4 @@ def test_after_a_read_error_no_file_is_written(tmp_path: Path) -> None:
 )
 def test_degenerate(text: str, line: str, expected: bool) -> None:
     outcome = "degenerate" if expected else "written"
-    assert pair_of(line, Translation(text, 0.0, [])) == (outcome, line, text)
+    assert pair_of(line, Translation(text, 0.0, [5])) == (outcome, line, text)

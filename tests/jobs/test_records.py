@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nmt_cli.errors import InputError
 from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.jobs.records import Lines, Record, form_of
-from nmt_cli.search.translator import Line
+from nmt_cli.search.lines import Line
 from nmt_cli.text.lines import is_blank
 
 Read = Callable[[str, str], Record | None]
@@ -153,7 +153,7 @@ def test_malformed_records(raw: str, message: str) -> None:
 
 def test_unpaired_surrogates_and_line_breaks() -> None:
     raw = r'{"text": "a\ud800b\nc"}'
-    for on_error, expected in (("replace", "a\ufffdb c"), ("skip-line", "")):
+    for on_error, expected in (("replace", "a\ufffdb\nc"), ("skip-line", "")):
         record = json_lines("text", on_error)(raw, "line 1")
         assert record is not None
         assert record.line.text == expected

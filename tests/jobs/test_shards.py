@@ -158,7 +158,7 @@ class TestErrors:
         "csv": (
             "id,text\n1,one\n2\n3,two\n",
             {"input_format": "csv", "field": "text"},
-            ["id,text,error", "1,one,", '2,"in, line 3: has 1 columns', "3,two,"],
+            ["id,text,error", "1,one,", '2,,"in, line 3: has 1 columns', "3,two,"],
         ),
         "jsonl": (
             '{"text": "one"}\n[1]\n{"text": 3}\n{"text": "\\ud800"}\n',
@@ -262,4 +262,6 @@ class TestErrors:
 def test_translations_in_json_are_valid() -> None:
     shard = Shard(0, 1, b"", b'{"text": "a"}\n')
     options = chosen(input_format="jsonl", field="text", errors="column", scores=True)
-    assert json.loads(content(shard, options)).keys() == {"text", "score", "error"}
+    record = json.loads(content(shard, options))
+    assert record.keys() == {"text", "score", "quality", "error"}
+    assert record["quality"] in range(101)

@@ -1,5 +1,8 @@
 """Local jobs: CSV, Parquet and failing rows without Ray, whole, in parts and continued."""
 
+import csv
+import json
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +23,7 @@ from tests.search.fakes import FakeStepModel, copying, fake_translator
 
 MODEL = Path(__file__).parents[2] / "exports" / "pt-en"
 CSV = b'id,text\r\n1,"one\ntwo"\r\n2\r\n3,"three, ""four"""\r\n4,\xff\r\n5,five\r\n'
-FAILING = [b'2,"', b'4,\xef\xbf\xbd,"']
+FAILING = [b'2,,"', b'4,\xef\xbf\xbd,"']
 
 
 @dataclass
@@ -47,7 +50,8 @@ class Model:
 
 
 def run(*files: Path, model: Model | None = None, **given: Any) -> Counts:
-    options = TranslateOptions(files=files, field="text", **given)
+    field = "text" if "input_format" in given else None
+    options = TranslateOptions(files=files, field=field, **given)
     return translate_files(options, model or Model())  # type: ignore[arg-type]
 
 
@@ -78,6 +82,28 @@ class TestCsv:
         assert records[3:4] + records[5:] == [b'3,"three, ""four""",', b"5,five,", b""]
         assert list(map(bytes.startswith, (records[2], records[4]), FAILING)) == [True, True]
 
+    def test_errors_are_in_their_column(self, table: Path) -> None:
+        """Whatever the number of a row's columns, and where its lines end."""
+        table.write_bytes(b'id,text,n\n1\n2,\xff,3,4\n5,a,\rb\n6,"a"b,7\n8,c\n')
+        output = table.with_name("out")
+        run(table, input_format="csv", errors="column", output=output)
+        rows = list(csv.reader(output.open(newline="")))
+        assert [len(row) for row in rows] == [4] * 6
+        assert [row[:3] for row in rows[1:]] == [
+            ["1", "", ""],
+            ["2", "\ufffd", "3,4"],
+            ["5,a,\rb", "", ""],
+            ["6", "ab", "7"],
+            ["8", "c", ""],
+        ]
+        assert [row[3].partition(": ")[2][:14] for row in rows[1:]] == [
+            "has 1 columns;",
+            "invalid UTF-8 ",
+            "is not CSV (ne",
+            "is not CSV (',",
+            "",
+        ]
+
     def test_parts_together_are_the_whole(self, table: Path) -> None:
         parts = []
         for number in range(1, 5):
@@ -101,6 +127,45 @@ class TestCsv:
     def test_strict(self, table: Path) -> None:
         with pytest.raises(InputError, match="line 3: has 1 columns"):
             run(table, input_format="csv", output=table.with_name("out"))
+
+
+def test_json_rows_that_fail_stay_as_they_are(tmp_path: Path) -> None:
+    rows = [
+        r'{"n": 1.0,  "text": "\ud800", "z":"\u0041"}',
+        '{"text" : 5, "error":  "old" }',
+        "{}",
+        r'{"\ud800": 1}',
+        "no",
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(f"{row}\n" for row in rows))
+    run(
+        *[tmp_path / "a.jsonl"],
+        **{"input_format": "jsonl", "errors": "column", "output": tmp_path / "out"},
+    )
+    outputs = (tmp_path / "out").read_text(encoding="utf-8").splitlines()
+    assert outputs[0].startswith(rows[0][:-1] + ', "error": "')
+    assert outputs[1].startswith('{"text" : 5, "error":  "')
+    assert outputs[1].endswith('" }')
+    assert outputs[2].startswith('{"error": "')
+    assert outputs[3].startswith(r'{"\ud800": 1, "error": "')
+    assert json.loads(outputs[4])["line"] == "no"
+    assert all(json.loads(output)["error"] for output in outputs)
+
+
+@pytest.mark.parametrize("options", [{}, {"json": True}, {"input_format": "csv"}])
+def test_an_input_that_becomes_shorter(tmp_path: Path, options: dict[str, Any]) -> None:
+    path, output = tmp_path / "a.csv", tmp_path / "out"
+    path.write_bytes(b"text\n" + b"a\n" * 100_000)
+
+    def shortening(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        os.truncate(path, 5)
+        return copying(source, history)
+
+    model = Model()
+    model.translator = lambda *_, **__: fake_translator(FakeStepModel(shortening))  # type: ignore
+    with pytest.raises(InputError, match=r"a\.csv: became shorter while it was read, so that"):
+        run(path, model=model, output=output, **options)
+    assert not output.exists()
 
 
 class TestParquet:
@@ -128,6 +193,22 @@ class TestParquet:
         columns = pq.read_table(output)
         assert columns["text"].to_pylist() == ["a", "b", None, "d", "e"]
         assert columns["score"].null_count == 0
+
+    def test_text_that_is_not_utf_8(self, parquet: Path) -> None:
+        content = pa.array(["a", "?", None])
+        buffers = [content.buffers()[0], content.buffers()[1], pa.py_buffer(b"a\xff")]
+        table = pa.table({"text": pa.StringArray.from_buffers(3, *buffers[1:], buffers[0], 1)})
+        pq.write_table(table, parquet)
+        output, options = parquet.with_name("out"), {"input_format": "parquet", "force": True}
+        with pytest.raises(InputError, match="row 2: the column 'text' is not valid UTF-8; fix it"):
+            run(parquet, output=output, **options)
+        for policy, text in (("replace", "\ufffd"), ("skip-line", "")):
+            run(parquet, output=output, errors=policy, **options)
+            assert pq.read_table(output)["text"].to_pylist() == ["a", text, None]
+        run(parquet, output=output, errors="column", **options)
+        columns = pq.read_table(output)
+        assert columns["text"].cast(pa.binary()).to_pylist() == [b"a", b"\xff", None]
+        assert [bool(error) for error in columns["error"].to_pylist()] == [False, True, False]
 
     def test_an_interrupted_job_continues(
         self, parquet: Path, caplog: pytest.LogCaptureFixture

@@ -11,7 +11,7 @@ from nmt_cli.errors import ModelError
 from nmt_cli.model.step_model import KerasStepModel
 from nmt_cli.runtime.check import check_bundle
 from nmt_cli.runtime.load import Bundle
-from nmt_cli.search.hypotheses import AttentionMaps, align, forced_attention
+from nmt_cli.search.alignment import AttentionMaps, forced_attention
 from nmt_cli.text.tokenizer import END_ID, TokenizerPair
 from nmt_cli.training.model import trained_model
 from tests.systems import export_bundle, untrained_run
@@ -67,8 +67,9 @@ def test_the_attention_of_a_bundle_matches_keras(run, tmp_path: Path) -> None:
         assert keras_maps.decoder is not None
         assert np.triu(keras_maps.decoder, 1).max() == 0  # no attention to later tokens
         assert keras_maps.encoder is not None
-    words = align(nmt_cli.open(folder).attention("três água gato", "gato água três"))
-    assert (words.source, words.target) == (["três", "água", "gato"], ["gato", "água", "três"])
+    maps = nmt_cli.open(folder).attention("três água gato", "gato água três")
+    assert [word for word, _ in maps.source_words] == ["três", "água", "gato"]
+    assert [word for word, _ in maps.target_words] == ["gato", "água", "três"]
     assert [check.passed for check in check_bundle(Bundle(folder))].count(False) == 0
 
 

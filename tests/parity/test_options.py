@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from nmt_cli.model.step_model import KerasStepModel
+from nmt_cli.search.lines import Line, Translation
 from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.step_model import EnsembleStepModel
-from nmt_cli.search.translator import Line, Translation, Translator, translator_for
+from nmt_cli.search.translator import Translator, translator_for
 from nmt_cli.training.model import trained_model
 from nmt_cli.training.run import Run
 from tests.conftest import Once

@@ -19,7 +19,7 @@ from nmt_cli.plot.training import (
     schedule_figure,
     steps_to_draw,
 )
-from nmt_cli.search.hypotheses import Alignment, AttentionMaps, align
+from nmt_cli.search.alignment import AttentionMaps
 from nmt_cli.text.tokenizer import END_ID, START_ID, TokenizerPair
 
 PIECES = ["<pad>", "<unk>", "<s>", "</s>", "▁a", "▁esta", "ção", "▁the", "▁sta", "tion"]
@@ -103,29 +103,29 @@ def test_words_are_aligned_by_the_layer_before_the_last():
     cross[1, 0] = [[1, 0, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     cross[1, 1] = [[0, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
     source, target = [("a", [0]), ("estação", [1, 2])], [("the", [0]), ("station", [1, 2])]
-    alignment = align(AttentionMaps(SOURCE, TARGET, cross, source, target))
-    assert (alignment.source, alignment.target) == (["a", "estação"], ["the", "station"])
+    aligned = AttentionMaps(SOURCE, TARGET, cross, source_words=source, target_words=target)
     # Half of the weight of "the" went to the end token, which is left out.
-    np.testing.assert_allclose(alignment.weights, [[1, 0], [0, 1]])
-    (panel, _) = alignment_figure(alignment).axes
+    np.testing.assert_allclose(aligned.word_weights, [[1, 0], [0, 1]])
+    (panel, _) = alignment_figure(aligned).axes
     assert labels(panel) == (["the", "station"], ["a", "estação"])
     assert panel.get_title()
     assert panel.get_xlabel() == "source"
 
 
 def test_long_labels_are_cut():
-    weights = np.ones((1, 1), np.float32)
-    panel, _ = alignment_figure(Alignment(["a" * 20], ["b" * 21], weights)).axes
+    cross = np.ones((1, 1, 1, 1), np.float32)
+    sides = {"source_words": [("a" * 20, [0])], "target_words": [("b" * 21, [0])]}
+    panel, _ = alignment_figure(AttentionMaps([4], [7], cross, **sides)).axes
     assert labels(panel) == (["b" * 19 + "…"], ["a" * 20])
 
 
 def test_an_empty_translation_has_no_alignment():
     weights = np.full((1, 1, 1, 4), 0.25, np.float32)
-    alignment = align(AttentionMaps(SOURCE, [END_ID], weights, [("a", [0]), ("b", [1, 2])]))
-    assert alignment.target == []
-    assert alignment.weights.shape == (0, 2)
+    words = [("a", [0]), ("b", [1, 2])]
+    aligned = AttentionMaps(SOURCE, [END_ID], weights, source_words=words)
+    assert aligned.word_weights.shape == (0, 2)
     with pytest.raises(InputError, match="there are no words to align"):
-        alignment_figure(alignment)
+        alignment_figure(aligned)
 
 
 def test_masks_of_a_batch():
@@ -221,7 +221,9 @@ def test_buckets_by_hand():
 
 
 def test_images_are_png_or_svg(tmp_path: Path):
-    figure = alignment_figure(Alignment(["estação"], ["naïve"], np.ones((1, 1), np.float32)))
+    cross = np.ones((1, 1, 1, 1), np.float32)
+    words = {"source_words": [("estação", [0])], "target_words": [("naïve", [0])]}
+    figure = alignment_figure(AttentionMaps([5], [8], cross, **words))
     write(figure, tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     write(figure, tmp_path / "a.SVG")

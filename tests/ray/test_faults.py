@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -135,12 +136,39 @@ def test_a_kill_between_write_and_commit(text: Path, sabotaged: dict[str, str], 
     assert_complete(text)
 
 
-def test_an_interrupt(text: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt(text: Path, number: signal.Signals) -> None:
     running = job(text)
     running.until(lambda: shards(text))
-    running.interrupt()
+    os.kill(running.pid, number)
     assert running.finish()[0] == 130
+    assert "***" not in running.output  # no dump of Ray's
     assert not actors(running)
+    assert job(text, "--resume").finish()[0] == 0
+    assert_complete(text)
+
+
+def test_a_killed_process_of_ray(text: Path) -> None:
+    """One message, and no temporary folder; nor is there one of a job that was killed."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # a short name
+        first = job(text, environment={"TMPDIR": folder})
+        first.until(lambda: shards(text))
+        first.kill()
+        assert list(Path(folder).glob("nmt-r*"))
+        running = job(text, "--resume", environment={"TMPDIR": folder})
+        before = len(shards(text))
+        running.until(lambda: len(shards(text)) > before)
+        [left] = Path(folder).glob("nmt-r*")
+        listing = subprocess.run(["ps", "-ewwo", "pid,args"], capture_output=True, text=True).stdout
+        rows = (line.split(None, 2) for line in listing.splitlines() if str(left) in line)
+        [raylet] = [int(row[0]) for row in rows if row[1].endswith("/raylet")]
+        os.kill(raylet, signal.SIGKILL)
+        code, message = running.finish()
+        assert (code, message) == (
+            1,
+            "nmt: Ray's process raylet died; check the free memory; --resume continues the job",
+        )
+        assert not list(Path(folder).glob("*nmt-r*"))
     assert job(text, "--resume").finish()[0] == 0
     assert_complete(text)
 
@@ -153,9 +181,10 @@ def test_a_full_disk(text: Path) -> None:
         pytest.skip("may not mount")
     try:
         words = [text.name, "-o", "small/out.txt"]
-        code, message = translate(*words, cwd=text.parent)
-        assert code == 1
-        assert re.match(r"nmt: .*: cannot be written \(No space left on device\); check", message)
+        failed = Job("translate", *words, "-m", MODEL, "--engine", "ray", cwd=text.parent)
+        assert failed.finish()[0] == 1
+        problem = r"nmt: .*: cannot be written \(No space left on device\); check .*\n"
+        assert re.fullmatch(problem, failed.output)  # and nothing of Ray's
         assert not (small / "out.txt").exists()
         subprocess.run(["mount", "-o", "remount,size=2M", str(small)], check=True)
         assert translate(*words, "--resume", cwd=text.parent)[0] == 0

@@ -1,10 +1,17 @@
 """How many actors Ray gets, and with which shares."""
 
+from pathlib import Path
+
+import pyarrow as pa
 import pytest
 import ray
 
 from nmt_cli.errors import ResourceError
+from nmt_cli.jobs.folders import file_jobs
+from nmt_cli.jobs.options import TranslateOptions
 from nmt_cli.ray.cluster import RaySettings
+from nmt_cli.ray.engine import Actor, Work
+from tests.search.fakes import FakeStepModel, copying, fake_translator
 
 
 @pytest.mark.parametrize(
@@ -61,3 +68,21 @@ def set_nodes(monkeypatch: pytest.MonkeyPatch, nodes: list[tuple[int, int]]) -> 
     total = {name: sum(node[name] for node in resources) for name in ("CPU", "GPU")}
     monkeypatch.setattr(ray, "cluster_resources", lambda: total)
     monkeypatch.setattr(ray, "nodes", lambda: [{"Resources": node} for node in resources])
+
+
+def test_messages_with_unpaired_surrogates_reach_the_driver(tmp_path: Path) -> None:
+    """Arrow, by which Ray passes them on, takes only valid text."""
+    (tmp_path / "a.jsonl").write_text('{"\\ud800": "x"}\n')
+    options = TranslateOptions(
+        files=(tmp_path / "a.jsonl",),
+        output=tmp_path / "out",
+        input_format="jsonl",
+        field="text",
+        engine="ray",
+    )
+    work = Work(file_jobs(options, ["model"]), options, [], RaySettings())
+    actor = Actor(work, [], 1)
+    actor._translator = fake_translator(FakeStepModel(copying))
+    row = actor(next(work.read({"job": 0})))
+    assert row["problem"].endswith("it has \\ud800; choose one with `field`")
+    assert pa.array([row["problem"]]).type == pa.string()

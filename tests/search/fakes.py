@@ -16,8 +16,9 @@ from nmt_cli.search.options import SearchOptions
 from nmt_cli.search.segments import BeamSearch
 from nmt_cli.search.step_model import Candidates, StepModel
 from nmt_cli.search.translator import Translator
-from nmt_cli.text.edits import Span, Step
+from nmt_cli.text.edits import Span
 from nmt_cli.text.path import TextPath
+from nmt_cli.text.steps import Step
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, TokenizerPair, grouped
 
 # Maps a sentence (its source row without padding) and a history (START excluded) to
@@ -215,11 +216,12 @@ def fake_translator(
     max_source: int = 1000,
     tokenizers: TokenizerPair = CHARACTERS,
     steps: Sequence[Step] = (),
+    keeps_code: bool = False,
     **settings: Any,
 ) -> Translator:
     """Return a translator that searches greedily by default."""
     beam_search = BeamSearch(model, tokenizers)
-    path = TextPath(tokenizers, max_source, tuple(steps))
+    path = TextPath(tokenizers, max_source, tuple(steps), keeps_code=keeps_code)
     return Translator(beam_search, path, search or options(1), **settings)
 
 

@@ -16,16 +16,14 @@ from hypothesis import strategies as st
 from nmt_cli.errors import NmtError
 from nmt_cli.search import segments
 from nmt_cli.search import translator as module
-from nmt_cli.search.hypotheses import Hypothesis
+from nmt_cli.search.alignment import links, tokens_of_words
+from nmt_cli.search.lines import Line
 from nmt_cli.search.segments import WIDTH_STEP, batches_of
 from nmt_cli.search.step_model import BatchTooLarge
 from nmt_cli.search.translator import Translator
-from nmt_cli.text import edits
-from nmt_cli.text.edits import MappedText
-from nmt_cli.text.path import Words, even_parts
+from nmt_cli.text import steps
 from nmt_cli.text.tokenizer import END_ID, PAD_ID, UNK_ID, TokenizerPair
 from tests.search.fakes import (
-    CHARACTERS,
     FIRST_CHARACTER_ID,
     Characters,
     FakeStepModel,
@@ -78,71 +76,37 @@ def test_scores_and_ids() -> None:
     assert short.score == pytest.approx(3 * -0.125)
 
 
-def test_a_long_line_is_split_at_sentence_ends_and_rejoined(
+def test_sentences_are_translated_one_by_one_and_what_is_between_them_stays(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     translator, model = copier(max_source=12)
     lines = ["One, two?", "", "A first one. A second!  «A third?» The last…", "End."]
-    assert texts(translator, lines) == [
-        "One, two?",
-        "",
-        "A first one. A second! «A third?» The last…",
-        "End.",
-    ]
-    assert caplog.messages == ["line 3: longer than 12 tokens, translated in 4 parts"]
+    assert texts(translator, lines) == lines
+    assert caplog.messages == []
     assert model.widths == [(6, 16)]  # 13 with END, in steps of 4
 
 
-def test_a_long_sentence_is_cut_into_pieces(caplog: pytest.LogCaptureFixture) -> None:
-    translator, _ = copier(max_source=4)
-    # The pieces are joined by spaces, even where a word was cut.
-    translations = list(translator.translate(["abcdefghij. xy."]))
-    assert translations[0].text == "abcd efgh ij. xy."
-    assert caplog.messages == ["line 1: longer than 4 tokens, translated in 4 parts"]
-    assert translations[0].ids == [
-        FIRST_CHARACTER_ID + ord(character) for character in "abcdefghij.xy."
+def test_a_long_sentence_is_cut_between_clauses_or_words(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    translator, _ = copier(max_source=16)
+    lines = ["A first one, a second one  and a third.", "abcdefghijklmnopqrstuvwxyz. Xy."]
+    first, second = translator.translate(lines)
+    # Only a word that is too long by itself is cut, and gets a space.
+    assert first.text == lines[0]
+    assert second.text == "abcdefghijklm nopqrstuvwxyz. Xy."
+    assert caplog.messages == [
+        "line 1: has a sentence longer than 16 tokens, translated in 3 parts",
+        "line 2: has a sentence longer than 16 tokens, translated in 2 parts",
     ]
-    assert translations[0].score == pytest.approx(-0.125 * (5 + 5 + 4 + 4))
+    assert spelt(first.ids) == "A first one,a second oneand a third."
+    assert second.score == pytest.approx(-0.125 * (14 + 15 + 4))
 
 
-def test_the_parts_of_a_sentence_are_even() -> None:
-    ids = list(range(20))
-    for most in range(1, 25):
-        for count in range(20):
-            parts = list(even_parts(ids[:count], most))
-            assert [id_ for part in parts for id_ in part] == ids[:count]
-            assert len(parts) == -(-count // most)
-            assert all(0 < len(part) <= most for part in parts)
-            assert all(len(part) == len(parts[0]) for part in parts[:-1])
-    assert list(even_parts(ids[:9], 8)) == [ids[:5], ids[5:9]]
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("One here. Two.", 2),
-        ("One here.\tTwo.", 2),
-        ('"One here." Two.', 2),
-        ("(One here!) Two.", 2),
-        ("Version 1.25 is out", 2),  # not a sentence end: cut at 12 tokens
-        ("One here. ", 1),  # nothing after the white space
-        ("One here.  \t Two.", 2),
-    ],
-)
-def test_sentence_ends(text: str, parts: int) -> None:
-    translator, _ = copier(max_source=12)
-    ids = CHARACTERS.source.encode([text + " " * 12 if parts == 1 else text])
-    assert len(ids[0]) > 12
-    lines = [text + " " * 12 if parts == 1 else text]
-    (passage,) = translator.path.read(lines, [True])
-    assert len(passage.parts) == parts
-    assert all(part[-1] == END_ID and len(part) <= 13 for part in passage.parts)
-
-
-def test_a_line_at_the_limit_is_not_split(caplog: pytest.LogCaptureFixture) -> None:
+def test_only_sentences_above_the_limit_are_cut(caplog: pytest.LogCaptureFixture) -> None:
     translator, _ = copier(max_source=5)
-    assert texts(translator, ["a. b.", "a. b. "]) == ["a. b.", "a. b."]
-    assert caplog.messages == ["line 2: longer than 5 tokens, translated in 2 parts"]
+    assert texts(translator, ["ab cd", "ab cde"]) == ["ab cd", "ab cde"]
+    assert caplog.messages == ["line 2: has a sentence longer than 5 tokens, translated in 2 parts"]
 
 
 def test_warnings_number_lines_across_windows(
@@ -150,7 +114,7 @@ def test_warnings_number_lines_across_windows(
 ) -> None:
     monkeypatch.setattr(module, "WINDOW", 2)
     translator, _ = copier(max_source=3)
-    lines = ["ab", "", "", "abcd", "", "ab. ab."]
+    lines = ["ab", "", "", "abcd", "", "abc abc"]
     assert len(texts(translator, lines)) == 6
     assert [text.split(":")[0] for text in caplog.messages] == ["line 4", "line 6"]
 
@@ -196,7 +160,7 @@ def test_as_many_lines_are_read_ahead_as_take_some_seconds(monkeypatch: pytest.M
     monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(module, "WINDOW", 200)
     translator = fake_translator(Slow(copying))
-    lines = [f"line {number:4}" for number in range(600)]
+    lines = ["line " + "".join(chr(97 + int(digit)) for digit in f"{n:04}") for n in range(600)]
 
     def windows(seconds: float) -> list[int]:
         """The number of lines that are yielded at each time."""
@@ -207,6 +171,7 @@ def test_as_many_lines_are_read_ahead_as_take_some_seconds(monkeypatch: pytest.M
         return list(Counter(times).values())
 
     pace = 0.01
+    monkeypatch.setattr(module, "FIRST_SPEED", 1000.0)
     assert windows(1) == [100, *[12] * 41, 8]
     pace = 0.0001
     assert windows(1) == [100, 200, 200, 100]
@@ -214,10 +179,15 @@ def test_as_many_lines_are_read_ahead_as_take_some_seconds(monkeypatch: pytest.M
     assert windows(0) == [1] * 600
 
 
-def test_line_breaks_in_a_translation_become_spaces() -> None:
-    translator, _ = copier()
-    assert texts(translator, ["a\nb", "a\r\n\nb", "c\r"]) == ["a b", "a b", "c "]
-    assert texts(copier(max_source=3)[0], ["a\rb\rc"]) == ["a b  c"]
+def test_line_breaks_stay_and_those_that_a_model_writes_become_spaces() -> None:
+    lines = ["a\nb", "a\r\n\nb", "c\r", "\x0ca\x85"]
+    assert texts(copier()[0], lines) == lines
+
+    def breaking(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
+        ids = [FIRST_CHARACTER_ID + ord(character) for character in "a\r\nb\n"]
+        return {ids[len(history)] if len(history) < len(ids) else END_ID: -0.125}
+
+    assert texts(fake_translator(FakeStepModel(breaking)), ["x"]) == ["a b "]
 
 
 def test_batches_keep_the_budget_and_group_similar_lengths() -> None:
@@ -231,13 +201,13 @@ def test_batches_keep_the_budget_and_group_similar_lengths() -> None:
     assert sizes == [4, 4, 1]
 
 
-def test_blank_lines_stay_as_they_are_and_other_text_is_never_blank() -> None:
+def test_lines_without_letters_stay_as_they_are_and_others_are_never_blank() -> None:
     class Dropping(Characters):
-        """Like SentencePiece, drops its own mark of a space, but not every invisible character."""
+        """Drops a letter, as SentencePiece drops its own mark of a space."""
 
         def encode(self, lines: Sequence[str]) -> list[list[int]]:
             return [
-                [FIRST_CHARACTER_ID + ord(character) for character in x if character != "▁"]
+                [FIRST_CHARACTER_ID + ord(character) for character in x if character != "ª"]
                 for x in lines
             ]
 
@@ -252,11 +222,15 @@ def test_blank_lines_stay_as_they_are_and_other_text_is_never_blank() -> None:
     translator = fake_translator(FakeStepModel(follow), search, tokenizers=tokenizers)
     blank = ["\0", "\x85", "\u2028 \u3000", "\u2060", "\xad", "\u180e", "\ufeff\u200b", "\r\n"]
     translations = list(translator.translate(blank))
-    assert [translation.text for translation in translations] == [*blank[:-1], " "]
-    assert [translation.others[0].text for translation in translations] == [*blank[:-1], " "]
+    assert [translation.text for translation in translations] == blank
+    assert [translation.others[0].text for translation in translations] == blank
     assert sources == []
-    assert [translation.text for translation in translator.translate(["▁", "\u0301"])] == ["x", "x"]
-    assert set(sources) == {(UNK_ID, END_ID), (FIRST_CHARACTER_ID + 0x301, END_ID)}
+    assert [translation.text for translation in translator.translate(["ª", "é"])] == ["x", "x"]
+    assert set(sources) == {(UNK_ID, END_ID), (FIRST_CHARACTER_ID + ord("é"), END_ID)}
+    sources.clear()
+    signs = ["▁", "\u0301", "?! 🙂", "1,5"]
+    assert [translation.text for translation in translator.translate(signs)] == signs
+    assert sources == []
 
 
 def test_the_search_gets_padded_sources(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,15 +315,15 @@ def test_an_error_in_a_worker_reaches_the_caller() -> None:
 
 
 class TestRepetition:
-    """Lines that begin with "!" become a loop; all others are copied."""
+    """Lines that begin with "z" become a loop; all others are copied."""
 
     LOOP = "so it goes, " * 6
-    LINES = ("a cat", "!", "", "! again", "ha ha ha ha ha", "!" + "ah ah " * 4)
+    LINES = ("a cat", "z", "", "z again", "ha ha ha ha ha", "z" + " ah ah" * 4)
     AGAIN = ("a cat", "so it goes, so", "", "so it goes, so", "ha ha ha ha ha", LOOP)
 
     @staticmethod
     def looping(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
-        if source[0] != FIRST_CHARACTER_ID + ord("!"):
+        if source[0] != FIRST_CHARACTER_ID + ord("z"):
             return copying(source, history)
         loop = TestRepetition.LOOP
         going = len(history) < len(loop)
@@ -384,7 +358,7 @@ class TestRepetition:
         assert texts(translator, ["x"]) == ["initializedizedized"]
 
     def test_scores_are_the_models_and_n_best_lists_are_whole(self) -> None:
-        (best,) = self.translator(beam_size=2, n_best=2).translate(["!"])
+        (best,) = self.translator(beam_size=2, n_best=2).translate(["z"])
         assert [translation.text for translation in best.n_best] == ["so it goes, so", ""]
         assert [translation.score for translation in best.n_best] == [-0.125 * 14 - 50, -90]
 
@@ -397,20 +371,22 @@ class TestRepetition:
         ],
     )
     def test_only_by_default(self, values: dict[str, int | bool], expected: str) -> None:
-        assert texts(self.translator(**values), ["!"]) == [expected]
+        assert texts(self.translator(**values), ["z"]) == [expected]
 
 
 def test_a_word_is_aligned_within_its_own_part() -> None:
-    source = Words([(0, 1), (2, 3)], [[[0], []], [[], [0]]])
-    target = Words([(0, 1), (2, 3)], [[[0], []], [[], [0]]])
-    # In the second part, all attention is on END, which belongs to no word.
+    words = [(0, 1), (2, 3)]
+    tokens = tokens_of_words("a b", words, [(2, 3)])
+    assert tokens == {1: [0]}
+    # All attention is on END, which belongs to no word.
     attention = np.array([[0.0, 1.0]], np.float32)
-    chosen = [Hypothesis([9], -1.0, [-1.0], attention) for _ in range(2)]
-    assert module._aligned(source, target, chosen) == [(0, 0), (1, 1)]
+    assert list(links(tokens, tokens, attention)) == [(1, 1, 0.0)]
 
 
 @pytest.mark.parametrize("beams", [1, 3])
-def test_an_empty_translation_is_searched_again(beams: int) -> None:
+def test_an_empty_translation_is_searched_again(
+    beams: int, caplog: pytest.LogCaptureFixture
+) -> None:
     def hasty(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
         return {END_ID: -0.125, FIRST_CHARACTER_ID + ord("a"): -9.0}
 
@@ -418,23 +394,27 @@ def test_an_empty_translation_is_searched_again(beams: int) -> None:
     translator = fake_translator(model, options(beams))
     assert texts(translator, ["x", "", "y"]) == ["a", "", "a"]
     for once in (replace(options(1), sample=True), replace(options(beams), no_repeat_ngram=0)):
-        assert texts(replace(translator, options=once), ["x"]) == [""]
+        # Nothing is lost, even if options forbid another search of the same text.
+        assert texts(replace(translator, options=once), ["x"]) == ["x"]
+    assert caplog.messages == ["line 1: 'x' is left as it is"] * 2
 
 
 def folding(beams: int = 1) -> Translator:
-    return fake_translator(FakeStepModel(copying), options(beams), steps=[edits.fold_capitals])
+    return fake_translator(
+        FakeStepModel(copying), options(beams), steps=[steps.fold_capitals], keeps_code=True
+    )
 
 
 def spelt(ids: list[int]) -> str:
     return "".join(chr(id_ - FIRST_CHARACTER_ID) for id_ in ids)
 
 
-def test_a_line_in_capitals_is_translated_in_lower_case() -> None:
-    lines = ["OPEN IT, PLEASE!", "Open it, please!", "", "AVISO: É 3 VEZES MAIOR"]
+def test_a_text_in_capitals_is_translated_as_a_sentence() -> None:
+    lines = ["OPEN IT, PLEASE!", "Open it, please!", "", "AVISO É DEZ VEZES MAIOR"]
     translations = list(folding().translate(lines))
     assert [translation.text for translation in translations] == lines
-    lower = ["open it, please!", "Open it, please!", "", "aviso: é 3 vezes maior"]
-    assert [spelt(translation.ids) for translation in translations] == lower
+    read = ["Open it, please!", "Open it, please!", "", "Aviso é dez vezes maior"]
+    assert [spelt(translation.ids) for translation in translations] == read
     unfolded = copier()[0].translate(lines)
     assert [spelt(translation.ids) for translation in unfolded] == lines
 
@@ -450,14 +430,15 @@ def test_all_translations_of_a_line_in_capitals_are_in_capitals() -> None:
     }
 
 
-@pytest.mark.parametrize("line", ["HTTP", "12345", "RUN {NAME} NOW", "SEE A.B.C", "OPEN iT", "-"])
-def test_abbreviations_and_code_are_not_taken_for_lines_in_capitals(line: str) -> None:
+@pytest.mark.parametrize("line", ["USB", "12345", "THE IBM", "OPEN iT", "-", "SEE HOW"])
+def test_abbreviations_and_code_are_not_taken_for_texts_in_capitals(line: str) -> None:
     (translation,) = folding().translate([line])
-    assert spelt(translation.ids) == line
+    assert translation.text == line
+    assert spelt(translation.ids) in (line, "")
 
 
 def test_words_that_a_translation_must_contain_keep_its_case() -> None:
-    (translation,) = folding().translate([module.Line("OPEN IT", ("IT",))])
+    (translation,) = folding().translate([Line("OPEN IT", ("IT",))])
     assert spelt(translation.ids) == "OPEN IT"
     translator = folding()
     translator = replace(translator, options=replace(translator.options, prefix="OP"))
@@ -467,25 +448,23 @@ def test_words_that_a_translation_must_contain_keep_its_case() -> None:
 
 
 def misspelling(source: tuple[int, ...], history: tuple[int, ...]) -> dict[int, float]:
-    """Copy the source without its third last token before END."""
-    return copying((*source[:-4], *source[-3:]), history)
+    """Copy the source, but write B first, and no "u"."""
+    kept = [token for token in source[1:] if token != FIRST_CHARACTER_ID + ord("u")]
+    return copying((FIRST_CHARACTER_ID + ord("B"), *kept), history)
 
 
-def test_misspelt_code_is_copied_from_the_line() -> None:
-    line, wrong = "Call item_count", "Call item_cont"
-    plain = fake_translator(FakeStepModel(misspelling))
-    assert texts(plain, [line]) == [wrong]
-    repairing = fake_translator(FakeStepModel(misspelling), steps=[edits.repair_code])
-    (repaired,) = repairing.translate([line])
-    assert (repaired.text, spelt(repaired.ids)) == (line, wrong)
-    (best,) = replace(repairing, options=replace(options(3), n_best=3)).translate([line])
-    assert [translation.text for translation in best.n_best] == [
-        edits.repair(line, MappedText(spelt(translation.ids))).text for translation in best.n_best
-    ]
+def test_a_number_stands_in_for_misspelled_code() -> None:
+    line, wrong, right = "Call item_count", "Ball item_cont", "Ball item_count"
+    assert texts(fake_translator(FakeStepModel(misspelling)), [line]) == [wrong]
+    keeping = fake_translator(FakeStepModel(misspelling), keeps_code=True)
+    (translation,) = keeping.translate([line])
+    assert (translation.text, spelt(translation.ids)) == (right, "Ball 37")
+    (best,) = replace(keeping, options=replace(options(3), n_best=3)).translate([line])
+    assert best.text == right
+    assert len(best.n_best) == 3
 
 
 def test_words_that_a_translation_must_contain_are_not_corrected() -> None:
-    model = FakeStepModel(misspelling)
-    translator = fake_translator(model, steps=[edits.repair_code])
-    (translation,) = translator.translate([module.Line("Call item_count", ("item_cont",))])
-    assert translation.text == "Call item_cont"
+    translator = fake_translator(FakeStepModel(misspelling), keeps_code=True)
+    (translation,) = translator.translate([Line("Call item_count", ("item_cont",))])
+    assert translation.text == "Ball item_cont"

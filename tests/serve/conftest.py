@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from nmt_cli.bundle.manifest import manifest_digest
 from nmt_cli.models import TranslationModel
 from nmt_cli.models import open as open_model
 from nmt_cli.serve.app import create_app
 from nmt_cli.serve.options import ServeOptions
+from nmt_cli.serve.server import Server as HttpServer
 from nmt_cli.serve.service import Service
+from tests.serve.phrasebook import phrase_service
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,19 @@ class Server:
     def get(self, path: str) -> Answer:
         return self._send(urllib.request.Request(self.url + path))
 
-    def post(self, path: str, body: Any, headers: dict[str, str] | None = None) -> Answer:
+    def post(
+        self, path: str, body: Any, headers: dict[str, str] | None = None, method: str = "POST"
+    ) -> Answer:
         """Post text as a form, all else as JSON."""
         kind = "application/x-www-form-urlencoded" if isinstance(body, str) else "application/json"
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-        return self.send(path, data, {"Content-Type": kind, **(headers or {})})
+        return self.send(path, data, {"Content-Type": kind, **(headers or {})}, method)
 
-    def send(self, path: str, data: bytes, headers: dict[str, str]) -> Answer:
-        return self._send(urllib.request.Request(self.url + path, data, headers))
+    def delete(self, path: str) -> Answer:
+        return self._send(urllib.request.Request(self.url + path, method="DELETE"))
+
+    def send(self, path: str, data: bytes, headers: dict[str, str], method: str = "POST") -> Answer:
+        return self._send(urllib.request.Request(self.url + path, data, headers, method=method))
 
     def _send(self, request: urllib.request.Request) -> Answer:
         try:
@@ -58,12 +64,15 @@ class Server:
 
 
 @contextmanager
-def serving(*bundles: Path, **settings: Any) -> Iterator[Server]:
-    service = Service(bundles, ServeOptions(threads=1, cache=0, **settings))
+def serving(
+    *bundles: Path, make: Callable[[ServeOptions], Service] | None = None, **settings: Any
+) -> Iterator[Server]:
+    options = ServeOptions(threads=1, cache=0, **settings)
+    service = make(options) if make else Service(bundles, options)
     log: list[str] = []
     app = create_app(service, log.append)
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    server = HttpServer(app, options)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -93,6 +102,12 @@ def renamed(bundle: Path, folder: Path, source: str, target: str) -> Path:
 @pytest.fixture(scope="module")
 def server(bundle: Path) -> Iterator[Server]:
     with serving(bundle) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def phrasebook() -> Iterator[Server]:
+    with serving(make=phrase_service) as running:
         yield running
 
 

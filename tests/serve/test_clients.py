@@ -1,13 +1,12 @@
-"""What Discourse and Weblate send, and what they read from the answers.
+"""What Mastodon, Discourse and Weblate send, and what they read from the answers.
 
 Sources of the requests:
 
+- Mastodon: mastodon/mastodon, app/lib/translation_service/libre_translate.rb
 - Discourse: discourse/discourse-translator,
   app/services/discourse_translator/provider/libre_translate.rb (0934666)
 - Weblate: WeblateOrg/weblate, weblate/machinery/libretranslate.py (1911786; 037eee0 for forms) and
   weblate/machinery/deepl.py (01c5add)
-
-Mastodon's request is in test_libretranslate.py.
 """
 
 import html
@@ -15,6 +14,26 @@ from urllib.parse import urlencode
 
 from nmt_cli.models import TranslationModel
 from tests.serve.conftest import Server
+
+
+def test_mastodon(server: Server, model: TranslationModel) -> None:
+    """It translates the parts of a post as HTML; a post may have no language, the server no key."""
+    languages = {item["code"]: set(item["targets"]) for item in server.get("/languages").body}
+    assert languages == {"en": set(), "pt": {"en"}}
+    (translation,) = model.translate(["o gato dorme na casa azul"])
+    text = html.escape(translation.text, quote=False)
+    parts = ["<p>o gato dorme na casa azul</p>", "o gato dorme na casa azul"]
+    fields = {"q": parts, "target": "en", "format": "html", "api_key": None}
+    for source in ("pt", "auto"):
+        answer = server.post("/translate", {**fields, "source": source})
+        assert answer.status == 200
+        assert answer.body["translatedText"] == [f"<p>{text}</p>", text]
+        found = [language["language"] for language in answer.body.get("detectedLanguage", [])]
+        assert found == (["pt", "pt"] if source == "auto" else [])
+    english = ["<p>The cat sleeps in the blue house &amp; <a href='x'>eats</a>.</p>"]
+    answer = server.post("/translate", {**fields, "q": english, "source": "auto"})
+    assert answer.body["translatedText"] == english
+    assert answer.body["detectedLanguage"][0]["language"] == "en"
 
 
 def test_discourse(server: Server, model: TranslationModel) -> None:
@@ -51,8 +70,8 @@ def test_weblate_with_deepl(server: Server, model: TranslationModel) -> None:
     assert [(target["language"], target["supports_formality"]) for target in targets] == [
         ("EN", False)
     ]
-    pairs = server.get("/v2/glossary-language-pairs")
-    assert (pairs.status, pairs.body) == (200, {"supported_languages": []})
+    pairs = server.get("/v2/glossary-language-pairs").body["supported_languages"]
+    assert pairs == [{"source_lang": "pt", "target_lang": "en"}]
     (translation,) = model.translate(["o gato dorme"])
     body = {
         "text": ["o gato dorme", '<x id="0"></x>'],
@@ -75,11 +94,38 @@ def test_weblate_with_version_3_of_deepl(server: Server) -> None:
     assert {item["lang"].upper() for item in languages if item["usable_as_source"]} == {"PT"}
     assert {item["lang"].upper() for item in languages if item["usable_as_target"]} == {"EN"}
     assert not any("formality" in item["features"] for item in languages)
-    answer = server.get("/v3/languages?resource=glossary")
-    assert (answer.status, answer.body) == (200, [])
+    glossary = server.get("/v3/languages?resource=glossary").body
+    assert [item["lang"] for item in glossary] == ["en", "pt"]
     answer = server.get("/v3/languages")
     assert (answer.status, answer.body) == (
         400,
         {"message": "Parameter 'resource' not specified."},
     )
-    assert server.get("/v3/glossaries").body == {"message": "Not Found"}
+    assert server.get("/v3/glossaries").body == {"glossaries": []}
+
+
+def test_glossaries_of_weblate(phrasebook: Server) -> None:
+    """It uploads the terms of a project, whose id and version are the name, if they are new."""
+    key = {"Authorization": "DeepL-Auth-Key any"}
+    pairs = phrasebook.get("/v2/glossary-language-pairs").body["supported_languages"]
+    assert {"source_lang": "en", "target_lang": "de"} in pairs
+    assert phrasebook.get("/v2/glossaries").body == {"glossaries": []}
+    fields = {"source_lang": "EN", "target_lang": "DE", "entries_format": "tsv"}
+    for version, entries in (("1", "prize\tPreis"), ("2", "artist\tMaler\nprize\tGewinn")):
+        name = f"weblate:1:EN:DE:{version}"
+        body = {"name": name, "entries": entries, **fields}
+        assert phrasebook.post("/v2/glossaries", body, key).status == 201
+    listed = phrasebook.get("/v2/glossaries").body["glossaries"]
+    by_name = {glossary["name"]: glossary["glossary_id"] for glossary in listed}
+    assert list(by_name) == ["weblate:1:EN:DE:1", "weblate:1:EN:DE:2"]
+    assert phrasebook.delete(f"/v2/glossaries/{by_name.pop('weblate:1:EN:DE:1')}").status == 204
+    body = {
+        "text": ['The artist was awarded a <x id="0"></x> prize.'],
+        "source_lang": "EN",
+        "target_lang": "DE",
+        "glossary_id": by_name["weblate:1:EN:DE:2"],
+        "tag_handling": "xml",
+        "ignore_tags": ["x"],
+    }
+    (result,) = phrasebook.post("/v2/translate", body, key).body["translations"]
+    assert result["text"] == 'The Maler was awarded a <x id="0"></x> Gewinn.'

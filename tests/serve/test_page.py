@@ -14,6 +14,7 @@ from tests.serve.conftest import Server
         ("/", "text/html", "<title>Translate</title>"),
         ("/app.js", "text/javascript", "async function translate()"),
         ("/serve.css", "text/css", "--mark"),
+        ("/docs", "text/html", 'src="docs.js"'),
         ("/style.css", "text/css", "--accent"),
         ("/icon.svg", "image/svg+xml", "<svg"),
     ],
@@ -31,8 +32,10 @@ def test_files_come_with_a_policy(server: Server, path: str, kind: str, part: st
 
 def test_the_page_refers_to_its_files_only(server: Server) -> None:
     """By relative addresses, so that a proxy can serve it in a folder."""
-    text, script = (server.get(path).body.decode() for path in ("/", "/app.js"))
+    paths = ("/", "/app.js", "/docs")
+    text, script, docs = (server.get(path).body.decode() for path in paths)
     names = {*re.findall(r'(?:src|href)="(.*?)"', text), *re.findall(r'from "\./(.*?)"', script)}
+    names |= {*re.findall(r'(?:src|href)="(.*?)"', docs)}
     assert {f"/{name}" for name in names} == {route.path for route in page_routes()} - {"/"}
     assert "<script>" not in text
     assert "<style" not in text

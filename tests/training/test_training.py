@@ -505,7 +505,8 @@ def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypa
     position = next(islice(epochs.starting_at(Position()), 2, None))[0]
     lines = ", ".join(str(row + 1) for row in epochs.order(position.epoch)[position.index][1])
     assert caught.value.message == (
-        f"the loss is nan at step 3, batch {position.index + 1} of epoch {position.epoch + 1}: "
+        "the training has diverged: the loss is nan at step 3, "
+        f"batch {position.index + 1} of epoch {position.epoch + 1}: "
         f"lines {lines} of the prepared training text"
     )
     assert caught.value.hint.endswith(f"; {run.last} is good")
@@ -514,6 +515,15 @@ def test_a_loss_that_is_not_finite_names_step_batch_and_lines(tmp_path, monkeypa
     with pytest.raises(NmtError, match="the loss is nan at step 3") as caught:
         train(rare, prepared, tmp_path / "rare")
     assert caught.value.hint.endswith("or with training.clip_norm")
+
+
+def test_a_loss_far_above_that_of_guesses_ends_a_training(tmp_path):
+    recipe, prepared = toy_data(
+        tmp_path,
+        training={"learning_rate": 1000.0, "warmup_steps": 1, "max_steps": 40, "log_every": 4},
+    )
+    with pytest.raises(NmtError, match=r"^the training has diverged: the loss is \d+.* at step \d"):
+        train(recipe, prepared, tmp_path / "run")
 
 
 def test_weights_that_are_not_finite_are_not_saved(tmp_path, untrained):

@@ -111,7 +111,7 @@ const dataTransfer = await page.evaluateHandle(([name, content]) => {
 await page.dispatchEvent("body", "dragover", { dataTransfer });
 await page.dispatchEvent("body", "drop", { dataTransfer });
 const downloaded = page.waitForEvent("download");
-await page.getByRole("link").click();
+await page.getByRole("link", { name: "Download" }).click();
 const download = await downloaded;
 found.file = [download.suggestedFilename(), await readFile(await download.path(), "utf-8")];
 await check("file");
@@ -128,6 +128,12 @@ await page.route("**/translate", (route) => route.fulfill(refusal), { times: 1 }
 await type("Bom dia!");
 found.slow = await status("Slowdown");
 found.later = await translation();
+
+await page.getByRole("link", { name: "requests" }).click();
+await page.getByText("POST /suggest").click();
+found.docs = await page.locator("details[open] td").allTextContents();
+found.requests = await page.locator("summary code").allTextContents();
+await check("docs");
 
 await open(guarded);
 await type("Bom dia!");

@@ -1,6 +1,5 @@
 """The page of nmt export --web, in Node and in a browser."""
 
-import fcntl
 import http.server
 import json
 import random
@@ -22,37 +21,21 @@ from nmt_cli.export import web
 from nmt_cli.export.exporter import EXPORTERS, ExportOptions
 from nmt_cli.export.onnx import single_file
 from nmt_cli.files import write_json
-from nmt_cli.recipe.model import DecodingConfig
 from nmt_cli.runtime.check import HARD_LINES
 from nmt_cli.search.translator import translator_for
-from nmt_cli.text.edits import MappedText, repair
-from nmt_cli.text.lines import is_blank
 from nmt_cli.training.run import Run
 from tests.cli.test_plot import CHROMIUM
+from tests.npm import needs_node, needs_npm, npm_packages
 from tests.systems import untrained_run
 from tests.test_docs import ROOT
 
 HERE = Path(__file__).parent
 PAGE = Path(str(files("nmt_cli"))) / "web" / "export"
-NODE, NPM = shutil.which("node"), shutil.which("npm")
-needs_node = pytest.mark.skipif(not NODE, reason="needs node")
-needs_npm = pytest.mark.skipif(not (NODE and NPM), reason="needs node and npm")
 
 
 @pytest.fixture(scope="session")
 def node_modules() -> Path:
-    """The npm packages of package-lock.json, which git ignores."""
-    folder, lock = HERE / "node_modules", HERE / "package-lock.json"
-    with (HERE / "package.json").open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)  # one worker installs
-        done = folder / ".of-lock"
-        if not done.exists() or done.read_bytes() != lock.read_bytes():
-            command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-            installed = subprocess.run(command, cwd=HERE, capture_output=True, check=False)
-            if installed.returncode:
-                pytest.skip("npm cannot install the packages of tests/web/package-lock.json")
-            shutil.copyfile(lock, done)
-    return folder
+    return npm_packages(HERE)
 
 
 def node(script: Path, *words: object, given: str) -> str:
@@ -121,29 +104,6 @@ def test_tokenizing_as_sentencepiece(kind: str, tmp_path: Path) -> None:
     script = PAGE / "sentencepiece.js"
     results = json.loads(node(HERE / "tokenize.js", script, tmp_path / "text.model", given=given))
     assert results == [expected.encode(lines), expected.decode(sequences)]
-
-
-@needs_node
-def test_the_page_repairs_code_as_nmt_does() -> None:
-    rng = random.Random(1)
-    pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
-    lines = [line for page in pages for line in page.read_text(encoding="utf-8").splitlines()]
-
-    def misspelled(line: str) -> str:
-        kept = (character for character in line if rng.random() > 0.05)
-        return "".join(
-            rng.choice("_aé. 7\ufeff\x1c") if rng.random() < 0.02 else character
-            for character in kept
-        )
-
-    pairs = [(line, misspelled(line)) for line in [*lines, *HOSTILE] if not is_blank(line)]
-    expected = [repair(source, MappedText(target)).text for source, target in pairs]
-    assert sum(right != wrong for right, (_, wrong) in zip(expected, pairs, strict=True)) > 100
-    settings = web.text_settings(DecodingConfig(repair_code=True))
-    examples = [{"line": source, "model_writes": [target]} for source, target in pairs]
-    given = json.dumps([settings, examples])
-    results = json.loads(node(HERE / "text_path.js", PAGE, given=given))
-    assert [result["final"] for result in results] == expected
 
 
 CAPITALS = [

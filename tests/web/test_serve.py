@@ -8,9 +8,11 @@ import pytest
 from nmt_cli.models import open as open_model
 from tests.cli.test_plot import CHROMIUM
 from tests.harness import nmt
+from tests.npm import needs_npm
 from tests.serve.conftest import serving
 from tests.serve.test_alignments import EN_PT, PT_EN, aligned_words
-from tests.web.test_page import HERE, needs_npm, node, node_modules
+from tests.serve.test_spec import OPERATIONS
+from tests.web.test_page import HERE, node, node_modules
 
 __all__ = ["node_modules"]  # a fixture
 FIRST, SECOND = "😀 Bom dia, Maria!", "O <b>gato</b> dorme na casa."
@@ -46,6 +48,9 @@ def test_a_browser_uses_the_page(tmp_path: Path) -> None:
     source = pairs[1][0]  # of the second target word
     group = [source, *(target for word, target in pairs if word == source)]
     first = pairs[0][0]
+    assert result.pop("docs")[:3] == ["q", "string, required", "Source text."]
+    described = [f"{method.upper()} {path}" for path, method in OPERATIONS]
+    assert sorted(result.pop("requests")) == sorted(described)
     assert result == {
         "dropped": "net::ERR_ABORTED",
         "typed": f"{best.text}\n{second}",

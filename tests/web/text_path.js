@@ -1,5 +1,7 @@
-// Reads [settings, examples] as JSON; prints the ids of each example's line and the final
-// translation. Arguments: the folder of text.js and, if ids matter, the model of the tokenizer.
+// Reads [settings, line, model] for each of several lines as JSON; prints what the model reads, text
+// to ids, and the final translations. A model maps texts to [translation, mean score]; texts that it
+// does not have become the model's "".
+// Arguments: the folder of text.js, and the model of the tokenizer.
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,11 +12,17 @@ const [folder, model] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(join(folder, name)));
 const { TextPath } = await load("text.js");
 const { SentencePiece } = await load("sentencepiece.js");
-const tokenizer = model ? new SentencePiece(await readFile(model)) : { encode: () => [5] };
-const [settings, examples] = await json(process.stdin);
-const results = examples.map((example) => {
-  const path = new TextPath({ ...settings, ...example.settings }, tokenizer);
-  const { parts, write } = path.read(example.line);
-  return { ids: parts, final: write(example.model_writes) };
-});
+const tokenizer = new SentencePiece(await readFile(model));
+const results = [];
+for (const [settings, line, written] of await json(process.stdin)) {
+  const reads = {};
+  const search = async (ids) => {
+    const read = tokenizer.decode(ids.slice(0, -1));
+    reads[read] = ids;
+    const [text, mean] = written[read] ?? written[""];
+    return { text, sum: mean * ([...text].length + 1), mean };
+  };
+  const final = await new TextPath(settings, tokenizer).translate(line, search);
+  results.push({ reads, final });
+}
 console.log(JSON.stringify(results));

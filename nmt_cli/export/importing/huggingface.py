@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from sentencepiece import sentencepiece_model_pb2
@@ -28,7 +29,7 @@ TORCH = "pytorch_model.bin"
 SUPPRESSED = -1000.0
 _Piece = sentencepiece_model_pb2.ModelProto.SentencePiece
 # A word at the start of a source that names the target language.
-TAG = re.compile(">>.+<<")
+TAG = re.compile(">>.{1,99}<<")
 
 
 @dataclass(frozen=True)
@@ -113,10 +114,12 @@ def import_huggingface(
         TokenizerSpec("sentencepiece", *names, punctuation=punctuation).write(work)
 
     return write_run(
+        folder,
         recipe,
         (len(source.tokens), len(target.tokens)),
         write_tokenizers,
         lambda shapes: _weights(tensors, over_vocabulary, path, shapes),
+        sum(tensor.size for tensor in (*tensors.values(), *over_vocabulary.values())),
         output,
         dev,
         force,
@@ -152,10 +155,10 @@ def _vocabularies(
 
 def _tensors(folder: Path) -> tuple[files.Tensors, Path]:
     path = folder / files.WEIGHTS
-    if path.exists():
+    if path.is_file():
         return files.read_safetensors(path), path
     path = folder / TORCH
-    if not path.exists():
+    if not path.is_file():
         raise ModelError(f"{folder}: has neither {files.WEIGHTS} nor {TORCH}")
     if not find_spec("torch"):
         raise ResourceError(f"{path}: needs torch", "pip install torch")
@@ -163,6 +166,9 @@ def _tensors(folder: Path) -> tuple[files.Tensors, Path]:
 
     try:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
+        # Tensors may share values, as tied embeddings do.
+        if sum(tensor.numel() for tensor in loaded.values()) > 4 * path.stat().st_size:
+            raise ValueError("larger than the file")
         return {name: tensor.float().numpy() for name, tensor in loaded.items()}, path
     except Exception as error:  # torch raises many kinds
         raise ModelError(f"{path}: damaged, or not only weights ({first_line(error)})") from None
@@ -243,9 +249,12 @@ def _read_vocabulary(
     Pieces of the models that the vocabulary lacks become further ids with the row of UNK, as
     leaving them out would split text differently.
     """
-    ids = files.read_json(path)
+    try:
+        ids = msgspec.convert(files.read_json(path), dict[str, int])
+    except msgspec.ValidationError as error:
+        raise ModelError(f"{path}: {str(error).replace('`', '')}") from None
     by_id = {number: token for token, number in ids.items()}
-    if by_id.keys() != set(range(size)) or len(ids) != size:
+    if len(ids) != size or by_id.keys() != set(range(size)):
         raise ModelError(
             f"{path}: has {len(ids):,} entries, but config.json {size:,}, with ids from 0",
             "the files are of different models",

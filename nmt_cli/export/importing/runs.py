@@ -1,6 +1,7 @@
 """Write imported models as runs, and import bundles."""
 
 import logging
+import math
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER
+from nmt_cli.bundle import DECODER, ENCODER, TOKENIZER, WEIGHTS
 from nmt_cli.bundle.manifest import Manifest
 from nmt_cli.bundle.reading import check_files, read_manifest
 from nmt_cli.data.corpus import read_held_out
@@ -48,10 +49,12 @@ def import_bundle(
     provenance = manifest.provenance
     steps = provenance.get("steps", 0) + provenance.get("initial", {}).get("steps", 0)
     return write_run(
+        folder,
         recipe,
         (manifest.vocabulary["source"], manifest.vocabulary["target"]),
         lambda target: shutil.copytree(folder / TOKENIZER, target, dirs_exist_ok=True),
         lambda shapes: _read_weights(folder, manifest, shapes),
+        sum(record.bytes for record in manifest.files.values()),
         output,
         dev,
         force,
@@ -71,7 +74,7 @@ def _read_weights(folder: Path, manifest: Manifest, shapes: Shapes) -> Weights:
                 "run, with nmt train --init-from RUN",
             )
         try:
-            values = _weight(graphs[file].initializers, tensor)
+            values = _weight(graphs[file].initializers, tensor, math.prod(shape))
         except (KeyError, ValueError):
             raise ModelError(f"{folder}: {file} does not store {name} as recorded") from None
         if columns := stored.scaled.get(name):
@@ -82,11 +85,14 @@ def _read_weights(folder: Path, manifest: Manifest, shapes: Shapes) -> Weights:
     return weights
 
 
-def _weight(tensors: dict[str, Any], name: str) -> NDArray[np.float32]:
-    """Return a tensor in float32, given the initializers of its graph."""
+def _weight(tensors: dict[str, Any], name: str, size: int) -> NDArray[np.float32]:
+    """Return a tensor of at most ``size`` numbers, given the initializers of its graph."""
 
     def array(suffix: str = "") -> NDArray[np.float32]:
-        return tensors[name + suffix].const_value.numpy().astype(np.float32)
+        tensor = tensors[name + suffix].const_value
+        if tensor.size > size or getattr(tensor, "location", WEIGHTS) != WEIGHTS:
+            raise ValueError
+        return tensor.numpy().astype(np.float32)
 
     if name in tensors:
         return array()
@@ -99,10 +105,12 @@ def _weight(tensors: dict[str, Any], name: str) -> NDArray[np.float32]:
 
 
 def write_run(
+    imported: Path,
     recipe: Recipe,
     sizes: tuple[int, int],
     write_tokenizers: Callable[[Path], object],
     read_weights: Callable[[Shapes], Weights],
+    stored: int,
     output: Path | None,
     dev: str | None,
     force: bool,
@@ -111,13 +119,19 @@ def write_run(
     """Write an imported model as a run; returns the run's folder.
 
     Args:
+        imported: the folder of that model.
         sizes: of the source and target vocabularies.
         write_tokenizers: fills an empty folder.
         read_weights: returns the model's weights, given their names and shapes.
+        stored: the number of values in the model's files.
         output: folder to write; None for one under runs/, named after the model.
         dev: corpus whose lines calibrate and verify exports of the run, as in data.dev.
         initial: see Run.initial.
     """
+    needed = recipe.model.count_parameters(*sizes)
+    if needed > 4 * stored:  # before Keras takes memory for them
+        reason = f"its settings need {needed:,} weights, its files have {stored:,} values"
+        raise ModelError(f"{imported}: {reason}", "the files are damaged, or of different models")
     held_out = read_held_out(dev, recipe.data)
     folder = output or Path("runs", recipe.label)
     with locked(folder):

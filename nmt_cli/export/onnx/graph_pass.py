@@ -11,8 +11,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import ShapeInferencePass
 from onnxscript.rewriter import RewriteRule, RewriteRuleSet, rewrite
 
-from nmt_cli.bundle.manifest import ScaledColumns
-from nmt_cli.export.onnx.library import SCALED, Ops, substitute, tidy
+from nmt_cli.export.onnx.library import Ops, substitute, tidy
 
 
 def _layer_norm(op: Any, x: Any, epsilon: Any, scale: Any, offset: Any, axes: Any) -> Any:
@@ -29,23 +28,6 @@ def _fused_layer_norm(op: Any, x: Any, epsilon: Any, scale: Any, offset: Any, ax
 
 def _is_layer_norm(context: Any, epsilon: Any, axes: Any, **rest: Any) -> bool:
     return _constant(axes) == [-1] and epsilon.const_value is not None
-
-
-def _take(op: Any, matrix: Any, ids: Any, size: Any, zero: Any) -> Any:
-    negative = op.Less(op.Cast(ids, to=ir.DataType.FLOAT), zero)
-    wrapped = op.Cast(negative, to=ir.DataType.INT32) * (ids + size)
-    kept = ids * op.Cast(op.Not(negative), to=ir.DataType.INT32)
-    return op.Gather(matrix, wrapped + kept, axis=0)
-
-
-def _plain_take(op: Any, matrix: Any, ids: Any, size: Any, zero: Any) -> Any:
-    """Drop the handling of negative ids in keras.ops.take, which Gather includes."""
-    return op.Gather(matrix, ids, axis=0)
-
-
-def _is_take(context: Any, matrix: Any, size: Any, zero: Any, **rest: Any) -> bool:
-    rows = matrix.const_value.shape[0] if matrix.const_value is not None else None
-    return rows is not None and _constant(size) == rows and _constant(zero) == 0
 
 
 def _slice(
@@ -101,69 +83,21 @@ def _is_attention(context: Any, query: Any, key: Any, value: Any, mask: Any, per
     return mask.shape[2] != 1  # Attention needs a row of the mask for each query
 
 
-def _attend_heads(
-    op: Any, query: Any, key: Any, value: Any, mask: Any, split: Any, split_value: Any, joined: Any
-) -> Any:
-    def heads(x: Any, shape: Any) -> Any:
-        return op.Transpose(op.Reshape(x, shape), perm=[0, 2, 1, 3])
-
-    sides = heads(query, split), heads(key, split), heads(value, split_value)
-    mixed = op.Attention(*sides, mask, scale=1.0)
-    return op.Reshape(op.Transpose(mixed, perm=[0, 2, 1, 3]), joined)
-
-
-def _attention_heads(
-    op: Any, query: Any, key: Any, value: Any, mask: Any, split: Any, joined: Any, **rest: Any
-) -> Any:
-    """Let the operator find the heads in [B, S, h * k], without moving them."""
-    count = _heads(split)
-    heads = op.Attention(query, key, value, mask, scale=1.0, q_num_heads=count, kv_num_heads=count)
-    return op.Reshape(heads, joined)
-
-
-def _are_heads(
-    context: Any, query: Any, key: Any, value: Any, split: Any, split_value: Any, **rest: Any
-) -> bool:
-    if any(side.shape is None or len(side.shape) != 3 for side in (query, key, value)):
-        return False
-    return _heads(split) == _heads(split_value) is not None
-
-
-def _heads(shape: Any) -> int | None:
-    """The heads of a shape [B, S, h, k]; None if unknown."""
-    sizes = _sizes(shape)
-    return sizes[2] if len(sizes) == 4 else None
-
-
 RULES = {
     "layer norm": RewriteRule(_layer_norm, _fused_layer_norm, _is_layer_norm),
-    "take": RewriteRule(_take, _plain_take, _is_take),
     "slice": RewriteRule(_slice, _plain_slice, _is_slice, remove_nodes=False),
     "attention": RewriteRule(_attend, _attention, _is_attention),
-    "heads": RewriteRule(_attend_heads, _attention_heads, _are_heads, remove_nodes=False),
 }
 
 
 def apply_rules(model: ir.Model, rules: Sequence[str] = tuple(RULES)) -> ir.Model:
     """Apply rules, by name, until none matches."""
     ShapeInferencePass(check_type=False, strict_mode=False, data_prop=False)(model)
-    _fold_scales(model)
     if rules:
         model = rewrite(model, RewriteRuleSet([RULES[name] for name in rules], commute=True))
     _split_top_k(model.graph)
     tidy(model)
     return model
-
-
-def _fold_scales(model: ir.Model) -> None:
-    """Scale the matrix and bias of attention's query projection once, instead of its output."""
-    # The scale attribute of Attention is slower.
-    for node in list(model.graph):
-        if node.op_type == "Mul" and not node.outputs[0].is_graph_output():
-            factor, value = node.inputs if _is_scalar(node.inputs[0]) else node.inputs[::-1]
-            if _is_scalar(factor) and _scale_projection(model, value, factor):
-                node.outputs[0].replace_all_uses_with(value)
-                model.graph.remove(node, safe=True)
 
 
 def _split_top_k(graph: ir.Graph) -> None:
@@ -187,60 +121,6 @@ def _split_top_k(graph: ir.Graph) -> None:
         scores, indices = op.TopK(op.GatherElements(values, ids, axis=-1), count, outputs=2)
         substitute(node.outputs[0], scores)
         substitute(node.outputs[1], op.GatherElements(ids, indices, axis=-1))
-
-
-def _scale_projection(model: ir.Model, value: Any, scalar: Any) -> bool:
-    """Scale what a value is computed from: (a part of) the columns of ``x W + b``."""
-    factor = scalar.const_value.numpy().item()
-    constants, reshapes, (part, parts) = [], [], (0, 1)
-    while True:
-        node = value.producer()
-        readers = [user for user, _ in value.uses() if user.op_type != "Shape"]
-        if node is None or len(readers) > 1 or value.is_graph_output():
-            return False
-        splits = node.op_type == "Split" and len(node.inputs) == 1 and parts == 1
-        if splits and node.attributes["axis"].value == -1:
-            part, parts = value.index(), len(node.outputs)
-        elif node.op_type == "Reshape" and parts > 1:
-            reshapes.append(node.inputs[1])
-        elif node.op_type in ("Add", "MatMul") and node.inputs[1].const_value is not None:
-            constants.append((node, node.inputs[1]))
-        elif parts > 1 or node.op_type not in ("Reshape", "Transpose"):
-            return False
-        if node.op_type == "MatMul":
-            break
-        value = node.inputs[0]
-    columns = constants[-1][1].shape[-1]
-    shapes = [constant.shape for _, constant in constants]
-    if any(shape.rank() == 0 or shape[-1] != columns for shape in shapes):
-        return False
-    if any(_sizes(shape)[-1] != columns for shape in reshapes):
-        return False
-    width = columns // parts
-    start, end = part * width, (part + 1) * width
-    for node, constant in constants:
-        scaled = constant.const_value.numpy().copy()
-        scaled[..., start:end] *= factor
-        replacement = Ops(model.graph).weight(f"{constant.name}_scaled", scaled)
-        node.replace_input_with(1, replacement)
-        model.meta.setdefault(SCALED, {})[constant.name] = ScaledColumns(start, end, factor)
-    return True
-
-
-def _sizes(shape: Any) -> list[int | None]:
-    """The entries of a shape, constant or computed at run time; None for the unknown ones."""
-    if shape.const_value is not None:
-        return shape.const_value.numpy().ravel().tolist()
-    node = shape.producer()
-    if node is not None and node.op_type == "Cast":
-        return _sizes(node.inputs[0])
-    if node is not None and node.op_type == "Concat":
-        return [size for part in node.inputs for size in _sizes(part)]
-    return [None]
-
-
-def _is_scalar(value: Any) -> bool:
-    return value is not None and value.const_value is not None and value.const_value.size == 1
 
 
 def _constant(value: Any) -> Any:

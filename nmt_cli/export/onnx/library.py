@@ -25,9 +25,8 @@ State = dict[str, Any]
 _MIN_BYTES = 1024
 # Runtimes map the file into memory: matrices start at page boundaries.
 _PAGE = 4096
-# Keys of a graph's metadata: names of the tensors, by name of the weight, and those of them that
-# another one with scaled columns replaces.
-_TENSORS, SCALED = "tensors", "scaled"
+# Key of a graph's metadata: names of the tensors, by name of the weight.
+_TENSORS = "tensors"
 
 
 class Ops:
@@ -181,9 +180,6 @@ def stored_weights(models: Mapping[str, ir.Model]) -> StoredWeights:
     for file, model in models.items():
         for name, tensor in model.meta[_TENSORS].items():
             stored.tensors[name] = f"{file}:{tensor}"
-            if columns := model.meta.get(SCALED, {}).get(tensor):
-                stored.tensors[name] += "_scaled"
-                stored.scaled[name] = columns
     return stored
 
 

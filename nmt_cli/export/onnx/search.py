@@ -32,6 +32,8 @@ from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID
 MAX_WEIGHTS = 2_000_000_000
 # Operators of onnxruntime-extensions.
 DOMAIN = "ai.onnx.contrib"
+# The options of a search that are whole numbers.
+COUNTS = ("beam_size", "n_best", "max_length", "min_length", "no_repeat_ngram")
 # Scores of an empty slot and of a missing hypothesis.
 NO_SUM, NO_SCORE = -np.float32("inf"), -np.float64("inf")
 
@@ -82,12 +84,9 @@ class _Search:
         self._decoding = decoding
         # Not S, which is the padded width in the encoder.
         self._source = ir.val("source", ir.DataType.INT32, ["B", "L"])
-        self._beams = ir.val("beam_size", ir.DataType.INT64, [1])
-        self._n_best = ir.val("n_best", ir.DataType.INT64, [1])
         self._alpha = ir.val("length_penalty", ir.DataType.DOUBLE, [1])
-        self._max_length = ir.val("max_length", ir.DataType.INT64, [1])
-        self._min_length = ir.val("min_length", ir.DataType.INT64, [1])
-        self._no_repeat = ir.val("no_repeat_ngram", ir.DataType.INT64, [1])
+        counts = [ir.val(name, ir.DataType.INT64, [1]) for name in COUNTS]
+        self._beams, self._n_best, self._max_length, self._min_length, self._no_repeat = counts
         self._encoder_output = {value.name: value for value in encoder.outputs}
 
     def build(self) -> None:
@@ -328,8 +327,7 @@ def of_beams(op: Ops, values: Any, beams: Any) -> Any:
 
 def search_inputs(options: SearchOptions) -> dict[str, NDArray[Any]]:
     """Return the inputs of a search but its source."""
-    names = ("beam_size", "n_best", "max_length", "min_length", "no_repeat_ngram")
-    inputs = {name: np.array([getattr(options, name) or 0]) for name in names}
+    inputs = {name: np.array([getattr(options, name) or 0]) for name in COUNTS}
     return {**inputs, "length_penalty": np.array([options.length_penalty], np.float64)}
 
 

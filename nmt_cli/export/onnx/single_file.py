@@ -7,8 +7,9 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,9 @@ from nmt_cli.export.onnx.search import search_graph, search_inputs, text_graph
 from nmt_cli.export.trained import TrainedModel
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model
 from nmt_cli.search.hypotheses import Hypotheses, Hypothesis, Pairs, Segment
+from nmt_cli.search.lines import Translation
 from nmt_cli.search.options import SearchOptions
-from nmt_cli.search.segments import NO_REPEAT, padded, repeats, search_again, with_retries
-from nmt_cli.search.translator import Translation
+from nmt_cli.search.segments import padded, repeats, search_segments, with_retries
 from nmt_cli.text.sentence_piece import SentencePieceTokenizer
 from nmt_cli.text.tokenizer import PAD_ID, TokenizerPair
 
@@ -65,27 +66,15 @@ def verify(trained: TrainedModel, options: ExportOptions, folder: Path) -> Verif
 
 
 def _under_test(trained: TrainedModel, options: ExportOptions, folder: Path) -> ExportUnderTest:
-    """Load a file; lines that a file of text cannot split are left to the model.
-
-    A file of ids is used through the text path; a file of text does not edit text.
-    """
+    """Load a file: one of ids is used through the text path, one of text does not edit text."""
     precision = options.precision
     details: dict[str, Any] = {"precision": precision, "gates": GATES.get(precision)}
-    model = trained.translator(edits_text=not options.with_tokenizer)
-    if not options.with_tokenizer:
-        search = FileSearch(load_file(folder), trained.tokenizers)
-        translator = replace(model, search=search)
-        return ExportUnderTest.of(translator, **details)
-
-    def translate(lines: Sequence[str], options: SearchOptions) -> Iterator[Translation]:
-        passages = model.path.read(lines, [True] * len(lines))
-        fits = [len(passage.parts) <= 1 for passage in passages]
-        short = [line for line, is_short in zip(lines, fits, strict=True) if is_short]
-        translations = iter(search_text(folder / MODEL, short, options))
-        for line, is_short in zip(lines, fits, strict=True):
-            yield next(translations if is_short else model.translate([line]))
-
-    return ExportUnderTest(translate, edits_text=False, **details)
+    if options.with_tokenizer:
+        return ExportUnderTest(partial(search_text, folder / MODEL), edits_text=False, **details)
+    search = FileSearch(load_file(folder), trained.tokenizers)
+    return ExportUnderTest.of(
+        replace(trained.translator(edits_text=True), search=search), **details
+    )
 
 
 class FileSearch:
@@ -96,7 +85,7 @@ class FileSearch:
 
     def search(self, batch: Sequence[Segment], options: SearchOptions) -> Hypotheses:
         """Search, and again where a translation is empty or repeats itself."""
-        return with_retries(self._once, batch, options, self._tokenizers)
+        return search_segments(self._once, batch, options, self._tokenizers)
 
     def _once(self, batch: Sequence[Segment], options: SearchOptions) -> Hypotheses:
         return search_ids(self._session, padded([segment.ids for segment in batch]), options)
@@ -135,15 +124,10 @@ def search_text(file: Path, lines: Sequence[str], options: SearchOptions) -> lis
     def search(rows: Sequence[int], options: SearchOptions) -> list[Translation]:
         return _search_text(file, [lines[row] for row in rows], options)
 
-    results = search(range(len(lines)), options)
-    if options.no_repeat_ngram is None:
-        not_empty = [replace(options, min_length=1)]
-        search_again(results, lambda _, result: not result.text, not_empty, search)
-        stricter = [replace(options, no_repeat_ngram=size) for size in NO_REPEAT]
-        search_again(
-            results, lambda row, result: repeats(result.text, lines[row]), stricter, search
-        )
-    return results
+    def is_loop(row: int, result: Translation) -> bool:
+        return repeats(result.text, lines[row])
+
+    return with_retries(search, len(lines), options, lambda _, result: not result.text, is_loop)
 
 
 def _search_text(file: Path, lines: Sequence[str], options: SearchOptions) -> list[Translation]:

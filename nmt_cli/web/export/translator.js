@@ -32,33 +32,33 @@ export class Translator {
     this.loop = new RegExp(repetition.loop, "u");
     this.tokenLoop = new RegExp(repetition.token_loop, "su");
     this.ngramSizes = repetition.no_repeat;
+    this.lengthPenalty = decoding.length_penalty;
     this.special = new Set(tokenizer.special);
   }
 
   /** Returns the translation of a line; a blank one stays as it is. */
   async translate(line) {
-    const { parts, write } = this.path.read(line);
-    const translations = [];
-    for (const ids of parts) translations.push(await this.#translated(ids));
-    return write(translations);
+    return this.path.translate(line, (ids) => this.#translated(ids));
   }
 
   #integer(value) {
     return this.tensor("int64", [BigInt(value)], [1]);
   }
 
-  /** Returns the translation of ids; searches again where it is empty or repeats itself. */
+  /** Translates ids, for TextPath; searches again where the translation is empty or a loop. */
   async #translated(ids) {
-    let text;
+    let [text, result] = [];
     for (const size of [0, ...this.ngramSizes]) {
-      let targetIds = await this.#search(ids, size);
-      if (!size && !targetIds.length) targetIds = await this.#search(ids, size, 1);
-      text = this.target.decode(targetIds);
-      const mayRepeat = this.tokenLoop.test(String.fromCodePoint(...targetIds));
+      result = await this.#search(ids, size);
+      if (!size && !result.ids.length) result = await this.#search(ids, size, 1);
+      text = this.target.decode(result.ids);
+      const mayRepeat = this.tokenLoop.test(String.fromCodePoint(...result.ids));
       if (!mayRepeat || !this.loop.test(text)) break;
       if (this.loop.test(this.source.decode(ids.filter((id) => !this.special.has(id))))) break;
     }
-    return text;
+    const tokens = result.ids.length + 1;
+    const sum = result.score * ((5 + tokens) / 6) ** this.lengthPenalty;
+    return { text, sum, mean: sum / tokens };
   }
 
   async #search(ids, ngramSize, minLength = 0) {
@@ -67,7 +67,9 @@ export class Translator {
       min_length: this.#integer(minLength),
       no_repeat_ngram: this.#integer(ngramSize),
     };
-    const outputs = await this.session.run({ source, ...this.options, ...limits }, ["ids"]);
-    return [...outputs.ids.data].filter((id) => !this.special.has(id));
+    const feeds = { source, ...this.options, ...limits };
+    const outputs = await this.session.run(feeds, ["ids", "scores"]);
+    const score = Number(outputs.scores.data[0]);
+    return { ids: [...outputs.ids.data].filter((id) => !this.special.has(id)), score };
   }
 }
