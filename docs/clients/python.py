@@ -3,18 +3,19 @@
     python python.py exports/mine-de-en --beam-size 4 < text.de > text.en
 
 Written from docs/reference/bundle-format.md. It translates one sentence at a time; batches would
-be faster.
+be faster. Of the text path, it has blank lines, sentences (by simpler rules) and texts in capitals.
+`nmt translate` also knows abbreviations, keeps what separates sentences, numbers, code and
+ellipses, removes invisible characters, and translates again where something was lost.
 """
 
 import argparse
 import hashlib
-import itertools
 import json
 import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +28,13 @@ from sentencepiece import SentencePieceProcessor
 PAD, UNK, START, END = range(4)
 STEPS_AHEAD = 8  # steps for which the caches grow at a time
 
-SENTENCE_END = r"([.!?…][\"'”’»)\]]*)[ \t]+"
+SENTENCE_END = r"((?:[a-zß-ÿ0-9]{3}\.|[!?])[\"'”’»)\]]*)[ \t]+([\"'“‘«(¿¡]*[A-ZÀ-Þ])"
+LINE_BREAK = re.compile(r"[ \t]*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
+WORD = re.compile(r"[^\W\d_]+")
 BLANK = re.compile(
     "[\0-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f"
     "\u2028-\u202f\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]*"
-)
-# What makes a line in capitals not one, and what is code: docs/reference/bundle-format.md.
-NO_CAPITALS = re.compile(r"[{}<>\[\]()%$\\/_@|#=`~^*&+]|\w[.:]\w|--")
-RUN = re.compile(r"""[^\x1c-\x1f\x85\ufeff\s"'`,;()<>\[\]“”‘’«»…!?]+""")
-EDGES = re.compile(r"^\*+|[.:*-]+$")
-CODE = re.compile(
-    r"[_={}\\]|[A-Za-z][.:]\w|\w[.:][A-Za-z]|::|->|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d"
-    r"|[$%@#][A-Za-z]|--[a-z]|//|^/\w|\w/\w+/|^\d{4,}$"
 )
 
 
@@ -49,81 +44,27 @@ class TextPath:
     def __init__(self, settings: dict[str, Any], tokenizer: SentencePieceProcessor) -> None:
         self.settings, self.tokenizer = settings, tokenizer
 
-    def read(self, line: str) -> tuple[list[list[int]], Callable[[list[str]], str]]:
-        """Return the ids of each part of a line, END included; none if the line is blank.
+    def translate(self, line: str, search: Callable[[list[int]], str]) -> str:
+        """Translate a line; ``search`` translates ids, END included. A blank line stays."""
+        if BLANK.fullmatch(line):
+            return line
+        sentences = re.sub(SENTENCE_END, r"\1\n\2", line).split("\n")
+        return " ".join(self.translated(sentence, search) for sentence in sentences)
 
-        The function makes the line's translation from the translations of its parts.
-        """
-        letters = sum(map(str.isalpha, line))
-        is_capital = line.isupper() and letters >= 5 and not NO_CAPITALS.search(line)
-        is_folded = is_capital and self.settings["fold_capitals"]
-        text = line.lower() if is_folded else line
-        parts = [] if BLANK.fullmatch(line) else self.parts(text)
-
-        def write(translations: list[str]) -> str:
-            joined = re.sub(r"[\r\n]+", " ", " ".join(translations) if parts else line)
-            if is_folded:
-                return joined.upper()
-            return repaired(line, joined) if self.settings["repair_code"] else joined
-
-        return [[*ids, END] for ids in parts], write
-
-    def parts(self, text: str) -> list[list[int]]:
-        """Return the ids of a text, or those of its parts if it is too long for the model."""
-        limit, ids = self.settings["max_source"], self.tokenizer.encode(text) or [UNK]
-        if len(ids) <= limit:
-            return [ids]
-        parts = []
-        for ids in self.tokenizer.encode(re.sub(SENTENCE_END, "\\1\n", text).split("\n")):
-            size = math.ceil(len(ids) / max(1, math.ceil(len(ids) / limit)))
-            parts += [ids[start : start + size] for start in range(0, len(ids), size or 1)]
-        return parts
-
-
-def repaired(source: str, translation: str) -> str:
-    """Put the code of the source in place of similar code of the translation."""
-    known = dict.fromkeys(code for code, _ in pieces_of_code(source))
-    pieces = list(pieces_of_code(translation))
-    written = {code for code, _ in pieces}
-    lost = [code for code in known if code not in written]
-    wrong = [(code, start) for code, start in pieces if code not in known]
-    if max(len(lost), len(wrong)) > 100:
-        return translation
-    pairs = [
-        (common_share(right, code), right, code, start)
-        for right in lost
-        if right not in translation
-        for code, start in wrong
-    ]
-    used, edits = set[str](), dict[int, tuple[str, str]]()
-    for share, right, code, start in sorted(pairs, key=lambda pair: -pair[0]):
-        if share >= 0.2 and right not in used and start not in edits:
-            used.add(right)
-            edits[start] = code, right
-    for start, (code, right) in sorted(edits.items(), reverse=True):
-        translation = translation[:start] + right + translation[start + len(code) :]
-    return translation
-
-
-def pieces_of_code(text: str) -> Iterator[tuple[str, int]]:
-    """Find each piece of code and where it starts."""
-    for run in RUN.finditer(text):
-        code = EDGES.sub("", run[0])
-        if len(code) >= 4 and code.isascii() and CODE.search(code):
-            yield code, run.start() + run[0].index(code)
-
-
-def common_share(one: str, other: str) -> float:
-    """Return the share of the longer text's characters that both begin and end with."""
-    start = common_length(one, other)
-    end = common_length(one[start:][::-1], other[start:][::-1])
-    return (start + end) / max(len(one), len(other))
-
-
-def common_length(one: str, other: str) -> int:
-    """Return how many characters are the same from the beginning."""
-    pairs = zip(one, other, strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    def translated(self, text: str, search: Callable[[list[int]], str]) -> str:
+        """Translate a sentence, in parts if it is too long for the model."""
+        words = WORD.findall(text)
+        is_folded = all(map(str.isupper, words)) and max(map(len, words), default=0) >= 4
+        is_folded &= self.settings["fold_capitals"]
+        if is_folded:
+            start = text.index(words[0])
+            text = text[: start + 1] + text[start + 1 :].lower()
+        ids, limit = self.tokenizer.encode(text) or [UNK], self.settings["max_source"]
+        size = math.ceil(len(ids) / math.ceil(len(ids) / limit))
+        parts = [ids[start : start + size] for start in range(0, len(ids), size)]
+        translation = " ".join(search([*part, END]) for part in parts)
+        translation = LINE_BREAK.sub(" ", translation)
+        return translation.upper() if is_folded else translation
 
 
 class Bundle:
@@ -146,7 +87,7 @@ class Bundle:
         options.intra_op_num_threads = 1  # the fastest for small models
         paths = [str(folder / manifest[graph]["file"]) for graph in ("encoder", "decoder")]
         self.encoder, self.decoder = (onnxruntime.InferenceSession(path, options) for path in paths)
-        self.settings = {"fold_capitals": False, "repair_code": False, **manifest["decoding"]}
+        self.settings = {"fold_capitals": False, **manifest["decoding"]}
         self.path = TextPath(self.settings, self.source)
         shapes = {tensor["name"]: tensor["shape"] for tensor in manifest["decoder"]["inputs"]}
         outputs = {tensor["name"] for tensor in manifest["decoder"]["outputs"]}
@@ -154,8 +95,7 @@ class Bundle:
 
     def translate(self, line: str, beams: int) -> str:
         """Translate a line; one without visible characters stays as it is."""
-        parts, write = self.path.read(line)
-        return write(self.target.decode([self.search(ids, beams) for ids in parts]))
+        return self.path.translate(line, lambda ids: self.target.decode(self.search(ids, beams)))
 
     def search(self, source: list[int], beams: int) -> list[int]:
         """Find the best translation of ids, without its end token; one beam is greedy."""
