@@ -57,19 +57,25 @@ def accepts(host: str) -> bool:
     return True
 
 
+def begun(host: str, size: int) -> HTTPConnection:
+    """A request that the server has accepted and whose body it waits for."""
+    connection = HTTPConnection(host, timeout=60)
+    connection.putrequest("POST", "/translate")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(size))
+    connection.putheader("Expect", "100-continue")
+    connection.endheaders()
+    # Sent when the server begins to read the body.
+    assert connection.sock.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    return connection
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_after_the_last_answer(bundle: Path, number: signal.Signals) -> None:
     fields = body("\n".join(f"o gato {number}" for number in range(200)))
     with running(bundle, "--threads", "1") as (process, url):
         host = url.removeprefix("http://")
-        connection = HTTPConnection(host, timeout=60)
-        connection.putrequest("POST", "/translate")
-        connection.putheader("Content-Type", "application/json")
-        connection.putheader("Content-Length", str(len(fields)))
-        connection.putheader("Expect", "100-continue")
-        connection.endheaders()
-        # It is sent when the server begins to answer, so it has accepted the request.
-        assert connection.sock.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection = begun(host, len(fields))
         maps = Path(f"/proc/{process.pid}/maps")
         if maps.exists():
             assert "tensorflow" not in maps.read_text()
@@ -85,17 +91,13 @@ def test_a_signal_ends_it_after_the_last_answer(bundle: Path, number: signal.Sig
 def test_a_second_signal_ends_it_at_once(bundle: Path) -> None:
     with running(bundle) as (process, url):
         host = url.removeprefix("http://")
-        connection = HTTPConnection(host, timeout=60)
-        connection.putrequest("POST", "/translate")
-        connection.putheader("Content-Length", "100")
-        connection.putheader("Expect", "100-continue")
-        connection.endheaders()
-        assert connection.sock.recv(1000)
+        connection = begun(host, 100)
         process.send_signal(signal.SIGTERM)
         while accepts(host):
             assert process.poll() is None
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 130
+        connection.close()
 
 
 def test_its_end_does_not_wait_for_documents_whose_time_is_over(bundle: Path) -> None:
