@@ -123,11 +123,11 @@ def average(
 
 
 @command(name="import", example="nmt import opus-mt-en-de")
-@click.argument("folder", type=PATH)
+@click.argument("model", type=PATH)
 def import_(
-    folder: Path,
-    source: str | None = option(None, "Source language, if the folder does not name it."),
-    target: str | None = option(None, "Target language, if the folder does not name it."),
+    model: Path,
+    source: str | None = option(None, "Source language, if the model does not name it."),
+    target: str | None = option(None, "Target language, if the model does not name it."),
     output: Path | None = option(None, "Run folder to write; default: runs/NAME.", flags="-o"),
     dev: str | None = option(
         None,
@@ -139,25 +139,28 @@ def import_(
         False, "Normalize the punctuation of sources, as OPUS-MT did before training."
     ),
 ) -> None:
-    """Make a run of a bundle or of a Marian model.
+    """Make a run of a bundle, or of a model of Marian, Firefox or OPUS-MT.
 
-    FOLDER is a bundle, the name of an installed model, or a Marian model from Hugging Face
-    (OPUS-MT) with model.safetensors, or with pytorch_model.bin if torch is installed. All other
-    commands take the run; nmt train --init-from trains it further.
+    MODEL is a bundle or the name of an installed one; a model of Marian: its .npz or .bin file, its
+    folder, or OPUS-MT's archive (.zip); or a Marian model from Hugging Face: a folder with
+    model.safetensors, or with pytorch_model.bin if torch is installed. All other commands take the
+    run; nmt train --init-from trains it further.
     """
-    folder = model_folder(folder)
+    folder = model_folder(model)
     if (folder / MANIFEST).exists():
         if source or target or normalize_punctuation:
             names = "`source`, `target` and `normalize_punctuation`"
-            raise OptionError(f"{names} are for models from Hugging Face")
+            raise OptionError(f"{names} are for models of Marian and from Hugging Face")
         from nmt_cli.export.importing.runs import import_bundle
 
         run = import_bundle(folder, output, dev, force)
         say(f"run written to {run}; next: nmt train RECIPE --init-from {run}")
         return
     from nmt_cli.export.importing.huggingface import import_huggingface
+    from nmt_cli.export.importing.marian import import_marian
 
-    run = import_huggingface(folder, output, (source, target), dev, force, normalize_punctuation)
+    make = import_huggingface if (folder / "config.json").exists() else import_marian
+    run = make(folder, output, (source, target), dev, force, normalize_punctuation)
     say(f"run written to {run}; next: nmt export {run} --onnx --quantize int8")
 
 

@@ -197,6 +197,23 @@ _FORMATS = (
         next_step="model for transformers written to {folder}; see its README.md for how to use it",
     ),
     Exporter(
+        name="marian",
+        help="Write a model for Marian.",
+        module="nmt_cli.export.marian.folder",
+        marker="model.npz",
+        architectures=("transformer",),
+        next_step="model for Marian written to {folder}; see its MODEL_CARD.md for how to use it",
+    ),
+    Exporter(
+        name="firefox",
+        help="Write a model in 8 bits for the engine of Firefox, translateLocally and Bergamot.",
+        module="nmt_cli.export.marian.firefox",
+        marker="metadata.json",
+        architectures=("transformer",),
+        optional=("shortlist",),
+        next_step="model for Firefox written to {folder}; see its MODEL_CARD.md for how to use it",
+    ),
+    Exporter(
         name="web",
         help="Write a static page that translates in the browser.",
         module="nmt_cli.export.web",

@@ -120,7 +120,6 @@ def refuse(program: str, config: TransformerConfig, further: Mapping[str, bool])
     size = config.d_model / config.heads
     other_sizes = (config.key_size, config.value_size) != (size, size)
     refused = {
-        "model.decoder = 'ssru'": config.decoder == "ssru",
         f"model.pad_ids = {list(config.pad_ids)}": config.pad_ids != (PAD_ID,),
         "model.key_dim and value_dim other than d_model / heads": other_sizes,
         **further,

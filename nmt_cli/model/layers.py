@@ -15,8 +15,8 @@ from typing import Any, Self
 import keras
 from keras import ops
 
-from nmt_cli.recipe.model import ARCHITECTURES, ModelConfig
-from nmt_cli.text.tokenizer import PAD_ID
+from nmt_cli.recipe.model import ARCHITECTURES, SUPPRESSED, ModelConfig
+from nmt_cli.text.tokenizer import PAD_ID, START_ID
 
 # Added to attention scores of hidden positions. Finite, so that a row of nothing but padding
 # does not become NaN, and within the range of float16.
@@ -103,11 +103,33 @@ class TargetMask(PaddingMask):
 
 
 @keras.saving.register_keras_serializable("nmt_cli")
+class SpecialRows(keras.constraints.Constraint):
+    """Sets the rows of PAD and START to a number after each step of training.
+
+    Marian has neither token: its decoder starts from zeros, and no probability is theirs.
+    """
+
+    def __init__(self, number: float) -> None:
+        self.number = number
+
+    def __call__(self, weight: Any) -> Any:
+        """Return the weight with its special rows."""
+        ids = ops.reshape(ops.arange(weight.shape[0]), (-1,) + (1,) * (len(weight.shape) - 1))
+        special = ops.logical_or(ops.equal(ids, PAD_ID), ops.equal(ids, START_ID))
+        return ops.where(special, ops.cast(self.number, weight.dtype), weight)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments, for .keras files."""
+        return {"number": self.number}
+
+
+@keras.saving.register_keras_serializable("nmt_cli")
 class TokenEmbedding(keras.layers.Layer):
     """Embeds tokens, by default scaled by sqrt(d) (Vaswani et al. 2017, section 3.4).
 
     With ``reverse=True`` it is the softmax layer with the same matrix: vectors [B, T, d] or
-    [N, d] to logits [B, T, V] or [N, V], with a bias if ``biased``.
+    [N, d] to logits [B, T, V] or [N, V], with a bias if ``biased``. With ``zero_start``, the
+    embedding of START is zero, and neither START nor PAD has a probability.
     """
 
     def __init__(
@@ -116,6 +138,7 @@ class TokenEmbedding(keras.layers.Layer):
         d_model: int,
         scaled: bool = True,
         biased: bool = False,
+        zero_start: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -123,6 +146,7 @@ class TokenEmbedding(keras.layers.Layer):
         self.d_model = d_model
         self.scaled = scaled
         self.biased = biased
+        self.zero_start = zero_start
 
     def build(self, inputs_shape: Any) -> None:
         """Create the matrix [V, d], initialized so that scaled vectors have unit variance, and the
@@ -131,10 +155,16 @@ class TokenEmbedding(keras.layers.Layer):
             name="matrix",
             shape=(self.vocab_size, self.d_model),
             initializer=keras.initializers.RandomNormal(stddev=self.d_model**-0.5),
+            constraint=SpecialRows(0.0) if self.zero_start else None,
         )
         self.bias = None
         if self.biased:
-            self.bias = self.add_weight(name="bias", shape=(self.vocab_size,), initializer="zeros")
+            self.bias = self.add_weight(
+                name="bias",
+                shape=(self.vocab_size,),
+                initializer="zeros",
+                constraint=SpecialRows(SUPPRESSED) if self.zero_start else None,
+            )
 
     def call(self, inputs: Any, reverse: bool = False) -> Any:
         """Map ids [...] to vectors [..., d]; in reverse, vectors to logits."""
@@ -154,13 +184,15 @@ class TokenEmbedding(keras.layers.Layer):
         return vectors * math.sqrt(self.d_model) if self.scaled else vectors
 
 
-def sinusoids(positions: Any, d_model: int, interleaved: bool = True) -> Any:
+def sinusoids(positions: Any, d_model: int, interleaved: bool = True, marian: bool = False) -> Any:
     """Return sinusoidal vectors, float32 [T, d], for positions [T].
 
     ``PE(pos, 2i) = sin(pos / 10000^(2i/d))``, ``PE(pos, 2i+1) = cos(...)`` of the same angle
     (Vaswani et al. 2017, section 3.5); not interleaved, all sines come before all cosines.
+    Marian's and tensor2tensor's exponent is ``2i / (d-2)``, so that the last is 1.
     """
-    rates = [10000.0 ** (-2 * i / d_model) for i in range(d_model // 2)]
+    top = max(1, d_model - 2) if marian else d_model
+    rates = [10000.0 ** (-2 * i / top) for i in range(d_model // 2)]
     angles = ops.expand_dims(ops.cast(positions, "float32"), 1) * ops.convert_to_tensor([rates])
     if not interleaved:
         return ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=1)
@@ -185,13 +217,13 @@ class _Positions(SameShape, ABC):
 class PositionalEncoding(_Positions):
     """Adds :func:`sinusoids`."""
 
-    def __init__(self, interleaved: bool = True, **kwargs: Any) -> None:
+    def __init__(self, interleaved: bool = True, marian: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.interleaved = interleaved
+        self.interleaved, self.marian = interleaved, marian
 
     def at(self, positions: Any, d_model: int) -> Any:
         """Return sinusoids."""
-        return sinusoids(positions, d_model, self.interleaved)
+        return sinusoids(positions, d_model, self.interleaved, self.marian)
 
 
 @keras.saving.register_keras_serializable("nmt_cli")
@@ -313,7 +345,10 @@ def embeddings(
     """Return the layers of source and target; the same one if the recipe shares them."""
     width, scaled = config.d_model, config.scale_embeddings
     biased = config.ties_softmax and config.output_bias
-    target = TokenEmbedding(target_vocab, width, scaled, biased, name="target_embedding")
+    zero_start = config.start == "zero"
+    target = TokenEmbedding(
+        target_vocab, width, scaled, biased, zero_start, name="target_embedding"
+    )
     if config.embeddings in ("all", "source-target"):
         return target, target
     return TokenEmbedding(source_vocab, width, scaled, name="source_embedding"), target
@@ -335,6 +370,7 @@ def float32_logits(
     if config.ties_softmax:
         logits = embedding(x, reverse=True)
     else:
-        logits = keras.layers.Dense(target_vocab, name="logits")(x)
+        suppressed = SpecialRows(SUPPRESSED) if config.start == "zero" else None
+        logits = keras.layers.Dense(target_vocab, name="logits", bias_constraint=suppressed)(x)
     # In half precision the loss would lose small differences.
     return keras.layers.Activation("linear", dtype="float32", name="float32_logits")(logits)

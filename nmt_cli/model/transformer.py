@@ -242,7 +242,7 @@ def connect(
     for index in range(config.encoder_layers):
         x = EncoderLayer(config, name=f"encoder_{index}")(x, source_mask)
     encoder_output = (
-        LayerNorm(config.epsilon, name="encoder_norm")(x) if config.norm == "pre" else x
+        LayerNorm(config.epsilon, name="encoder_norm")(x) if config.has_final_norms else x
     )
 
     target_mask = TargetMask(config.pad_ids, name="target_mask")(target)
@@ -251,7 +251,7 @@ def connect(
         x = DecoderLayer(config, name=f"decoder_{index}")(
             x, encoder_output, target_mask, source_mask
         )
-    return LayerNorm(config.epsilon, name="decoder_norm")(x) if config.norm == "pre" else x
+    return LayerNorm(config.epsilon, name="decoder_norm")(x) if config.has_final_norms else x
 
 
 def _positions(config: TransformerConfig) -> tuple[Any, Any]:
@@ -260,8 +260,8 @@ def _positions(config: TransformerConfig) -> tuple[Any, Any]:
     if config.positions == "none":
         return None, None
     if config.positions != "learned":
-        interleaved = config.positions == "sinusoidal"
-        source, target = (PositionalEncoding(interleaved, name=name) for name in names)
+        form = config.positions == "sinusoidal", config.positions == "marian"
+        source, target = (PositionalEncoding(*form, name=name) for name in names)
     elif config.shared_positions:
         source = target = LearnedPositions(config.max_positions, name="positions")
     else:

@@ -111,7 +111,8 @@ def position_table(
         hint = "use a Transformer whose model.positions is not 'none'"
         raise ModelError(f"{recipe.label}: its model has no position vectors", hint)
     if positions != "learned":
-        table = sinusoids(ops.arange(length), recipe.model.d_model, positions == "sinusoidal")
+        form = positions == "sinusoidal", positions == "marian"
+        table = sinusoids(ops.arange(length), recipe.model.d_model, *form)
         return ops.convert_to_numpy(table), f"{recipe.label}: {positions} positions"
     if run is None:
         reason = f"{recipe.label}: its positions are learned, and a recipe has no weights"

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 # Ids of the special tokens, the same in every vocabulary.
 PAD_ID, UNK_ID, START_ID, END_ID = range(4)
+# Logit of tokens that no translation contains. Its float32 neighbours are 6e-5 away, so that
+# exports can be compared, and any probability becomes 0.
+SUPPRESSED = -1000.0
 
 # The sizes of a tensor. Letters are axes whose size is known only at run time: B sentences,
 # S source positions, K beams, P columns of the caches.
@@ -56,6 +59,9 @@ class ModelConfig(ABC):
     )
     output_bias: bool = option(False, "Add a bias to a softmax that is tied to an embedding.")
     scale_embeddings: bool = option(True, "Multiply embeddings by the square root of d_model.")
+    start: Literal["embedding", "zero"] = option(
+        "embedding", "What the decoder reads first; zero: zeros, as in Marian."
+    )
 
     @property
     def ties_softmax(self) -> bool:
@@ -66,6 +72,9 @@ class ModelConfig(ABC):
         """Return what is wrong with this table by itself."""
         if self.d_model % 2:
             return f"d_model = {self.d_model} must be even", f"try model.d_model={self.d_model + 1}"
+        if self.start == "zero" and self.ties_softmax and not self.output_bias:
+            reason = "start = 'zero' needs a bias of the softmax, which excludes the start token"
+            return reason, "set model.output_bias=true"
         return None
 
     def conflict(self, recipe: "Recipe") -> Problem | None:
@@ -144,13 +153,22 @@ class TransformerConfig(ModelConfig):
     activation_dropout: DropoutRate = option(0.0, "Dropout after the feed-forward's activation.")
     layer_drop: DropoutRate = option(0.0, "Dropout of whole layers.")
     norm: Literal["pre", "post"] = option("pre", "Layer norm before or after each sub-layer.")
-    positions: Literal["sinusoidal", "concatenated", "learned", "none"] = option(
+    final_norm: bool = option(
+        True, "With norm = 'pre': also normalize the outputs of encoder and decoder."
+    )
+    positions: Literal["sinusoidal", "concatenated", "marian", "learned", "none"] = option(
         "sinusoidal",
-        "Alternating sines and cosines, sines before cosines, one learned vector each, or none.",
+        "Alternating sines and cosines, sines before cosines, these with Marian's frequencies, one "
+        "learned vector each, or none.",
     )
     shared_positions: bool = option(False, "Learned: one table for source and target.")
     max_positions: PositiveInt = option(256, "Learned: number of positions.")
     epsilon: Annotated[float, Meta(ge=1e-12, le=1e-2)] = option(1e-6, "Epsilon of layer norms.")
+
+    @property
+    def has_final_norms(self) -> bool:
+        """Whether the outputs of encoder and decoder are normalized."""
+        return self.norm == "pre" and self.final_norm
 
     @property
     def key_size(self) -> int:
@@ -231,7 +249,7 @@ class TransformerConfig(ModelConfig):
         ssru = dense_parameters(width, 2 * width, bias=False) + width
         history = ssru if self.decoder == "ssru" else attention
         count += self.decoder_layers * (history + attention + feed_forward + 3 * norm)
-        if self.norm == "pre":
+        if self.has_final_norms:
             count += 2 * norm
         if self.positions == "learned":
             tables = 1 if self.shared_positions else 2

@@ -87,7 +87,11 @@ def _specification(trained: TrainedModel) -> Any:
     graph, tokenizers, decoding = trained.step_model.graph, trained.tokenizers, trained.decoding
     assert isinstance(graph, Steps)  # as the table of exporters says
     config, special = graph.config, tokenizers.source.with_special_tokens([])
-    refuse("CTranslate2", config, {})
+    refused = {
+        "model.decoder = 'ssru'": config.decoder == "ssru",
+        "model.final_norm = false": config.norm == "pre" and not config.final_norm,
+    }
+    refuse("CTranslate2", config, refused)
     spec = specs.TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers),
         config.heads,

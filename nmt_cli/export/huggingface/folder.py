@@ -14,7 +14,8 @@ from keras import ops
 from nmt_cli.bundle.manifest import Verification
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.huggingface import files
-from nmt_cli.export.importing.huggingface import TAG, import_huggingface
+from nmt_cli.export.importing.huggingface import import_huggingface
+from nmt_cli.export.importing.vocabulary import TAG
 from nmt_cli.export.trained import TrainedModel, refuse
 from nmt_cli.export.verification import ExportUnderTest, compare_with_model
 from nmt_cli.files import write_json
@@ -68,8 +69,11 @@ def marian_or_pegasus(config: Any, tokenizers: TokenizerPair) -> TransformerConf
     """Return a Transformer's config if transformers has such a model."""
     separate, epsilon = config.embeddings in ("target-softmax", "none"), config.epsilon
     refused = {
+        "model.decoder = 'ssru'": config.decoder == "ssru",
+        "model.final_norm = false": config.norm == "pre" and not config.final_norm,
         f"model.activation = '{config.activation}'": config.activation == "swiglu",
-        f"model.positions = '{config.positions}'": config.positions in ("learned", "none"),
+        f"model.positions = '{config.positions}'": config.positions
+        not in ("sinusoidal", "concatenated"),
         "model.attention_bias = false": not config.attention_bias,
         f"model.epsilon = {epsilon:g} (theirs is {files.EPSILON:g})": epsilon > files.EPSILON,
         f"model.norm = 'pre' and embeddings = '{config.embeddings}'": config.norm == "pre"

@@ -1,12 +1,9 @@
 """Import a folder of Hugging Face's transformers: a Marian or Pegasus model becomes a run.
 
-MarianTokenizer splits text with source.spm or target.spm and looks the pieces up in vocab.json,
-which has different ids. Here, the models themselves get the pieces in the order of the weights'
-rows, so that no other file is needed. Rows are reordered: PAD, UNK, START and END come first.
+MarianTokenizer splits text with source.spm or target.spm and looks the pieces up in vocab.json.
 """
 
 import re
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,37 +11,16 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from sentencepiece import sentencepiece_model_pb2
 
 from nmt_cli.errors import ModelError, OptionError, ResourceError, first_line
 from nmt_cli.export.huggingface import files
 from nmt_cli.export.importing.runs import Shapes, Weights, write_run
+from nmt_cli.export.importing.vocabulary import Vocabulary, tokenizer_table, write_tokenizers
+from nmt_cli.recipe.model import SUPPRESSED
 from nmt_cli.recipe.reading import recipe_from
-from nmt_cli.text.sentence_piece import read_spm, tag_piece
-from nmt_cli.text.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID, TokenizerSpec
+from nmt_cli.text.sentence_piece import read_spm
 
 TORCH = "pytorch_model.bin"
-# Logit of tokens that no translation contains. Its float32 neighbours are 6e-5 away, so that
-# exports can be compared, and any probability becomes 0.
-SUPPRESSED = -1000.0
-_Piece = sentencepiece_model_pb2.ModelProto.SentencePiece
-# A word at the start of a source that names the target language.
-TAG = re.compile(">>.{1,99}<<")
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """The vocabulary of one side, or of both.
-
-    Attributes:
-        tokens: by id.
-        rows: by id, the row of the weights; several ids may have one.
-        silent: ids that no translation contains.
-    """
-
-    tokens: list[str]
-    rows: list[int]
-    silent: frozenset[int]
 
 
 def import_huggingface(
@@ -79,15 +55,10 @@ def import_huggingface(
     matrices = _matrices(tensors, config, path)
     # Some versions of transformers share nothing if the softmax layer is separate.
     shared = config.share_encoder_decoder_embeddings and np.array_equal(*matrices[:2])
-    spec, penalty = models[0].trainer_spec, generation.length_penalty
+    penalty = generation.length_penalty
     tree = {
         **_names(folder, languages, settings),
-        "tokenizer": {
-            "model": {1: "unigram", 2: "bpe"}.get(spec.model_type, "unigram"),
-            "byte_fallback": spec.byte_fallback,
-            "vocab_size": len(source.tokens),
-            "joint": shared,
-        },
+        "tokenizer": tokenizer_table(models[0], source, shared),
         "model": config.model_table(shared, biased=bool(bias.any())),
         "decoding": {
             "beam_size": generation.num_beams or 4,
@@ -106,18 +77,12 @@ def import_huggingface(
         "logits/bias": bias,
     }
 
-    def write_tokenizers(work: Path) -> None:
-        (work / "source.model").write_bytes(_reordered(models[0], source, source=True))
-        (work / "target.model").write_bytes(_reordered(models[1], target, source=False))
-        punctuation = recipe.data.source if normalize_punctuation else ""
-        names = "source.model", "target.model"
-        TokenizerSpec("sentencepiece", *names, punctuation=punctuation).write(work)
-
+    punctuation = recipe.data.source if normalize_punctuation else ""
     return write_run(
         folder,
         recipe,
         (len(source.tokens), len(target.tokens)),
-        write_tokenizers,
+        lambda work: write_tokenizers(work, models, (source, target), punctuation),
         lambda shapes: _weights(tensors, over_vocabulary, path, shapes),
         sum(tensor.size for tensor in (*tensors.values(), *over_vocabulary.values())),
         output,
@@ -266,48 +231,4 @@ def _read_vocabulary(
             f"{path}: padding, unknown, start and end tokens are {pad}, {unknown}, {start} and "
             f"{end} in config.json, which are not ids of different entries"
         )
-    rows = [pad, unknown, start, end]
-    rows += [row for row in range(size) if row not in rows]
-    tokens = [by_id[row] for row in rows]
-    silent: set[int] = set()
-    if start in (pad, unknown, end):  # in nmt, START is a token of its own
-        tokens[START_ID] = next(token for token in ("<s>", "<start>") if token not in ids)
-        silent |= {PAD_ID, START_ID}
-    pieces = [piece.piece for model in models for piece in model.pieces if _has_text(piece)]
-    listed = {*ids, *(tag_piece(token) for token in ids if TAG.fullmatch(token))}
-    unlisted = [piece for piece in dict.fromkeys(pieces) if piece not in listed]
-    silent.update(range(len(tokens), len(tokens) + len(unlisted)))
-    return Vocabulary([*tokens, *unlisted], rows + [unknown] * len(unlisted), frozenset(silent))
-
-
-def _reordered(model: Any, vocabulary: Vocabulary, source: bool) -> bytes:
-    """Return a SentencePiece model that splits text as before, with the ids of a vocabulary.
-
-    A source may begin with a tag, which is one piece, as a space precedes it.
-    """
-    pieces = {piece.piece: piece for piece in model.pieces if _has_text(piece)}
-    result = sentencepiece_model_pb2.ModelProto()
-    result.CopyFrom(model)
-    del result.pieces[:]
-    for number, token in enumerate(vocabulary.tokens):
-        if number == UNK_ID:
-            result.pieces.add(piece=token, type=_Piece.UNKNOWN)
-        elif number in (PAD_ID, START_ID, END_ID):
-            result.pieces.add(piece=token, type=_Piece.CONTROL)
-        elif token in pieces:
-            result.pieces.add().CopyFrom(pieces[token])
-        elif TAG.fullmatch(token):
-            piece_type = _Piece.USER_DEFINED if source else _Piece.CONTROL
-            result.pieces.add(piece=tag_piece(token), type=piece_type)
-        else:  # the other side's: never in a text, but it can be decoded
-            result.pieces.add(piece=token, type=_Piece.UNUSED)
-    spec, names = result.trainer_spec, vocabulary.tokens
-    spec.pad_id, spec.unk_id, spec.bos_id, spec.eos_id = PAD_ID, UNK_ID, START_ID, END_ID
-    spec.pad_piece, spec.unk_piece = names[PAD_ID], names[UNK_ID]
-    spec.bos_piece, spec.eos_piece = names[START_ID], names[END_ID]
-    spec.vocab_size = len(names)
-    return result.SerializeToString()
-
-
-def _has_text(piece: Any) -> bool:
-    return piece.type not in (_Piece.UNKNOWN, _Piece.CONTROL, _Piece.UNUSED)
+    return Vocabulary.of(ids, unknown, end, [*models], pad, start)

@@ -14,7 +14,7 @@ from nmt_cli.bundle.card import bundle_card
 from nmt_cli.bundle.manifest import Check, Manifest, Shortlist, Verification, require_passed
 from nmt_cli.bundle.reading import TOKEN_IDS, file_records, read_manifest
 from nmt_cli.data.lexicon import sample, shortlist_tables
-from nmt_cli.data.prepared import Prepared
+from nmt_cli.data.prepared import Prepared, TokenArray
 from nmt_cli.errors import ModelError, NmtError
 from nmt_cli.export.exporter import ExportOptions
 from nmt_cli.export.onnx.graphs import write_graphs
@@ -80,7 +80,8 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
     _write_manifest(folder, manifest)
 
 
-def _shortlists(trained: TrainedModel, folder: Path | None) -> Shortlists:
+def training_sample(trained: TrainedModel, folder: Path | None) -> tuple[TokenArray, TokenArray]:
+    """Return a sample of the data that a run was trained on; None: from prepared/NAME."""
     run = trained.run
     folder = folder or Path("prepared", run.recipe.label)
     hint = "name its folder with `prepared`, or run nmt prepare"
@@ -92,7 +93,11 @@ def _shortlists(trained: TrainedModel, folder: Path | None) -> Shortlists:
         raise ModelError(
             f"`shortlist`: {folder} is not the data that {run.folder} was trained on", hint
         )
-    source, target = sample(*prepared.arrays("train"))
+    return sample(*prepared.arrays("train"))
+
+
+def _shortlists(trained: TrainedModel, folder: Path | None) -> Shortlists:
+    run, (source, target) = trained.run, training_sample(trained, folder)
     size = min(SHORTLIST_SIZE, run.target_vocab)
     tables = shortlist_tables(source, target, trained.tokenizers, size, TRANSLATIONS)
     return Shortlists(*tables, run.target_vocab)

@@ -136,11 +136,14 @@ def _is_positive(x: Any) -> bool:
 
 
 def calibrate(
-    models: Mapping[str, ir.Model], config: ModelConfig, pairs: Pairs
+    models: Mapping[str, ir.Model],
+    config: ModelConfig,
+    pairs: Pairs,
+    largest_error: float = MAX_ERROR,
 ) -> dict[str, dict[str, float]]:
     """Return the sizes to represent, by file name and name of the matrix.
 
-    Products with a large error are left out.
+    Products with a larger error are left out.
 
     Args:
         models: by file name: the encoder, and the decoder's steps, which all get the same inputs.
@@ -183,7 +186,7 @@ def calibrate(
     best: dict[str, dict[str, float]] = {name: {} for name in models}
     for (name, matrix), rows in seen.items():
         size, error = best_size(np.concatenate(rows))
-        if error <= MAX_ERROR:
+        if error <= largest_error:
             best[name][matrix] = size
     return best
 

@@ -1,0 +1,335 @@
+"""Import a model of Marian or of Firefox: weights, settings and vocabularies become a run.
+
+The decoder starts from zeros, and vocabularies have no padding: the run's START and PAD have rows
+of zeros and no probability (model.start = "zero").
+"""
+
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+from sentencepiece import sentencepiece_model_pb2
+
+from nmt_cli.errors import ModelError, OptionError, first_line
+from nmt_cli.export.importing.runs import Shapes, Weights, write_run
+from nmt_cli.export.importing.vocabulary import Vocabulary, tokenizer_table, write_tokenizers
+from nmt_cli.export.marian import files
+from nmt_cli.files import read_limited
+from nmt_cli.recipe.model import SUPPRESSED
+from nmt_cli.recipe.reading import recipe_from
+from nmt_cli.text.sentence_piece import read_spm
+from nmt_cli.text.tokenizer import UNK_ID
+
+_UNKNOWN = sentencepiece_model_pb2.ModelProto.SentencePiece.UNKNOWN
+# Bytes of a vocabulary or of settings.
+_LIMIT = 64 << 20
+# The pair in the name of a file of Firefox, e.g. model.enes.intgemm.alphas.bin, or of a folder.
+_FILE = re.compile(r"model\.([a-z]{2,3})([a-z]{2})\..+")
+_FOLDER = re.compile(r"(?:.+[-_.])?([A-Za-z]{2,3}(?:_[A-Za-z]+)?)-([A-Za-z]{2,3}(?:_[A-Za-z]+)?)")
+
+
+@dataclass(frozen=True)
+class MarianFiles:
+    """The files of a model.
+
+    Attributes:
+        vocabularies: of source and target: .spm, or .yml beside source.spm and target.spm.
+        decoding: the content of decoder.yml; empty without one.
+    """
+
+    model: Path
+    vocabularies: tuple[Path, Path]
+    decoding: dict[str, Any]
+
+    @classmethod
+    def find(cls, path: Path) -> "MarianFiles":
+        """Find the files of a model, given it, or its folder."""
+        folder = path if path.is_dir() else path.parent
+        configs = [*folder.glob("decoder.yml"), *sorted(folder.glob("*.decoder.yml"))]
+        if not path.is_dir():
+            own = ("decoder.yml", f"{path.name}.decoder.yml")
+            configs = [each for each in configs if each.name in own]
+        decoding = _read_yaml(configs[0]) if configs else {}
+        given = decoding.get("models") or []
+        if path.is_dir():
+            found = [_beside(folder, name) for name in given] or _models(folder)
+            if len(found) != 1:
+                names = ", ".join(each.name for each in found) or "none"
+                hint = "give the .npz or .bin file itself"
+                raise ModelError(f"{folder}: one model of Marian is expected, found {names}", hint)
+            (path,) = found
+        listed = [_beside(folder, name) for name in decoding.get("vocabs") or []]
+        return cls(path, _two(listed or _vocabularies(folder), folder), decoding)
+
+
+def import_marian(
+    path: Path,
+    output: Path | None = None,
+    languages: tuple[str | None, str | None] = (None, None),
+    dev: str | None = None,
+    force: bool = False,
+    normalize_punctuation: bool = False,
+    suppress_unknown: bool = True,
+) -> Path:
+    """Make a run of a model of Marian: a .npz or .bin file, its folder, or an archive of OPUS-MT.
+
+    Args:
+        languages: source and target; None for those that the names of files and folders have.
+        normalize_punctuation: see import_huggingface.
+        suppress_unknown: give the unknown token no probability, as Marian never writes it.
+
+    Raises:
+        OptionError: the languages are neither named nor given.
+        ModelError: the files are not such a model, are damaged, or have what nmt lacks.
+    """
+    with _unpacked(path) as unpacked:
+        found = MarianFiles.find(unpacked)
+        tensors, config = files.read_model(found.model)
+        models, (source, target) = _read_vocabularies(found, config)
+        over_vocabulary = _over_vocabulary(tensors, config, (source, target), found.model)
+        if suppress_unknown:
+            over_vocabulary["target_embedding/bias"][UNK_ID] = SUPPRESSED  # logits/bias, too
+        positions = 0
+        if files.POSITIONS in tensors:  # they are learned
+            over_vocabulary["positions/table"] = tensors[files.POSITIONS]
+            positions = len(tensors[files.POSITIONS])
+        name, *codes = _names(path, found.model, languages)
+        joint = source == target and config.embeddings in ("all", "source-target")
+        tree = {
+            "name": name,
+            "data": {"source": codes[0], "target": codes[1]},
+            "tokenizer": tokenizer_table(models[0], source, joint),
+            "model": config.model_table(positions),
+            "decoding": _decoding(found.decoding, config, positions - 2 if positions else 512),
+        }
+        recipe = recipe_from(tree, where=str(found.model))
+        punctuation = recipe.data.source if normalize_punctuation else ""
+        return write_run(
+            path,
+            recipe,
+            (len(source.tokens), len(target.tokens)),
+            lambda work: write_tokenizers(work, models, (source, target), punctuation),
+            lambda shapes: _weights(tensors, config, over_vocabulary, found.model, shapes),
+            sum(tensor.size for tensor in (*tensors.values(), *over_vocabulary.values())),
+            output,
+            dev,
+            force,
+        )
+
+
+def _decoding(given: dict[str, Any], config: files.MarianConfig, longest: int) -> dict[str, Any]:
+    """Return the recipe's [decoding] table, given the content of decoder.yml."""
+    return {
+        "beam_size": given.get("beam-size", 1 if config.decoder == "ssru" else 4),
+        # Marian divides by length ** penalty; with ours, 1 is closest to its 1.
+        "length_penalty": float(given.get("normalize") or 0),
+        "length_ratio": 3.0,  # its default, max-length-factor
+        "max_length": longest,
+        "max_source": longest,
+    }
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[Path]:
+    """Yield the path, or the folder with the files of an archive."""
+    if path.suffix != ".zip":
+        if not path.exists():
+            raise ModelError(f"{path}: no such file or folder")
+        yield path
+        return
+    with TemporaryDirectory(prefix="nmt-marian-") as folder:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                size = sum(entry.file_size for entry in archive.infolist())
+                if size > 8 * path.stat().st_size:
+                    raise ValueError(f"unpacks to {size:,} bytes")
+                archive.extractall(folder)
+        except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
+            raise ModelError(f"{path}: not an archive, or damaged ({first_line(error)})") from None
+        inner = [each for each in Path(folder).iterdir() if each.is_dir()]
+        yield inner[0] if len(inner) == 1 and not _models(Path(folder)) else Path(folder)
+
+
+def _models(folder: Path) -> list[Path]:
+    """Return the model files of a folder, without those of training and shortlists."""
+    found = sorted([*folder.glob("*.npz"), *folder.glob("*.bin")])
+    others = (".optimizer.npz", ".s2t.bin", ".ema.npz")
+    return [each for each in found if not each.name.endswith(others) and each.name[:4] != "lex."]
+
+
+def _vocabularies(folder: Path) -> list[Path]:
+    """Return the vocabularies of a folder without decoder.yml, source first."""
+    for patterns in (
+        ("srcvocab*.spm", "trgvocab*.spm"),
+        ("vocab*.spm",),
+        ("*src*.vocab.yml", "*trg*.vocab.yml"),
+        ("*vocab.yml",),
+        ("source.spm", "target.spm"),
+        ("*.spm",),
+    ):
+        found = [sorted(folder.glob(pattern)) for pattern in patterns]
+        if all(len(paths) == 1 for paths in found):
+            return [paths[0] for paths in found]
+    return []
+
+
+def _two(vocabularies: Sequence[Path], folder: Path) -> tuple[Path, Path]:
+    if len(vocabularies) not in (1, 2):
+        hint = "put vocab.spm, or srcvocab.spm and trgvocab.spm, or decoder.yml, beside the model"
+        raise ModelError(f"{folder}: has not the vocabularies of one pair of languages", hint)
+    return vocabularies[0], vocabularies[-1]
+
+
+def _beside(folder: Path, name: Any) -> Path:
+    """Return a file that decoder.yml names, maybe by its path on another machine."""
+    for path in (folder / str(name), folder / Path(str(name)).name, Path(str(name))):
+        if path.is_file():
+            return path
+    raise ModelError(f"{folder}: has no {Path(str(name)).name}, which decoder.yml names")
+
+
+def _read_yaml(path: Path, as_text: bool = False) -> dict[str, Any]:
+    """Read a mapping; as text, words like "yes" and numbers are not converted."""
+    name = "BaseLoader" if as_text else "SafeLoader"
+    loader = getattr(yaml, f"C{name}", getattr(yaml, name))
+    try:
+        content = yaml.load(read_limited(path, _LIMIT), loader)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise ModelError(f"{path}: cannot be read as YAML ({first_line(error)})") from None
+    if not isinstance(content, dict):
+        raise ModelError(f"{path}: not a mapping in YAML")
+    return content
+
+
+def _read_vocabularies(
+    found: MarianFiles, config: files.MarianConfig
+) -> tuple[list[Any], tuple[Vocabulary, Vocabulary]]:
+    """Return what splits the text of each side, and the vocabularies."""
+    paths = found.vocabularies
+    are_lists = [path.suffix in (".yml", ".yaml", ".json") for path in paths]
+    if any(path.suffix == ".fsv" for path in paths):
+        raise ModelError(f"{paths[0]}: nmt has no factors")
+    if all(are_lists):
+        models = [read_spm(paths[0].with_name(name)) for name in ("source.spm", "target.spm")]
+        listed = [_listed(path) for path in paths]
+    elif any(are_lists):
+        raise ModelError(f"{paths[0]}, {paths[1]}: one is .spm, the other is not")
+    else:
+        models = [read_spm(path) for path in paths]
+        listed = [_pieces(model, path) for model, path in zip(models, paths, strict=True)]
+    for (ids, *_), size, path in zip(listed, config.dim_vocabs, paths, strict=False):
+        if len(ids) != size or set(ids.values()) != set(range(size)):
+            reason = f"{path}: has {len(ids):,} entries, but {found.model.name} {size:,}"
+            raise ModelError(reason, "the files are of different models, or one is incomplete")
+    is_shared = listed[0] == listed[1]
+    sides = [models if is_shared and all(are_lists) else [model] for model in models]
+    source, target = (Vocabulary.of(*of, side) for of, side in zip(listed, sides, strict=True))
+    return models, (source, target)
+
+
+def _listed(path: Path) -> tuple[dict[str, int], int, int]:
+    """Return the ids of a list, and those of the unknown and the end token."""
+    try:
+        ids = {token: int(number) for token, number in _read_yaml(path, as_text=True).items()}
+        return ids, ids["<unk>"], ids["</s>"]
+    except (KeyError, TypeError, ValueError):
+        raise ModelError(f"{path}: not a vocabulary with <unk> and </s>") from None
+
+
+def _pieces(model: Any, path: Path) -> tuple[dict[str, int], int, int]:
+    """Return the same of a SentencePiece model."""
+    ids = {piece.piece: number for number, piece in enumerate(model.pieces)}
+    unknown = [number for number, piece in enumerate(model.pieces) if piece.type == _UNKNOWN]
+    end = model.trainer_spec.eos_id
+    if len(unknown) != 1 or not 0 <= end < len(model.pieces):
+        raise ModelError(f"{path}: has no unknown or no end token, which Marian needs")
+    return ids, unknown[0], end
+
+
+def _over_vocabulary(
+    tensors: files.Tensors,
+    config: files.MarianConfig,
+    sides: tuple[Vocabulary, Vocabulary],
+    path: Path,
+) -> Weights:
+    """Return the weights that have a row for each token."""
+    shapes = [(size, config.dim_emb) for size in config.dim_vocabs]
+    source, target = sides
+    tied = config.embeddings in ("all", "source-target")
+    names = [files.EMBEDDING] * 2 if tied else [files.SOURCE, files.TARGET]
+    found = [
+        files.tensor_of(tensors, name, shape, path)
+        for name, shape in zip(names, shapes, strict=False)
+    ]
+    if tied and len(set(config.dim_vocabs)) > 1:
+        raise ModelError(f"{path}: tied embeddings of two sizes, {config.dim_vocabs}")
+    logits = found[1]
+    if config.embeddings in ("source-target", "none"):
+        if files.UNTRANSPOSED in tensors:
+            logits = files.tensor_of(tensors, files.UNTRANSPOSED, shapes[1][::-1], path).T
+        else:
+            logits = files.tensor_of(tensors, files.LOGITS, shapes[1], path)
+    bias = np.zeros(config.dim_vocabs[1], np.float32)
+    if not config.output_omit_bias:
+        bias = files.tensor_of(tensors, files.BIAS, bias.shape, path)
+    bias = np.append(bias, 0).astype(np.float32)[target.rows]
+    bias[list(target.silent)] = SUPPRESSED
+    return {
+        "source_embedding/matrix": _rows(found[0], source),
+        "target_embedding/matrix": _rows(found[1], target),
+        "target_embedding/bias": bias,
+        "logits/kernel": _rows(logits, target).T,
+        "logits/bias": bias,
+    }
+
+
+def _rows(matrix: NDArray[np.float32], vocabulary: Vocabulary) -> NDArray[np.float32]:
+    return np.pad(matrix, ((0, 1), (0, 0)))[vocabulary.rows]
+
+
+def _weights(
+    tensors: files.Tensors,
+    config: files.MarianConfig,
+    over_vocabulary: Weights,
+    path: Path,
+    shapes: Shapes,
+) -> Weights:
+    """Return the run's weights; all of the file's must be used."""
+    used = {files.EMBEDDING, files.SOURCE, files.TARGET, files.LOGITS, files.UNTRANSPOSED}
+    used |= {files.BIAS, files.POSITIONS}
+    weights: Weights = {}
+    for name, (*inputs, columns) in shapes.items():
+        if name in over_vocabulary:
+            weights[name] = over_vocabulary[name]
+            continue
+        names = files.their_names(name, config.norm, config.transformer_tied_layers)
+        shape = (*inputs, columns // len(names))
+        parts = [files.tensor_of(tensors, part, shape, path) for part in names]
+        weights[name] = np.concatenate(parts, axis=-1)
+        used.update(names)
+    extra = sorted(name for name in tensors.keys() - used if not name.endswith(files.ALPHA))
+    if extra:
+        reason = f"has {len(extra)} weights that nmt's model lacks, e.g. {extra[0]}"
+        raise ModelError(f"{path}: {reason}")
+    return weights
+
+
+def _names(
+    path: Path, model: Path, languages: tuple[str | None, str | None]
+) -> tuple[str, str, str]:
+    """Return the run's name and languages."""
+    folder = path.resolve() if path.is_dir() else path.resolve().parent
+    match = _FILE.fullmatch(model.name) or _FOLDER.fullmatch(folder.name)
+    source, target = languages[0] or (match and match[1]), languages[1] or (match and match[2])
+    if not (source and target):
+        raise OptionError(f"{path} does not name its languages: give `source` and `target`")
+    name = folder.name.removesuffix(f"{source}-{target}").strip("-_.")
+    return name or "marian", source, target

@@ -1,0 +1,1 @@
+"""Export for Marian and for Firefox's engine."""
