@@ -161,6 +161,11 @@ def test_the_last_override_takes_precedence(tmp_path: Path) -> None:
             "try model.heads=10",
         ),
         (
+            "[model]\nstart = 'zero'",
+            "model.start = 'zero' needs a bias of the softmax, which excludes the start token",
+            "set model.output_bias=true",
+        ),
+        (
             "[model]\nd_model = 9\nheads = 3",
             "model.d_model = 9 must be even",
             "try model.d_model=10",

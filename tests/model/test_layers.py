@@ -17,6 +17,7 @@ from nmt_cli.model.layers import (
     LearnedPositions,
     PaddingMask,
     PositionalEncoding,
+    SpecialRows,
     TargetMask,
     TokenEmbedding,
     causal_mask,
@@ -25,7 +26,7 @@ from nmt_cli.model.layers import (
     target_mask,
 )
 from nmt_cli.model.transformer import DecoderLayer, EncoderLayer
-from nmt_cli.recipe.model import TransformerConfig
+from nmt_cli.recipe.model import PAD_ID, START_ID, TransformerConfig
 
 
 def numbers(*shape: int) -> np.ndarray:
@@ -78,6 +79,25 @@ def test_sinusoids_match_the_formula_of_the_paper():
             assert table[position, 2 * pair + 1] == pytest.approx(np.cos(angle), abs=1e-5)
             assert tutorial[position, pair] == pytest.approx(np.sin(angle), abs=1e-5)
             assert tutorial[position, 3 + pair] == pytest.approx(np.cos(angle), abs=1e-5)
+
+
+def test_marians_sinusoids_end_with_the_slowest_wave():
+    table = ops.convert_to_numpy(sinusoids(ops.arange(50), 6, interleaved=False, marian=True))
+    for position in (0, 1, 49):
+        for pair, length in enumerate((1, 100, 10000)):
+            assert table[position, pair] == pytest.approx(np.sin(position / length), abs=1e-5)
+            assert table[position, 3 + pair] == pytest.approx(np.cos(position / length), abs=1e-5)
+
+
+def test_rows_of_padding_and_start_are_kept():
+    rows = SpecialRows(-1.5)(numbers(6, 3))
+    expected = np.array(numbers(6, 3))
+    expected[[PAD_ID, START_ID]] = -1.5
+    np.testing.assert_array_equal(ops.convert_to_numpy(rows), expected)
+    restored = keras.saving.deserialize_keras_object(
+        keras.saving.serialize_keras_object(SpecialRows(-1.5))
+    )
+    assert restored.number == -1.5
 
 
 def test_learned_positions_are_rows_of_a_table():
