@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from comparison.process import WORKER
+from comparison.answers import WORKER
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:

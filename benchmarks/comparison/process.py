@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from comparison.answers import WORKER
 from comparison.plan import Cell, Setting, Threads
 from comparison.sides import Job
 
@@ -21,49 +22,32 @@ Result = TypeVar("Result")
 SETTLE_SECONDS = 0.3
 
 SCRIPT = Path(__file__).parents[1] / "against_ctranslate2.py"
-WORKER = "--worker"
 
 
-class Worker:
-    """A process with a model loaded.
+class Process:
+    """A process that answers JSON objects: a script of benchmarks/ as a worker.
 
-    Attributes:
-        loaded: load time and time since the start of the process, in seconds; memory in MiB.
-        peak: peak memory in MiB, after the last cell.
+    Args:
+        script: whose worker it is.
+        name: of what it measures, for messages.
     """
 
-    def __init__(self, job: Job) -> None:
-        self.loaded: dict[str, float] = {}
-        self.peak = 0.0
-        self._name = job.side
-        began = time.perf_counter()
+    def __init__(self, script: Path, name: str) -> None:
+        self._name = name
         self._process = subprocess.Popen(
-            [sys.executable, str(SCRIPT), WORKER],
+            [sys.executable, str(script), WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
         )
-        try:
-            self.loaded = self._ask(asdict(job))
-            self.loaded["start_seconds"] = time.perf_counter() - began
-        except BaseException:
-            self.close()
-            raise
 
-    def run(self, cell: Cell, setting: Setting) -> dict[str, Any]:
-        """Measure a cell once: {"seconds": of each call, "translations": ids of each line}."""
-        answer = self._ask(
-            {
-                "beam_size": cell.beam_size,
-                "batch": cell.batch,
-                "batch_tokens": setting.batch_tokens,
-            }
-        )
-        self.peak = answer["peak"]
-        return answer
+    def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer to a question.
 
-    def _ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        Raises:
+            NmtError: the process reports an error, or has ended.
+        """
         assert self._process.stdin
         assert self._process.stdout
         try:
@@ -87,6 +71,39 @@ class Worker:
         """End the process."""
         self._process.kill()
         self._process.communicate()
+
+
+class Worker(Process):
+    """A process with a model loaded.
+
+    Attributes:
+        loaded: load time and time since the start of the process, in seconds; memory in MiB.
+        peak: peak memory in MiB, after the last cell.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.loaded: dict[str, float] = {}
+        self.peak = 0.0
+        began = time.perf_counter()
+        super().__init__(SCRIPT, job.side)
+        try:
+            self.loaded = self.ask(asdict(job))
+            self.loaded["start_seconds"] = time.perf_counter() - began
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, cell: Cell, setting: Setting) -> dict[str, Any]:
+        """Measure a cell once: {"seconds": of each call, "translations": ids of each line}."""
+        answer = self.ask(
+            {
+                "beam_size": cell.beam_size,
+                "batch": cell.batch,
+                "batch_tokens": setting.batch_tokens,
+            }
+        )
+        self.peak = answer["peak"]
+        return answer
 
 
 @dataclass(frozen=True)

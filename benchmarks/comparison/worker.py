@@ -2,18 +2,17 @@
 
 import importlib
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from comparison.answers import write_answers
 from comparison.ceiling import PRODUCT, Product
 from comparison.plan import OURS, THEIRS
 from comparison.sides import Job, Ours, Side, Theirs
 from machine import usage
 
-from nmt_cli.errors import NmtError
 from nmt_cli.host import peak_memory
 
 MEBIBYTE = 2**20
@@ -23,15 +22,7 @@ SIDES: dict[str, Callable[[Job], Side]] = {OURS: Ours, THEIRS: Theirs, PRODUCT: 
 
 def main() -> None:
     """Answer until standard input ends."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print must not mix with the answers
-    try:
-        for answer in _answers():
-            answers.write(json.dumps(answer) + "\n")
-            answers.flush()
-    except NmtError as error:
-        answers.write(json.dumps({"error": error.message, "hint": error.hint}) + "\n")
-        answers.flush()
+    write_answers(_answers())
 
 
 def _answers() -> Iterator[dict[str, Any]]:
