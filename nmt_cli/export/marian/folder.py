@@ -46,6 +46,7 @@ def write(trained: TrainedModel, options: ExportOptions, folder: Path) -> None:
         "beam-size": trained.decoding.beam_size,
         "normalize": trained.decoding.length_penalty,
         "word-penalty": 0,
+        "cpu-threads": 1,  # 0, the default, is a GPU
         "mini-batch": 32,
         "maxi-batch": 100,
         "maxi-batch-sort": "src",
